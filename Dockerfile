@@ -27,11 +27,11 @@ RUN pip install --no-cache-dir --root-user-action=ignore --ignore-installed --on
   --requirement /opt/perf-culprit/runtime.txt \
   && site="$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
   && find "$site" -type d -name tests -prune -exec rm -r {} + \
-  && echo /opt/perf-culprit > "$site/perf-culprit.pth"
+  && echo /opt/perf-culprit/bot > "$site/perf-culprit.pth"
 
 COPY bot/ /opt/perf-culprit/bot/
 RUN python -m compileall -q /opt/perf-culprit/bot
 
-# No USER: GitHub demands root, and bot.action becomes the workspace's owner. No WORKDIR: the runner sets it.
+# No USER: GitHub demands root, and perf_culprit.action becomes the workspace's owner. No WORKDIR: the runner sets it.
 # -I: that working directory is a stranger's checkout; neither it nor PYTHONPATH may stand in for our modules.
-ENTRYPOINT ["/usr/local/bin/python", "-I", "-B", "-u", "-m", "bot.action"]
+ENTRYPOINT ["/usr/local/bin/python", "-I", "-B", "-u", "-m", "perf_culprit.action"]

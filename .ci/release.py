@@ -14,7 +14,7 @@ from pathlib import Path
 
 IMAGE = "docker://ghcr.io/perf-culprit/perf-culprit"
 ZEROS = "0" * 40
-PINNED_IN = ("README.md", "docs", "bot/cli/init/templates")
+PINNED_IN = ("README.md", "docs", "bot/perf_culprit/init/templates")
 PINNED_KINDS = (".md", ".yml")
 
 
@@ -30,7 +30,7 @@ def replaced(path: Path, pattern: str, text: str) -> None:
 def number(root: Path, version: str) -> None:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         sys.exit(f"{version!r} is no version such as 0.2.0")
-    replaced(root / "bot" / "__init__.py", r'^__version__ = ".*"$', f'__version__ = "{version}"')
+    replaced(root / "bot/perf_culprit/__init__.py", r'^__version__ = ".*"$', f'__version__ = "{version}"')
 
 
 def prepare(root: Path, version: str, digest: str, day: str) -> None:
@@ -49,7 +49,7 @@ def pin(root: Path, commit: str) -> None:
     """In documents and templates the commit of this release takes the place of the zeros."""
     if not re.fullmatch(r"[0-9a-f]{40}", commit) or commit == ZEROS:
         sys.exit(f"{commit!r} is no full hash of a commit")
-    replaced(root / "bot" / "release.py", r'^COMMIT: Final = "0" \* 40$', f'COMMIT: Final = "{commit}"')
+    replaced(root / "bot/perf_culprit/release.py", r'^COMMIT: Final = "0" \* 40$', f'COMMIT: Final = "{commit}"')
     for name in PINNED_IN:
         path = root / name
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

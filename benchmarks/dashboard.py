@@ -19,10 +19,10 @@ import numpy as np
 
 from benchmarks.limits import PROJECT, show
 from benchmarks.page import FIRST_PAINT, milliseconds
-from bot.git import Remote
-from bot.history import Retention, open_git_branch
-from bot.model.environment import Environment
-from bot.model.run import Benchmark, Run, Summary
+from perf_culprit.git.command import Remote
+from perf_culprit.model.run import Benchmark, Environment, Run, Summary
+from perf_culprit.store.opening import open_git_branch
+from perf_culprit.store.retention import Retention
 from tests.support.chromium import LACKING, PROGRAM, open_page
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import SECONDS
@@ -90,7 +90,7 @@ def main() -> None:
         for start in range(0, RUNS, 100):
             append(remote, runs[start : min(start + 100, RUNS)])
         site = Path(temp, "site")
-        command = [sys.executable, "-m", "bot", "dashboard", str(site), "--repo", str(repository)]
+        command = [sys.executable, "-m", "perf_culprit", "dashboard", str(site), "--repo", str(repository)]
 
         def build() -> None:
             subprocess.run(command, check=True, capture_output=True, cwd=PROJECT)

@@ -18,12 +18,12 @@ from typing import get_args
 import numpy as np
 from scipy import stats
 
-from bot.detect import DETECTORS
-from bot.detect.policy import DEFAULT_DETECTOR, PolicySettings, judge
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Verdict
-from bot.model.report import Judgement
-from bot.model.run import Run
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge.detectors import DETECTORS
+from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
+from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.model.report import Judgement
+from perf_culprit.model.run import Run
 from tests.support.noisy_runs import Noise, noisy_run
 
 SETTINGS = PolicySettings()

@@ -17,11 +17,12 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bot.detect.limits import is_out_of_control
-from bot.detect.policy import PolicySettings, judge
-from bot.model.finding import Verdict
-from bot.model.report import Judgement
-from bot.model.run import Run
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import Verdict
+from perf_culprit.model.report import Judgement
+from perf_culprit.model.run import Run
 from tests.support.noisy_counters import noisy_counters, stored
 from tests.support.noisy_runs import noisy_run
 

@@ -18,14 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bot.codec.run import encode_run
-from bot.git import Remote
-from bot.history import GitBranchHistory, Retention
-from bot.history.layout import MARKER, MARKER_PATH, RunFile, name_run
-from bot.history.retention import runs_to_compact, runs_to_drop
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run, Summary
-from bot.stats.ragged import Floats
+from perf_culprit.git.command import Remote
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run, Summary
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.store.git_branch import GitBranchHistory
+from perf_culprit.store.retention import Retention, runs_to_compact, runs_to_drop
+from perf_culprit.store.run_names import MARKER, MARKER_PATH, RunFile, name_run
+from perf_culprit.wire.run_json import encode_run
 
 METRIC = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 START = datetime(2016, 1, 4, tzinfo=UTC)

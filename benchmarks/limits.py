@@ -49,7 +49,7 @@ def show(
 def start() -> None:
     reference, _ = seconds_of([sys.executable, "-c", "import argparse"])
     for arguments in (["--help"], ["compare", "--help"]):
-        seconds, _ = seconds_of([sys.executable, "-m", "bot", *arguments])
+        seconds, _ = seconds_of([sys.executable, "-m", "perf_culprit", *arguments])
         show(
             f"perf-culprit {' '.join(arguments)}",
             seconds,
@@ -60,7 +60,7 @@ def start() -> None:
 
 
 def compare() -> None:
-    from bot.codec.run import encode_run
+    from perf_culprit.wire.run_json import encode_run
     from tests.support.measurements import measured
 
     with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +71,7 @@ def compare() -> None:
         read = f"import glob, json; [json.load(open(name)) for name in glob.glob('{folder}/*.json')]"
         reference, _ = seconds_of([sys.executable, "-c", read], repetitions=1)
         out = f"{folder}/report.json"
-        command = [sys.executable, "-m", "bot", "compare", "--baseline", f"{folder}/base-*.json"]
+        command = [sys.executable, "-m", "perf_culprit", "compare", "--baseline", f"{folder}/base-*.json"]
         command += ["--target", f"{folder}/target.json", "--json", out]
         seconds, memory_gb = seconds_of(command, repetitions=3)
         results = [entry for entry in json.loads(Path(out).read_text())["findings"] if entry["verdict"] == "regression"]
@@ -87,7 +87,7 @@ def compare() -> None:
 
 
 def write_large_runs(folder: str, count: int) -> None:
-    from bot.codec.run import encode_run
+    from perf_culprit.wire.run_json import encode_run
     from tests.support.measurements import measured
 
     levels = {f"bench_{number:07d}": 0.001 * (1 + number % 37) for number in range(count)}
@@ -98,14 +98,14 @@ def write_large_runs(folder: str, count: int) -> None:
 
 def largest() -> None:
     """Two runs of as many benchmarks as are admitted, five samples each."""
-    from bot.model.run import MOST_METRICS
+    from perf_culprit.model.run import MOST_METRICS
 
     with tempfile.TemporaryDirectory() as folder:
         # A process of its own: this one has to stay small.
         writer = multiprocessing.get_context("spawn").Process(target=write_large_runs, args=(folder, MOST_METRICS))
         writer.start()
         writer.join()
-        command = [sys.executable, "-m", "bot", "compare", "--baseline", f"{folder}/base.json"]
+        command = [sys.executable, "-m", "perf_culprit", "compare", "--baseline", f"{folder}/base.json"]
         command += ["--target", f"{folder}/target.json", "--json", f"{folder}/report.json"]
         seconds, memory_gb = seconds_of(command, repetitions=1)
         read = f"import json; [json.load(open('{folder}/' + name)) for name in ('base.json', 'target.json')]"
@@ -124,7 +124,7 @@ def changes() -> None:
     import numpy as np
     from scipy import stats
 
-    from bot.stats.change_point import find_changes
+    from perf_culprit.stats.series_changes_search import find_changes
 
     series = np.random.default_rng(0).normal(100, 3, (1000, 500))
     series[::2, 250:] *= 1.06
@@ -146,11 +146,11 @@ def changes() -> None:
 
 
 def baseline() -> None:
-    from bot.codec.run import encode_run
-    from bot.config.database import parse_database
-    from bot.git import Remote
-    from bot.git.private import remove_kept
-    from bot.history import open_git_branch, open_sql
+    from perf_culprit.config.settings import parse_database
+    from perf_culprit.git.command import Remote
+    from perf_culprit.git.objects import remove_kept
+    from perf_culprit.store.opening import open_git_branch, open_sql
+    from perf_culprit.wire.run_json import encode_run
     from tests.support import postgresql
     from tests.support.git_repository import init_repository
     from tests.support.measurements import measured
@@ -208,8 +208,8 @@ def timed_action(folder: Path) -> Path:
 
 
 def action() -> None:
-    from bot.git import Remote
-    from bot.history import open_git_branch
+    from perf_culprit.git.command import Remote
+    from perf_culprit.store.opening import open_git_branch
     from tests.support.container.image import build_action_image
     from tests.support.container.runner import Step, run_action
     from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub

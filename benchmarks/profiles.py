@@ -13,13 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from bot.config import Config
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Verdict
-from bot.model.metric import Direction, Metric
-from bot.model.report import Conclusion, Report
-from bot.model.run import Benchmark, Run
-from bot.pipeline.judge import judge_run
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import judge_run
+from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 
 SEED: Final = 20_260_301
 TIME: Final = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)

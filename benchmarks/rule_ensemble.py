@@ -17,15 +17,14 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bot.detect.counters import pair_counters
-from bot.detect.limits import is_out_of_control
-from bot.detect.rule_ensemble import assess
-from bot.detect.rules.options import RuleOptions
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Evidence
-from bot.model.run import Run
-from bot.stats.discretise import three_level_scale, to_levels
-from bot.stats.items import Items, indicator_matrix
+from perf_culprit.judge.counter_pairs import pair_counters
+from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.model.finding import Baseline, BaselineSource, Evidence
+from perf_culprit.model.run import Run
+from perf_culprit.stats.discretise import three_level_scale, to_levels
+from perf_culprit.stats.items import Items, indicator_matrix
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 
 COUNTERS, INTERVALS, RUNS, LOADS = 2_000, 144, 10, 20

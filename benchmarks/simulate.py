@@ -18,12 +18,14 @@ sys.path.insert(0, str(PROJECT))
 import numpy as np  # noqa: E402
 import simpy  # noqa: E402
 
-from bot import simulate  # noqa: E402
-from bot.config import Config, load_design, parse_design  # noqa: E402
-from bot.model.baseline import BaselineSource  # noqa: E402
-from bot.model.finding import Verdict  # noqa: E402
-from bot.model.run import Run  # noqa: E402
-from bot.pipeline.compare import compare_runs  # noqa: E402
+from perf_culprit.config.settings import Config  # noqa: E402
+from perf_culprit.flows.compare import compare_runs  # noqa: E402
+from perf_culprit.model.finding import BaselineSource, Verdict  # noqa: E402
+from perf_culprit.model.run import Run  # noqa: E402
+from perf_culprit.simulate import studies  # noqa: E402
+from perf_culprit.simulate.design_file import load_design, parse_design  # noqa: E402
+from perf_culprit.simulate.replication import replicate, sampled_run  # noqa: E402
+from perf_culprit.simulate.studies import combinations  # noqa: E402
 
 EXAMPLES = PROJECT / "docs" / "simulation"
 RATE, SERVICE_S, SERVERS, HOUR_S = 17.0, 2.0, 34, 3600.0
@@ -85,16 +87,16 @@ def bare_simpy() -> None:
 
 def time_rss() -> None:
     design = load_design(EXAMPLES / "rss-cloud.yml", {"rate": "17/s"})
-    seconds, reference = cpu_seconds(lambda: simulate.replicate(design, "hour", 0, 0)), cpu_seconds(bare_simpy)
+    seconds, reference = cpu_seconds(lambda: replicate(design, "hour", 0, 0)), cpu_seconds(bare_simpy)
     print(f"RSS cloud, one hour at 17/s: {seconds:.2f} s of CPU time (limit 3 s); {seconds / reference:.1f} x ", end="")
     print(f"bare SimPy without notifications ({reference:.2f} s), {seconds / cpu_seconds(heap_loop):.0f} x a heap")
 
 
 def sweep() -> None:
     path = EXAMPLES / "performance-monitor.yml"
-    designs = [load_design(path, values) for values in simulate.combinations(load_design(path))]
+    designs = [load_design(path, values) for values in combinations(load_design(path))]
     begun = time.perf_counter()
-    simulate.sweep(designs, "workday", seed=0, replications=1, tell=lambda _: None)
+    studies.sweep(designs, "workday", seed=0, replications=1, tell=lambda _: None)
     print(f"performance monitor, {len(designs)} configurations of 8 hours: {time.perf_counter() - begun:.0f} s (300 s)")
 
 
@@ -103,8 +105,8 @@ def alarms(trials: int = 200, replications: int = 12) -> None:
 
     def run(service: str, seed: int) -> Run:
         design = parse_design(QUEUE.replace("SERVICE", service).encode(), {}, place="queue")
-        done = [simulate.replicate(design, "day", seed, number) for number in range(replications)]
-        return simulate.sampled_run(design, "day", done, seed=seed)
+        done = [replicate(design, "day", seed, number) for number in range(replications)]
+        return sampled_run(design, "day", done, seed=seed)
 
     def is_called(old: Run, new: Run) -> bool:
         report = compare_runs(new, baseline=(old,), source=BaselineSource.PAIRED, config=Config())

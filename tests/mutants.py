@@ -23,7 +23,7 @@ import pytest
 MUTMUT: Final = str(Path(sys.executable).with_name("mutmut"))
 MADE: Final = Path("mutants")
 LEARNT: Final = MADE / "mutmut-stats.json"
-FOLDERS: Final = ("tests/unit/stats", "tests/unit/detect", "tests/unit/bisect")
+FOLDERS: Final = ("tests/unit/stats", "tests/unit/judge", "tests/unit/search")
 KILLED, SURVIVED, UNTESTED = "killed", "survived", "untested"
 
 
@@ -32,7 +32,9 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=3, metavar="N", help="mutants of each module (default: 3)")
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     parser.add_argument("--seconds", type=float, default=60, metavar="N", help="of tests for one mutant (default: 60)")
-    parser.add_argument("module", nargs="*", default=["bot."], help="bot.stats, bot.detect.policy (default: all)")
+    parser.add_argument(
+        "module", nargs="*", default=["bot."], help="perf_culprit.stats, perf_culprit.judge.policy (default: all)"
+    )
     options = parser.parse_args()
     # It writes the mutants and learns what reaches them before it finds that none has this name.
     subprocess.run([MUTMUT, "run", "--max-children", "1", "none"], check=False, capture_output=True)

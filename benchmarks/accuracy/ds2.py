@@ -15,13 +15,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.web_shop import Shop, expected, mean, precision_recall, shop_run
-from bot.detect.counters import pair_counters
-from bot.detect.limits import is_out_of_control
-from bot.detect.rule_ensemble import assess
-from bot.detect.rules.options import RuleOptions
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Evidence
-from bot.model.run import Run
+from perf_culprit.judge.counter_pairs import pair_counters
+from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.model.finding import Baseline, BaselineSource, Evidence
+from perf_culprit.model.run import Run
 
 FAULTS = {
     "query limit": Shop(rows=6.0, tomcat_cpu=1.4, mysql_cpu=1.3, disk_reads=1.8),

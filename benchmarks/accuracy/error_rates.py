@@ -24,16 +24,17 @@ from tabulate import tabulate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bot.detect import DETECTORS, change_point, control_chart, rule_ensemble
-from bot.detect.counters import TablePair, pair_counters
-from bot.detect.detector import DetectorOptions
-from bot.detect.limits import counter_findings, is_out_of_control
-from bot.detect.policy import PolicySettings, judge
-from bot.detect.rule_ensemble import assess
-from bot.detect.rules.options import RuleOptions
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Evidence, Finding, Verdict
-from bot.model.run import Run
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge import change_point, control_chart, rule_ensemble
+from perf_culprit.judge.counter_pairs import TablePair, pair_counters
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.detectors import DETECTORS
+from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control
+from perf_culprit.judge.policy import judge
+from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Finding, Verdict
+from perf_culprit.model.run import Run
 from tests.support.counter_runs import counter_run, counter_table, noisy_counters
 from tests.support.noisy_runs import Noise, noisy_run
 

@@ -18,11 +18,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.web_shop import FULL, Shop, expected, mean, precision_recall, shop_run
-from bot.detect.counters import pair_counters
-from bot.detect.limits import is_out_of_control
-from bot.detect.rule_ensemble import assess
-from bot.detect.rules.options import RuleOptions
-from bot.model.baseline import Baseline, BaselineSource
+from perf_culprit.judge.counter_pairs import pair_counters
+from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.model.finding import Baseline, BaselineSource
 
 SLOW, SMALL = {**FULL, "cpu": "1 GHz"}, {**FULL, "memory": "1.5 GB"}
 OLD, WIDE = {**FULL, "database": "5.0"}, {**FULL, "os": "64 bit"}

@@ -18,14 +18,14 @@ import numpy as np
 from scipy import stats
 from tabulate import tabulate
 
-from bot.detect.policy import PolicySettings, judge
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
-from bot.stats.block_interval import shift_interval
-from bot.stats.block_test import block_test
-from bot.stats.blocks import Blocks
-from bot.stats.ragged import Floats
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
+from perf_culprit.stats.block_interval import shift_interval
+from perf_culprit.stats.permutation import block_test
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.side_blocks import Blocks
 
 ROUNDS, ALPHA = 12, 0.005
 EFFECTS = (0.0, 0.05, 0.10, 0.15, 0.25)

@@ -24,23 +24,19 @@ from tabulate import tabulate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bot.config.policy import PolicySettings
-from bot.detect import control_chart
-from bot.detect.counters import TablePair, pair_counters
-from bot.detect.detector import DetectorOptions
-from bot.detect.limits import counter_findings, is_out_of_control, violation
-from bot.detect.rule_ensemble import assess
-from bot.detect.rules.ensemble import combine, in_violation
-from bot.detect.rules.models import build_models
-from bot.detect.rules.options import RuleOptions
-from bot.detect.rules.training import choose_training
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.counter import CounterTable
-from bot.model.environment import Environment
-from bot.model.finding import Evidence, Verdict
-from bot.model.metric import Direction, Metric
-from bot.model.run import Run
-from bot.stats.ragged import Floats
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge import control_chart
+from perf_culprit.judge.counter_pairs import TablePair, pair_counters
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.limit_verdict import counter_findings, is_out_of_control, violation
+from perf_culprit.judge.rule_ensemble import assess
+from perf_culprit.judge.rule_models import build_models
+from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.judge.rule_training import choose_training
+from perf_culprit.judge.rule_votes import combine, in_violation
+from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Verdict
+from perf_culprit.model.run import CounterTable, Direction, Environment, Metric, Run
+from perf_culprit.stats.ragged import Floats
 
 # An issue has five rows; no-issue periods are split into blocks of five times as many, so that the halves are not
 # neighbours row by row.

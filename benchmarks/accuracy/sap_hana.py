@@ -25,9 +25,9 @@ import numpy as np
 from tabulate import tabulate
 
 from benchmarks.accuracy.peers import OFFLINE_PEERS, ONLINE_PEERS, Offline, Online
-from bot.stats.change_point import find_changes
-from bot.stats.change_point_online import FIRST_JUDGED, online_alarms
-from bot.stats.ragged import Floats
+from perf_culprit.stats.change_point_online import FIRST_JUDGED, online_alarms
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.series_changes_search import find_changes
 
 OFFLINE_TOLERANCE = 5
 ONLINE_WINDOW = 10

@@ -27,13 +27,11 @@ from tabulate import tabulate
 
 from benchmarks.automatic.calendar import Kind, Planted, calendar
 from benchmarks.automatic.recorded import RecordedNoise, read_noise
-from bot.codec.run import decode_run
-from bot.config import Config
-from bot.config.database import parse_database
-from bot.dispatch.controller import Controller
-from bot.history.opening import open_history, prepare_database
-from bot.model.environment import Environment
-from bot.model.run import Benchmark, Run
+from perf_culprit.config.settings import Config, parse_database
+from perf_culprit.dispatch.controller import Controller
+from perf_culprit.model.run import Benchmark, Environment, Run
+from perf_culprit.store.opening import open_history, prepare_database
+from perf_culprit.wire.run_json import decode_run
 from tests.support.fake_github.state import PullRequest
 from tests.support.git_repository import run_git
 from tests.support.job import JobResult
@@ -275,7 +273,7 @@ def main() -> None:
             assert isinstance(world, Year)
             world.recorded = RecordedNoise(read_noise(arguments.noise), arguments.benchmarks, rng)
             # A stored run never changes: one process that is hundreds of jobs reads it once.
-            patch.setattr("bot.history.reading.decode_run", lru_cache(maxsize=1_000)(decode_run))
+            patch.setattr("perf_culprit.store.protocol.decode_run", lru_cache(maxsize=1_000)(decode_run))
             # The controller's clock is the year's.
             patch.setitem(_defaults(), "now", lambda: world.clock)
             simulation = Simulation(

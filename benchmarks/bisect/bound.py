@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import exponnorm, norm
 
-from bot.bisect.rounds import binary_entropy
+from perf_culprit.search.next_rounds import binary_entropy
 
 Floats = npt.NDArray[np.float64]
 Density = Callable[[Floats], Floats]

@@ -22,13 +22,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bot.bisect import Search
-from bot.bisect.graph import cut_range, parse_parents
-from bot.collect import collect
-from bot.git import parents_text, resolve_commit
-from bot.measure import Commands, ExecutionError, Log, open_workplace
-from bot.model.bisection import CommitRange, Failure, FailureKind, OutcomeKind, SearchSettings
-from bot.model.count import MINIMUM_EFFECT, Count
+from perf_culprit.git.diffs import parents_text
+from perf_culprit.git.revisions import resolve_commit
+from perf_culprit.measure.processes import Log
+from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.measure.workplace import open_workplace
+from perf_culprit.model.bisection import CommitRange, Failure, FailureKind, OutcomeKind, SearchSettings
+from perf_culprit.model.count import MINIMUM_EFFECT, Count
+from perf_culprit.read.results.collect import collect
+from perf_culprit.search.candidate_graph import cut_range, parse_parents
+from perf_culprit.search.search import Search
 
 LEAST_CANDIDATES = 16
 NEGLIGIBLE = 0.2
@@ -104,7 +107,7 @@ def main() -> None:
     arguments = parser.parse_args()
     options = ["--good", arguments.good, "--bad", arguments.bad, "--run", arguments.run]
     options += ["--build", arguments.build] if arguments.build else []
-    command = [sys.executable, "-m", "bot", "bisect", "--repo", str(arguments.repository), *options]
+    command = [sys.executable, "-m", "perf_culprit", "bisect", "--repo", str(arguments.repository), *options]
     subprocess.run([*command, "--metric", arguments.metric], check=False, cwd=Path(__file__).parents[2])
 
     good, bad = (resolve_commit(arguments.repository, name) for name in (arguments.good, arguments.bad))

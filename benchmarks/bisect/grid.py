@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.bisect.bound import capacity_bits, fano_executions
 from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, merge_dag, offsets, scales, stream
 from benchmarks.bisect.rivals import RIVALS, play_rival
-from bot.bisect import Search
-from bot.model.bisection import CommitRange, Engine, SearchSettings
+from perf_culprit.model.bisection import CommitRange, Engine, SearchSettings
+from perf_culprit.search.search import Search
 
 SIZES = (8, 64, 512)
 HISTORIES: Mapping[str, Callable[[int, int], CommitRange]] = {"chain": lambda size, _: chain(size), "merges": merge_dag}

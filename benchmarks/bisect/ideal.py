@@ -4,7 +4,8 @@ python benchmarks/bisect/ideal.py [--runs 300]
 
 64 commits in a chain, one step. It measures the commit nearest to one half, or the end of the side that has fewer
 executions where that commit has as many. "Told" knows level, step and noise; "learns" has them from its executions,
-its two ends included, with an even prior of no step at all (the closed form of `bot.bisect.evidence`, one block).
+its two ends included, with an even prior of no step at all (the closed form of
+`perf_culprit.search.pattern_evidence`, one block).
 """
 
 import argparse

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from bot.bisect import Search
-from bot.model.bisection import CommitRange, Failure, FailureKind, Outcome
+from perf_culprit.model.bisection import CommitRange, Failure, FailureKind, Outcome
+from perf_culprit.search.search import Search
 
 Floats = npt.NDArray[np.float64]
 Sampler = Callable[[np.random.Generator, int], Floats]

@@ -173,7 +173,7 @@ def search(repository: Repository, *, seed: int, executions: int) -> dict[str, A
     argv = [
         sys.executable,
         "-m",
-        "bot",
+        "perf_culprit",
         "bisect",
         "--repo",
         str(repository.folder),

@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, offsets, play, stream
 from benchmarks.bisect.noise import PROGRAMS, measure
-from bot.bisect.search import Search
-from bot.model.bisection import Engine, SearchSettings
+from perf_culprit.model.bisection import Engine, SearchSettings
+from perf_culprit.search.search import Search
 
 COMMITS = 64
 BUDGET = 400

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.stats import f_oneway, mannwhitneyu
 
 from benchmarks.bisect.machine import Machine
-from bot.bisect.reach import Reach
-from bot.model.bisection import CommitRange
+from perf_culprit.model.bisection import CommitRange
+from perf_culprit.search.descendants import Reach
 
 Floats = npt.NDArray[np.float64]
 Slower = Callable[[Floats, Floats], bool]

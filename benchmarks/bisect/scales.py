@@ -21,8 +21,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect.machine import Floats, Machine, Sampler, chain, levels_of, lognormal, play, stream
-from bot.bisect.search import Search
-from bot.model.bisection import OutcomeKind, SearchSettings
+from perf_culprit.model.bisection import OutcomeKind, SearchSettings
+from perf_culprit.search.search import Search
 
 BUDGET: Final = 400
 

@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect import machine, scales
 from benchmarks.bisect.machine import Machine, chain, levels_of, offsets, play, stream
-from bot.bisect.pairs import step_size
-from bot.bisect.reach import Reach
-from bot.bisect.search import Search
-from bot.bisect.standing import Standing
-from bot.model.bisection import SearchSettings
+from perf_culprit.model.bisection import SearchSettings
+from perf_culprit.search.descendants import Reach
+from perf_culprit.search.parent_pairs import step_size
+from perf_culprit.search.search import Search
+from perf_culprit.search.search_view import Standing
 
 COMMITS: Final = 64
 APART: Final = 6

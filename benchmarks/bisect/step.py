@@ -24,10 +24,10 @@ from scipy.special import ndtr
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, merge_dag, offsets, stream
-from bot.bisect import Search
-from bot.bisect.graph import cut_range, parse_parents
-from bot.bisect.reach import Reach
-from bot.model.bisection import CommitRange, SearchSettings
+from perf_culprit.model.bisection import CommitRange, SearchSettings
+from perf_culprit.search.candidate_graph import cut_range, parse_parents
+from perf_culprit.search.descendants import Reach
+from perf_culprit.search.search import Search
 
 LIMIT_S = 0.1
 COMMITS = 50_000

@@ -28,9 +28,9 @@ from benchmarks.bisect.machine import Floats, Machine, Sampler, chain, lognormal
 from benchmarks.bisect.replay import BUDGET, log_half, recorded, series_files
 from benchmarks.bisect.scales import NOISES as SCALES
 from benchmarks.bisect.scales import two_modes
-from bot.bisect.search import Search
-from bot.model.bisection import SearchSettings
-from bot.stats.binomial import share_interval
+from perf_culprit.model.bisection import SearchSettings
+from perf_culprit.search.search import Search
+from perf_culprit.stats.binomial import share_interval
 
 SIZES: Final = (5, 8, 12, 24, 64)
 Source = Callable[[np.random.Generator], Iterator[float]]

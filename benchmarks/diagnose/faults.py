@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from bot.diagnose.comparison import compare_profiles
-from bot.diagnose.profiles import read_profiles
-from bot.report.tree_comparison import shown_suspects
+from perf_culprit.explain.compare_trees import compare_profiles
+from perf_culprit.read.profiles.profile_reading import read_profiles
+from perf_culprit.say.call_tree_text import shown_suspects
 
 FAULTS = ("network_delay", "cpu_contention", "cpu_consumed")
 COLUMNS = (

@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from bot.trace.budget import Budget
-from bot.trace.command import trace_command
-from bot.trace.profile import encode_trace
+from perf_culprit.explain.tracer.trace_levels import Budget
+from perf_culprit.explain.tracer.trace_profile import encode_trace
+from perf_culprit.explain.tracer.traced_command import trace_command
 
 HERE = Path(__file__).parent
 PY_SPY_RATE = "200"

@@ -15,14 +15,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot import git
-from bot.diagnose.changed import match_method, touched_code
-from bot.diagnose.comparison import compare_profiles
-from bot.diagnose.profiles import read_profiles
-from bot.model.profile import Profile
-from bot.model.touched import Certainty, Touched
-from bot.model.tree_comparison import Answer, TreeComparison
-from bot.report.tree_comparison import shown_suspects
+from perf_culprit import git
+from perf_culprit.explain.changed_code import touched_code
+from perf_culprit.explain.compare_trees import compare_profiles
+from perf_culprit.explain.method_names import match_method
+from perf_culprit.model.call_tree import Certainty, Profile, Touched
+from perf_culprit.model.report import Answer, TreeComparison
+from perf_culprit.read.profiles.profile_reading import read_profiles
+from perf_culprit.say.call_tree_text import shown_suspects
 
 HERE = Path(__file__).parent
 SUFFIXES = {"cprofile": "prof", "pyspy": "txt", "tracer": "json"}

@@ -12,7 +12,9 @@ PROJECT = Path(__file__).parents[2]
 sys.path.insert(0, str(PROJECT))
 
 from benchmarks.logs.generator import write_log  # noqa: E402 - found by the path above
-from bot.diagnose import RankingSettings, ReadingSettings, diagnose_log, load_pattern  # noqa: E402 - same
+from perf_culprit.explain.ranking import diagnose_log  # noqa: E402
+from perf_culprit.read.logs.log_pattern import load_pattern  # noqa: E402
+from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings  # noqa: E402
 
 
 def ranks(path: Path, *, seed: int, calls: int) -> tuple[dict[str, list[int]], list[int]]:

@@ -17,7 +17,7 @@ PROJECT = Path(__file__).parents[2]
 sys.path.insert(0, str(PROJECT))
 
 from benchmarks.logs.generator import write_log  # noqa: E402 - found by the path above
-from bot.diagnose import PRESETS  # noqa: E402 - same
+from perf_culprit.read.logs.log_pattern import PRESETS  # noqa: E402
 
 LIMIT_S = 10.0
 LIMIT_MB = 500.0
@@ -39,7 +39,7 @@ def bare_pass_s(path: Path) -> float:
 
 def diagnose(path: Path) -> tuple[float, float, float]:
     """Seconds, CPU seconds of all processes, and the highest sum of their memory in MB."""
-    command = [sys.executable, "-m", "bot", "diagnose", "--log", str(path), "--pattern", "labelled"]
+    command = [sys.executable, "-m", "perf_culprit", "diagnose", "--log", str(path), "--pattern", "labelled"]
     import resource
 
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

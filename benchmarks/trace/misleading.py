@@ -16,7 +16,7 @@ from types import FrameType
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[2]))
 
-from bot.trace import trace  # noqa: E402 - this checkout's, not an installed one
+from perf_culprit.explain.tracer.session import trace  # noqa: E402
 
 REPETITIONS = 9
 CALLS = 20_000

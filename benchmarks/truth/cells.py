@@ -15,7 +15,7 @@ from benchmarks.truth.noise import NOISES, Floats, SimulatedWorld, World
 from benchmarks.truth.recorded import RecordedWorld
 from benchmarks.truth.verbs import Outcome
 from benchmarks.truth.way import Row, Way
-from bot.stats.binomial import share_interval
+from perf_culprit.stats.binomial import share_interval
 
 WAYS: Final = (*with_files.WAYS, *with_history.WAYS, *with_measure.WAYS, *with_counters.WAYS, *with_series.WAYS)
 EFFECTS: Final = (0.05, 0.10, 0.15, 0.20, 0.50)

@@ -11,15 +11,15 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-import bot.pipeline
-from bot.codec.run import decode_run, encode_run
-from bot.git import revisions
-from bot.git.command import run_git
-from bot.history.opening import open_history
-from bot.history.protocol import StoredRun
-from bot.history.retention import Retention, fit_file
-from bot.model.finding import Acceptance
-from bot.model.run import Run
+from perf_culprit import flows
+from perf_culprit.git import revisions
+from perf_culprit.git.command import run_git
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.run import Run
+from perf_culprit.store.opening import open_history
+from perf_culprit.store.protocol import StoredRun
+from perf_culprit.store.retention import Retention, fit_file
+from perf_culprit.wire.run_json import decode_run, encode_run
 
 
 class MemoryBranch:
@@ -76,9 +76,9 @@ def branch_in_memory() -> Iterator[MemoryBranch]:
 
 def _holders(opener: Callable[..., object]) -> list[ModuleType]:
     """The modules that call it by a name of their own; one that were imported later would keep the patch."""
-    for _, name, _ in pkgutil.iter_modules(bot.pipeline.__path__, "bot.pipeline."):
+    for _, name, _ in pkgutil.iter_modules(flows.__path__, "perf_culprit.flows."):
         import_module(name)
-    modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "bot"]
+    modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "perf_culprit"]
     return [module for module in modules if vars(module).get(opener.__name__) is opener]
 
 

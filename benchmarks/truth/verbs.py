@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
-from bot import pipeline
-from bot.cli import entry, main
-from bot.errors import EXIT_FINE, EXIT_REGRESSION
-from bot.model.report import Report
+from perf_culprit.cli import entry
+from perf_culprit.cli.entry import main
+from perf_culprit.errors import EXIT_FINE, EXIT_REGRESSION
+from perf_culprit.flows.render import report_json
+from perf_culprit.model.report import Report
 
 CHANGES: Final = ("regression", "improvement")
 
@@ -57,7 +58,7 @@ def compare(*arguments: str, out: Path, planted: str | None = None, ignored: str
 
 
 def outcome_of(report: Report, *, planted: str | None = None) -> Outcome:
-    return outcome(json.loads(pipeline.report_json(report)), planted=planted)
+    return outcome(json.loads(report_json(report)), planted=planted)
 
 
 def outcome(report: Mapping[str, Any], *, planted: str | None = None, ignored: str | None = None) -> Outcome:

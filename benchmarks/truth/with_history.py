@@ -18,9 +18,10 @@ from benchmarks.truth.oracle import Design
 from benchmarks.truth.verbs import Outcome, outcome_of, perf_culprit
 from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import BETWEEN_JOBS, SAMPLES, planted, slowed
-from bot import pipeline
-from bot.config import Config
-from bot.history import HistoryPlace
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import HistoryComparison, compare_with_history
+from perf_culprit.flows.record import record_run
+from perf_culprit.store.opening import HistoryPlace
 from tests.support.git_repository import chain, import_commits, init_repository
 
 LIFE: Final = 38
@@ -86,8 +87,8 @@ def lives(
 
 def judged(folder: Path, commit: str, times: Floats, effect: float, *, record: bool = False) -> Outcome:
     file = write_results(folder / "head.json", slowed(times, effect))
-    compared = pipeline.compare_with_history(
-        pipeline.HistoryComparison(
+    compared = compare_with_history(
+        HistoryComparison(
             target=[file],
             repository=repository().path,
             revision=commit,
@@ -96,7 +97,7 @@ def judged(folder: Path, commit: str, times: Floats, effect: float, *, record: b
         config=Config(),
     )
     if record:
-        pipeline.record_run(
+        record_run(
             compared.run,
             report=compared.report,
             config=Config(),

@@ -14,9 +14,9 @@ from benchmarks.truth.oracle import Design
 from benchmarks.truth.verbs import compare, perf_culprit
 from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import IN_ONE_JOB, planted, slowed
-from bot.dispatch import machine
-from bot.measure import Commands
-from bot.model.run import Run
+from perf_culprit.dispatch import culprit_trace
+from perf_culprit.measure.runner import Commands
+from perf_culprit.model.run import Run
 from tests.support.git_repository import chain, import_commits, init_repository
 
 BENCHMARKS: Final = 10
@@ -24,7 +24,7 @@ SAMPLES: Final = 5
 
 
 class SimulatedWorkplace:
-    """In the place of `bot.measure.Workplace`: an execution writes the next numbers of one job of the machine."""
+    """In the place of `measure.workplace.Workplace`: an execution writes the next numbers of one job of the machine."""
 
     commands = Commands(run="simulated")
 
@@ -83,7 +83,7 @@ def simulated(workplace: SimulatedWorkplace) -> Iterator[None]:
     def opened(*_: object, read: Callable[[Path], Run], **__: object) -> Iterator[SimulatedWorkplace]:
         yield workplace.reading(read)
 
-    with patch.object(machine, "open_workplace", opened):
+    with patch.object(culprit_trace, "open_workplace", opened):
         yield
 
 

@@ -12,7 +12,8 @@ pytestmark = pytest.mark.container
 
 # Any user, nothing writable, no network: as little as a container can have.
 BARE = ("run", "--rm", "--user=4711:4711", "--read-only", "--network=none")
-STAGES = "bot.action, bot.cli, bot.pipeline, bot.collect, bot.history, bot.detect, bot.report, bot.publish"
+ROOMS = ("action", "cli", "flows", "read.results", "store", "judge", "say", "github")
+STAGES = ", ".join(f"perf_culprit.{room}" for room in ROOMS)
 
 
 def test_image_starts_as_github_demands(action_image: str) -> None:
@@ -20,7 +21,7 @@ def test_image_starts_as_github_demands(action_image: str) -> None:
     config = json.loads(inspected.stdout)
     assert not config.get("User"), "the runner's files belong to somebody else: GitHub demands root at the start"
     assert config.get("WorkingDir") in {None, "", "/"}, "the runner sets the working directory"
-    assert config["Entrypoint"] == ["/usr/local/bin/python", "-I", "-B", "-u", "-m", "bot.action"]
+    assert config["Entrypoint"] == ["/usr/local/bin/python", "-I", "-B", "-u", "-m", "perf_culprit.action"]
     assert not config.get("Cmd")
 
 
@@ -29,12 +30,12 @@ def test_nothing_is_compiled_at_the_start(action_image: str) -> None:
     imported = podman(*BARE, "--entrypoint=python", action_image, "-I", "-B", "-v", "-c", code)
     assert imported.returncode == 0, imported.stderr[-2000:]
     loaded = re.findall(r"code object from '?([^'\n]+)'?$", imported.stderr, flags=re.MULTILINE)
-    assert any(path.endswith(".pyc") and "/bot/" in path for path in loaded)
+    assert any(path.endswith(".pyc") and "/perf_culprit/" in path for path in loaded)
     assert [path for path in loaded if path.endswith(".py")] == []
 
 
 def test_workspace_cannot_replace_modules(action_image: str, workspace: Path) -> None:
-    for module in ("json", "numpy", "bot"):
+    for module in ("json", "numpy", "perf_culprit"):
         (workspace / f"{module}.py").write_text("raise SystemExit('the workspace ran as code')")
     ran = podman(
         "run",
@@ -44,10 +45,10 @@ def test_workspace_cannot_replace_modules(action_image: str, workspace: Path) ->
         "--env=PYTHONPATH=/github/workspace",
         "--entrypoint=/usr/local/bin/python",
         action_image,
-        *("-I", "-B", "-u", "-c", "import json, numpy, bot; print(bot.__file__)"),
+        *("-I", "-B", "-u", "-c", "import json, numpy, bot; print(perf_culprit.__file__)"),
     )
     assert ran.stderr == ""
-    assert ran.stdout == "/opt/perf-culprit/bot/__init__.py\n"
+    assert ran.stdout == "/opt/perf-culprit/bot/perf_culprit/__init__.py\n"
 
 
 def test_image_holds_git_and_no_tests(action_image: str) -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from bot import __version__
-from bot.config import Config
-from bot.demo.repository import DemoRepository
-from bot.demo.run import _dashboard
+from perf_culprit import __version__
+from perf_culprit.config.settings import Config
+from perf_culprit.demo.demo_repository import DemoRepository
+from perf_culprit.demo.story import _dashboard
 from tests.support.git_repository import run_git
 
 PROJECT = Path(__file__).parents[2]
@@ -82,9 +82,34 @@ def install(folder: Path, *what: str | Path) -> None:
 
 def test_it_holds_every_file_of_the_package(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
-    tracked = run("git", "ls-files", "bot", cwd=PROJECT).split()
-    assert len(tracked) > 600
-    assert set(tracked) <= set(zipfile.ZipFile(wheel).namelist())
+    tracked = run("git", "ls-files", "bot/perf_culprit", cwd=PROJECT).split()
+    assert len(tracked) > 350
+    assert {path.removeprefix("bot/") for path in tracked} <= set(zipfile.ZipFile(wheel).namelist())
+
+
+# A chat bot's, or any program's: names that this project once had at its own top level, or has inside.
+NEIGHBOURS = ("bot", "trace", "stats", "model", "judge", "search")
+
+
+def test_a_project_with_packages_of_those_names_runs_its_tests_and_ours(built: Path, tmp_path: Path) -> None:
+    for name in NEIGHBOURS:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+        (tmp_path / name / "main.py").write_text(f"def who() -> str:\n    return {name!r}\n")
+    imports = "".join(f"from {name}.main import who as {name}_who\n" for name in NEIGHBOURS)
+    asserts = "".join(f"    assert {name}_who() == {name!r}\n" for name in NEIGHBOURS)
+    (tmp_path / "test_project.py").write_text(f"{imports}\n\ndef test_project():\n{asserts}")
+    (tmp_path / "old.txt").write_text("1.0\n1.1\n1.0\n")
+    versions = built / "constraints.txt"
+    install(built, "--constraint", versions, "pytest")
+    programs = built / "venv" / "bin"
+    assert "1 passed" in run(programs / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
+    assert "1 passed" in run(
+        programs / "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", "--import-mode=prepend", cwd=tmp_path
+    )
+    same = ("compare", "--baseline", "old.txt", "--target", "old.txt")
+    assert "benchmark" in run(programs / "perf-culprit", *same, cwd=tmp_path)
+    assert "benchmark" in run(programs / "python", "-P", "-m", "perf_culprit", *same, cwd=tmp_path)
 
 
 def test_it_says_its_version(built: Path, tmp_path: Path) -> None:

@@ -19,16 +19,17 @@ from pathlib import Path
 
 import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # installed by hand
 
+from perf_culprit.action import command_grammar
+from perf_culprit.config.reader import parse_config
+from perf_culprit.errors import BotError
+from perf_culprit.read.profiles.profile_reading import read_profiles
+from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.wire.report_json import decode_report, encode_report
+from perf_culprit.wire.run_json import decode_run
+
 # Only the processes that fuzz count what they reach.
 INSIDE = sys.argv[1:2] == ["--inside"]
-with atheris.instrument_imports(include=["bot"]) if INSIDE else nullcontext():
-    from bot.action.commands import grammar
-    from bot.codec.report import decode_report, encode_report
-    from bot.codec.run import decode_run
-    from bot.collect import PARSERS
-    from bot.config.reader import parse_config
-    from bot.diagnose.profiles.read import read_profiles
-    from bot.errors import BotError
+with atheris.instrument_imports(include=["perf_culprit"]) if INSIDE else nullcontext():
     from tests.fuzz import readers
     from tests.support.reports import every_conclusion
 
@@ -69,7 +70,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "run": refused(lambda data: decode_run(data, place="run.json")),
     "report": refused(lambda data: decode_report(data, place="report.json")),
     "configuration": refused(lambda data: parse_config(data, place="config.yml")),
-    "command": refused(lambda data: grammar.parse(data.decode("utf-8", "replace"))),
+    "command": refused(lambda data: command_grammar.parse(data.decode("utf-8", "replace"))),
     **{reader: lambda data, reader=reader: readers.check(data, reader) for reader in PARSERS},  # type: ignore[misc]
 }
 

@@ -7,16 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot import git, pipeline
-from bot.cli import main
-from bot.config import Config
-from bot.errors import UsageError
-from bot.history import HistoryPlace, open_git_branch
-from bot.model.counter import CounterTable
-from bot.model.finding import Verdict
-from bot.model.metric import Direction, Metric
-from bot.model.report import Report
-from bot.report.reasons import sentence
+from perf_culprit import git
+from perf_culprit.cli.entry import main
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import UsageError
+from perf_culprit.flows import record as record_module
+from perf_culprit.flows.compare import compare_run_with_history
+from perf_culprit.flows.record import Accepted, record_run
+from perf_culprit.flows.regression_issues import settle_acceptances
+from perf_culprit.flows.render import headline, report_markdown
+from perf_culprit.model.finding import Verdict
+from perf_culprit.model.report import Report
+from perf_culprit.model.run import CounterTable, Direction, Metric
+from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.report_parts import outputs
+from perf_culprit.say.terminal_report import render_text
+from perf_culprit.store.opening import HistoryPlace, open_git_branch
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import measured
 
@@ -50,11 +56,11 @@ def commit_of(folder: Path, number: int) -> str:
 
 def judge(folder: Path, number: int, levels: dict[str, float], *, record: bool = False) -> Report:
     run = measured(levels, seed=number, commit=commit_of(folder, number))
-    compared = pipeline.compare_run_with_history(
+    compared = compare_run_with_history(
         run, config=Config(), base=None, place=HistoryPlace(repository=folder, url=str(folder))
     )
     if record:
-        pipeline.record_run(run, report=compared.report, config=Config(), place=HistoryPlace(url=str(folder)))
+        record_run(run, report=compared.report, config=Config(), place=HistoryPlace(url=str(folder)))
     return compared.report
 
 
@@ -65,8 +71,8 @@ def accept(
     at: int,
     reason: str = "the new grammar costs this",
     author: str = "octocat",
-) -> pipeline.Accepted:
-    return pipeline.accept(
+) -> Accepted:
+    return record_module.accept(
         benchmark=benchmark,
         reason=reason,
         author=author,
@@ -105,7 +111,7 @@ def test_a_pull_request_is_not_blamed_for_what_its_base_branch_did(served: Path)
     run_git(served, "branch", "topic", "main9")
     base, head = commit_of(served, 9), run_git(served, "commit-tree", "-m", "innocent", "-p", "main9", "main9^{tree}")
     run = measured(SLOW, seed=20, commit=head)
-    compared = pipeline.compare_run_with_history(
+    compared = compare_run_with_history(
         run, config=Config(), base=base, place=HistoryPlace(repository=served, url=str(served))
     )
     assert verdicts(compared.report)["parse"] is not Verdict.REGRESSION
@@ -126,7 +132,7 @@ def test_the_baseline_begins_at_the_accepted_commit(served: Path, benchmark: str
     assert render.evidence.baseline is not None
     assert render.evidence.baseline.runs == 6  # only what was accepted begins anew
     assert any("accepted by octocat there: the new grammar costs this" in note for note in map(sentence, report.notes))
-    markdown = pipeline.report_markdown(report)
+    markdown = report_markdown(report)
     assert "the new grammar costs this" in markdown.split("<details>", 1)[1]
 
 
@@ -148,17 +154,17 @@ def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(s
     assert not report.failed
     assert parse.evidence.relative_change is not None
     assert parse.evidence.relative_change > 0.4  # the numbers are not hidden
-    assert "accepted" in pipeline.headline(report)
-    assert pipeline.report_outputs(report)["regressions"] == "0"
-    assert "by `octocat` at" in pipeline.report_markdown(report)
-    assert "by octocat at" in pipeline.report_text(report, colour=False, width=120)
-    pipeline.record_run(
+    assert "accepted" in headline(report)
+    assert outputs(report)["regressions"] == "0"
+    assert "by `octocat` at" in report_markdown(report)
+    assert "by octocat at" in render_text(report, colour=False, width=120)
+    record_run(
         measured(SLOW, seed=8, commit=commit_of(served, 8)),
         report=report,
         config=Config(),
         place=HistoryPlace(url=str(served)),
     )
-    pipeline.settle_acceptances(report, config=Config(), place=HistoryPlace(url=str(served)))
+    settle_acceptances(report, config=Config(), place=HistoryPlace(url=str(served)))
     assert verdicts(judge(served, 9, SLOW))["parse"] is not Verdict.REGRESSION
 
 
@@ -251,10 +257,10 @@ def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) ->
             values=values,
         )
         run = replace(measured(FAST, seed=number, commit=commit_of(folder, number)), benchmarks=(), counters=(table,))
-        compared = pipeline.compare_run_with_history(
+        compared = compare_run_with_history(
             run, config=Config(), base=None, place=HistoryPlace(repository=folder, url=str(folder))
         )
-        pipeline.record_run(run, report=compared.report, config=Config(), place=HistoryPlace(url=str(folder)))
+        record_run(run, report=compared.report, config=Config(), place=HistoryPlace(url=str(folder)))
         return {
             finding.evidence.key.metric: (finding.verdict, finding.evidence.baseline.runs)
             for finding in compared.report.findings

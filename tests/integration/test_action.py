@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from bot import pipeline
-from bot.cli import main
-from bot.config import Config
-from bot.history import HistoryPlace
+from perf_culprit.cli.entry import main
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import compare_run_with_history
+from perf_culprit.flows.record import record_run
+from perf_culprit.store.opening import HistoryPlace
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, REPOSITORY_ID, PullRequest
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
@@ -44,10 +45,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Served:
     config = Config()
     for seed, commit in enumerate((commits[f"main{number}"] for number in range(1, MAIN + 1)), start=1):
         run = measured(BASE_LEVELS, seed=seed, commit=commit)
-        judged = pipeline.compare_run_with_history(
+        judged = compare_run_with_history(
             run, config=config, base=None, place=HistoryPlace(repository=folder, url=str(folder))
         )
-        pipeline.record_run(run, report=judged.report, config=config, place=HistoryPlace(url=str(folder)))
+        record_run(run, report=judged.report, config=config, place=HistoryPlace(url=str(folder)))
     return Served(folder=folder, commits=commits)
 
 
@@ -409,10 +410,10 @@ def design_pull_request(runner: Runner, served: Served, *, before: str, after: s
     run_git(workspace, "push", "--quiet", "origin", f"{base}:refs/heads/main", f"{head}:refs/heads/branch")
     config = Config()
     stored = measured(BASE_LEVELS, seed=20, commit=base)
-    judged = pipeline.compare_run_with_history(
+    judged = compare_run_with_history(
         stored, config=config, base=None, place=HistoryPlace(repository=workspace, url=str(served.folder))
     )
-    pipeline.record_run(stored, report=judged.report, config=config, place=HistoryPlace(url=str(served.folder)))
+    record_run(stored, report=judged.report, config=config, place=HistoryPlace(url=str(served.folder)))
     (workspace / ".github").mkdir(exist_ok=True)
     (workspace / ".github" / "perf-culprit.yml").write_text("simulate: ['*.yml']\n")
     (workspace / "bench.json").write_bytes(measured_json(BASE_LEVELS, seed=99))

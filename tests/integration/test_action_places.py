@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from bot import git, pipeline
-from bot.config import Config
-from bot.errors import InfrastructureError
-from bot.history import HistoryPlace, open_git_branch
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.report import Report
-from bot.pipeline.judge import judge_run
-from bot.publish.github.failure import explained
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import InfrastructureError
+from perf_culprit.flows.compare import judge_run
+from perf_culprit.flows.record import accept
+from perf_culprit.flows.render import report_json
+from perf_culprit.github.client import explained
+from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.report import Report
+from perf_culprit.store.opening import HistoryPlace, open_git_branch
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import FORK_ID, PullRequest
@@ -167,7 +169,7 @@ def test_a_regression_on_main_opens_an_issue_and_an_acceptance_closes_it(runner:
     (issue,) = runner.fake.state.issues.values()
     assert issue.state == "open"
     assert f"good={extra['more1']} bad={extra['more2']}" in (issue.body or "")
-    pipeline.accept(
+    accept(
         benchmark=None,
         reason="it does more now",
         author="ada",
@@ -187,7 +189,7 @@ def test_what_was_accepted_in_a_pull_request_survives_a_squash(runner: Runner, s
     extra = {f"squash{n}": commit_of(served, f"squash{n}") for n in range(1, 3)}
     for number in (1, 2, 3):
         push_to_main(runner, commit_of(served, f"main{number}"), FAST, seed=number)
-    pipeline.accept(
+    accept(
         benchmark=None,
         reason="worth it",
         author="ada",
@@ -211,7 +213,7 @@ def test_what_was_pushed_after_the_acceptance_is_not_accepted(runner: Runner, se
     for number in (1, 2, 3):
         push_to_main(runner, commit_of(served, f"main{number}"), FAST, seed=number)
     accepted = commit_of(served, "branch1")
-    pipeline.accept(
+    accept(
         benchmark=None,
         reason="r",
         author="ada",
@@ -253,7 +255,7 @@ def test_two_suites_share_a_joint_comment(runner: Runner, served: Path) -> None:
     run_git(served, "update-ref", "refs/heads/main", run_git(served, "commit-tree", "-p", "main", "-m", "x", tree))
     head = commit_of(served, "branch2")
     files = {
-        f"{suite}/report.json": pipeline.report_json(report_of(suite, levels, commit=head))
+        f"{suite}/report.json": report_json(report_of(suite, levels, commit=head))
         for suite, levels in (("calm", FAST), ("loud", SLOW))
     }
     result = published(runner, served, files, config="perf.yml")
@@ -266,7 +268,7 @@ def test_two_suites_share_a_joint_comment(runner: Runner, served: Path) -> None:
 
 def test_a_forged_acceptance_publishes_nothing(runner: Runner, served: Path) -> None:
     head = commit_of(served, "branch2")
-    data = json.loads(pipeline.report_json(report_of("default", SLOW, commit=head)))
+    data = json.loads(report_json(report_of("default", SLOW, commit=head)))
     record = {"commit": head, "author": "octocat", "reason": "fine", "time": "2026-01-01T00:00:00Z"}
     data["findings"][0] |= {"verdict": "no_change", "level": "note", "severity": None, "accepted": record}
     data |= {"conclusion": "no_change", "failed": False}

@@ -8,7 +8,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
-from bot.report.commands import no_permission_text
+from perf_culprit.say.command_answers import no_permission_text
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, RIGHTS, SECRET, WORKFLOW, Scene, open_scene
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.state import BOT, Comment

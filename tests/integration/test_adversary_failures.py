@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import pytest
 
-from bot.codec.report import encode_report
-from bot.model.finding import Verdict
-from bot.model.report import Conclusion
-from bot.publish.markers import marker
+from perf_culprit.github.host import marker
+from perf_culprit.model.finding import Verdict
+from perf_culprit.model.report import Conclusion
+from perf_culprit.wire.report_json import encode_report
 from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, RIGHTS, SECRET, WORKFLOW, Scene, open_scene
 from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault

@@ -11,12 +11,12 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
-from bot.codec.report import encode_report
-from bot.codec.run import encode_run
-from bot.model.finding import Level, Verdict
-from bot.model.reason import BaselineReason, because, remark
-from bot.model.report import Conclusion
-from bot.publish.markers import marker
+from perf_culprit.github.host import marker
+from perf_culprit.model.finding import Level, Verdict
+from perf_culprit.model.reason import BaselineReason, because, remark
+from perf_culprit.model.report import Conclusion
+from perf_culprit.wire.report_json import encode_report
+from perf_culprit.wire.run_json import encode_run
 from tests.support import reports
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT, FORK_ID, PullRequest

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import pytest
 
-from bot.config import Config
-from bot.history.patience import Patience
-from bot.model.baseline import BaselineSource
-from bot.pipeline.compare import Compared, compare_runs
-from bot.pipeline.job_results import JobResults, result_files
-from bot.publish.markers import answer_marker, marker
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import Compared, compare_runs
+from perf_culprit.flows.job_results import JobResults, result_files
+from perf_culprit.github.host import answer_marker, marker
+from perf_culprit.model.finding import BaselineSource
+from perf_culprit.store.retention import Patience
 from tests.support.adversary import MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.faults import PRIMARY_LIMIT, Fault
 from tests.support.fake_github.state import BOT, Comment

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from bot import pipeline
-from bot.codec.report import encode_report
-from bot.config import Config
-from bot.history import HistoryPlace
-from bot.model.baseline import BaselineSource
-from bot.model.environment import MOST_COMPONENTS
-from bot.pipeline.compare import Compared, compare_runs
-from bot.pipeline.job_results import JobResults, result_files
-from bot.publish.github import client
-from bot.publish.markers import marker
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import Compared, compare_runs
+from perf_culprit.flows.job_results import JobResults, compare_results, result_files
+from perf_culprit.flows.record import record_run
+from perf_culprit.github import client
+from perf_culprit.github.host import marker
+from perf_culprit.model.finding import BaselineSource
+from perf_culprit.model.run import MOST_COMPONENTS
+from perf_culprit.store.opening import HistoryPlace
+from perf_culprit.wire.report_json import encode_report
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT
 from tests.support.measurements import measured
@@ -236,14 +236,14 @@ def test_history_judges_without_a_checkout(scene: Scene) -> None:
     assert bare is not None
     for seed, name in enumerate(("main1", "main2"), start=1):
         run = measured(FAST, seed=seed, commit=scene.commits[name])
-        report = pipeline.compare_results(
+        report = compare_results(
             JobResults(run=run),
             config=config,
             base=None,
             merge=None,
             place=HistoryPlace(repository=bare, url=str(bare)),
         ).report
-        pipeline.record_run(run, report=report, config=config, place=HistoryPlace(url=str(bare)))
+        record_run(run, report=report, config=config, place=HistoryPlace(url=str(bare)))
     run = measured(SLOW, seed=9, commit=scene.head)
     report = replace(report, target_commit=scene.head, baseline_source=BaselineSource.HISTORY)
     result = scene.publish(

@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from bot.cli import main
-from bot.git import Remote
-from bot.history.opening import open_git_branch
-from bot.model.environment import Environment
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
-from bot.publish.markers import marker
+from perf_culprit.cli.entry import main
+from perf_culprit.git.command import Remote
+from perf_culprit.github.host import marker
+from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
+from perf_culprit.store.opening import open_git_branch
 from tests.support.assistant_client import Assistant, assistant
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import BOT
@@ -110,7 +108,7 @@ def test_allow_run_without_a_configured_command_says_what_to_set(own: Path, caps
 def test_a_missing_library_is_told_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("bot.cli.showing.find_spec", lambda _: None)
+    monkeypatch.setattr("perf_culprit.cli.setup_commands.find_spec", lambda _: None)
     assert main(["mcp"]) == 2
     assert "pip install 'perf-culprit[mcp]'" in capsys.readouterr().err
 

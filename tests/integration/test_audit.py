@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bot import git, pipeline
-from bot.config import Config
-from bot.errors import DataError
-from bot.history import open_git_branch
-from bot.model.finding import Acceptance
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import DataError
+from perf_culprit.flows.look_back import audit_history, audit_runs
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.store.opening import open_git_branch
 from tests.support.git_repository import init_repository
 from tests.support.measurements import measured
 from tests.support.stored_runs import make_run
@@ -31,15 +32,15 @@ def test_stored_runs_are_audited_in_the_order_of_their_times(remote: Path, tmp_p
     with open_git_branch(git.Remote(url=str(remote))) as history:
         for number in (3, 0, 5, 1, 4, 2):
             history.append(runs[number])
-    audit = pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
+    audit = audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
     assert (audit.runs, audit.metrics, audit.detectors[0].alarms.trials) == (6, 2, 5)
-    assert audit == pipeline.audit_runs(runs, config=Config())
-    assert audit != pipeline.audit_runs(runs[::-1], config=Config())
+    assert audit == audit_runs(runs, config=Config())
+    assert audit != audit_runs(runs[::-1], config=Config())
 
 
 def test_an_empty_history_says_what_to_do(remote: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no stored runs of suite 'default'"):
-        pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
+        audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
 
 
 def test_what_somebody_accepted_is_no_alarm_and_later_runs_are_judged_by_it(remote: Path, tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ def test_what_somebody_accepted_is_no_alarm_and_later_runs_are_judged_by_it(remo
         replace(measured(level, seed=number, commit=f"{number:040x}"), time=make_run(number).time)
         for number, level in enumerate(levels)
     ]
-    assert pipeline.audit_runs(runs, config=Config()).detectors[0].unknown == 1
+    assert audit_runs(runs, config=Config()).detectors[0].unknown == 1
     with open_git_branch(git.Remote(url=str(remote))) as history:
         for run in runs:
             history.append(run)
@@ -61,5 +62,5 @@ def test_what_somebody_accepted_is_no_alarm_and_later_runs_are_judged_by_it(remo
             time=datetime(2031, 1, 1, tzinfo=UTC),
         )
         history.accept([acceptance])
-    audit = pipeline.audit_history(repository=tmp_path, config=Config(), history_url=str(remote)).detectors[0]
+    audit = audit_history(repository=tmp_path, config=Config(), history_url=str(remote)).detectors[0]
     assert (audit.alarms.count, audit.lasting, audit.unknown) == (0, 0, 0)

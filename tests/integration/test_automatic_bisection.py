@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Config
-from bot.dispatch.automatic import automatic_searches
-from bot.history.opening import open_history
-from bot.model.metric import MetricKey
-from bot.pipeline.causes import report_search
-from bot.publish.markers import ISSUE, benchmark_key
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.automatic import automatic_searches
+from perf_culprit.flows.regression_issues import report_search
+from perf_culprit.github.host import ISSUE, benchmark_key
+from perf_culprit.model.run import MetricKey
+from perf_culprit.store.opening import open_history
 from tests.support.fake_github.clients import connected, destination
 from tests.support.fake_github.state import PullRequest
 from tests.support.git_repository import run_git
@@ -138,7 +138,7 @@ def test_a_lost_event_and_a_killed_job_cost_time_only(mainline: Mainline, monkey
     mainline.commit()
     mainline.push()
     with monkeypatch.context() as patch:
-        patch.setattr("bot.pipeline.report_search", killed, raising=False)
+        patch.setattr("perf_culprit.flows.regression_issues.report_search", killed, raising=False)
         with pytest.raises(KeyboardInterrupt):
             mainline.search()
     assert not mainline.fake.state.issues

@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 import requests
 
-from bot.config import Config
-from bot.config.database import parse_database
-from bot.dispatch.automatic import automatic_searches, tend_searches
-from bot.dispatch.controller import Controller
-from bot.dispatch.workflow import Workflow
-from bot.history.opening import open_sql, prepare_database
-from bot.history.protocol import Store
-from bot.history.sql.store import SqlHistory
-from bot.model.dispatch import Bisection
-from bot.pipeline.causes import report_search
+from perf_culprit.config.settings import Config, parse_database
+from perf_culprit.dispatch.automatic import automatic_searches, tend_searches
+from perf_culprit.dispatch.controller import Controller
+from perf_culprit.dispatch.workflow_dispatcher import Workflow
+from perf_culprit.flows.regression_issues import report_search
+from perf_culprit.model.dispatch import Bisection
+from perf_culprit.store.opening import open_sql, prepare_database
+from perf_culprit.store.protocol import Store
+from perf_culprit.store.sql.sql_store import SqlHistory
 from tests.support.fake_github.clients import connected, destination
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import PullRequest, State

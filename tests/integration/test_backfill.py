@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bot import git
-from bot.cli import main
-from bot.history import StoredRun, open_git_branch
+from perf_culprit import git
+from perf_culprit.cli.entry import main
+from perf_culprit.store.opening import open_git_branch
+from perf_culprit.store.protocol import StoredRun
 from tests.support.git_repository import init_repository, run_git
 
 BENCH = """import pathlib

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.git import Remote
-from bot.history import StoredRun, open_git_branch
+from perf_culprit.git.command import Remote
+from perf_culprit.store.opening import open_git_branch
+from perf_culprit.store.protocol import StoredRun
 from tests.support.fake_github.state import WorkflowRun
 from tests.support.git_repository import run_git
 from tests.support.recipes import BACKFILL, workflows

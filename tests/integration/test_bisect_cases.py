@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 from tests.support.measured_repository import COUNTER, Commit, measured_repository
 
 # Whole searches of real worktrees and processes.

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bot import dispatch, git
-from bot.errors import UsageError
+from perf_culprit import git
+from perf_culprit.dispatch.commit_range import bisection_ends
+from perf_culprit.errors import UsageError
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 
 MAIN, BRANCH = 4, 3
@@ -30,7 +31,7 @@ def ends(
     folder: Path, *, head: str | None, good: str | None = None, bad: str | None = None, branch: str = "main"
 ) -> tuple[str, str]:
     remote = git.Remote(url=str(folder))
-    with dispatch.bisection_ends(remote, branches=(branch,), head=head, good=good, bad=bad) as opened:
+    with bisection_ends(remote, branches=(branch,), head=head, good=good, bad=bad) as opened:
         assert git.find_commit(opened.repository, opened.good) == opened.good
         return opened.good, opened.bad
 

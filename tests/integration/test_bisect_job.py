@@ -6,21 +6,20 @@ from typing import Any
 
 import pytest
 
-from bot import git
-from bot.cli import main
-from bot.config import Config, parse_config
-from bot.dispatch.advance import advance_bisection
-from bot.dispatch.controller import Controller
-from bot.dispatch.start import DispatchPlan, start_bisection
-from bot.dispatch.workflow import Workflow
-from bot.errors import ConfigError
-from bot.history.opening import GitBranch
-from bot.model.alarm import Alarm, AlarmedMetric
-from bot.model.bisection import OutcomeKind
-from bot.model.count import Count
-from bot.model.dispatch import BisectionStep, artifact_name
-from bot.model.metric import Direction, Metric, MetricKey
-from bot.report.bisection import bisection_markdown
+from perf_culprit import git
+from perf_culprit.cli.entry import main
+from perf_culprit.config.reader import parse_config
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.controller import Controller, advance_bisection
+from perf_culprit.dispatch.start import DispatchPlan, start_bisection
+from perf_culprit.dispatch.workflow_dispatcher import Workflow
+from perf_culprit.errors import ConfigError
+from perf_culprit.model.bisection import OutcomeKind
+from perf_culprit.model.count import Count
+from perf_culprit.model.dispatch import Alarm, AlarmedMetric, BisectionStep, artifact_name
+from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.say.bisection_answer import bisection_markdown
+from perf_culprit.store.opening import GitBranch
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
 from tests.support.reasons import words_of
@@ -159,7 +158,7 @@ def test_failures_are_results_too(tmp_path: Path) -> None:
 
 def test_what_cannot_be_counted_is_said_and_times_take_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path, bisect=", benchmark: result, metric: value")
-    monkeypatch.setattr("bot.measure.counts.shutil.which", lambda _: None)
+    monkeypatch.setattr("perf_culprit.measure.quantities_of_commands.shutil.which", lambda _: None)
     place.start(benchmark=None, metric="instructions")
     place.measure(place.pool.runs[0], jobs=1)
     step = advance_bisection(place.controller(), run_id=place.pool.runs[0].id)

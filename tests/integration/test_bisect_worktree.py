@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measured_repository import RUN, Commit, line, measured_repository, temporary_folders
@@ -249,7 +249,7 @@ def test_spent_time_is_a_partial_answer(repository: Path) -> None:
 
 
 def start(repository: Path, good: str, bad: str, state: Path, run: str) -> subprocess.Popen[bytes]:
-    argv = [sys.executable, "-m", "bot", "bisect", "--repo", str(repository), "--good", good, "--bad", bad]
+    argv = [sys.executable, "-m", "perf_culprit", "bisect", "--repo", str(repository), "--good", good, "--bad", bad]
     return subprocess.Popen(
         [*argv, "--run", run, "--state", str(state)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -265,7 +265,7 @@ def test_a_killed_search_loses_at_most_the_running_round(repository: Path, tmp_p
     ends = {"good": hashes["c0"], "bad": hashes["c11"]}
     for kill_after in (1, 2, 4):
         options = ["--resume", str(state)] if state.exists() else []
-        argv = [sys.executable, "-m", "bot", "bisect", "--repo", str(repository), "--good", ends["good"]]
+        argv = [sys.executable, "-m", "perf_culprit", "bisect", "--repo", str(repository), "--good", ends["good"]]
         process = subprocess.Popen(
             [*argv, "--bad", ends["bad"], "--run", RUN, "--state", str(state), *options],
             stdout=subprocess.DEVNULL,
@@ -461,7 +461,7 @@ def test_counts_run_side_by_side(
     repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[str] = []
-    monkeypatch.setattr("bot.cli.output.webbrowser.open", shown.append)
+    monkeypatch.setattr("perf_culprit.cli.output.webbrowser.open", shown.append)
     monkeypatch.setattr(sys, "executable", str(served_program().with_name("forking-python")))
     hashes = measured_repository(repository, line(7, step_at=CULPRIT))
     ends = {"good": hashes["c0"], "bad": hashes["c6"]}
@@ -553,7 +553,7 @@ def test_what_cannot_be_counted_is_measured(
     repository: Path, monkeypatch: pytest.MonkeyPatch, run: str, why: str
 ) -> None:
     if why == "not installed":
-        monkeypatch.setattr("bot.measure.counts.shutil.which", lambda _: None)
+        monkeypatch.setattr("perf_culprit.measure.quantities_of_commands.shutil.which", lambda _: None)
     hashes = measured_repository(repository, line(6, step_at=CULPRIT))
     code, answer = bisect(repository, "--metric", "instructions", good=hashes["c0"], bad=hashes["c5"], run=run)
     assert code == 0

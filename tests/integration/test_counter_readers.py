@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bot import pipeline
-from bot.cli import main
-from bot.collect.counters.registry import COUNTER_READERS
-from bot.config import Config
-from bot.history.opening import open_history
+from perf_culprit.cli.entry import main
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import collect_run
+from perf_culprit.read.counters.counter_formats import COUNTER_READERS
+from perf_culprit.store.opening import open_history
 from tests.support.counter_files import FILES, CounterFile
 from tests.support.git_repository import chain, import_commits, init_repository
 
@@ -39,7 +39,7 @@ def test_unchanged_is_quiet_and_a_planted_change_is_found_and_named(
     first, *between, last = [(written(file, tmp_path / commit, rng), commit) for commit in commits[:STORED]]
     assert main(["record", first[0], *history, "--commit", first[1]]) == 0
     with open_history(Config().history, url=str(served)) as store:
-        store.append_all([pipeline.collect_run([name], config=Config(), commit=commit) for name, commit in between])
+        store.append_all([collect_run([name], config=Config(), commit=commit) for name, commit in between])
     assert main(["record", last[0], *history, "--commit", last[1]]) == 0
 
     def compared(name: str, factor: float) -> tuple[dict[str, str], str]:

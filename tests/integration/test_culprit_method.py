@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 from tests.support.interpreters import newer_interpreter
 from tests.support.shop_history import (
     METHOD,
@@ -58,7 +58,7 @@ def traced_tests(shop: ShopHistory, commit: str, folder: Path) -> str:
     tree = folder / commit
     if not tree.exists():
         shop.checkout(commit, tree)
-    plugin = ["-p", "bot.trace.plugin", "-p", "no:cacheprovider", "--perf-culprit-trace", str(trace)]
+    plugin = ["-p", "perf_culprit.explain.tracer.plugin", "-p", "no:cacheprovider", "--perf-culprit-trace", str(trace)]
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tree), *plugin, "services.py"],
         cwd=tree,

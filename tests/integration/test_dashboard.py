@@ -9,7 +9,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from bot.cli.entry import main
+from perf_culprit.cli.entry import main
 from tests.support.axe import violations
 from tests.support.chromium import LACKING, PROGRAM, Page, open_page
 from tests.support.dashboard_history import ACCEPTED, COMMITS, HOSTILE, STEP, Kept, kept_history, run_of

@@ -7,9 +7,8 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from bot.cli.entry import main
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Summary
+from perf_culprit.cli.entry import main
+from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from tests.support.chromium import LACKING, PROGRAM, open_page
 from tests.support.dashboard_history import COMMITS, kept_history, run_of
 from tests.support.git_repository import run_git

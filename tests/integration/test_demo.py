@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import Config
-from bot.demo import run
-from bot.demo.repository import DemoRepository, fresh_directory
-from bot.errors import UsageError
+from perf_culprit.config.settings import Config
+from perf_culprit.demo import story
+from perf_culprit.demo.demo_repository import DemoRepository, fresh_directory
+from perf_culprit.errors import UsageError
 
 
 def test_the_demo_never_clears_a_folder_of_somebody_else(tmp_path: Path) -> None:
@@ -20,9 +20,9 @@ def test_the_demo_never_clears_a_folder_of_somebody_else(tmp_path: Path) -> None
 def test_without_the_plotting_library_nothing_is_measured_for_a_dashboard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.pipeline.dashboard.get_data", lambda *_: None)
-    monkeypatch.setattr(run, "record_as_merged", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr("perf_culprit.flows.site.get_data", lambda *_: None)
+    monkeypatch.setattr(story, "record_as_merged", lambda *_, **__: pytest.fail("measured"))
     told: list[str] = []
     repository = DemoRepository(work=tmp_path, remote=tmp_path, main=(), branch=())
-    assert run._dashboard(repository, tmp_path / "dashboard", config=Config(), say=told.append) == ()
+    assert story._dashboard(repository, tmp_path / "dashboard", config=Config(), say=told.append) == ()
     assert "no dashboard" in told[0]

@@ -29,8 +29,8 @@ if __name__ == "__main__":
 # Blocks of 4 KiB: many parts from both workers, merged in the order of the log.
 ANALYSE = """
 import sys
-from bot.diagnose import ReadingSettings, load_pattern, read_log
-from bot.diagnose.cluster import open_cluster
+from perf_culprit.read.profiles import ReadingSettings, load_pattern, read_log
+from perf_culprit.read.logs.log_reader import open_cluster
 address, name = sys.argv[1:]
 with open_cluster(address, [name]) as cluster:
     options = {"pattern": load_pattern("labelled"), "settings": ReadingSettings(horizon=20), "block_bytes": 4096}
@@ -78,7 +78,7 @@ def test_parts_of_a_cluster_merge_to_the_same_whole(address: str, server_log: Pa
 
 
 def test_the_verb_gives_the_same_diagnosis(address: str, server_log: Path) -> None:
-    options = ["-m", "bot", "diagnose", "--log", server_log.name, "--pattern", "labelled", "--json", "-"]
+    options = ["-m", "perf_culprit", "diagnose", "--log", server_log.name, "--pattern", "labelled", "--json", "-"]
     near = run(*options, cwd=server_log.parent)
     far = run(*options, "--cluster", address, cwd=server_log.parent)
     assert far.returncode == 0, far.stderr
@@ -89,7 +89,7 @@ def test_packed_logs_travel_to_the_workers(address: str, server_log: Path) -> No
     packed = server_log.with_suffix(".log.gz")
     packed.write_bytes(gzip.compress(server_log.read_bytes()))
     far = run(
-        *("-m", "bot", "diagnose", "--log", packed.name, "--pattern", "labelled", "--cluster", address),
+        *("-m", "perf_culprit", "diagnose", "--log", packed.name, "--pattern", "labelled", "--cluster", address),
         cwd=server_log.parent,
     )
     assert (far.returncode, "400 calls of 1 service" in far.stdout) == (0, True), far.stderr
@@ -97,8 +97,8 @@ def test_packed_logs_travel_to_the_workers(address: str, server_log: Path) -> No
 
 def test_no_scheduler_is_said(server_log: Path) -> None:
     script = (
-        "from bot.diagnose import cluster; cluster.CONNECT_LIMIT_S = 1.0\n"
-        "from bot.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
+        "from perf_culprit.read.profiles import cluster; cluster.CONNECT_LIMIT_S = 1.0\n"
+        "from perf_culprit.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
     )
     done = run(
         *("-c", script, "diagnose", "--log", str(server_log), "--pattern", "labelled"),

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bot import git
-from bot.cli import main
-from bot.config import Config
-from bot.history import open_git_branch
-from bot.model.checkup import NEEDED, Health, Permission, Role, Symptom
-from bot.pipeline.doctor import examine
-from bot.report.checkup import PERMISSIONS, ROLES, WORDS
+from perf_culprit import git
+from perf_culprit.cli.entry import main
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.job_context import examine
+from perf_culprit.model.maintenance import NEEDED, Health, Permission, Role, Symptom
+from perf_culprit.say.maintenance_text import PERMISSIONS, ROLES, WORDS
+from perf_culprit.store.opening import open_git_branch
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.permissions import ALL_PERMISSIONS
 from tests.support.fake_github.server import FakeGitHub

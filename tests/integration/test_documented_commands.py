@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 from tests.support.documented import commands, lay_out, mentions, scripts
 from tests.support.recipes import PROJECT
 
@@ -30,7 +30,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     ),
     "sh .ci/env pip install mutmut==3.8.1": "pyproject.toml",
     "sh .ci/env python -m tests.mutants --each 2 --seed 3 --seconds 6": "pyproject.toml",
-    "sh .ci/env python -m tests.mutants --each 1000 bot.detect.verdict": "pyproject.toml",
+    "sh .ci/env python -m tests.mutants --each 1000 perf_culprit.judge.verdict": "pyproject.toml",
     "pip install atheris==3.0.0": ".ci/fuzz",
     "python -m tests.fuzz.guided --seconds 3600 --target jmh": ".ci/fuzz",
     "python -m tests.fuzz.guided --seconds 3600": ".ci/fuzz",
@@ -58,7 +58,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perf-culprit measure --commits main HEAD --run 'python bench.py' --output out --trace": (
         "tests/integration/test_measure_trace.py"
     ),
-    "pytest --perf-culprit-trace trace.json bench/": "tests/unit/trace/test_plugin.py",
+    "pytest -p perf_culprit.explain.tracer.plugin --perf-culprit-trace trace.json bench/": (
+        "tests/unit/tracer/test_plugin.py"
+    ),
 }
 OUTPUTS: Final = ("--json", "--html", "--counters", "--svg", "--flame", "--output")
 COMMANDS: Final = [

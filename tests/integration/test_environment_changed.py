@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from bot import pipeline
-from bot.codec.report import decode_report
-from bot.config import Config
-from bot.history import HistoryPlace
-from bot.model.environment import Environment
-from bot.model.finding import Finding, Verdict
-from bot.model.reason import VerdictReason
-from bot.model.run import Run
-from bot.pipeline.job_results import JobResults, compare_results
-from bot.pipeline.render import report_json
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import compare_run_with_history
+from perf_culprit.flows.job_results import JobResults, compare_results
+from perf_culprit.flows.record import record_run
+from perf_culprit.flows.render import report_json
+from perf_culprit.model.finding import Finding, Verdict
+from perf_culprit.model.reason import VerdictReason
+from perf_culprit.model.run import Environment, Run
+from perf_culprit.store.opening import HistoryPlace
+from perf_culprit.wire.report_json import decode_report
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import MACHINE, measured
 from tests.support.rounds import in_rounds
@@ -32,10 +32,10 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
     run_git(folder, "update-ref", "refs/heads/main", commits["main8"])
     for number in range(1, 7):
         run = measured(FAST, seed=number, commit=commits[f"main{number}"], environment=OLD)
-        judged = pipeline.compare_run_with_history(
+        judged = compare_run_with_history(
             run, config=Config(), base=None, place=HistoryPlace(repository=folder, url=str(folder))
         )
-        pipeline.record_run(run, report=judged.report, config=Config(), place=HistoryPlace(url=str(folder)))
+        record_run(run, report=judged.report, config=Config(), place=HistoryPlace(url=str(folder)))
     return folder, commits
 
 

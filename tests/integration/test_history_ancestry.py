@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot import git
-from bot.errors import BotError, InfrastructureError, UsageError
-from bot.history import StoredRun, choose_baseline, open_git_branch
-from bot.history.ancestry import Ancestry, find_ancestry
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from perf_culprit import git
+from perf_culprit.errors import BotError, InfrastructureError, UsageError
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
+from perf_culprit.store.ancestry import Ancestry, find_ancestry
+from perf_culprit.store.baseline import choose_baseline
+from perf_culprit.store.opening import open_git_branch
+from perf_culprit.store.protocol import StoredRun
 from tests.support.fake_history import FakeHistory
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
@@ -190,7 +191,7 @@ def depths(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
         fetched.append(options["depth"])  # type: ignore[arg-type]  # an int or None, as git.fetch takes it
         return fetch(*arguments, **options)  # type: ignore[arg-type]  # passed on as they came
 
-    monkeypatch.setattr("bot.history.ancestry.DEPTHS", (2, 5, None))
+    monkeypatch.setattr("perf_culprit.store.ancestry.DEPTHS", (2, 5, None))
     monkeypatch.setattr(git, "fetch", spy)
     return fetched
 

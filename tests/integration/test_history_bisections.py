@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bot import git
-from bot.history import open_git_branch
-from bot.history.bisections import BisectionConflictError, GitBranchBisections
+from perf_culprit import git
+from perf_culprit.store.branch_files import BisectionConflictError, GitBranchBisections
+from perf_culprit.store.opening import open_git_branch
 from tests.support.git_repository import init_repository, run_git
 from tests.support.killed import dies_at_git_call
 from tests.support.runner_pool import NAME, new_bisection

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from bot import git
-from bot.codec.run import encode_run
-from bot.errors import ConfigError, InfrastructureError
-from bot.history import GitBranchHistory, Retention, StoredRun, UnreadableRun, open_git_branch
-from bot.history.git_branch import COMMIT_BYTES
-from bot.history.patience import Patience
-from bot.history.retention import FILES_SHARE, compact
-from bot.model.run import Run
+from perf_culprit import git
+from perf_culprit.errors import ConfigError, InfrastructureError
+from perf_culprit.model.run import Run
+from perf_culprit.store.git_branch import COMMIT_BYTES, GitBranchHistory
+from perf_culprit.store.opening import open_git_branch
+from perf_culprit.store.protocol import StoredRun, UnreadableRun
+from perf_culprit.store.retention import FILES_SHARE, Patience, Retention, compact
+from perf_culprit.wire.run_json import encode_run
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import init_repository, run_git
 from tests.support.killed import dies_at_git_call
@@ -272,7 +272,7 @@ def test_who_saw_the_branch_pushes_at_once_and_covers_nobody(
         calls.append(arguments[0])
         return call(repository, *arguments, **options)
 
-    monkeypatch.setattr("bot.git.objects.run_git", counted)
+    monkeypatch.setattr("perf_culprit.git.objects.run_git", counted)
     history.append(make_run(1))
     first = run_git(served, "rev-parse", BRANCH)
     calls.clear()

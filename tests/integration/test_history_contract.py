@@ -9,13 +9,15 @@ from typing import TypeAlias
 
 import pytest
 
-from bot import git
-from bot.config.database import parse_database
-from bot.errors import UsageError
-from bot.history import Store, StoredRun, bisections, copy_history, open_git_branch, open_sql
-from bot.history.bisections import BisectionConflictError
-from bot.model.finding import Acceptance
-from bot.model.run import Run
+from perf_culprit import git
+from perf_culprit.config.settings import parse_database
+from perf_culprit.errors import UsageError
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.run import Run
+from perf_culprit.store import branch_files
+from perf_culprit.store.branch_files import BisectionConflictError
+from perf_culprit.store.opening import copy_history, open_git_branch, open_sql
+from perf_culprit.store.protocol import Store, StoredRun
 from tests.support import postgresql
 from tests.support.git_repository import init_repository
 from tests.support.runner_pool import NAME, new_bisection
@@ -187,7 +189,7 @@ def test_a_bisection_comes_back_and_only_what_was_read_is_replaced(history: Stor
 
 
 def test_old_bisections_make_room(history: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bisections, "KEPT_BISECTIONS", 3)
+    monkeypatch.setattr(branch_files, "KEPT_BISECTIONS", 3)
     for number in (8, 9, 10, 11):
         history.store(replace(BISECTION, id=str(number)), expected=None)
     assert sorted(history.paths()) == ["bisections/10.json", "bisections/11.json", "bisections/9.json"]

@@ -9,11 +9,13 @@ from random import Random
 
 import pytest
 
-from bot import git, pipeline
-from bot.config import Config
-from bot.history import GitBranchHistory, HistoryPlace, Retention
-from bot.history.patience import Patience
-from bot.model.report import Conclusion
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.record import record_run
+from perf_culprit.model.report import Conclusion
+from perf_culprit.store.git_branch import GitBranchHistory
+from perf_culprit.store.opening import HistoryPlace
+from perf_culprit.store.retention import Patience, Retention
 from tests.support import reports
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import init_repository, run_git
@@ -113,7 +115,7 @@ def test_a_rewrite_between_judging_and_recording_is_said(served: Path, tmp_path:
     messages: list[str] = []
 
     def record(number: int, stored_runs: tuple[str, ...] = ()) -> str:
-        return pipeline.record_run(
+        return record_run(
             make_run(number),
             report=report,
             config=config,

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bot import git, pipeline
-from bot.cli import main
-from bot.codec.run import encode_run
-from bot.history import GitBranchHistory, Retention, StoredRun, UnreadableRun, open_git_branch
-from bot.history.git_branch import COMMIT_BYTES, PAST_LINE, STARTED_OVER
-from bot.history.layout import name_run
-from bot.history.retention import compact
+from perf_culprit import git
+from perf_culprit.cli.entry import main
+from perf_culprit.say.maintenance_text import history_size_text
+from perf_culprit.store.git_branch import COMMIT_BYTES, PAST_LINE, STARTED_OVER, GitBranchHistory
+from perf_culprit.store.opening import open_git_branch
+from perf_culprit.store.protocol import StoredRun, UnreadableRun
+from perf_culprit.store.retention import Retention, compact
+from perf_culprit.store.run_names import name_run
+from perf_culprit.wire.run_json import encode_run
 from tests.support.git_repository import init_repository, run_git
 from tests.support.runner_pool import new_bisection
 from tests.support.stored_runs import START, make_run
@@ -148,7 +150,7 @@ def test_a_month_says_what_its_searches_took(served: Path) -> None:
             history.store(replace(bisection, id=f"{number}", runner_seconds=seconds), expected=None)
     with open_git_branch(git.Remote(url=str(served))) as history:
         months = history.size().months
-        text = pipeline.history_size_text(history.size())
+        text = history_size_text(history.size())
     month = f"{bisection.started_at:%Y%m}"
     assert [(entry.searches, entry.runner_seconds) for entry in months if entry.month == month] == [(2, 290.0)]
     assert re.search(rf"{month[:4]}-{month[4:]} .* 2  .* 5$", text, re.MULTILINE)

@@ -18,13 +18,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, create_engine, event, text
 
-from bot.config.database import DatabaseUrl, parse_database
-from bot.errors import ConfigError, InfrastructureError
-from bot.history import Store, StoredRun, open_sql, prepare_database
-from bot.history.patience import Patience
-from bot.history.sql import database, tables
-from bot.history.sql.database import Database, TransientError
-from bot.history.sql.store import SqlHistory
+from perf_culprit.config.settings import DatabaseUrl, parse_database
+from perf_culprit.errors import ConfigError, InfrastructureError
+from perf_culprit.store.opening import open_sql, prepare_database
+from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.store.retention import Patience
+from perf_culprit.store.sql import database
+from perf_culprit.store.sql.database import METADATA, MIGRATIONS, VERSION_TABLE, Database, TransientError
+from perf_culprit.store.sql.sql_store import SqlHistory
 from tests.support import postgresql
 from tests.support.postgresql import PASSWORD, Server
 from tests.support.runner_pool import new_bisection
@@ -70,8 +71,8 @@ def test_the_migrations_make_the_tables_that_are_used(place: DatabaseUrl) -> Non
     assert not prepare_database(place)
 
     def differences(connection: Connection) -> list[object]:
-        context = MigrationContext.configure(connection, opts={"version_table": tables.VERSION_TABLE})
-        return list(compare_metadata(context, tables.METADATA))
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+        return list(compare_metadata(context, METADATA))
 
     no_tables: list[object] = ["no tables"]
     with closing(Database(place)) as database:
@@ -107,7 +108,7 @@ def test_who_only_reads_makes_nothing(place: DatabaseUrl) -> None:
 def next_version(folder: Path, upgrade: str) -> Iterator[None]:
     """Within it the program knows a version more, whose migration does this."""
     migrations = folder / "migrations"
-    shutil.copytree(database.MIGRATIONS, migrations)
+    shutil.copytree(MIGRATIONS, migrations)
     (migrations / "versions" / "0002_next.py").write_text(
         "import sqlalchemy as sa\nfrom alembic import op\nrevision, down_revision = '0002', '0001'\n"
         f"def upgrade():\n    {upgrade}\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.entry import main
+from perf_culprit.cli.entry import main
 from tests.support.git_repository import run_git
 
 SUITE = "Python Benchmark"

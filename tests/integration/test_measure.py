@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import run_git
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository, temporary_folders
@@ -107,7 +107,7 @@ def test_a_count_alone_is_judged_and_one_that_cannot_be_taken_is_said(
         assert measure(repository, "--metric", "instructions", commits=commits) == 0
         assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == code
         assert "minimum effect 0.5" in capsys.readouterr().out
-    monkeypatch.setattr("bot.measure.counts.shutil.which", lambda _: None)
+    monkeypatch.setattr("perf_culprit.measure.quantities_of_commands.shutil.which", lambda _: None)
     assert measure(repository, "--rounds", "6", "--also", "instructions") == 0
     assert main(["compare", "--paired", "--baseline", files[0], "--target", files[1]]) == 1
     assert "instructions cannot be counted: valgrind is not installed" in capsys.readouterr().out
@@ -287,7 +287,7 @@ def test_a_killed_measurement_keeps_whole_rounds(repository: Path, tmp_path: Pat
     argv = ["measure", "--repo", str(repository), "--commits", "HEAD~1", "HEAD", *out, "--rounds", "5"]
     run = ["--run", ending("KILL", 2 + 2 * 4 + 3)]
     environment = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"}
-    killed = subprocess.run([sys.executable, "-m", "bot", *argv, *run], check=False, env=environment)
+    killed = subprocess.run([sys.executable, "-m", "perf_culprit", *argv, *run], check=False, env=environment)
     assert killed.returncode == -signal.SIGKILL
     # On a busy machine writing waits for a later round than the second.
     assert rounds_kept(repository) in ([[1, 1]] * 2, [[1, 1, 2, 2]] * 2)
@@ -414,7 +414,7 @@ def test_an_interrupt_before_the_first_whole_round_leaves_nothing(
     started = tmp_path / "started"
     argv = ["measure", "--repo", str(repository), "--commits", "HEAD~1", "HEAD", "--output", str(tmp_path / "out")]
     process = subprocess.Popen(
-        [sys.executable, "-m", "bot", *argv, "--run", f"echo $$ > {started}; sleep 60"], stderr=subprocess.PIPE
+        [sys.executable, "-m", "perf_culprit", *argv, "--run", f"echo $$ > {started}; sleep 60"], stderr=subprocess.PIPE
     )
     assert becomes(lambda: started.exists() and started.read_text().strip())
     process.send_signal(signal.SIGTERM)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
 
 # Says which benchmarks it was asked for, and measures another one besides.

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
-from bot.codec.profile import decode_profile
-from bot.model.profile import Profile
+from perf_culprit.cli.entry import main
+from perf_culprit.model.call_tree import Profile
+from perf_culprit.wire.analysis_json import decode_profile
 from tests.support.interpreters import newer_interpreter
 from tests.support.measured_repository import Commit, measured_repository
 

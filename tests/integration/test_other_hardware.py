@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
-from bot.codec.report import decode_report
-from bot.codec.run import encode_run
-from bot.model.environment import Environment
-from bot.model.reason import BaselineReason
-from bot.model.report import Conclusion
-from bot.model.run import Run
-from bot.report.outputs import outputs
+from perf_culprit.cli.entry import main
+from perf_culprit.model.reason import BaselineReason
+from perf_culprit.model.report import Conclusion
+from perf_culprit.model.run import Environment, Run
+from perf_culprit.say.report_parts import outputs
+from perf_culprit.wire.report_json import decode_report
+from perf_culprit.wire.run_json import encode_run
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import measured
 

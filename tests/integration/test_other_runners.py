@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 from tests.support.git_repository import init_repository, run_git
 from tests.support.recipes import BLOCKS
 from tests.support.scenarios import LEVEL, SLOWER, Project, open_project

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import requests
 
-from bot.codec.report import encode_report
-from bot.model.finding import Verdict
-from bot.model.report import Conclusion
-from bot.publish.github import artifacts
+from perf_culprit.github import workflow_runs
+from perf_culprit.model.finding import Verdict
+from perf_culprit.model.report import Conclusion
+from perf_culprit.wire.report_json import encode_report
 from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, SECRET, Scene, open_scene
 from tests.support.fake_github.server import FakeGitHub
@@ -64,7 +64,9 @@ def judged(scene: Scene, tmp_path: Path) -> Iterator[Path]:
 def within_prism(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two things that Prism cannot do: slashes in `{path}`, and passing a redirect on instead of following it."""
     monkeypatch.setenv("INPUT_CONFIG", scene.configure())
-    monkeypatch.setattr(artifacts, "redirect", lambda _, artifact: f"{scene.fake.store_url}/{artifact.id}/archive.zip")
+    monkeypatch.setattr(
+        workflow_runs, "redirect", lambda _, artifact: f"{scene.fake.store_url}/{artifact.id}/archive.zip"
+    )
 
 
 def free_port() -> int:

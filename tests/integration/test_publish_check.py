@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.errors import DataError, InfrastructureError
-from bot.publish.check import Annotation, CheckConclusion, CheckResult
-from bot.publish.github.check import check_run
+from perf_culprit.errors import DataError, InfrastructureError
+from perf_culprit.github.host import Annotation, CheckConclusion, CheckResult
+from perf_culprit.github.posting import check_run
 from tests.support.fake_github import state
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.errors import InfrastructureError, UsageError
-from bot.publish.github.client import connect
-from bot.publish.github.comment import upsert_comment
-from bot.publish.markers import marker
+from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.github.client import connect
+from perf_culprit.github.host import marker
+from perf_culprit.github.posting import upsert_comment
 from tests.support.fake_github.clients import Waits, connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import FakeGitHub

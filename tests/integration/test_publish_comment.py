@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bot.errors import InfrastructureError
-from bot.publish.github.comment import upsert_comment
-from bot.publish.markers import marker
+from perf_culprit.errors import InfrastructureError
+from perf_culprit.github.host import marker
+from perf_culprit.github.posting import upsert_comment
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault
 from tests.support.fake_github.server import FakeGitHub

@@ -4,20 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import InfrastructureError, UsageError
-from bot.publish.check import CheckConclusion, CheckResult
-from bot.publish.github.branch_file import read_branch_file
-from bot.publish.github.check import continued_check
-from bot.publish.github.comment import upsert_comment
-from bot.publish.github.conversation import (
+from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.github.host import Again, CheckConclusion, CheckResult, answer_marker
+from perf_culprit.github.posting import continued_check, upsert_comment
+from perf_culprit.github.pull_requests import (
     acknowledge,
     cancel_run,
     may_write,
+    read_branch_file,
     read_pull_request,
     run_again,
 )
-from bot.publish.host import Again
-from bot.publish.markers import answer_marker
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import BOT, FORK_ID, PullRequest, WorkflowRun

@@ -2,10 +2,9 @@
 
 import pytest
 
-from bot.errors import ConfigError, InfrastructureError
-from bot.model.dispatch import artifact_name, run_title
-from bot.publish.github.artifacts import ArtifactLimits
-from bot.publish.github.dispatch import GitHubDispatcher
+from perf_culprit.errors import ConfigError, InfrastructureError
+from perf_culprit.github.workflow_runs import ArtifactLimits, GitHubDispatcher
+from perf_culprit.model.dispatch import artifact_name, run_title
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import FakeGitHub

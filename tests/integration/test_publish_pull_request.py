@@ -2,9 +2,9 @@
 
 import pytest
 
-from bot.errors import InfrastructureError
-from bot.publish.github.pull_request import find_pull_request, is_current
-from bot.publish.host import PullRequest, PullRequestSearch
+from perf_culprit.errors import InfrastructureError
+from perf_culprit.github.host import PullRequest, PullRequestSearch
+from perf_culprit.github.pull_requests import find_pull_request, is_current
 from tests.support import webhooks
 from tests.support.fake_github import state
 from tests.support.fake_github.clients import connected

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from bot.cli.examples import EXAMPLES
+from perf_culprit.cli.options import EXAMPLES
 from tests.support.assistant_client import assistant
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.documented import lay_out

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from bot import pipeline
-from bot.config import Config
-from bot.errors import InfrastructureError
-from bot.model.baseline import Baseline, BaselineSource, RunChoice
-from bot.model.finding import Acceptance, Verdict
-from bot.model.reason import BaselineReason, VerdictReason, because
-from bot.model.report import Report
-from bot.pipeline.judge import judge_run
-from bot.publish.github.tracking import tracked_issues
-from bot.publish.markers import benchmark_key, issue_marker
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import InfrastructureError
+from perf_culprit.flows.compare import judge_run
+from perf_culprit.flows.publish import Destination
+from perf_culprit.flows.regression_issues import track_regressions
+from perf_culprit.github.host import benchmark_key, issue_marker
+from perf_culprit.github.posting import tracked_issues
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, RunChoice, Verdict
+from perf_culprit.model.reason import BaselineReason, VerdictReason, because
+from perf_culprit.model.report import Report
 from tests.support.fake_github.clients import connected
 from tests.support.fake_github.faults import Fault
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
@@ -80,7 +80,7 @@ class Mainline:
             return stored
 
         client, _ = connected(self.fake)
-        destination = pipeline.Destination(
+        destination = Destination(
             repository=self.fake.repository,
             api_url=self.fake.api_url,
             server_url="https://github.example",
@@ -88,7 +88,7 @@ class Mainline:
             bot_login=BOT,
             run_url="https://github.example/octocat/hello/actions/runs/5",
         )
-        text = pipeline.track_regressions(
+        text = track_regressions(
             client,
             destination,
             report=report,
@@ -341,7 +341,7 @@ def test_never_is_the_default_and_asks_nothing(mainline: Mainline) -> None:
 def test_a_missing_permission_is_named(mainline: Mainline) -> None:
     mainline.fake.add_token("reader", {"contents": "read", "issues": "read"})
     client, _ = connected(mainline.fake, token="reader")
-    destination = pipeline.Destination(
+    destination = Destination(
         repository=mainline.fake.repository,
         api_url=mainline.fake.api_url,
         server_url="https://github.example",
@@ -350,7 +350,7 @@ def test_a_missing_permission_is_named(mainline: Mainline) -> None:
     )
     report = mainline.report(SLOW, at=3)
     with pytest.raises(InfrastructureError, match="lacks a permission") as caught:
-        pipeline.track_regressions(
+        track_regressions(
             client,
             destination,
             report=report,

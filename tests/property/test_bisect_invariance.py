@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.bisect.machine import merge_dag
-from bot.bisect import Search
-from bot.model.bisection import CommitRange, Engine, Outcome, SearchSettings
-from bot.model.metric import Direction
+from perf_culprit.model.bisection import CommitRange, Engine, Outcome, SearchSettings
+from perf_culprit.model.run import Direction
+from perf_culprit.search.search import Search
 from tests.support.virtual_searches import Virtual, names, reproduced
 
 Samples = Mapping[str, Sequence[float]]

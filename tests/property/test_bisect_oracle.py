@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.bisect.machine import levels_of
-from bot.bisect import Search
-from bot.bisect.graph import cut_range, parse_parents
-from bot.model.bisection import CommitRange, Engine, OutcomeKind, SearchSettings
+from perf_culprit.model.bisection import CommitRange, Engine, OutcomeKind, SearchSettings
+from perf_culprit.search.candidate_graph import cut_range, parse_parents
+from perf_culprit.search.search import Search
 
 LARGEST: Final = 30
 # Log noise: the classic engine's test is exact without any; the other learns the noise from the ends and has some.

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.detect.policy import PolicySettings, judge
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Finding, Verdict
-from bot.model.run import Run
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
+from perf_culprit.model.run import Run
 from tests.support.noisy_runs import run_of
 from tests.support.rounds import in_rounds
 

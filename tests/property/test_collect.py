@@ -5,13 +5,13 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.codec.run import decode_run, encode_run
-from bot.collect import ALIASES, AUTO, PARSERS, Reading, collect_sources, read_archive
-from bot.collect.source import Source
-from bot.errors import DataError
-from bot.model.environment import Environment
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from perf_culprit.errors import DataError
+from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
+from perf_culprit.read.results.archive import read_archive
+from perf_culprit.read.results.collect import Reading, collect_sources
+from perf_culprit.read.results.result_formats import ALIASES, AUTO, PARSERS
+from perf_culprit.read.results.source import Source
+from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.goldens import JSON_GOLDENS, golden
 
 TOOLS = [AUTO, *PARSERS, *ALIASES]

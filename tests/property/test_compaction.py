@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from bot.detect import DETECTORS
-from bot.detect.policy import PolicySettings, judge
-from bot.history.retention import compact
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Finding, Verdict
-from bot.model.reason import Untested
-from bot.model.run import Run
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge.detectors import DETECTORS
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
+from perf_culprit.model.reason import Untested
+from perf_culprit.model.run import Run
+from perf_culprit.store.retention import compact
 from tests.support.noisy_runs import Noise, noisy_run
 
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}

@@ -8,17 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bot.codec.report import decode_report, encode_report
-from bot.detect import control_chart
-from bot.detect.counters import pair_counters
-from bot.detect.detector import DetectorOptions
-from bot.detect.limits import is_out_of_control
-from bot.detect.policy import PolicySettings, judge
-from bot.model.finding import Evidence
-from bot.model.report import Conclusion
-from bot.model.run import Run
-from bot.report.build import build_report
-from bot.stats.control_chart import PERCENTILES, THREE_DEVIATIONS, chart
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge import control_chart
+from perf_culprit.judge.counter_pairs import pair_counters
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.limit_verdict import is_out_of_control
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import Evidence
+from perf_culprit.model.report import Conclusion
+from perf_culprit.model.run import Run
+from perf_culprit.say.report_parts import build_report
+from perf_culprit.stats.chart_limits import PERCENTILES, THREE_DEVIATIONS, chart
+from perf_culprit.wire.report_json import decode_report, encode_report
 from tests.support.noisy_counters import counter_run, noisy_counters, stored
 from tests.support.reasons import words_of
 from tests.support.reports import SETTINGS

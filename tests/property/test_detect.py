@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bot.detect import anova
-from bot.detect.detector import DetectorOptions
-from bot.detect.pairs import pair_metrics
-from bot.detect.policy import PolicySettings, judge
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Evidence, Verdict
-from bot.model.report import Judgement
-from bot.model.run import Run
-from bot.stats.multiplicity import benjamini_hochberg
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge import anova
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.metric_pairs import pair_metrics
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Verdict
+from perf_culprit.model.report import Judgement
+from perf_culprit.model.run import Run
+from perf_culprit.stats.multiplicity import benjamini_hochberg
 from tests.support.noisy_runs import Noise, noisy_run, run_of
 
 DEFAULTS = PolicySettings()

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.codec.diagnosis import encode_diagnosis
-from bot.diagnose import Part, RankingSettings, ReadingSettings, finish, merge, rank_suspects
-from bot.diagnose.ranking import distance_score, minimum_self_ms
-from bot.diagnose.response_times import response_times, statistics
-from bot.model.call_tree import CallNode, CallTree, Diagnosis, LineFault, LogReading, UnusedLine
-from bot.report.diagnosis import diagnosis_text
+from perf_culprit.explain.ranking import distance_score, minimum_self_ms, rank_suspects
+from perf_culprit.model.call_tree import CallNode, CallTree, Diagnosis, LineFault, LogReading, UnusedLine
+from perf_culprit.read.logs.log_partial import Part, finish, merge
+from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
+from perf_culprit.read.logs.service_calls import response_times, statistics
+from perf_culprit.say.call_tree_text import diagnosis_text
+from perf_culprit.wire.analysis_json import encode_diagnosis
 from tests.support.execution_logs import Execution, drawn_calls, line, log, part_of, paths, trees_of
 
 seeded = settings(derandomize=True, deadline=None, max_examples=60)

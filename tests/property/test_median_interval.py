@@ -6,11 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.detect import median_interval
-from bot.detect.detector import DetectorOptions
-from bot.detect.pairs import pair_metrics
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Evidence
+from perf_culprit.judge import median_interval
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.metric_pairs import pair_metrics
+from perf_culprit.model.finding import Baseline, BaselineSource, Evidence
 from tests.support.noisy_runs import run_of
 
 # Steps of 1/4 make ties, and scaling by powers of two exact.

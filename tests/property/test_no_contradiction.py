@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.codec.run import encode_run
-from bot.config import Config
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.report import Report
-from bot.model.run import Run
-from bot.pipeline.compare import FilesComparison, compare_files
-from bot.pipeline.judge import judge_run
-from bot.pipeline.render import report_json, report_markdown
-from bot.report.numbers import percent_at_least
-from bot.report.text import render_text
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import FilesComparison, compare_files, judge_run
+from perf_culprit.flows.render import report_json, report_markdown
+from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.report import Report
+from perf_culprit.model.run import Run
+from perf_culprit.say.numbers import percent_at_least
+from perf_culprit.say.terminal_report import render_text
+from perf_culprit.wire.run_json import encode_run
 from tests.support import random_tables
 from tests.support.noisy_runs import noisy_run
 from tests.support.random_tables import Compared

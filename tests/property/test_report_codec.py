@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import given
 
-from bot.codec.report import decode_report, encode_report
-from bot.model.report import Report
+from perf_culprit.model.report import Report
+from perf_culprit.wire.report_json import decode_report, encode_report
 from tests.support.hostile import reports
 
 

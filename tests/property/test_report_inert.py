@@ -8,11 +8,10 @@ import pytest
 from cmarkgfm.cmark import Options
 from hypothesis import given
 
-from bot.model.report import Report
-from bot.report.content import MarkdownOptions
-from bot.report.markdown import COMMENT_LIMIT_CHARACTERS, render_markdown
-from bot.report.outputs import outputs
-from bot.report.text import render_text
+from perf_culprit.model.report import Report
+from perf_culprit.say.markdown_report import COMMENT_LIMIT_CHARACTERS, MarkdownOptions, render_markdown
+from perf_culprit.say.report_parts import outputs
+from perf_culprit.say.terminal_report import render_text
 from tests.support.hostile import reports
 
 # The one address that a comment may link to.

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from bot.config import Config
-from bot.measure import analysis_rounds
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.finding import Verdict
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
-from bot.pipeline.judge import judge_run
-from bot.pipeline.measure import ANALYSES
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import judge_run
+from perf_culprit.flows.measurement import ANALYSES
+from perf_culprit.measure.worktree_executor import analysis_rounds
+from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from tests.support.rounds import in_rounds
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from bot.publish.github import client
+from perf_culprit.github import client
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.fake_github.state import FORK_ID, REPOSITORY_ID, PullRequest, WorkflowRun
 from tests.support.git_repository import chain, import_commits, init_repository, lasting_folder, run_git

@@ -1,6 +1,6 @@
 """An audit made by hand, for the renderers."""
 
-from bot.model.audit import (
+from perf_culprit.model.accuracy import (
     Audit,
     CounterAudit,
     DetectorAudit,
@@ -10,8 +10,8 @@ from bot.model.audit import (
     Recommendation,
     TrialKind,
 )
-from bot.model.metric import MetricKey
-from bot.model.reason import AuditReason, because, remark
+from perf_culprit.model.reason import AuditReason, because, remark
+from perf_culprit.model.run import MetricKey
 
 CURVE = ((0.005, 0.0), (0.01, 0.02), (0.02, 0.1), (0.05, 0.62), (0.1, 0.97), (0.2, 1.0), (2.0, 1.0))
 

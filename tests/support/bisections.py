@@ -2,13 +2,23 @@
 
 from dataclasses import replace
 
-from bot.model.bisection import CommitRange, Culprit, Noise, Outcome, OutcomeKind, SearchSettings
-from bot.model.bisection_report import BisectionReport, CommitFacts, CulpritDiagnosis, MeasuredCommit
-from bot.model.finding import Interval
-from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.reason import remark
-from bot.model.touched import Certainty
-from bot.model.tree_comparison import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
+from perf_culprit.model.bisection import (
+    BisectionReport,
+    CommitFacts,
+    CommitRange,
+    Culprit,
+    CulpritDiagnosis,
+    MeasuredCommit,
+    Noise,
+    Outcome,
+    OutcomeKind,
+    SearchSettings,
+)
+from perf_culprit.model.call_tree import Certainty
+from perf_culprit.model.finding import Interval
+from perf_culprit.model.reason import remark
+from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
+from perf_culprit.model.run import Direction, Metric, MetricKey
 
 GOOD, FIRST, SECOND, BAD = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 RANGE = CommitRange(good=GOOD, bad=BAD, commits=(FIRST, SECOND, BAD), parents=((), (0,), (1,)))

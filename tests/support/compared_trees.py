@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bot.model.profile import Profile, ProfileNode
-from bot.model.tree_comparison import ComparedNode, NodeState, SuspectReason, TreeComparison
+from perf_culprit.model.call_tree import Profile, ProfileNode
+from perf_culprit.model.report import ComparedNode, NodeState, SuspectReason, TreeComparison
 
 REPETITIONS = 20
 

@@ -4,11 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bot.model.counter import CounterTable
-from bot.model.environment import Environment
-from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.run import Run
-from bot.stats.ragged import Floats
+from perf_culprit.model.run import CounterTable, Direction, Environment, Metric, MetricKey, Run
+from perf_culprit.stats.ragged import Floats
 
 
 def counter_table(

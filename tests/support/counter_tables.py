@@ -5,11 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bot.collect import Reading, collect_sources
-from bot.collect.source import Source
-from bot.model.counter import CounterTable
-from bot.model.metric import Direction, Metric
-from bot.model.run import Run
+from perf_culprit.model.run import CounterTable, Direction, Metric, Run
+from perf_culprit.read.results.collect import Reading, collect_sources
+from perf_culprit.read.results.source import Source
 
 
 def read(text: str, *, tool: str = "auto", name: str = "counters.csv") -> Run:

@@ -10,14 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from bot.git import Remote
-from bot.history import open_git_branch
-from bot.model.bisection import Culprit, Outcome, OutcomeKind
-from bot.model.dispatch import Bisection
-from bot.model.environment import Environment
-from bot.model.finding import Acceptance, Interval
-from bot.model.metric import MetricKey
-from bot.model.run import Run
+from perf_culprit.git.command import Remote
+from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind
+from perf_culprit.model.dispatch import Bisection
+from perf_culprit.model.finding import Acceptance, Interval
+from perf_culprit.model.run import Environment, MetricKey, Run
+from perf_culprit.store.opening import open_git_branch
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measurements import measured
 from tests.support.runner_pool import new_bisection

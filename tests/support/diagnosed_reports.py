@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from bot.diagnose.comparison import compare_profiles
-from bot.model.report import Report
-from bot.model.touched import ChangeKind, Touched, TouchedFunction
-from bot.model.tree_comparison import TreeComparison
+from perf_culprit.explain.compare_trees import compare_profiles
+from perf_culprit.model.call_tree import ChangeKind, Touched, TouchedFunction
+from perf_culprit.model.report import Report, TreeComparison
 from tests.support.compared_trees import Tree
 from tests.support.reports import BASE_COMMIT, HEAD_COMMIT, every_conclusion
 

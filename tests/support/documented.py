@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from bot.codec.run import encode_run
-from bot.git import Remote
-from bot.history import open_git_branch
+from perf_culprit.git.command import Remote
+from perf_culprit.store.opening import open_git_branch
+from perf_culprit.wire.run_json import encode_run
 from tests.support.execution_logs import call, log
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measurements import measured, measured_json
@@ -28,7 +28,7 @@ DOCUMENTS: Final = (
 PROGRAMS: Final = ("perf-culprit", "sh", "bash", "pip", "pytest", "go", "git", "mutmut", "python")
 COMMAND: Final = re.compile(rf"^ {{4}}((?:{'|'.join(PROGRAMS)}) (?:\\\n|[^\n])*)", re.MULTILINE)
 SCRIPT: Final = re.compile(
-    r"(?:\bpython |^ *)((?:-m )?(?:benchmarks|tests)[\w./]+|-m bot[\w.]*)((?: [^\n`]*)?)", re.MULTILINE
+    r"(?:\bpython |^ *)((?:-m )?(?:benchmarks|tests)[\w./]+|-m perf_culprit[\w.]*)((?: [^\n`]*)?)", re.MULTILINE
 )
 MENTION: Final = re.compile(r"`(?:sh \.ci/env )?perf-culprit ([a-z][^`\n]*)`")
 # Its level is the commit's, its noise from a counter: no clock, and no two executions alike.

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from bot.diagnose import LinePattern, Part, ReadingSettings, analyse, call_trees, finish, load_pattern
-from bot.diagnose.log import ReadLog
-from bot.model.call_tree import CallTree
+from perf_culprit.explain.ranking import call_trees
+from perf_culprit.model.call_tree import CallTree
+from perf_culprit.read.logs.log_partial import Part, analyse, finish
+from perf_culprit.read.logs.log_pattern import LinePattern, load_pattern
+from perf_culprit.read.logs.log_reader import ReadLog
+from perf_culprit.read.logs.reading_settings import ReadingSettings
 
 LABELLED = load_pattern("labelled")
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bot.history.protocol import StoredRun, UnreadableRun
-from bot.model.run import Run
+from perf_culprit.model.run import Run
+from perf_culprit.store.protocol import StoredRun, UnreadableRun
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,21 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Final
 
-from bot.action.__main__ import main
-from bot.git.command import _command_layer
+from perf_culprit.action.__main__ import main
+from perf_culprit.git.command import _command_layer
 from tests.support.installed import installed
 
 CONTEXT: Final = get_context("forkserver")
-CONTEXT.set_forkserver_preload([__name__, "bot.action.job", "bot.action.modes", "bot.publish.github.host"])
+CONTEXT.set_forkserver_preload(
+    [__name__, "perf_culprit.action.job", "perf_culprit.action.modes", "perf_culprit.github.github_host"]
+)
 # Before the forks.
 _command_layer()
 installed()
 
 
 def start_action(environment: Mapping[str, str], *, cwd: Path, log: Path) -> ForkServerProcess:
-    """`python -m bot.action`, but for its start; what it prints goes to `log`."""
+    """`python -m perf_culprit.action`, but for its start; what it prints goes to `log`."""
     process = CONTEXT.Process(target=_act, args=(dict(environment), cwd, log))
     process.start()
     return process

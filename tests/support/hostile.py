@@ -2,12 +2,20 @@
 
 from hypothesis import strategies as st
 
-from bot.model.baseline import BaselineSource, RunChoice
-from bot.model.environment import Environment, EnvironmentChange
-from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
-from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.reason import CODES, Reason, remark
-from bot.model.report import Conclusion, Report, Settings
+from perf_culprit.model.finding import (
+    BaselineSource,
+    Evidence,
+    Finding,
+    Interval,
+    Level,
+    RunChoice,
+    Severity,
+    Side,
+    Verdict,
+)
+from perf_culprit.model.reason import CODES, Reason, remark
+from perf_culprit.model.report import Conclusion, Report, Settings
+from perf_culprit.model.run import Direction, Environment, EnvironmentChange, Metric, MetricKey
 
 _PIECES = (
     "|",

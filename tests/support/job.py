@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.action.__main__ import main
+from perf_culprit.action.__main__ import main
 from tests.support.container.file_commands import parse_file_commands
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.git_repository import run_git

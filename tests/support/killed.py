@@ -6,10 +6,8 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-import bot.git.command
-import bot.git.objects
-import bot.git.revisions
-import bot.history.git_branch
+from perf_culprit.git import command, objects, revisions
+from perf_culprit.store import git_branch
 
 
 def dies_at_git_call(step: int, action: Callable[[], object]) -> bool:
@@ -20,16 +18,16 @@ def dies_at_git_call(step: int, action: Callable[[], object]) -> bool:
         assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
         return os.WIFSIGNALED(status)
     try:
-        bot.history.git_branch._tips.clear()  # another job has seen nothing yet
+        git_branch._tips.clear()  # another job has seen nothing yet
         steps = itertools.count(1)
-        real = bot.git.command.run_git
+        real = command.run_git
 
         def dying(*arguments: Any, **options: Any) -> bytes:
             if next(steps) == step:
                 os.kill(os.getpid(), signal.SIGKILL)
             return real(*arguments, **options)
 
-        for module in (bot.git.objects, bot.git.revisions):
+        for module in (objects, revisions):
             vars(module)["run_git"] = dying
         action()
         os._exit(0)

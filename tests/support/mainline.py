@@ -17,15 +17,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bot.codec.bisect_job import encode_job_result
-from bot.codec.bisect_request import decode_request
-from bot.codec.run import encode_run
-from bot.config import Config
-from bot.history.opening import open_history
-from bot.model.bisection import Result
-from bot.model.dispatch import BisectJob, BisectJobResult, BisectRequest, artifact_name
-from bot.model.environment import Environment
-from bot.model.run import Run
+from perf_culprit.config.settings import Config
+from perf_culprit.model.bisection import Result
+from perf_culprit.model.dispatch import BisectJob, BisectJobResult, BisectRequest, artifact_name
+from perf_culprit.model.run import Environment, Run
+from perf_culprit.store.opening import open_history
+from perf_culprit.wire.bisection_json import decode_request, encode_job_result
+from perf_culprit.wire.run_json import encode_run
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.git_repository import init_repository, run_git, write_object
 from tests.support.job import JobResult, Runner, zipped

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.git.private import remove_kept
+from perf_culprit.git.objects import remove_kept
 from tests.support.git_repository import init_repository, lasting_folder, run_git
 
 COUNTER = "MEASURED_COUNTER"

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bot.codec.run import encode_run
-from bot.model.environment import Environment
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
+from perf_culprit.wire.run_json import encode_run
 from tests.support.rounds import in_rounds
 
 SECONDS = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)

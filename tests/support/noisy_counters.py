@@ -5,10 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.model.baseline import Baseline, BaselineSource
-from bot.model.counter import CounterTable
-from bot.model.metric import Direction, Metric
-from bot.model.run import Run
+from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.run import CounterTable, Direction, Metric, Run
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from tests.support.rounds import in_rounds
 
 Floats = NDArray[np.float64]

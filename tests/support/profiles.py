@@ -3,8 +3,8 @@
 import msgspec
 from msgspec import UNSET
 
-from bot.codec.profile import PROFILE_FORMAT, ProfileLine, ProfileNodeEntry
-from bot.model.profile import Profile
+from perf_culprit.model.call_tree import Profile
+from perf_culprit.wire.analysis_json import PROFILE_FORMAT, ProfileLine, ProfileNodeEntry
 
 
 def encode_profile(profile: Profile) -> bytes:

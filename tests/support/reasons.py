@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import overload
 
-from bot.model.reason import Reason
-from bot.report.reasons import sentence
+from perf_culprit.model.reason import Reason
+from perf_culprit.say.reason_text import sentence
 
 
 @overload

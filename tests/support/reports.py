@@ -2,12 +2,20 @@
 
 from dataclasses import replace
 
-from bot.model.baseline import BaselineSource, RunChoice
-from bot.model.environment import Environment
-from bot.model.finding import Evidence, Finding, Interval, Level, Severity, Side, Verdict
-from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.reason import BaselineReason, Reason, Remark, VerdictReason, because, remark
-from bot.model.report import Conclusion, Report, Settings
+from perf_culprit.model.finding import (
+    BaselineSource,
+    Evidence,
+    Finding,
+    Interval,
+    Level,
+    RunChoice,
+    Severity,
+    Side,
+    Verdict,
+)
+from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because, remark
+from perf_culprit.model.report import Conclusion, Report, Settings
+from perf_culprit.model.run import Direction, Environment, Metric, MetricKey
 
 BASE_COMMIT = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432"
 HEAD_COMMIT = "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678"

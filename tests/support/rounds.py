@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from bot.collect.executions import in_order
-from bot.model.run import Run
+from perf_culprit.model.run import Run
+from perf_culprit.read.results.merge import in_order
 
 
 def in_rounds(run: Run) -> Run:

@@ -15,18 +15,10 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from bot.bisect import Search
-from bot.codec.bisect_job import encode_job_result
-from bot.codec.bisect_request import decode_request
-from bot.codec.bisect_stored import decode_stored, encode_stored
-from bot.dispatch.advance import advance_bisection
-from bot.dispatch.controller import Controller
-from bot.dispatch.settle import settle
-from bot.dispatch.workflow import Workflow
-from bot.history.bisections import BisectionConflictError
-from bot.history.protocol import LoadedBisection
-from bot.model.bisection import CommitRange, Engine, Outcome, Result, SearchSettings
-from bot.model.dispatch import (
+from perf_culprit.dispatch.controller import Controller, advance_bisection, settle
+from perf_culprit.dispatch.workflow_dispatcher import Workflow
+from perf_culprit.model.bisection import CommitRange, Engine, Outcome, Result, SearchSettings
+from perf_culprit.model.dispatch import (
     BisectCommands,
     Bisection,
     BisectionStep,
@@ -38,7 +30,11 @@ from bot.model.dispatch import (
     artifact_name,
     run_title,
 )
-from bot.model.metric import Direction, Metric, MetricKey
+from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.search.search import Search
+from perf_culprit.store.branch_files import BisectionConflictError
+from perf_culprit.store.protocol import LoadedBisection
+from perf_culprit.wire.bisection_json import decode_request, decode_stored, encode_job_result, encode_stored
 
 KEY = MetricKey("parse", "time")
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)

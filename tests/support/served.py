@@ -1,7 +1,8 @@
 """The program `perf-culprit` without its start: each call is a fork of one process that has imported everything.
 
 What a step of a workflow has on its PATH is a script that hands its arguments, folder, environment and streams to that
-process, and ends as the fork does; so does `forking-python` for `-m bot` and `-P -m bot`. The true program's start:
+process, and ends as the fork does; so does `forking-python` for `-m perf_culprit` and `-P -m perf_culprit`. The true
+program's start:
 tests/unit/test_cli.py, and the wheel and the containers of tests/e2e.
 """
 
@@ -18,13 +19,14 @@ from ast import literal_eval
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from socketserver import BaseRequestHandler, ForkingMixIn, UnixStreamServer
 from typing import Final
 
-from bot.__main__ import run
-from bot.cli.entry import _parser
-from bot.git.command import _command_layer
-from bot.lazy import listed
+from perf_culprit import flows
+from perf_culprit.__main__ import run
+from perf_culprit.cli.entry import _parser
+from perf_culprit.git.command import _command_layer
 from tests.support.installed import installed
 
 PROJECT: Final = Path(__file__).parents[2]
@@ -42,7 +44,7 @@ posix._exit(int(server.recv(3) or 137))
 # Names the program to the test runs that a test starts.
 SHARED: Final = "SERVED_PERF_CULPRIT"
 PYTHON: Final = """#!/bin/sh
-case "$*" in "-P -m bot "*) shift 3;; "-m bot "*) shift 2;; *) exec {python} "$@";; esac
+case "$*" in "-P -m perf_culprit "*) shift 3;; "-m perf_culprit "*) shift 2;; *) exec {python} "$@";; esac
 exec {program} "$@"
 """
 
@@ -108,13 +110,13 @@ class Server(ForkingMixIn, UnixStreamServer):
 
 
 def serve(address: str) -> None:
-    for module in ("bot.cli", "tabulate", *(module for module, _ in listed("bot.pipeline").values())):
+    for module in ("tabulate", *(entry.name for entry in iter_modules(flows.__path__, f"{flows.__name__}."))):
         import_module(module)
     _parser()
     _command_layer()
     installed()
     gc.freeze()
-    # What a fork starts as `python -m bot` is one, too.
+    # What a fork starts as `python -m perf_culprit` is one, too.
     sys.executable = str(Path(address).with_name("forking-python"))
     with Server(f"{address}.new", Call) as server:
         # Only now it answers.
@@ -123,5 +125,4 @@ def serve(address: str) -> None:
 
 
 if __name__ == "__main__":
-    import_module("bot.pipeline")  # its front door reads itself
     serve(sys.argv[1])

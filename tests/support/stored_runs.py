@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 
 TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -75,7 +75,7 @@ def take_picture(file: Path, png: Path) -> None:
 
 
 def take_pictures_of_demo(folder: Path) -> None:
-    demo = [sys.executable, "-m", "bot", "demo", "--directory", str(folder / "demo")]
+    demo = [sys.executable, "-m", "perf_culprit", "demo", "--directory", str(folder / "demo")]
     subprocess.run(demo, check=True, capture_output=True)
     body = (folder / "demo" / "comment.md").read_text(encoding="utf-8")
     shown = Shown(author="github-actions[bot]", body=body, note="commented")

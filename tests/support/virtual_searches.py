@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bisect.machine import NOISES, Machine, chain, levels_of, offsets, play, stream
-from bot.bisect import Search
-from bot.model.bisection import CommitRange, Outcome, Phase, SearchSettings
+from perf_culprit.model.bisection import CommitRange, Outcome, Phase, SearchSettings
+from perf_culprit.search.search import Search
 
 NOTHING = "nothing"  # the noise of a perfect oracle
 

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bot.cli import main
-from bot.git import Remote
-from bot.history import open_git_branch
-from bot.model.environment import Environment
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from perf_culprit.cli.entry import main
+from perf_culprit.git.command import Remote
+from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
+from perf_culprit.store.opening import open_git_branch
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 
 ROWS = 200

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bot.cli import main
-from bot.codec.schema import schema_text
-from bot.git import Remote
-from bot.history import open_git_branch
-from bot.model.metric import Direction, Metric
-from bot.model.run import Benchmark, Run
+from perf_culprit.cli.entry import main
+from perf_culprit.git.command import Remote
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
+from perf_culprit.store.opening import open_git_branch
+from perf_culprit.wire.schemas import schema_text
 from tests.support.git_repository import init_repository, run_git
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.children import SAFE_PATH, process_pool, python
+from perf_culprit.python_child import SAFE_PATH, process_pool, python
 from tests.support.spies import importable, write_spies
 
 ROOT = Path(__file__).parents[2]

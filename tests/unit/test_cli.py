@@ -13,12 +13,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from bot.cli import main, output
-from bot.cli.entry import _parser
-from bot.cli.examples import EXAMPLES
-from bot.cli.progress import shown
-from bot.collect import PARSERS
-from bot.progress import doing
+from perf_culprit.cli import output
+from perf_culprit.cli.entry import _parser, main
+from perf_culprit.cli.options import EXAMPLES
+from perf_culprit.cli.output import shown
+from perf_culprit.progress import doing
+from perf_culprit.read.results.result_formats import PARSERS
 from tests.support.goldens import FOLDER
 from tests.support.measurements import measured_json
 
@@ -33,8 +33,8 @@ HEAVY = (
     "yaml",
     "requests",
     "sqlalchemy",
-    "bot.pipeline.compare",
-    "bot.dispatch.local",
+    "perf_culprit.flows.compare",
+    "perf_culprit.dispatch.local_bisection",
 )
 
 
@@ -49,7 +49,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    code = f"import sys, bot.cli; print([name for name in {HEAVY} if name in sys.modules])"
+    code = f"import sys, perf_culprit.cli; print([name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -73,7 +73,7 @@ def test_a_long_command_says_what_it_does_unless_told_to_be_quiet(
     results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert results.is_dir()
-    monkeypatch.setattr("bot.cli.progress.LOG_SECONDS", 0.0)
+    monkeypatch.setattr("perf_culprit.cli.output.LOG_SECONDS", 0.0)
     command = ["compare", "--baseline", "base-0.json", "--target", "same.json"]
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
@@ -89,7 +89,7 @@ def test_a_long_command_says_what_it_does_unless_told_to_be_quiet(
 def test_the_status_is_shown_while_the_work_lasts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("bot.cli.progress.LOG_SECONDS", 0.1)
+    monkeypatch.setattr("perf_culprit.cli.output.LOG_SECONDS", 0.1)
     with shown(argparse.Namespace(quiet=False, verbose=False)):
         doing("reading a file")
         deadline = time.monotonic() + 30

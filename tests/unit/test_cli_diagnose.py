@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 from tests.support.execution_logs import call, log
 
 ROWS = [("1", "Shop.order", 100.0), ("1.1", "OrderDao.find", 80.0)]
@@ -80,7 +80,7 @@ def test_weights_are_numbers_from_0_up(server_log: Path, value: str) -> None:
 
 def test_a_log_from_a_pipe(server_log: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "bot", "diagnose", "--log", "-", "--pattern", "labelled"],
+        [sys.executable, "-m", "perf_culprit", "diagnose", "--log", "-", "--pattern", "labelled"],
         input=server_log.read_bytes(),
         capture_output=True,
         check=True,

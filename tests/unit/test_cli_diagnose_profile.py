@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 
 FOLDER = Path(__file__).parents[1] / "golden" / "profiles"
 

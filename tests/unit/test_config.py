@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.config import Config, config_schema, load_config, parse_config, parse_ratio
-from bot.detect import COUNTER_DETECTORS, DETECTORS
-from bot.detect.rules.options import RuleOptions, rule_options
-from bot.errors import ConfigError, UsageError
-from bot.model.metric import MetricKey
-from bot.pipeline.settings import with_detector
+from perf_culprit.config.reader import load_config, parse_config
+from perf_culprit.config.settings import Config, config_schema
+from perf_culprit.config.units import parse_ratio
+from perf_culprit.errors import ConfigError, UsageError
+from perf_culprit.flows.compare import with_detector
+from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
+from perf_culprit.judge.rule_options import RuleOptions, rule_options
+from perf_culprit.model.run import MetricKey
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bot.config import Config, parse_config, with_database
-from bot.config.database import VARIABLE, parse_database
-from bot.errors import BotError, ConfigError, UsageError
+from perf_culprit.config.reader import parse_config, with_database
+from perf_culprit.config.settings import VARIABLE, Config, parse_database
+from perf_culprit.errors import BotError, ConfigError, UsageError
 
 SECRET = "s3cret@/:%"
 QUOTED = "s3cret%40%2F%3A%25"

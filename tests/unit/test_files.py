@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import UsageError
-from bot.files import replace_file
+from perf_culprit.errors import UsageError
+from perf_culprit.files import replace_file
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot import git
-from bot.errors import InfrastructureError, UsageError
+from perf_culprit import git
+from perf_culprit.errors import InfrastructureError, UsageError
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.processes import ends
 
@@ -228,7 +228,7 @@ def test_rejections_by_a_race_are_told_from_others(
     def refuse(*_: object, **__: object) -> bytes:
         raise git.GitError("push", answer)
 
-    monkeypatch.setattr("bot.git.objects.run_git", refuse)
+    monkeypatch.setattr("perf_culprit.git.objects.run_git", refuse)
     with pytest.raises(git.GitError) as caught:
         git.push(repository, git.Remote(url="/x"), commit="1" * 40, branch="y", expected=None)
     assert isinstance(caught.value, git.PushRejectedError) is race

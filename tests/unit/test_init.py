@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bot.cli import main
-from bot.cli.init.check import CALLED, check_files
-from bot.cli.init.files import Choice, new_files, scalar
-from bot.cli.init.tools import look, suggestions
+from perf_culprit.cli.entry import main
+from perf_culprit.init.benchmark_tools import look, suggestions
+from perf_culprit.init.workflow_files import CALLED, Choice, check_files, new_files, scalar
 from tests.support.git_repository import init_repository, run_git
 from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS
 from tests.support.tools import audited

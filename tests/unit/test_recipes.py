@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bot import __version__
-from bot.config import parse_config, parse_design
+from perf_culprit import __version__
+from perf_culprit.config.reader import parse_config
+from perf_culprit.simulate.design_file import parse_design
 from tests.support.recipes import BACKFILL, BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, Block, workflows
 from tests.support.tools import audited, tool
 
@@ -131,8 +132,8 @@ def test_the_named_version_is_this_one() -> None:
 
 
 def test_every_output_of_the_action_is_written() -> None:
-    from bot.pipeline import report_outputs
+    from perf_culprit.say.report_parts import outputs
     from tests.support.reports import every_conclusion
 
-    written = set(report_outputs(next(iter(every_conclusion().values()))))
+    written = set(outputs(next(iter(every_conclusion().values()))))
     assert set(ACTION["outputs"]) == written | {"report-path", "html-path", "comment-url", "flagged"}

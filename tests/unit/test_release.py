@@ -17,11 +17,18 @@ COMMIT = "c" * 40
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in (".ci/release.py", "CHANGELOG.md", "README.md", "action.yml", "bot/__init__.py", "bot/release.py"):
+    for name in (
+        ".ci/release.py",
+        "CHANGELOG.md",
+        "README.md",
+        "action.yml",
+        "bot/perf_culprit/__init__.py",
+        "bot/perf_culprit/release.py",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / name, tmp_path / name)
     shutil.copytree(PROJECT / "docs", tmp_path / "docs")
-    shutil.copytree(PROJECT / "bot/cli/init/templates", tmp_path / "bot/cli/init/templates")
+    shutil.copytree(PROJECT / "bot/perf_culprit/init/templates", tmp_path / "bot/perf_culprit/init/templates")
     return tmp_path
 
 
@@ -36,14 +43,14 @@ def test_a_dry_run_of_a_release(copy: Path) -> None:
     assert prepared.returncode == 0, prepared.stderr
     action = yaml.safe_load((copy / "action.yml").read_text())
     assert action["runs"] == {"using": "docker", "image": f"docker://ghcr.io/perf-culprit/perf-culprit@{DIGEST}"}
-    assert '__version__ = "7.8.9"' in (copy / "bot" / "__init__.py").read_text()
+    assert '__version__ = "7.8.9"' in (copy / "bot/perf_culprit/__init__.py").read_text()
     assert "perf-culprit==7.8.9" in (copy / "README.md").read_text()
     assert "## Unreleased\n\n## 7.8.9 - 2030-01-02\n\n### " in (copy / "CHANGELOG.md").read_text()
     assert release(copy, "notes").stdout.startswith("### ")
     assert "0" * 40 in (copy / "README.md").read_text()
     pinned = release(copy, "pin", COMMIT)
     assert pinned.returncode == 0, pinned.stderr
-    assert f'COMMIT: Final = "{COMMIT}"' in (copy / "bot" / "release.py").read_text()
+    assert f'COMMIT: Final = "{COMMIT}"' in (copy / "bot/perf_culprit/release.py").read_text()
     left = [path for path in copy.rglob("*") if path.suffix in (".md", ".yml") and "0" * 40 in path.read_text()]
     assert left == []
 

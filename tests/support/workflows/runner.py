@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 import pytest
 import yaml
 
-from bot import __version__
+from perf_culprit import __version__
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import REPOSITORY_ID
 from tests.support.git_repository import ENVIRONMENT, init_repository, run_git

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.action.inputs import read_inputs
-from bot.errors import EXIT_USAGE, BotError
+from perf_culprit.action.job import read_inputs
+from perf_culprit.errors import EXIT_USAGE, BotError
 
 WRONG = {
     "mode": "watch",

@@ -20,10 +20,10 @@ NOBODY = 65534
 ACTION = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from bot.action.owner import become_owner
-from bot.action.token import INPUT, own_token
+from perf_culprit.action.runner_token import become_owner
+from perf_culprit.action.runner_token import INPUT, own_token
 from pathlib import Path
-from bot.closed import PR_SET_DUMPABLE, close_process
+from perf_culprit.undumpable import PR_SET_DUMPABLE, close_process
 import ctypes
 is_open = sys.argv[3] == "open"
 token = os.environ[INPUT] if is_open else own_token()

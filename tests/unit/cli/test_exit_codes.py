@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
-from bot.errors import EXIT_NO_DATA, EXIT_USAGE
+from perf_culprit.cli.entry import main
+from perf_culprit.errors import EXIT_NO_DATA, EXIT_USAGE
 
 GOOD = Path(__file__).parents[2] / "golden/collect/pytest_benchmark/with_data.json"
 # INPUT is the file that cannot be read; GOOD one that can.

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from defusedxml import ElementTree
 
-from bot.cli import main
-from bot.codec.run import encode_run
+from perf_culprit.cli.entry import main
+from perf_culprit.wire.run_json import encode_run
 from tests.support.measurements import measured, measured_json
 
 LEVELS = {"parse": 0.004, "render": 0.02}
@@ -16,7 +16,7 @@ LEVELS = {"parse": 0.004, "render": 0.02}
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("bot.detect.audit.SPLITS", 2)
+    monkeypatch.setattr("perf_culprit.judge.detector_audit.SPLITS", 2)
     for number in range(6):
         (tmp_path / f"run-{number}.json").write_bytes(measured_json(LEVELS, seed=number))
     return tmp_path

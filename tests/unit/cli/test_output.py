@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from bot.cli.output import show
+from perf_culprit.cli.output import show
 
 SENTENCE = "Worst: parse takes 250% longer. Look there first."
 COMMAND = "Again: perf-culprit bisect --good v1.4 --bad main --run ./bench"

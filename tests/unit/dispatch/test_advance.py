@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from bot.dispatch.advance import advance_bisection
-from bot.dispatch.settle import settle
-from bot.errors import BotError, DataError, InfrastructureError
-from bot.model.bisection import Engine, OutcomeKind
-from bot.model.metric import Direction, Metric
-from bot.model.reason import because
-from bot.model.search_reason import SearchReason
-from bot.report.bisection_step import step_texts
+from perf_culprit.dispatch.controller import advance_bisection, settle
+from perf_culprit.errors import BotError, DataError, InfrastructureError
+from perf_culprit.model.bisection import Engine, OutcomeKind
+from perf_culprit.model.reason import SearchReason, because
+from perf_culprit.model.run import Direction, Metric
+from perf_culprit.say.bisection_steps import step_texts
 from tests.support.reasons import words_of
 from tests.support.runner_pool import JOB_SECONDS, NAME, TIME, Killed, Pool, Scene, altered, new_bisection, zipped
 

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bot.bisect import Search
-from bot.dispatch.alarms import Step, new_steps
-from bot.model.alarm import Alarm
-from bot.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
-from bot.model.dispatch import BisectCommands, Bisection
-from bot.model.metric import MetricKey
-from bot.model.run import Run
+from perf_culprit.dispatch.alarms import Step, new_steps
+from perf_culprit.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings
+from perf_culprit.model.dispatch import Alarm, BisectCommands, Bisection
+from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.search.search import Search
 from tests.support.measurements import measured
 from tests.support.runner_pool import START
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.dispatch.candidates import find_candidates
+from perf_culprit.dispatch.commit_range import find_candidates
 from tests.support.git_repository import run_git
 from tests.support.measured_repository import Commit, line, measured_repository
 

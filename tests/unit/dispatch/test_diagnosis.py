@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from bot.dispatch.diagnosis import Profiling, diagnose_culprit, diagnosed_step
-from bot.errors import DataError
-from bot.model.bisection import Culprit, Outcome, OutcomeKind
-from bot.model.bisection_report import CulpritDiagnosis
-from bot.model.count import Count
-from bot.model.finding import Interval
-from bot.model.reason import Doubt
-from bot.model.tree_comparison import Answer, SuspectReason
+from perf_culprit.dispatch.culprit_trace import Profiling, diagnose_culprit, diagnosed_step
+from perf_culprit.errors import DataError
+from perf_culprit.model.bisection import Culprit, CulpritDiagnosis, Outcome, OutcomeKind
+from perf_culprit.model.count import Count
+from perf_culprit.model.finding import Interval
+from perf_culprit.model.reason import Doubt
+from perf_culprit.model.report import Answer, SuspectReason
 from tests.support.git_repository import init_repository, run_git
 
 if TYPE_CHECKING:
-    from bot.measure import Workplace
+    from perf_culprit.measure.workplace import Workplace
 
 BEFORE = "def parse(text):\n    return text\n\n\ndef render(text):\n    return parse(text)\n"
 AFTER = BEFORE.replace("return text\n\n\ndef render", "return sorted(text)\n\n\ndef render")
@@ -94,7 +93,7 @@ def test_a_compiled_program_is_told_to_bring_a_profiler(
     def trace(*_: object, **__: object) -> None:
         raise DataError("runs no Python", next_step="trace a command that does")
 
-    monkeypatch.setattr("bot.dispatch.diagnosis.trace_commits", trace)
+    monkeypatch.setattr("perf_culprit.dispatch.culprit_trace.trace_commits", trace)
     repository, commits = history
     workplace = cast("Workplace", Machine(tmp_path, {}))
     doubt = diagnose_culprit(repository, workplace, commits[1], profiling=Profiling(), say=lambda _: None).doubt

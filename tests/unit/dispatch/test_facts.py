@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.dispatch.candidates import find_candidates
-from bot.dispatch.facts import Prior, change_facts, dependency_updates, prior_of
-from bot.model.bisection import ChangeFacts
-from bot.model.environment import EnvironmentChange
+from perf_culprit.dispatch.commit_range import Prior, change_facts, dependency_updates, find_candidates, prior_of
+from perf_culprit.model.bisection import ChangeFacts
+from perf_culprit.model.run import EnvironmentChange
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.processes import counted_processes
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bot.dispatch.forecast import LEAST_RUNS, run_spread
+from perf_culprit.dispatch.local_bisection import LEAST_RUNS, run_spread
 
 
 def test_the_spread_is_that_of_one_run_whatever_steps_lie_between() -> None:

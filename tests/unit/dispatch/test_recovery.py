@@ -6,15 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bot.bisect import Search
-from bot.dispatch.alarms import Step
-from bot.dispatch.recovery import answer_of, is_still_there, recoveries
-from bot.model.alarm import Alarm, AlarmedMetric, CheckAnswer
-from bot.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Result, SearchSettings, Suspect
-from bot.model.dispatch import Bisection
-from bot.model.finding import Interval
-from bot.model.metric import Direction, MetricKey
-from bot.model.run import Run
+from perf_culprit.dispatch.alarms import Step
+from perf_culprit.dispatch.recovery import answer_of, is_still_there, recoveries
+from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Result, SearchSettings, Suspect
+from perf_culprit.model.dispatch import Alarm, AlarmedMetric, Bisection, CheckAnswer
+from perf_culprit.model.finding import Interval
+from perf_culprit.model.run import Direction, MetricKey, Run
+from perf_culprit.search.search import Search
 from tests.support.measurements import SECONDS, measured
 from tests.support.runner_pool import chain_range, commits, new_bisection
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bot.config import Config
-from bot.dispatch.start import _metric
-from bot.errors import UsageError
-from bot.model.metric import Direction, Metric, MetricKey
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.start import _metric
+from perf_culprit.errors import UsageError
+from perf_culprit.model.run import Direction, Metric, MetricKey
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 STORED = [(MetricKey(name, "time"), TIME) for name in ("sort large", "test_read")]

@@ -3,11 +3,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.bisect import Search
-from bot.dispatch.step import report_of
-from bot.model.bisection import Outcome, OutcomeKind, SearchSettings
-from bot.model.count import MINIMUM_EFFECT, Count, key_of, metric_of
-from bot.model.dispatch import BisectCommands, Bisection
+from perf_culprit.dispatch.bisection_view import report_of
+from perf_culprit.model.bisection import Outcome, OutcomeKind, SearchSettings
+from perf_culprit.model.count import MINIMUM_EFFECT, Count, key_of, metric_of
+from perf_culprit.model.dispatch import BisectCommands, Bisection
+from perf_culprit.search.search import Search
 from tests.support.bisections import RANGE
 
 

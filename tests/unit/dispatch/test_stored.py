@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-from bot.bisect import Search
-from bot.dispatch.stored import bisect_suite, record_search, search_runs, usable_blocks
-from bot.model.bisection import SearchSettings, SearchState
-from bot.model.dispatch import BisectCommands, Bisection
-from bot.model.environment import Environment
-from bot.model.run import Benchmark, Run
+from perf_culprit.dispatch.stored_samples import bisect_suite, record_search, search_runs, usable_blocks
+from perf_culprit.model.bisection import SearchSettings, SearchState
+from perf_culprit.model.dispatch import BisectCommands, Bisection
+from perf_culprit.model.run import Benchmark, Environment, Run
+from perf_culprit.search.search import Search
 from tests.support.fake_history import MemoryHistory
 from tests.support.runner_pool import KEY, START, TIME, Pool, chain_range, commits
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bot.bisect import Search
-from bot.dispatch.recovery import answer_of
-from bot.dispatch.together import left_of
-from bot.model.alarm import Alarm, AlarmedMetric, CheckAnswer
-from bot.model.bisection import Outcome, OutcomeKind
-from bot.model.metric import MetricKey
+from perf_culprit.dispatch.alarms import left_of
+from perf_culprit.dispatch.recovery import answer_of
+from perf_culprit.model.bisection import Outcome, OutcomeKind
+from perf_culprit.model.dispatch import Alarm, AlarmedMetric, CheckAnswer
+from perf_culprit.model.run import MetricKey
+from perf_culprit.search.search import Search
 from tests.support.runner_pool import KEY, TIME, new_bisection
 
 STEADY, STEPPING = MetricKey("steady", "time"), MetricKey("stepping", "time")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bot import git
-from bot.git import credentials
-from bot.git.command import REMOTE_NAME
+from perf_culprit import git
+from perf_culprit.git import credentials
+from perf_culprit.git.command import REMOTE_NAME
 from tests.support import git_http
 from tests.support.git_http import GitHandler, serve_git
 from tests.support.git_repository import chain, import_commits, init_repository

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.git.private import MOST_KEPT, kept_folder, remove_kept
+from perf_culprit.git.objects import MOST_KEPT, kept_folder, remove_kept
 
 
 def test_the_next_user_has_what_the_one_before_fetched_and_two_at_once_are_apart() -> None:

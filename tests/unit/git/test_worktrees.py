@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import git
+from perf_culprit import git
 from tests.support.git_repository import import_commits, init_repository, run_git
 
 

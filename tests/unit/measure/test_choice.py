@@ -2,10 +2,9 @@
 
 import pytest
 
-from bot.errors import DataError, UsageError
-from bot.measure.choice import choose_metric, require_benchmark
-from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.run import Benchmark, Run
+from perf_culprit.errors import DataError, UsageError
+from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark
+from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 MEMORY = Metric(name="memory", unit="B", direction=Direction.LOWER_IS_BETTER)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import InfrastructureError
-from bot.measure import command
-from bot.measure.command import run_command
-from bot.measure.log import Log
+from perf_culprit.errors import InfrastructureError
+from perf_culprit.measure import processes
+from perf_culprit.measure.processes import Log, run_command
 from tests.support.processes import becomes, is_alive
 
 
@@ -63,7 +62,7 @@ def test_a_command_that_never_ends_is_ended_with_its_children(tmp_path: Path) ->
 
 
 def test_what_ignores_term_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(processes, "GRACE_SECONDS", 0.2)
     fault, _, _ = run("trap '' TERM; echo $$ > self; while true; do sleep 0.05; done", tmp_path, timeout_seconds=0.5)
     assert fault == "took longer than 0.5 s"
     assert not is_alive(int((tmp_path / "self").read_text()))
@@ -78,7 +77,7 @@ def test_a_child_that_stays_neither_holds_us_up_nor_disturbs_the_next(tmp_path: 
 
 
 def test_output_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "MAXIMUM_OUTPUT_BYTES", 1 << 20)
+    monkeypatch.setattr(processes, "MAXIMUM_OUTPUT_BYTES", 1 << 20)
     fault, log, _ = run("yes", tmp_path, output=io.BytesIO())
     assert fault == "printed more than 1 MiB"
     assert "output cut after 4 MiB" not in log

@@ -1,4 +1,4 @@
-from bot.measure.commands import child_environment, withheld
+from perf_culprit.measure.runner import child_environment, withheld
 
 
 def test_no_credentials_and_no_way_to_change_the_next_step() -> None:

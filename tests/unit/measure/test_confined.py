@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.measure import confined, runner
-from bot.measure.command import run_command
-from bot.measure.commands import Commands
-from bot.measure.confined import namespace, shell
-from bot.measure.log import Log
-from bot.measure.runner import Runner
+from perf_culprit.measure import processes, runner
+from perf_culprit.measure.processes import Log, namespace, run_command, shell
+from perf_culprit.measure.runner import Commands, Runner
 from tests.unit.measure.test_escaped import ESCAPES, alive
 
 pytestmark = pytest.mark.skipif(not namespace(), reason="this machine allows no PID namespace")
@@ -36,7 +33,7 @@ def run(text: str, folder: Path, *, timeout_seconds: float = 20.0, confined: boo
 
 @pytest.mark.parametrize("way", ESCAPES)
 def test_what_gets_away_is_ended_by_the_kernel(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.measure.command.end_escaped", lambda: (0, 0))
+    monkeypatch.setattr("perf_culprit.measure.processes.end_escaped", lambda: (0, 0))
     fault, _ = run(f"{ESCAPES[way]} while [ ! -s pid ]; do sleep 0.01; done", tmp_path)
     assert fault is None
     assert alive(tmp_path) == set()
@@ -61,8 +58,8 @@ SPY = """
 import codecs, os, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from bot.measure.command import run_command
-from bot.measure.log import Log
+from perf_culprit.measure.processes import run_command
+from perf_culprit.measure.processes import Log
 user = int(sys.argv[2])
 codecs.lookup("latin-1")  # imported now: python may be out of reach for the other user
 os.setgroups([]); os.setgid(user); os.setuid(user)
@@ -129,8 +126,8 @@ def test_the_log_says_what_commands_see(
 
 def test_a_machine_without_the_program_goes_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    confined.namespace.cache_clear()
+    processes.namespace.cache_clear()
     try:
         assert shell("true", confined=True) == ["sh", "-e", "-c", "true"]
     finally:
-        confined.namespace.cache_clear()
+        processes.namespace.cache_clear()

@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from bot.collect import collect
-from bot.measure import Commands, ExecutionError, Log, is_missing, open_workplace
-from bot.measure.counts import FIXED, METHODS, _has_counter, counted, counted_command
-from bot.model.count import Count
+from perf_culprit.measure.processes import Log
+from perf_culprit.measure.quantities_of_commands import (
+    FIXED,
+    METHODS,
+    _has_counter,
+    counted,
+    counted_command,
+    is_missing,
+)
+from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.measure.workplace import open_workplace
+from perf_culprit.model.count import Count
+from perf_culprit.read.results.collect import collect
 from tests.support.git_repository import import_commits, init_repository
 
 INSTRUCTIONS = "==7== Cachegrind, a profiler\n==7== \n==7== I   refs:      380,855,843\n"

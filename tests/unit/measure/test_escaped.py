@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.measure import escaped
-from bot.measure.command import run_command
-from bot.measure.log import Log
+from perf_culprit.measure import processes
+from perf_culprit.measure.processes import Log, run_command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="subreapers and /proc are Linux")
 PROJECT = Path(__file__).parents[3]
@@ -53,7 +52,7 @@ def test_what_cannot_be_ended_is_reported(tmp_path: Path, monkeypatch: pytest.Mo
         raise PermissionError
 
     kill = os.kill
-    monkeypatch.setattr(escaped, "SWEEP_SECONDS", 0.1)
+    monkeypatch.setattr(processes, "SWEEP_SECONDS", 0.1)
     with Log(tmp_path / "log.txt") as log:
         with monkeypatch.context() as patch:
             patch.setattr(os, "kill", refuse)
@@ -74,8 +73,8 @@ def test_our_own_helpers_stay(tmp_path: Path) -> None:
 READ_PARENT = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[2])
-from bot.closed import PR_SET_DUMPABLE
-from bot.measure.escaped import guard
+from perf_culprit.undumpable import PR_SET_DUMPABLE
+from perf_culprit.measure.processes import guard
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
 if sys.argv[1] == "guarded":

@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from bot.measure.interrupt import interruptible
+from perf_culprit.measure.processes import interruptible
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import UsageError
-from bot.measure.log import SHOWN_CHARACTERS, Log, shown_output
+from perf_culprit.errors import UsageError
+from perf_culprit.measure.processes import SHOWN_CHARACTERS, Log, shown_output
 
 
 def test_a_log_starts_anew_or_goes_on(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@ import math
 
 import pytest
 
-from bot.measure.pace import Pace
+from perf_culprit.measure.worktree_executor import Pace
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("bot.measure.pace.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("perf_culprit.measure.worktree_executor.time.monotonic", lambda: now[0])
     return now
 
 

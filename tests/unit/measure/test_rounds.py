@@ -1,6 +1,6 @@
 import pytest
 
-from bot.measure.rounds import analysis_rounds, interleaved
+from perf_culprit.measure.worktree_executor import analysis_rounds, interleaved
 
 
 def test_every_round_is_a_palindrome() -> None:

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bot import git
-from bot.errors import InfrastructureError
-from bot.measure.cache import BuildCache
-from bot.measure.failure import ExecutionError
-from bot.measure.trees import Trees
-from bot.model.bisection import FailureKind
+from perf_culprit import git
+from perf_culprit.errors import InfrastructureError
+from perf_culprit.measure.runner import ExecutionError
+from perf_culprit.measure.workplace import BuildCache, Trees
+from perf_culprit.model.bisection import FailureKind
 from tests.support.git_repository import import_commits, init_repository, run_git
 
 

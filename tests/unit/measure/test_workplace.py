@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bot import git
-from bot.collect import collect
-from bot.measure import Commands, ExecutionError, Log, open_workplace
-from bot.measure import workplace as module
-from bot.measure.workplace import Workplace
-from bot.model.bisection import FailureKind
+from perf_culprit import git
+from perf_culprit.measure.processes import Log
+from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.measure.workplace import FOLDER_PREFIX, LOCK_NAME, Workplace, open_workplace
+from perf_culprit.model.bisection import FailureKind
+from perf_culprit.read.results.collect import collect
 from tests.support.git_repository import import_commits, init_repository, run_git
 
 JSON = '[{"name": "parse", "unit": "ms", "value": 5}]'
@@ -116,9 +116,9 @@ def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(reposit
     def place(log: Log) -> AbstractContextManager[Workplace]:
         return open_workplace(repository, commands=commands, read=lambda p: collect([str(p)]), log=log)
 
-    abandoned = temporary / f"{module.FOLDER_PREFIX}abandoned"
+    abandoned = temporary / f"{FOLDER_PREFIX}abandoned"
     abandoned.mkdir()
-    (abandoned / module.LOCK_NAME).touch()
+    (abandoned / LOCK_NAME).touch()
     run_git(repository, "worktree", "add", "--quiet", "--detach", str(abandoned / "001"), commit)
     mine = temporary / "by-hand"
     run_git(repository, "worktree", "add", "--quiet", "--detach", str(mine), commit)

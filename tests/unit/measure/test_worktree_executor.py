@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from bot.measure.failure import ExecutionError
-from bot.measure.worktree_executor import WorktreeExecutor
-from bot.model.bisection import Failure, FailureKind, Job, Purpose
-from bot.model.metric import Direction, Metric, MetricKey
-from bot.model.run import Benchmark, Run, Summary
+from perf_culprit.measure.runner import ExecutionError
+from perf_culprit.measure.worktree_executor import WorktreeExecutor
+from perf_culprit.model.bisection import Failure, FailureKind, Job, Purpose
+from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
 
 if TYPE_CHECKING:
-    from bot.measure.workplace import Workplace
+    from perf_culprit.measure.workplace import Workplace
 
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 KEY = MetricKey("parse", "time")

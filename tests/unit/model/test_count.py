@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.errors import UsageError
-from bot.model.count import Count, as_quantity, is_exact, metric_of, quantity_of
+from perf_culprit.errors import UsageError
+from perf_culprit.model.count import Count, as_quantity, is_exact, metric_of, quantity_of
 
 
 @pytest.mark.parametrize("text", ["size:/etc/passwd", "size:../*.whl", "size:dist/../../x", "size:", "size:."])

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bot import pipeline, simulate
-from bot.config import load_design
-from bot.model.simulation import Layer, Simulation, SimulationReport
+from perf_culprit.flows.simulations import SimulationPlan, simulate_design
+from perf_culprit.model.simulation import Layer, Simulation, SimulationReport
+from perf_culprit.simulate.design_file import load_design
+from perf_culprit.simulate.replication import replicate, simulation
+from perf_culprit.simulate.studies import combinations, level, saturation, sweep
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "simulation"
 
@@ -18,7 +20,7 @@ def simulated(name: str, *, duration_s: float | None = None, **parameters: str) 
     if duration_s is not None:
         shorter = design.scenario[scenario].model_copy(update={"duration": duration_s})
         design = design.model_copy(update={"scenario": {scenario: shorter}})
-    return simulate.simulation(design, scenario, [simulate.replicate(design, scenario, 1, 0)], seed=1)
+    return simulation(design, scenario, [replicate(design, scenario, 1, 0)], seed=1)
 
 
 def mean(result: Simulation, of: str, output: str) -> float:
@@ -49,7 +51,7 @@ def test_rss_cloud_saturation_is_found_at_17() -> None:
     design = load_design(EXAMPLES / "rss-cloud.yml")
     quarter = design.scenario["hour"].model_copy(update={"duration": 900.0})
     design = design.model_copy(update={"scenario": {"hour": quarter}})
-    limit = simulate.saturation(design, "hour", seed=0, tell=lambda _: None)
+    limit = saturation(design, "hour", seed=0, tell=lambda _: None)
     assert limit.error < 0.02
     assert limit.rate * limit.stable == pytest.approx(17, rel=limit.error + 0.005)
     assert limit.stable < limit.saturated <= limit.stable * 1.01
@@ -61,10 +63,10 @@ def test_one_blog_and_one_user_are_served_and_timed() -> None:
     """[F11, 4.3.1.5]: all requests are served, and each takes its 2 s and its way."""
     text = (EXAMPLES / "rss-cloud.yml").read_text(encoding="utf-8")
     one = text.replace("normal(20, 4)", "1").replace("loss: 1%", "loss: 0%")
-    from bot.config import parse_design
+    from perf_culprit.simulate.design_file import parse_design
 
     design = parse_design(one.encode(), {"rate": "1/min"}, place="one.yml")
-    result = simulate.simulation(design, "hour", [simulate.replicate(design, "hour", 0, 0)], seed=0)
+    result = simulation(design, "hour", [replicate(design, "hour", 0, 0)], seed=0)
     # 2 s of processing, 50 ms from the blog, and to a user of either continent 95 ms and 5 KB at 1 or 2 Mbit/s.
     assert mean(result, "notification", "response time") == pytest.approx(2.05 + 0.095 + 0.03, abs=0.03)
 
@@ -74,18 +76,18 @@ def monitor_sweep() -> SimulationReport:
     """Forty minutes of the eight hours: the winners are the same."""
     text = (EXAMPLES / "performance-monitor.yml").read_text(encoding="utf-8")
     path = Path("shorter.yml")
-    from bot.config import parse_design
+    from perf_culprit.simulate.design_file import parse_design
 
     data = text.replace("duration: 8 h", "duration: 40 min").encode()
     design = parse_design(data, {}, place=str(path))
-    designs = [parse_design(data, values, place=str(path)) for values in simulate.combinations(design)]
-    swept = simulate.sweep(designs, "workday", seed=0, replications=1, tell=lambda _: None)
+    designs = [parse_design(data, values, place=str(path)) for values in combinations(design)]
+    swept = sweep(designs, "workday", seed=0, replications=1, tell=lambda _: None)
     return SimulationReport(configurations=swept, swept=("frequency", "period"))
 
 
 @pytest.mark.slow  # fifteen configurations
 def test_table_4_8_winners_per_layer() -> None:
-    from bot.report.simulation import winners
+    from perf_culprit.say.simulation_text import winners
 
     results = {(value, layer): one.simulation.parameters["period"] for value, layer, one in winners(monitor_sweep())}
     assert [results["0.1/s", layer] for layer in Layer] == ["1 s", "1 s", "1 s"]
@@ -148,14 +150,14 @@ def test_table_4_9_directions_of_every_column() -> None:
 
 def test_score_of_the_sources_example() -> None:
     """5.61 s x 46% CPU x $10 -> 28.05 [METHODS, F11 4.3.2.3.1]."""
-    assert 5.61 * simulate.level(0.46, (0.3, 0.6, 0.75)) * 10 == pytest.approx(28.05)
+    assert 5.61 * level(0.46, (0.3, 0.6, 0.75)) * 10 == pytest.approx(28.05)
 
 
 @pytest.mark.parametrize(
     ("value", "expected"), [(0.2, 0.25), (0.25, 0.25), (0.3, 0.5), (0.6, 0.75), (0.75, 1), (0.9, 1)]
 )
 def test_tables_4_6_levels(value: float, expected: float) -> None:
-    assert simulate.level(value, (0.3, 0.6, 0.75)) == expected
+    assert level(value, (0.3, 0.6, 0.75)) == expected
 
 
 def test_partial_layers_give_partial_outputs_and_scores(tmp_path: Path) -> None:
@@ -175,7 +177,7 @@ score:
 """
     path = tmp_path / "sketch.yml"
     path.write_text(text)
-    result = pipeline.simulate_design(pipeline.SimulationPlan(model=path, tell=lambda _: None, replications=3)).report
+    result = simulate_design(SimulationPlan(model=path, tell=lambda _: None, replications=3)).report
     one = result.configurations[0]
     assert list(one.scores) == [Layer.WORLD_VIEW]
     assert one.simulation.mean("server", "places utilisation") == pytest.approx(50, abs=3)

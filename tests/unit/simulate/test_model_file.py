@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from bot.config import parse_design
-from bot.errors import BotError, ConfigError, UsageError
+from perf_culprit.errors import BotError, ConfigError, UsageError
+from perf_culprit.simulate.design_file import parse_design
 
 MODEL = """\
 name: shop

@@ -7,7 +7,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from bot.cli import main
+from perf_culprit.cli.entry import main
 
 DOCS = Path(__file__).parents[3] / "docs"
 MODEL = """\

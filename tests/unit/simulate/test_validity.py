@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from bot import simulate
-from bot.config import parse_design
-from bot.model.simulation import Estimate
-from bot.simulate.network import Network
-from bot.simulate.streams import Streams
+from perf_culprit.model.simulation import Estimate
+from perf_culprit.simulate.design_file import parse_design
+from perf_culprit.simulate.network import Network
+from perf_culprit.simulate.replication import replicate, simulation
+from perf_culprit.simulate.stations import Streams
 
 pytestmark = pytest.mark.slow  # a dozen replications for each interval
 
@@ -60,8 +60,8 @@ def waiting_in_mmc(rate: float, service_s: float, servers: int) -> float:
 
 def estimates(text: str, *, replications: int = 12) -> dict[tuple[str, str], Estimate]:
     design = parse_design(text.encode(), {}, place="model.yml")
-    done = [simulate.replicate(design, "steady", 7, number) for number in range(replications)]
-    simulated = simulate.simulation(design, "steady", done, seed=7).estimates
+    done = [replicate(design, "steady", 7, number) for number in range(replications)]
+    simulated = simulation(design, "steady", done, seed=7).estimates
     return {(each.output.of, each.output.metric.name): each for each in simulated}
 
 
@@ -144,6 +144,6 @@ scenario:
 
 def test_the_same_seed_gives_the_same_and_another_seed_something_else() -> None:
     design = parse_design(MODEL.format(threads=1, processing="exponential(1 s)", rate=0.5).encode(), {}, place="m.yml")
-    first, again, other = (simulate.replicate(design, "steady", seed, 0).means for seed in (1, 1, 2))
+    first, again, other = (replicate(design, "steady", seed, 0).means for seed in (1, 1, 2))
     assert first.tolist() == again.tolist()
     assert first.tolist() != other.tolist()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from efficient_apriori import apriori
 
-from bot.stats.association_rules import NO_ITEM, Mining, Rules, mine_rules
-from bot.stats.discretise import Levels
-from bot.stats.items import Items
+from perf_culprit.stats.association_rules import NO_ITEM, Mining, Rules, mine_rules
+from perf_culprit.stats.discretise import Levels
+from perf_culprit.stats.items import Items
 
 Rule = tuple[frozenset[int], int]
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.between_units import between_units
-from bot.stats.ragged import Ragged
+from perf_culprit.stats.between_units import between_units
+from perf_culprit.stats.ragged import Ragged
 
 
 def ragged(*rows: list[float]) -> Ragged:

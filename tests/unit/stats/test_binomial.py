@@ -3,7 +3,7 @@
 import pytest
 from scipy import stats
 
-from bot.stats.binomial import share_interval
+from perf_culprit.stats.binomial import share_interval
 
 
 @pytest.mark.parametrize(("count", "trials"), [(0, 5), (5, 5), (3, 28), (1, 1), (40, 4000)])

@@ -1,6 +1,6 @@
 import numpy as np
 
-from bot.stats.rule_change import NEVER, NO_COUNTER, rounds_of_blame
+from perf_culprit.stats.rule_change import NEVER, NO_COUNTER, rounds_of_blame
 
 
 def blame(*rules: tuple[tuple[int, ...], int, bool], counters: int, moved: tuple[int, ...] = ()) -> list[int | None]:

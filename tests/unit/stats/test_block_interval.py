@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from bot.stats.block_interval import shift_interval
-from bot.stats.blocks import Blocks
-from bot.stats.ragged import Floats
+from perf_culprit.stats.block_interval import shift_interval
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.side_blocks import Blocks
 
 SHIFT = 0.1
 TRIALS = 300

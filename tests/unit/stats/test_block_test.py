@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.block_test import block_test, critical_values
-from bot.stats.blocks import Blocks, between
-from bot.stats.location_score import MOVES, move_scores, standard_scores
-from bot.stats.ragged import Floats
+from perf_culprit.stats.location_score import MOVES, move_scores, standard_scores
+from perf_culprit.stats.permutation import block_test, critical_values
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.side_blocks import Blocks, between
 
 
 def rounds(count: int, sides: str = "ABBA") -> Blocks:

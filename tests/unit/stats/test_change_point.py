@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, rankdata
 
-from bot.stats.change_point import Change, ChangeKind, find_changes
-from bot.stats.change_point_evidence import mid_ranks
-from bot.stats.ragged import Floats
+from perf_culprit.stats.change_point_evidence import mid_ranks
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.series_changes_search import Change, ChangeKind, find_changes
 
 LENGTH = 300
 NOISY_SERIES = 60

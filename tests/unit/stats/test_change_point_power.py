@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bot.stats.change_point import FEWEST_VALUES, find_changes
-from bot.stats.change_point_effect import least_effect_of
-from bot.stats.change_point_online import NEWEST, online_alarms
-from bot.stats.change_point_power import _planted, detectable_alarm, detectable_step
-from bot.stats.change_point_scan import on_level_scale
-from bot.stats.ragged import Floats
+from perf_culprit.stats.change_point_effect import least_effect_of
+from perf_culprit.stats.change_point_online import NEWEST, online_alarms
+from perf_culprit.stats.change_point_power import _planted, detectable_alarm, detectable_step
+from perf_culprit.stats.change_point_scan import on_level_scale
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.series_changes_search import FEWEST_VALUES, find_changes
 from tests.unit.stats.test_change_point import noise
 
 EFFECT = 0.01

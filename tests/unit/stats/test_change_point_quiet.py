@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from bot.stats.change_point_evidence import SEPARATION_REACH
-from bot.stats.change_point_online import FIRST_JUDGED, MEMORY, NEWEST, gate_strength, online_alarms
-from bot.stats.change_point_quiet import are_quiet, newest_strengths
-from bot.stats.change_point_scan import clip_outliers, on_level_scale
-from bot.stats.ragged import Floats
+from perf_culprit.stats.change_point_evidence import SEPARATION_REACH
+from perf_culprit.stats.change_point_online import FIRST_JUDGED, MEMORY, NEWEST, gate_strength, online_alarms
+from perf_culprit.stats.change_point_quiet import are_quiet, newest_strengths
+from perf_culprit.stats.change_point_scan import clip_outliers, on_level_scale
+from perf_culprit.stats.ragged import Floats
 
 LENGTHS = (31, 60, 140)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bot.stats.common_rate import common_window, interval_medians
+from perf_culprit.stats.common_rate import common_window, interval_medians
 
 
 def test_the_window_is_what_all_sources_saw_without_its_ends() -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bot.stats.control_chart import (
+from perf_culprit.stats.chart_limits import (
     PERCENTILES,
     THREE_DEVIATIONS,
     ControlLimits,
@@ -15,7 +15,7 @@ from bot.stats.control_chart import (
     threshold,
     violations,
 )
-from bot.stats.ragged import Floats
+from perf_culprit.stats.ragged import Floats
 
 READINGS = np.arange(3.0, 14.0)
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.detect.counter_samples import _boundaries
-from bot.stats.density import idle_boundary
-from bot.stats.ragged import Floats
+from perf_culprit.judge.counter_samples import _boundaries
+from perf_culprit.stats.density import idle_boundary
+from perf_culprit.stats.ragged import Floats
 
 
 def mixture(rng: np.random.Generator, count: int) -> Floats:

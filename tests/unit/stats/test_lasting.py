@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from bot.stats.lasting import NewLevels, new_levels
+from perf_culprit.stats.level_shift import NewLevels, new_levels
 
 
 def levels(values: Sequence[float], flagged: Sequence[int], confirmed: Sequence[int] = ()) -> NewLevels:

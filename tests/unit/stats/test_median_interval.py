@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.median_interval import (
+from perf_culprit.stats.order_interval import (
     MedianEstimate,
     deviation,
     interval_ranks,
@@ -14,7 +14,7 @@ from bot.stats.median_interval import (
     resolution,
     separated,
 )
-from bot.stats.ragged import Floats, Ragged
+from perf_culprit.stats.ragged import Floats, Ragged
 
 
 def rows(*values: list[float]) -> Ragged:

@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
-from bot.stats.moderation import effective_number, moderate
-from bot.stats.ragged import Floats
+from perf_culprit.stats.moderation import effective_number, moderate
+from perf_culprit.stats.ragged import Floats
 
 RUNS, BENCHMARKS = 6, 800
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.multiplicity import benjamini_hochberg
+from perf_culprit.stats.multiplicity import benjamini_hochberg
 
 
 @pytest.mark.parametrize("count", [1, 2, 17, 500])

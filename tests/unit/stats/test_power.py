@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.power import (
+from perf_culprit.stats.power import (
     further_target_samples,
     needed_error,
     noncentrality,

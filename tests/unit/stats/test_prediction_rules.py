@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.prediction import prediction_limits
+from perf_culprit.stats.next_run import prediction_limits
 
 
 @pytest.mark.parametrize("count", [2, 6])

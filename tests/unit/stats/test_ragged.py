@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bot.stats.ragged import Ragged, pooled
+from perf_culprit.stats.ragged import Ragged, pooled
 
 
 def ragged(*rows: list[float]) -> Ragged:

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from bot.stats.ragged import Floats, Moments, Ragged
-from bot.stats.relative import MeanEstimate, change_interval, relative_change, relative_error, welch_freedom
+from perf_culprit.stats.ragged import Floats, Moments, Ragged
+from perf_culprit.stats.relative import MeanEstimate, change_interval, relative_change, relative_error, welch_freedom
 
 
 def one(mean: float, squared_error: float) -> MeanEstimate:

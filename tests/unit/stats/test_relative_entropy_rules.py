@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.association_rules import lowest_plausible_share, relative_entropy
+from perf_culprit.stats.association_rules import lowest_plausible_share, relative_entropy
 
 
 def test_chernoffs_bound_is_above_the_binomial_tail() -> None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bot.stats.association_rules import NO_ITEM, Mining, Rules, mine_rules
-from bot.stats.items import HeldBits, Items, shares_change, to_instants
-from bot.stats.rule_change import apply_rules, conditional_moments, confidence_change, mismatches
+from perf_culprit.stats.association_rules import NO_ITEM, Mining, Rules, mine_rules
+from perf_culprit.stats.items import HeldBits, Items, shares_change, to_instants
+from perf_culprit.stats.rule_change import apply_rules, conditional_moments, confidence_change, mismatches
 from tests.unit.stats.test_association_rules import random_levels, three_each
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.ragged import Floats, Ragged
-from bot.stats.second_mode import (
+from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.stats.second_mode import (
     FEWEST_WITNESSES,
     GAP_SCALE,
     GAP_WEIGHTS,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bot.stats.ragged import Floats, Integers, Ragged
-from bot.stats.serial import CORRELATIONS, _expected, serial_factor
-from bot.stats.unit_test import unit_test
+from perf_culprit.stats.ragged import Floats, Integers, Ragged
+from perf_culprit.stats.run_comparison import unit_test
+from perf_culprit.stats.serial import CORRELATIONS, _expected, serial_factor
 
 SEED = 53
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.ragged import Floats, Ragged
-from bot.stats.shape import normality
+from perf_culprit.stats.normality import normality
+from perf_culprit.stats.ragged import Floats, Ragged
 
 
 def ragged(rows: list[Floats]) -> Ragged:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.ragged import Floats, Ragged
-from bot.stats.two_groups import levene, one_way_anova, satterthwaite, student_t, welch
+from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.stats.two_groups import levene, one_way_anova, satterthwaite, student_t, welch
 
 CASES = 60
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bot.stats.moderation import moderate
-from bot.stats.ragged import Floats, Ragged
-from bot.stats.unit_test import (
+from perf_culprit.stats.moderation import moderate
+from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.stats.run_comparison import (
     COUNTED_DEVIATION,
     FARTHEST,
     PRIOR_FREEDOM,

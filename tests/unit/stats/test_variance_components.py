@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bot.stats.ragged import Floats, Integers
-from bot.stats.variance_components import variance_components
+from perf_culprit.stats.ragged import Floats, Integers
+from perf_culprit.stats.variance_components import variance_components
 
 RUNS, PROCESSES, SAMPLES = 12, 3, 8
 

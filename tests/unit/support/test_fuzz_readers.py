@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.collect import PARSERS
-from bot.errors import DataError
+from perf_culprit.errors import DataError
+from perf_culprit.read.results.result_formats import PARSERS
 from tests.fuzz import readers
 
 

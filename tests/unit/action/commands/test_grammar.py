@@ -1,14 +1,7 @@
 import pytest
 
-from bot.action.commands.grammar import (
-    AcceptCommand,
-    BisectCommand,
-    Command,
-    HelpCommand,
-    RetryCommand,
-    parse,
-)
-from bot.errors import UsageError
+from perf_culprit.action.command_grammar import AcceptCommand, BisectCommand, Command, HelpCommand, RetryCommand, parse
+from perf_culprit.errors import UsageError
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 

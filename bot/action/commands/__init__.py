@@ -1,1 +1,0 @@
-"""Commands in comments: `/perf-bisect`, `/perf-retry`, `/perf-accept`, `/perf-help` (docs/commands.md)."""

@@ -1,1 +1,0 @@
-"""Run and report as versioned JSON, checked on the way in."""

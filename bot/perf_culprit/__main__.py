@@ -1,0 +1,19 @@
+"""`python -m perf_culprit` and the `perf-culprit` command."""
+
+import gc
+import sys
+
+
+def run() -> int:
+    """One command per process: a comparison makes millions of objects that live to its end, so none are collected."""
+    gc.disable()
+    from perf_culprit.cli.entry import main
+
+    return main()
+
+
+if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        # `python -m` put the folder that it was called in first: it may be a stranger's checkout.
+        del sys.path[0]
+    sys.exit(run())

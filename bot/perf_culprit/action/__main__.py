@@ -1,0 +1,44 @@
+"""The action's entry: `python -m perf_culprit.action`. The only place where the action prints errors and exits."""
+
+import gc
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from perf_culprit.action.runner_token import INPUT as TOKEN
+from perf_culprit.action.runner_token import become_owner, own_token
+from perf_culprit.errors import EXIT_INFRASTRUCTURE, BotError
+from perf_culprit.undumpable import close_process
+
+
+def main(environ: Mapping[str, str] = os.environ) -> int:
+    """One run of the action; its exit code (docs/exit-codes.md)."""
+    become_owner(Path(os.environ.get("GITHUB_WORKSPACE", ".")))
+    from perf_culprit.action.job import Log
+    from perf_culprit.github.runner_files import LogLevel
+
+    log = Log()
+    try:
+        from perf_culprit.action.job import Job, read_inputs
+        from perf_culprit.action.modes import run_mode
+        from perf_culprit.flows.job_context import read_context
+
+        context = read_context(environ, elsewhere="use the command line instead: perf-culprit --help")
+        return run_mode(Job(context=context, inputs=read_inputs(environ), log=log))
+    except BotError as error:
+        log.tell(LogLevel.ERROR, str(error))
+        return error.exit_code
+    except Exception as error:
+        if os.environ.get("PERF_CULPRIT_DEBUG"):
+            raise
+        log.tell(LogLevel.ERROR, f"unexpected {type(error).__name__}: {error}; this is a bug, please report it")
+        return EXIT_INFRASTRUCTURE
+
+
+if __name__ == "__main__":
+    # One job per process, whose objects live to its end: collecting them is in vain.
+    gc.disable()
+    token = own_token()
+    close_process()
+    sys.exit(main(os.environ | {TOKEN: token}))

@@ -1,0 +1,248 @@
+r"""The first line of a comment -> a command. Whoever wrote it: nothing of it ever reaches a shell.
+
+The line is read word by word. A word ends at a space; a part of it in double quotes may hold spaces, and there `\"` is
+a quote and `\\` a backslash.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from perf_culprit.errors import UsageError, did_you_mean
+from perf_culprit.model.run import FULL_HASH
+
+PREFIX: Final = "/perf-"
+MAXIMUM_LINE_CHARACTERS: Final = 1000
+MAXIMUM_REASON_CHARACTERS: Final = 300
+MAXIMUM_BENCHMARK_CHARACTERS: Final = 500
+MOST_JOBS: Final = 20
+LEAST_EXECUTIONS: Final = 4
+MOST_EXECUTIONS: Final = 10_000
+MOST_MINUTES: Final = 1440
+ALL: Final = "all"
+
+_LINE_END = re.compile(r"[\n\r]")
+# The alternatives differ in their first character, so there is one way only to match a text.
+_PIECE = re.compile(r'"((?:[^"\\]|\\["\\])*)"|([^\s"]+)')
+_ESCAPE = re.compile(r'\\(["\\])')
+_HASH_LIKE = re.compile(r"[0-9A-Fa-f]{4,64}")
+# A hash, a tag or a branch; never an option of git, a range or a path that leaves.
+_REVISION = re.compile(r"(?!.*\.\.)(?!.*//)[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
+_BUDGET = re.compile(r"([1-9][0-9]{0,4})(min)?")
+_JOBS = re.compile(r"[1-9][0-9]?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectCommand:
+    """`sha` is the head that the author has seen. None everywhere means: as configured."""
+
+    sha: str | None = None
+    benchmark: str | None = None
+    metric: str | None = None
+    good: str | None = None
+    bad: str | None = None
+    jobs: int | None = None
+    executions: int | None = None
+    minutes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetryCommand:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AcceptCommand:
+    """`benchmark` None is all of them."""
+
+    benchmark: str | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HelpCommand:
+    pass
+
+
+Command = BisectCommand | RetryCommand | AcceptCommand | HelpCommand
+
+
+def first_line(body: str) -> str:
+    return _LINE_END.split(body, maxsplit=1)[0].rstrip()
+
+
+def is_command(body: str) -> bool:
+    """In any case, as the `startsWith` of GitHub's workflows reads it: it has reacted to the comment by now."""
+    return first_line(body)[: len(PREFIX)].lower() == PREFIX
+
+
+def parse(body: str) -> Command | None:
+    """The command in a comment; None where the comment is none. A UsageError says what would be valid."""
+    line = first_line(body)
+    if not is_command(body):
+        return None
+    if len(line) > MAXIMUM_LINE_CHARACTERS:
+        raise UsageError("the line is too long", next_step=f"use at most {MAXIMUM_LINE_CHARACTERS:,} characters")
+    if not line.isprintable():
+        raise UsageError("the line holds invisible characters", next_step="type it instead of pasting it")
+    name, _, rest = line.partition(" ")
+    name = name.lower()
+    if name not in COMMANDS:
+        raise UsageError(f"`{name}` isn't a command", next_step=_valid("commands", COMMANDS, given=name))
+    return COMMANDS[name](rest.strip())
+
+
+def _bisect(rest: str) -> BisectCommand:
+    words = list(_words(rest, place="/perf-bisect"))
+    sha = _sha(words.pop(0)) if words and "=" not in words[0] else None
+    values: dict[str, str] = {}
+    for word in words:
+        name, separator, value = word.partition("=")
+        if not separator or name not in OPTIONS:
+            raise UsageError(
+                f"`{word}` isn't an option", place="/perf-bisect", next_step=_valid("options", OPTIONS, given=name)
+            )
+        if name in values:
+            raise UsageError(f"`{name}` is given twice", place="/perf-bisect", next_step="give it once")
+        if not value:
+            raise UsageError(f"`{name}` has no value", place="/perf-bisect", next_step=f"write {OPTIONS[name]}")
+        values[name] = value
+    executions, minutes = _budget(values["budget"]) if "budget" in values else (None, None)
+    return BisectCommand(
+        sha=sha,
+        benchmark=_benchmark(values["benchmark"], place="/perf-bisect") if "benchmark" in values else None,
+        metric=_benchmark(values["metric"], place="/perf-bisect, metric") if "metric" in values else None,
+        good=_revision(values["good"], name="good") if "good" in values else None,
+        bad=_revision(values["bad"], name="bad") if "bad" in values else None,
+        jobs=_jobs(values["jobs"]) if "jobs" in values else None,
+        executions=executions,
+        minutes=minutes,
+    )
+
+
+def _accept(rest: str) -> AcceptCommand:
+    """`all` in quotes is a benchmark of that name."""
+    piece = _PIECE.match(rest)
+    reason = rest[piece.end() :] if piece else ""
+    if piece is None or not reason.startswith(" ") or not reason.strip():
+        raise UsageError(
+            "a benchmark and a reason are needed",
+            place="/perf-accept",
+            next_step="write both, as in `/perf-accept parse the new grammar costs this`; quote a name with spaces",
+        )
+    reason = reason.strip()
+    if len(reason) > MAXIMUM_REASON_CHARACTERS:
+        raise UsageError(
+            f"the reason has {len(reason):,} characters",
+            place="/perf-accept",
+            next_step=f"use at most {MAXIMUM_REASON_CHARACTERS}",
+        )
+    quoted = piece[1] is not None
+    name = _unescaped(piece[1]) if quoted else piece[2]
+    everything = name == ALL and not quoted
+    return AcceptCommand(benchmark=None if everything else _benchmark(name, place="/perf-accept"), reason=reason)
+
+
+def _alone(command: Command, name: str, rest: str) -> Command:
+    if rest:
+        raise UsageError("takes no options", place=name, next_step=f"write `{name}` alone on the first line")
+    return command
+
+
+COMMANDS: Final[dict[str, Callable[[str], Command]]] = {
+    "/perf-bisect": _bisect,
+    "/perf-retry": partial(_alone, RetryCommand(), "/perf-retry"),
+    "/perf-accept": _accept,
+    "/perf-help": partial(_alone, HelpCommand(), "/perf-help"),
+}
+
+OPTIONS: Final = {
+    "benchmark": '`benchmark=NAME`, or `benchmark="NAME WITH SPACES"`',
+    "metric": "`metric=NAME`",
+    "good": "`good=COMMIT`",
+    "bad": "`bad=COMMIT`",
+    "jobs": f"`jobs=N` with N from 1 to {MOST_JOBS}",
+    "budget": (
+        f"`budget=N` executions ({LEAST_EXECUTIONS} to {MOST_EXECUTIONS:,}) or `budget=Nmin` (1 to {MOST_MINUTES:,})"
+    ),
+}
+
+
+def _words(text: str, *, place: str) -> Iterable[str]:
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        parts = []
+        while at < len(text) and not text[at].isspace():
+            piece = _PIECE.match(text, at)
+            if piece is None:
+                raise UsageError(
+                    "a quoted part does not end, or a backslash in it precedes neither a quote nor a backslash",
+                    place=place,
+                    next_step='close it with `"`; inside write `\\"` for a quote and `\\\\` for a backslash',
+                )
+            parts.append(piece[2] if piece[1] is None else _unescaped(piece[1]))
+            at = piece.end()
+        yield "".join(parts)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(r"\1", text)
+
+
+def _sha(text: str) -> str:
+    """All 40 digits: seven can be forged by whoever writes commits until they fit."""
+    if FULL_HASH.fullmatch(text):
+        return text
+    if _HASH_LIKE.fullmatch(text):
+        raise UsageError(
+            f"`{text}` isn't a full commit hash", place="/perf-bisect", next_step="write all 40 digits, in lower case"
+        )
+    raise UsageError(
+        f"`{text}` is neither a commit hash nor an option",
+        place="/perf-bisect",
+        next_step=f"write the head's 40 digits, or options alone; {_valid('options', OPTIONS, given=text)}",
+    )
+
+
+def _revision(text: str, *, name: str) -> str:
+    # Of whom HEAD would be, no reader of a thread can know.
+    if not _REVISION.fullmatch(text) or text.endswith("HEAD"):
+        raise UsageError(
+            f"`{text}` isn't a commit", place=f"/perf-bisect, {name}", next_step="write a hash, a tag or a branch"
+        )
+    return text
+
+
+def _jobs(text: str) -> int:
+    if not _JOBS.fullmatch(text) or int(text) > MOST_JOBS:
+        raise UsageError(f"`{text}` isn't a number of jobs", place="/perf-bisect", next_step=f"write {OPTIONS['jobs']}")
+    return int(text)
+
+
+def _budget(text: str) -> tuple[int | None, int | None]:
+    """Executions, or minutes."""
+    match = _BUDGET.fullmatch(text)
+    number = int(match[1]) if match else 0
+    in_minutes = match is not None and match[2] is not None
+    least, most = (1, MOST_MINUTES) if in_minutes else (LEAST_EXECUTIONS, MOST_EXECUTIONS)
+    if not least <= number <= most:
+        raise UsageError(f"`{text}` isn't a budget", place="/perf-bisect", next_step=f"write {OPTIONS['budget']}")
+    return (None, number) if in_minutes else (number, None)
+
+
+def _benchmark(text: str, *, place: str) -> str:
+    if not text.strip() or len(text) > MAXIMUM_BENCHMARK_CHARACTERS:
+        raise UsageError("the name is empty or too long", place=place, next_step="copy it from the report's table")
+    return text
+
+
+def _valid(noun: str, names: Iterable[str], *, given: str) -> str:
+    choices = [f"`{name}`" for name in names]
+    listed = f"{noun} are {', '.join(choices[:-1])} and {choices[-1]}"
+    hint = did_you_mean(f"`{given}`", choices)
+    return f"{hint} The {listed}" if hint else f"the {listed}"

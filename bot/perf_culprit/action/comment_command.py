@@ -1,0 +1,196 @@
+"""The modes `command` (on issue_comment) and `bisect` (after a dispatch): the trusted half of commands."""
+
+from collections.abc import Callable
+from typing import Final
+
+from perf_culprit.action.bisection_thread import (
+    Ignored,
+    Thread,
+    begin,
+    controller,
+    read_comment,
+    resume,
+    trusted_config,
+)
+from perf_culprit.action.command_grammar import AcceptCommand, BisectCommand, Command, HelpCommand, RetryCommand, parse
+from perf_culprit.action.default_branch import tend
+from perf_culprit.action.job import Job
+from perf_culprit.errors import EXIT_FINE, BotError, UsageError
+from perf_culprit.github.runner_files import number_at
+from perf_culprit.say import command_answers
+
+
+def run_command(job: Job) -> int:
+    """React, check the rights, do it, answer once."""
+    from perf_culprit.flows.publish import connect
+
+    comment = read_comment(job.context.event_name, job.context.event, bot_login=job.inputs.bot_login)
+    if isinstance(comment, Ignored):
+        job.log.say(f"nothing to do: {comment.reason}")
+        return EXIT_FINE
+    thread = Thread(job=job, host=connect(job.destination), comment=comment)
+    # The first request of all: the author sees at once that somebody is there, and where this is forbidden the answer
+    # would be too, so nothing is begun.
+    thread.host.acknowledge(comment_id=comment.id)
+    try:
+        command = parse(comment.body)
+    except UsageError as error:
+        return _refused(thread, error) if _has_rights(thread) else EXIT_FINE
+    if command is None or not _has_rights(thread, answers=not isinstance(command, HelpCommand)):
+        return EXIT_FINE
+    if not isinstance(command, BisectCommand) and _is_answered(thread):
+        job.log.say("answered before")
+        return EXIT_FINE
+    try:
+        job.log.say(f"{type(command).__name__} in #{comment.number}")
+        HANDLERS[type(command)](thread, command)
+    except UsageError as error:
+        return _refused(thread, error)
+    except BotError as error:
+        _tell_failure(thread, error)
+        raise
+    return EXIT_FINE
+
+
+def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
+    """Who only asks for help and has none gets the reaction alone: anybody could ask a hundred times."""
+    author = thread.comment.author
+    if thread.host.may_write(login=author):
+        return True
+    if answers:
+        thread.answer(command_answers.no_permission_text(author))
+    thread.job.log.say("the author has no write permission")
+    return False
+
+
+def _is_answered(thread: Thread) -> bool:
+    """GitHub may deliver an event twice. Who runs the job again by hand wants it done again."""
+    first_attempt = thread.job.context.run_attempt == "1"
+    return first_attempt and thread.comment.id in thread.host.answered_commands(number=thread.comment.number)
+
+
+def _refused(thread: Thread, error: UsageError) -> int:
+    """A command that cannot be done as it stands is answered; the job did its work."""
+    thread.job.log.say(str(error))
+    thread.answer(command_answers.refusal_text(error))
+    return EXIT_FINE
+
+
+def _tell_failure(thread: Thread, error: BotError) -> None:
+    """In the thread too, if that is possible; `error` is on its way up."""
+    try:
+        thread.answer(command_answers.failure_text(error, run_url=thread.job.context.run_url))
+    except BotError as second:
+        error.add_note(second.message)
+
+
+def _bisect(thread: Thread, command: Command) -> None:
+    """A fork's code runs only where its author's reader has named the very commit."""
+    if not isinstance(command, BisectCommand):
+        raise TypeError(command)
+    if not thread.comment.on_pull_request:
+        if command.sha is not None:
+            raise UsageError(
+                "an issue has no head", place="/perf-bisect", next_step="write good=COMMIT bad=COMMIT instead"
+            )
+        begin(thread, command, head=None, base_branch=None)
+        return
+    pull = thread.host.read_pull_request(number=thread.comment.number)
+    if not pull.is_open:
+        thread.answer(command_answers.closed_text())
+    elif command.sha is None and pull.from_fork:
+        thread.answer(command_answers.fork_head_text(pull.head_sha))
+    elif command.sha not in (None, pull.head_sha):
+        thread.answer(command_answers.moved_text(named=str(command.sha), head=pull.head_sha))
+    else:
+        begin(thread, command, head=pull.head_sha, base_branch=pull.base_branch)
+
+
+def _retry(thread: Thread, _: Command) -> None:
+    if resume(thread):
+        thread.answer(command_answers.continued_text())
+        return
+    if not thread.comment.on_pull_request:
+        raise UsageError(
+            "no bisection of this issue is unfinished",
+            place="/perf-retry",
+            next_step="start one with /perf-bisect good=COMMIT bad=COMMIT",
+        )
+    workflow = thread.job.inputs.measure_workflow
+    pull = thread.host.read_pull_request(number=thread.comment.number)
+    attempt = thread.host.run_again(workflow=workflow, head_sha=pull.head_sha)
+    if attempt is None:
+        raise UsageError(
+            f"{workflow} has not run on {pull.head_sha[:10]}",
+            place="/perf-retry",
+            next_step="approve or push, so that it runs for the first time",
+        )
+    thread.answer(command_answers.again_text(repeats=attempt.repeats.value, run_url=attempt.url))
+
+
+def _accept(thread: Thread, command: Command) -> None:
+    """Of the head as GitHub has it now, or of the commit that our own issue is about."""
+    from perf_culprit.flows.record import accept
+
+    if not isinstance(command, AcceptCommand):
+        raise TypeError(command)
+    job, comment = thread.job, thread.comment
+    commit = comment.tracked_commit
+    if comment.on_pull_request:
+        pull = thread.host.read_pull_request(number=comment.number)
+        if not pull.is_open:
+            thread.answer(command_answers.closed_text())
+            return
+        commit = pull.head_sha
+    if commit is None:
+        raise UsageError(
+            "nothing says which commit is meant",
+            place="/perf-accept",
+            next_step="write it in the pull request, or in an issue that perf-culprit opened",
+        )
+    accepted = accept(
+        benchmark=command.benchmark,
+        reason=command.reason,
+        author=comment.author,
+        commit=commit,
+        config=trusted_config(job, thread.host),
+        place=job.history,
+        pull_request=comment.number if comment.on_pull_request else None,
+    )
+    thread.answer(
+        command_answers.accepted_text(accepted.acceptance, accepted.benchmarks, is_checked=accepted.is_checked)
+    )
+
+
+HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
+    BisectCommand: _bisect,
+    RetryCommand: _retry,
+    AcceptCommand: _accept,
+    HelpCommand: lambda thread, _: thread.answer(command_answers.help_text()),
+}
+
+
+def run_bisect(job: Job) -> int:
+    """The machines of a dispatch are done: take what they left, and send the next or give the answer.
+
+    As the last job of that very run, which is the usual way, or in a workflow_run after it.
+    """
+    from perf_culprit.dispatch.controller import advance_bisection
+    from perf_culprit.flows.publish import connect
+
+    context = job.context
+    from_inside = context.event_name == "workflow_dispatch"
+    if not from_inside and context.event_name != "workflow_run":
+        raise UsageError(
+            f"mode bisect works on workflow_dispatch and workflow_run, this is {context.event_name!r}",
+            place="input mode",
+            next_step="use it in the last job of the bisect workflow",
+        )
+    run_id = int(context.run_id) if from_inside else number_at(context.event, "workflow_run", "id")
+    host = connect(job.destination)
+    config = trusted_config(job, host)
+    with controller(job, host, config) as opened:
+        step = advance_bisection(opened, run_id=run_id, from_inside=from_inside)
+    if step.bisection.alarm is not None:
+        tend(job, host, config)
+    return EXIT_FINE

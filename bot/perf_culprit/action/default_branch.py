@@ -1,0 +1,160 @@
+"""What the action does for the default branch besides judging a run: accepted changes, tracking issues, searches."""
+
+from collections.abc import Sequence
+
+from perf_culprit.action.bisection_thread import controller, default_branch, remote
+from perf_culprit.action.job import Job, summarise
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import BotError, DataError, InfrastructureError
+from perf_culprit.flows.compare import Compared
+from perf_culprit.github.host import Host
+from perf_culprit.github.runner_files import LogLevel
+from perf_culprit.model.dispatch import Bisection
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.report import Report
+
+# Searches that begin by themselves, after a run of the default branch was recorded and after each of their steps.
+
+
+def tend(job: Job, host: Host, config: Config) -> None:
+    """Trouble is a warning: what this job was for is done by now."""
+    from perf_culprit.dispatch.automatic import tend_searches
+    from perf_culprit.dispatch.commit_range import default_branch_commits
+
+    if not config.bisect.automatic:
+        return
+    branch = default_branch(job)
+    reference = f"refs/heads/{branch}"
+    try:
+        with (
+            default_branch_commits(remote(job), branch) as repository,
+            controller(job, host, config) as opened,
+        ):
+
+            def say(text: str) -> None:
+                job.log.say(text)
+                summarise(job, f"{text}\n")
+
+            def report(bisection: Bisection) -> bool:
+                from perf_culprit.flows.regression_issues import report_search
+
+                return report_search(
+                    host, job.destination, bisection, config=config, repository=repository, branch=reference, say=say
+                )
+
+            tend_searches(
+                repository,
+                branch=reference,
+                controller=opened,
+                config=config,
+                remote=remote(job),
+                report=report,
+                say=job.log.say,
+            )
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"automatic bisection: {error}")
+
+
+# What the action does beside judging a run of the default branch: accepted changes and tracking issues.
+
+
+def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
+    """What was accepted of this very commit, or on the default branch of the pull request that it merges.
+
+    Where nobody can say, nothing was accepted: a check that fails too often gets noticed, one that passes does not.
+    """
+    on_default_branch = job.context.is_default_branch_push
+    if not (on_default_branch or job.inputs.baseline_files):
+        return ()
+    try:
+        stored = _stored(job)
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"accepted changes are unknown: {error}")
+        return ()
+    here = tuple(entry for entry in stored if entry.commit == commit) if job.inputs.baseline_files else ()
+    return here + (_merged(job, stored, commit) if on_default_branch else ())
+
+
+def accepted_of(job: Job, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
+    """What was accepted of this very commit."""
+    return tuple(entry for entry in _stored(job, suite=suite) if entry.commit == commit)
+
+
+def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
+    """Paired numbers show this commit's change alone; against stored runs, all changes since them."""
+    from perf_culprit.flows.publish import connect
+    from perf_culprit.flows.regression_issues import carried_acceptances
+
+    if all(entry.pull_request is None for entry in stored):
+        return ()
+    try:
+        carried = carried_acceptances(connect(job.destination), stored)
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"what was accepted in pull requests is unknown: {error}")
+        return ()
+    return tuple(entry for entry in carried if entry.commit == commit or not job.inputs.baseline_files)
+
+
+def follow_up(job: Job, host: Host, compared: Compared) -> None:
+    """After a run of the default branch was recorded. The run is reported already, so trouble here is a warning."""
+    from perf_culprit.flows.compare import compare_run_with_history
+    from perf_culprit.flows.regression_issues import settle_acceptances, track_regressions
+
+    report, config = compared.report, job.inputs.config
+    try:
+        settled = settle_acceptances(report, config=config, place=job.history)
+        if settled:
+            job.log.say(f"accepted from here on: {len(settled)} benchmarks")
+        if config.issues.when == "never":
+            return
+        lines = track_regressions(
+            host,
+            job.destination,
+            report=report,
+            config=config,
+            repository=job.context.workspace,
+            against_history=lambda: (
+                compare_run_with_history(compared.run, config=config, base=None, place=job.history).report
+            ),
+            accepted=_stored(job, suite=report.suite),
+        )
+    except InfrastructureError as error:
+        job.log.tell(LogLevel.WARNING, f"tracking issues: {error}")
+        return
+    for line in lines:
+        job.log.say(line)
+
+
+def look_after(job: Job, host: Host, compared: Compared) -> None:
+    """After a run of the default branch was recorded: accepted changes, issues, searches that begin by themselves."""
+    follow_up(job, host, compared)
+    tend(job, host, job.inputs.config)
+
+
+def check_claims(job: Job, reports: Sequence[Report]) -> None:
+    """What an untrusted job calls accepted must be so in the history; else nothing of it is published."""
+    for report in reports:
+        claimed = [finding.accepted for finding in report.findings if finding.accepted is not None]
+        if not claimed:
+            continue
+        on_branch = {
+            (entry.author, entry.reason, entry.benchmark)
+            for entry in _stored(job, suite=report.suite)
+            if entry.commit == report.target_commit
+        }
+        for claim in claimed:
+            if on_branch.isdisjoint({(claim.author, claim.reason, name) for name in (claim.benchmark, None)}):
+                raise DataError(
+                    "says that a change was accepted, and the history does not know of it",
+                    place="report.json of the measuring job",
+                    next_step="nothing is published; run the benchmarks again if this is not an attack",
+                )
+
+
+def _stored(job: Job, *, suite: str | None = None) -> tuple[Acceptance, ...]:
+    from perf_culprit.flows.regression_issues import stored_acceptances
+
+    config = job.inputs.config
+    return stored_acceptances(
+        config=config if suite is None else config.model_copy(update={"suite": suite}), place=job.history
+    )

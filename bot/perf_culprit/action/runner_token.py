@@ -1,0 +1,64 @@
+"""What happens before anything is read: the token leaves the environment, and root becomes the workspace's owner."""
+
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Final
+
+# From root to the workspace's owner, before anything is read or written.
+#
+# GitHub demands that a docker action starts as root. Staying root would leave files in the workspace that the runner
+# cannot delete, and git would refuse a workspace of another user.
+
+
+def become_owner(workspace: Path) -> None:
+    """Give up root for the workspace's owner. Nothing happens where we are not root, or root owns the workspace."""
+    if os.geteuid() != 0 or not workspace.is_dir():
+        return
+    owner = workspace.stat()
+    if owner.st_uid == 0:
+        return
+    os.setgroups([])
+    os.setgid(owner.st_gid)
+    os.setuid(owner.st_uid)
+
+
+# The token leaves the environment before anything else is done: children inherit that, and /proc shows it.
+#
+# What a process was started with stays readable in /proc/PID/environ, so this one restarts itself without the token,
+# which waits in a socket. Nobody else can open that one by /proc/PID/fd, as he could a pipe or a file. All this
+# happens
+# as root, whose processes nobody reads.
+
+INPUT: Final = "INPUT_GITHUB-TOKEN"
+HANDLE: Final = "PERF_CULPRIT_TOKEN_HANDLE"
+# The runner's own credentials (cache, artifacts, OpenID), of which the bot needs none, and the usual names of others.
+UNUSED_PREFIX: Final = "ACTIONS_"
+UNUSED: Final = ("GITHUB_TOKEN", "GH_TOKEN")
+MOST_BYTES: Final = 1 << 16
+
+
+def own_token() -> str:
+    """The token; on Linux it is the second start of this program that returns it."""
+    handle = os.environ.pop(HANDLE, "")
+    if handle.isdecimal():
+        with socket.socket(fileno=int(handle)) as waiting:
+            return waiting.recv(MOST_BYTES).decode()
+    token = os.environ.get(INPUT, "")
+    if token and sys.platform == "linux":
+        _start_without(token)
+    return token
+
+
+def _start_without(token: str) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.send(token.encode()[:MOST_BYTES])
+    theirs.set_inheritable(True)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (INPUT, *UNUSED) and not name.startswith(UNUSED_PREFIX)
+    }
+    sys.stdout.flush()
+    os.execve(sys.executable, sys.orig_argv, {**kept, HANDLE: str(theirs.fileno())})  # noqa: S606  # this program again

@@ -1,0 +1,161 @@
+"""Where a command's output goes, and what it says while it works."""
+
+import argparse
+import os
+import re
+import shutil
+import sys
+import time
+import webbrowser
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import TextWrapper
+from threading import Event, Thread
+from types import MappingProxyType
+from typing import Final, TextIO
+
+from perf_culprit.files import replace_file
+from perf_culprit.progress import listen
+
+# Where a command's output goes, and how wide and coloured it is.
+
+UNLIMITED = 10_000
+MARK = "• "
+COLOURED = re.compile(r"^((?:\x1b\[\d+m)*)(.*?)((?:\x1b\[0m)?)$")
+
+
+def write(path: Path | None, data: bytes) -> None:
+    if path is None or path == Path("-"):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    replace_file(path, data)
+
+
+def text_stream(*written: Path | None) -> TextIO:
+    """Where text for people goes: what is written to standard output stands there alone."""
+    return sys.stderr if Path("-") in written else sys.stdout
+
+
+def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyType({})) -> None:
+    """On a terminal its sentences break between words. A command stays one line, to be copied; tables fit already.
+
+    A coloured line with a mark is a table's row. What is indented stays so. `links`: pages of words, to click on where
+    there are colours.
+    """
+    pages = links if stream.isatty() and colour(stream) else {}
+    at_words = TextWrapper(width(), break_long_words=False, break_on_hyphens=False)
+    for line in text.removesuffix("\n").split("\n"):
+        start, words, end = COLOURED.findall(line)[0]
+        is_kept = not stream.isatty() or " --" in line or (start and words.startswith(MARK))
+        indent = len(words) - len(words.lstrip(" "))
+        at_words.subsequent_indent = " " * 2 * indent
+        shown = line if is_kept else f"{start}{at_words.fill(words)}{end}"
+        print(_linked(shown, pages), file=stream)
+
+
+def _linked(line: str, pages: Mapping[str, str]) -> str:
+    """Links as terminals know them (OSC 8)."""
+    words = "|".join(map(re.escape, pages))
+    end = "\x1b]8;;\x1b\\"
+    return re.sub(rf"\b({words})\b", lambda one: f"\x1b]8;;{pages[one[0]]}\x1b\\{one[0]}{end}", line) if pages else line
+
+
+def write_page(arguments: argparse.Namespace, page: str) -> None:
+    """What --html or --svg asks for, shown where --open does."""
+    path: Path = arguments.html if "html" in arguments else arguments.svg
+    write(path, page.encode())
+    if arguments.open and path != Path("-"):
+        webbrowser.open(path.absolute().as_uri())
+
+
+def colour(stream: TextIO) -> bool:
+    """As terminals do by no-color.org and force-color.org: set to anything but "", NO_COLOR stands over FORCE_COLOR."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def width() -> int:
+    return shutil.get_terminal_size((120, 40)).columns
+
+
+def table_width(stream: TextIO) -> int:
+    """That of the terminal, or of COLUMNS; what is piped has every column."""
+    return width() if stream.isatty() or os.environ.get("COLUMNS") else UNLIMITED
+
+
+class Status:
+    """What is going on right now: one line that replaces itself on a terminal, a line each elsewhere.
+
+    `quiet`: nothing.
+    """
+
+    def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
+        self._stream = stream
+        self._quiet = quiet
+        self.is_terminal = stream.isatty()
+
+    def __call__(self, line: str) -> None:
+        if self._quiet:
+            return
+        if self.is_terminal:
+            self._stream.write(f"\r\x1b[2K{line[: width() - 1]}")
+        else:
+            self._stream.write(f"{line}\n")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        if self.is_terminal and not self._quiet:
+            self._stream.write("\r\x1b[2K")
+            self._stream.flush()
+
+
+# What a command is doing, on standard error, once it takes long; with --verbose each step and its time.
+
+SILENT_SECONDS: Final = 2.0
+# Elsewhere than on a terminal every line stays: a sign of life is enough.
+LOG_SECONDS: Final = 30.0
+
+
+@contextmanager
+def shown(arguments: argparse.Namespace) -> Iterator[None]:
+    """While the stages work; end it before the result is printed."""
+    if arguments.quiet:
+        yield
+        return
+    steps = _Steps(is_verbose=arguments.verbose)
+    forget = listen(steps.hear)
+    thread = Thread(target=steps.show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        forget()
+        steps.ended.set()
+        thread.join()
+        steps.hear("")
+
+
+class _Steps:
+    def __init__(self, *, is_verbose: bool) -> None:
+        self.ended = Event()
+        self._is_verbose = is_verbose
+        self._status = Status(sys.stderr)
+        self._began = self._step_began = time.monotonic()
+        self._words = ""
+
+    def hear(self, words: str) -> None:
+        now = time.monotonic()
+        if self._is_verbose and self._words:
+            print(f"{now - self._step_began:6.1f} s  {self._words}", file=sys.stderr)
+        self._words, self._step_began = words, now
+
+    def show(self) -> None:
+        pause = SILENT_SECONDS if self._status.is_terminal else LOG_SECONDS
+        while not self.ended.wait(pause):
+            if self._words and not self._is_verbose:
+                self._status(f"{time.monotonic() - self._began:.0f} s: {self._words}")
+            pause = 0.5 if self._status.is_terminal else LOG_SECONDS
+        self._status.clear()

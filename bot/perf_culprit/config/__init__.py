@@ -1,0 +1,1 @@
+"""`.github/perf-culprit.yml` and action inputs -> one frozen `Config`."""

@@ -1,0 +1,193 @@
+"""A YAML file -> `Config`; every mistake is reported with its line.
+
+The file comes from the checkout, which may be a stranger's: it is size-limited, aliases are refused (they make small
+files explode), and nothing in it names a file or an address but `history.url`, without secret (docs/security.md).
+Its only commands, in the section `bisect`, are run by jobs without secrets, and they are taken from the default branch.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from perf_culprit.config.settings import VARIABLE, Config, is_database, parse_database
+from perf_culprit.errors import ConfigError, UsageError, did_you_mean
+from perf_culprit.files import read_limited
+
+DEFAULT_PATH = Path(".github/perf-culprit.yml")
+MAX_CONFIG_BYTES = 256 * 1024
+MOST_MISTAKES = 20
+DOCS = "docs/configuration.md"
+
+Section = TypeVar("Section", bound=BaseModel)
+# What is wrong: where by keys and positions, what, and the next step.
+Fault: TypeAlias = tuple[tuple[int | str, ...], str, str]
+
+
+def load_config(path: Path | None) -> Config:
+    """The file's configuration; without `path` that of the default place, or the defaults where there is no file."""
+    if path is None:
+        if not DEFAULT_PATH.is_file():
+            return Config()
+        path = DEFAULT_PATH
+    step = f"check the path given as config; see {DOCS}"
+    data = read_limited(path, MAX_CONFIG_BYTES, next_step=step, error=ConfigError)
+    return parse_config(data, place=str(path))
+
+
+def parse_config(data: bytes, *, place: str) -> Config:
+    """The configuration in `data`; a ConfigError with `place:line` where it is wrong."""
+    return parse_yaml(data, Config, place=place, docs=DOCS)
+
+
+def parse_yaml(
+    data: bytes,
+    kind: type[Section],
+    *,
+    place: str,
+    docs: str,
+    prepare: Callable[[yaml.Node], None] = lambda _: None,
+    check: Callable[[Section], Iterable[Fault]] = lambda _: (),
+) -> Section:
+    """A `kind` in `data`; a ConfigError with `place:line` where it is wrong.
+
+    `prepare` may change the values' nodes; `check` finds what is wrong between the parts.
+    """
+    try:
+        loader = _Loader(data.decode("utf-8"))
+        if (root := loader.get_single_node()) is None:
+            root = yaml.MappingNode(tag="tag:yaml.org,2002:map", value=[], start_mark=yaml.Mark(place, 0, 0, 0, "", 0))
+        if repeated := [(line, f"{key!r} is set twice") for key, line in _repeated_keys(root)]:
+            raise _all_of(repeated, place=place, next_step="keep one of them")
+        prepare(root)
+        values = loader.construct_document(root)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 at byte {error.start}", place=place, next_step="save it as UTF-8") from None
+    except RecursionError:
+        raise ConfigError("nested too deeply", place=place, next_step=f"see {docs}") from None
+    except yaml.MarkedYAMLError as error:
+        where = f"{place}:{error.problem_mark.line + 1}" if error.problem_mark else place
+        raise ConfigError(f"not YAML: {error.problem}", place=where, next_step=f"see {docs}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"not YAML: {error}", place=place, next_step=f"see {docs}") from None
+    try:
+        value = kind.model_validate(values)
+    except ValidationError as error:
+        mistakes = {(_line_of(root, one["loc"]), _message(one, kind)) for one in error.errors(include_url=False)}
+        raise _all_of(sorted(mistakes), place=place, next_step=f"see {docs}") from None
+    for loc, message, step in check(value):
+        raise ConfigError(message, place=f"{place}:{_line_of(root, loc)}", next_step=step)
+    return value
+
+
+def _all_of(mistakes: Sequence[tuple[int, str]], *, place: str, next_step: str) -> ConfigError:
+    """One error for all mistakes, each a line and what is wrong there."""
+    (first, message), *others = mistakes[:MOST_MISTAKES]
+    lines = [message, *(f"{place}:{line}: {other}" for line, other in others)]
+    more = [f"and {len(mistakes) - MOST_MISTAKES} more"] if len(mistakes) > MOST_MISTAKES else []
+    return ConfigError("\n".join([*lines, *more]), place=f"{place}:{first}", next_step=next_step)
+
+
+def override(section: Section, values: Mapping[str, object], *, place: str) -> Section:
+    """`section` with `values`, written as in the file, of an option or input; a ConfigError that names `place`."""
+    try:
+        checked = type(section).model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        # Of a single value the place says the name, as it is written there.
+        message = _message({**first, "loc": first["loc"][1:]} if len(values) == 1 else first, type(section))
+        raise ConfigError(message, place=place, next_step=f"see {DOCS}") from None
+    return section.model_copy(update={name: getattr(checked, name) for name in values})
+
+
+def with_database(config: Config, *, environ: Mapping[str, str], option: str | None = None) -> Config:
+    """`config` with the database that holds the history, if one does, as `option`, the environment or the file say.
+
+    The environment goes before the file, which may be a stranger's, and its password to no other place than its own.
+    """
+    place = VARIABLE
+    try:
+        text = environ.get(VARIABLE, "").strip()
+        chosen = parse_database(text, with_secret=True) if text else None
+        if option:
+            place = "--history"
+            named = parse_database(option) if is_database(option) else None
+            chosen = chosen if chosen is not None and named is not None and named.place == chosen.place else named
+        else:
+            chosen = chosen or config.history.url
+    except ValueError as error:
+        raise UsageError(str(error), place=place, next_step="see docs/history.md, A database") from None
+    return config.model_copy(update={"history": config.history.model_copy(update={"url": chosen})})
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without aliases."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it out
+            raise yaml.MarkedYAMLError(problem="aliases are not supported", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+
+def _repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            name = str(key.value)
+            if name in seen:
+                yield name, key.start_mark.line + 1
+            seen.add(name)
+            yield from _repeated_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _repeated_keys(item)
+
+
+def _line_of(root: yaml.Node, loc: Sequence[int | str]) -> int:
+    """The line of the deepest part of `loc` that is in the file."""
+    node, line = root, root.start_mark.line + 1
+    for part in loc:
+        if isinstance(node, yaml.MappingNode):
+            entry = next(((key, value) for key, value in node.value if key.value == part), None)
+            if entry is None:
+                break
+            line, node = entry[0].start_mark.line + 1, entry[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return int(line)
+
+
+def _message(error: Any, kind: type[BaseModel]) -> str:
+    path = ".".join(str(part)[:60] for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        keys = _known_keys(kind, error["loc"][:-1])
+        hint = did_you_mean(str(error["loc"][-1]), keys, otherwise=f"known keys: {', '.join(keys)}")
+        return f"unknown key {path}; {hint}"
+    text = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] == "literal_error":
+        hint = did_you_mean(str(error["input"])[:60], re.findall("'([^']+)'", error["ctx"]["expected"]))
+        text = f"{text}; {hint}".removesuffix("; ")
+    return f"{path}: {text}" if path else text
+
+
+def _known_keys(section: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
+    for part in loc:
+        if isinstance(part, int):
+            continue
+        field = next((info for info in section.model_fields.values() if info.alias == part), None)
+        section = next((inner for inner in _sections(field.annotation if field else None)), section)
+    return sorted(str(info.alias) for info in section.model_fields.values())
+
+
+def _sections(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in getattr(annotation, "__args__", ()):
+        yield from _sections(part)

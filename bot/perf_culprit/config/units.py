@@ -1,0 +1,67 @@
+"""Percentages, times and sizes as people write them."""
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from perf_culprit.errors import ConfigError
+
+_PERCENT = re.compile(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*%\s*")
+_DURATION = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s)\s*")
+_MS_PER_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
+_SIZE = re.compile(r"\s*(\d{1,9})\s*(KiB|MiB|GiB)\s*")
+_BYTES_PER_UNIT = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def parse_percent(value: object) -> float:
+    """A change such as "5%" as a fraction. Ratios ("150%" for 50% slower) belong to `alert-threshold` alone."""
+    match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"write a change as a percentage, such as 5%, not {value!r}")
+    fraction = float(match[1]) / 100
+    if fraction > 1:
+        raise ValueError(f"{value!r} is more than double; a change is meant, so 50% slower is 50%, not 150%")
+    return fraction
+
+
+def parse_change(text: str, *, name: str) -> float:
+    """As `parse_percent` for an option or input called `name`; a ConfigError where the text is no change."""
+    try:
+        return parse_percent(text)
+    except ValueError as error:
+        raise ConfigError(str(error), place=name, next_step="write 5% for a twentieth more") from None
+
+
+def parse_ratio(text: str, *, name: str) -> float:
+    """github-action-benchmark's threshold, a ratio such as "150%", as the change that it allows (0.5)."""
+    if (match := _PERCENT.fullmatch(text)) is None or float(match[1]) <= 100:
+        raise ConfigError(
+            f"{text!r} is no ratio above 100%",
+            place=f"input {name}",
+            next_step="write 150% for 50% slower (as github-action-benchmark does), or use minimum-effect: 5%",
+        )
+    return float(match[1]) / 100 - 1
+
+
+def _duration_ms(value: object) -> float:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"write a time with its unit, such as 10 ms, not {value!r}")
+    return float(match[1]) * _MS_PER_UNIT[match[2]]
+
+
+def _size_bytes(value: object) -> int:
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"write a size with its unit, such as 200 MiB, not {value!r}")
+    return int(match[1]) * _BYTES_PER_UNIT[match[2]]
+
+
+Percent = Annotated[
+    float,
+    BeforeValidator(parse_percent, json_schema_input_type=str),
+    Field(examples=["5%"], description="a change, as a percentage"),
+]
+DurationMs = Annotated[float, BeforeValidator(_duration_ms, json_schema_input_type=str), Field(examples=["10 ms"])]
+SizeBytes = Annotated[int, BeforeValidator(_size_bytes, json_schema_input_type=str), Field(examples=["200 MiB"])]

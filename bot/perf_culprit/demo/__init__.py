@@ -1,0 +1,1 @@
+"""`perf-culprit demo`: everything for real on this machine, in under a minute."""

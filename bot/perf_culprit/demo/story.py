@@ -1,0 +1,227 @@
+"""The demo: main's history, a pull request judged, its culprit, the page and the dashboard."""
+
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from textwrap import indent
+
+from perf_culprit.config.settings import Config
+from perf_culprit.demo.demo_repository import (
+    TIMEOUT_SECONDS,
+    DemoRepository,
+    build_repository,
+    checkout,
+    fresh_directory,
+    run_program,
+)
+from perf_culprit.dispatch.local_bisection import BisectPlan
+from perf_culprit.errors import UsageError
+from perf_culprit.files import replace_file
+from perf_culprit.flows.bisect_here import bisect
+from perf_culprit.flows.compare import (
+    FilesComparison,
+    HistoryComparison,
+    collect_run,
+    compare_files,
+    compare_with_history,
+)
+from perf_culprit.flows.diagnose import RevisionsPlan, diagnose_revisions
+from perf_culprit.flows.measurement import MeasurePlan, measure_commits
+from perf_culprit.flows.record import record_run
+from perf_culprit.flows.render import headline, report_html, report_json, report_markdown
+from perf_culprit.flows.site import DashboardPlan, build_dashboard, plotting_library
+from perf_culprit.measure.runner import Commands
+from perf_culprit.model.bisection import Sought
+from perf_culprit.model.report import Conclusion, TreeComparison
+from perf_culprit.say.bisection_answer import bisection_text
+from perf_culprit.store.opening import HistoryPlace, open_history
+
+# The demo's search: which commit, method and services it was, and the pull request as if nobody had looked.
+
+BENCHMARK = "tokenize"
+# Whatever is known by then is the answer.
+SEARCH_MINUTES = 0.4
+# Pairs of processes, one of each side. Each logs one call of a service: calls of one process share the machine's state.
+PAIRS = 12
+
+Say = Callable[[str], None]
+
+
+def find_culprit(
+    repository: DemoRepository, *, commands: Commands, directory: Path, config: Config, say: Say
+) -> str | None:
+    """The commit that a search by executions names; None where this machine is too noisy to name one in time."""
+    plan = BisectPlan(
+        good=repository.main[-1],
+        bad=repository.head,
+        commands=commands,
+        benchmark=BENCHMARK,
+        sought=Sought.WORSE,
+        minutes=SEARCH_MINUTES,
+        state=directory / "bisection.json",
+    )
+    bisection = bisect(repository.work, plan, config=config, say=lambda _: None)
+    answer, *_ = bisection_text(bisection).split("\nAgain: ")
+    say(indent(answer.rstrip(), "      "))
+    return next((culprit.commit for culprit in bisection.outcome.culprits), None)
+
+
+def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path) -> TreeComparison:
+    """What the services' logs say of the culprit beside its parent, or of the whole pull request."""
+    before, after = (f"{culprit}^", culprit) if culprit else (repository.main[-1], repository.head)
+    trees = [checkout(repository, one, directory / name) for one, name in ((before, "parent"), (after, "culprit"))]
+    logs: list[list[str]] = [[], []]
+    (directory / "logs").mkdir()
+    for number in range(PAIRS):
+        for side in (0, 1) if number % 2 else (1, 0):
+            log = directory / "logs" / f"{trees[side].name}-{number}.log"
+            logs[side].append(str(run_program(trees[side], "serve.py", log)))
+    return diagnose_revisions(
+        RevisionsPlan(
+            baseline=logs[0],
+            target=logs[1],
+            pattern="labelled",
+            repository=repository.work,
+            commit=culprit,
+            base=None if culprit else before,
+            head=None if culprit else after,
+        )
+    )
+
+
+# A level needs eight runs, and the slow commit is the third of five.
+SEARCH_ROUNDS = 4
+SAMPLES = "3"
+
+
+def record_as_merged(repository: DemoRepository, directory: Path, *, config: Config) -> int:
+    """How many runs: `ROUNDS` of each commit, in turn, so that no commit has the machine's good minutes to itself."""
+    names = [f"branch-{number}" for number in range(1, len(repository.branch) + 1)]
+    trees = [
+        checkout(repository, commit, directory / name) for commit, name in zip(repository.branch, names, strict=True)
+    ]
+    runs = []
+    for number in range(1, SEARCH_ROUNDS + 1):
+        for commit, tree in zip(repository.branch, trees, strict=True):
+            results = run_program(tree, "bench.py", directory / f"{tree.name}-{number}.json", SAMPLES)
+            runs.append(collect_run([str(results)], config=config, commit=commit))
+    with open_history(config.history, url=str(repository.remote)) as history:
+        history.append_all(runs)
+    return len(runs)
+
+
+# The demo's story: main's history, a pull request judged beside its base, its culprit, the method, the services.
+
+# Of base, head, head, base. Many short executions meet a machine's modes more often than few long ones.
+ROUNDS = 20
+
+
+def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
+    """Builds, measures, records, compares, searches, diagnoses; the pages that it leaves in `directory`."""
+    started = time.monotonic()
+    fresh_directory(directory)
+    config = Config(suite="textkit")
+    say(f"[1/5] a git repository with a Python benchmark, in {directory}")
+    repository = build_repository(directory)
+    added = len(repository.branch)
+    say(f"      main has {len(repository.main)} commits; the pull request adds {added}, one of them slow")
+
+    say(f"[2/5] main: measure and record each commit in the history branch {config.history.branch}")
+    for number, commit in enumerate(repository.main, start=1):
+        _record(repository, commit, directory, config=config, say=say, number=number)
+
+    say("[3/5] pull request: measure base and head in turn (base head head base) until the noise is beaten")
+    commands = Commands(
+        run=f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"',
+        run_timeout_seconds=TIMEOUT_SECONDS,
+        build_timeout_seconds=TIMEOUT_SECONDS,
+    )
+    measured = measure_commits(
+        repository.work,
+        [repository.main[-1], repository.head],
+        plan=MeasurePlan(commands=commands, rounds=ROUNDS, until_decided=True),
+        output=directory / "measured",
+        config=config,
+        say=_progress(say),
+    )
+    baseline, target = (str(file) for file in measured.files)
+    report = compare_files(
+        FilesComparison(
+            baseline=[baseline],
+            target=[target],
+            paired=True,
+            base_commit=repository.main[-1],
+            target_commit=repository.head,
+        ),
+        config=config,
+    )
+    say(f"      {headline(report)}")
+
+    if report.conclusion is Conclusion.REGRESSION:
+        say(f"[4/5] which commit: search by measuring `{BENCHMARK}`, then the services' logs of it and its parent")
+        culprit = find_culprit(repository, commands=commands, directory=directory, config=config, say=say)
+        report = replace(report, diagnosis=diagnose(repository, culprit=culprit, directory=directory))
+    else:
+        say("[4/5] which commit: nothing to look for, this machine is too busy to show a regression")
+
+    say("[5/5] what the pull request would show")
+    markdown = report_markdown(report)
+    page = directory / "report.html"
+    replace_file(directory / "report.json", report_json(report))
+    replace_file(directory / "comment.md", markdown.encode())
+    replace_file(page, report_html(markdown, report).encode())
+    say(f"\n{markdown}\n")
+    say(f"{page} shows it with every sample and the call trees; comment.md and report.json beside it hold the same")
+    pages = (page, *_dashboard(repository, directory / "dashboard", config=config, say=say))
+    say(f"done in {time.monotonic() - started:.0f} s")
+    return pages
+
+
+def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say: Say) -> tuple[Path, ...]:
+    """Of main's history and the pull request's; nothing without the plotting library, which is an extra."""
+    plan = DashboardPlan(folder=folder, repository=repository.work, history_url=str(repository.remote))
+    try:
+        plotting_library()  # before anything is measured for its sake
+        say("      for the dashboard its commits are measured and recorded as well, as if it had been merged")
+        count = record_as_merged(repository, folder.parent, config=config)
+        build_dashboard(plan, config=config)
+    except UsageError as error:
+        say(f"no dashboard: {error}")
+        return ()
+    page = folder / "index.html"
+    say(f"{page} shows main's history and {count} runs of the pull request's commits")
+    return (page,)
+
+
+def _record(repository: DemoRepository, commit: str, directory: Path, *, config: Config, say: Say, number: int) -> None:
+    tree = checkout(repository, commit, directory / f"main-{number}")
+    results = run_program(tree, "bench.py", directory / f"main-{number}.json")
+    compared = compare_with_history(
+        HistoryComparison(
+            target=[str(results)], repository=repository.work, revision=commit, history_url=str(repository.remote)
+        ),
+        config=config,
+    )
+    record_run(
+        compared.run,
+        report=compared.report,
+        place=HistoryPlace(repository=repository.work, url=str(repository.remote)),
+        config=config,
+    )
+    say(f"      {commit[:7]} {headline(compared.report)}")
+
+
+def _progress(say: Say) -> Say:
+    """One line per round, not per execution."""
+    printed = set[str]()
+
+    def line(text: str) -> None:
+        shown = text.partition(":")[0] if text.startswith(("round", "warm-up")) else text
+        if shown not in printed:
+            printed.add(shown)
+            say(f"      {shown}")
+
+    return line

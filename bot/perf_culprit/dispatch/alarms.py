@@ -1,0 +1,417 @@
+"""Regressions of the default branch that nobody searches yet, grouped by cause, and drifts too slow for one run."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from statistics import median
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
+
+from perf_culprit.model.bisection import Outcome, OutcomeKind
+from perf_culprit.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bisection
+from perf_culprit.model.run import Metric, MetricKey, Run
+from perf_culprit.search.other_metrics import CONVINCING, Block, Place, is_refuted, place_of
+from perf_culprit.stats.change_point_evidence import SEPARATION_REACH
+from perf_culprit.stats.change_point_online import FIRST_JUDGED, NEWEST, online_alarms
+
+# Steps of stored runs that are too small for one run to show: nine in a row at a worse level do, or nine groups.
+
+# Runs before and after which the level moves by less than this share of the minimum effect need no closer look.
+ROUGHLY: Final = 0.75
+# Runs whose means are judged.
+GROUPS: Final = (1, 2, 4)
+
+
+def gated_steps(
+    values: Sequence[float], *, worse_sign: int, window: int, minimum_effect: float
+) -> tuple[tuple[int, int], ...]:
+    """Oldest first: which run is the first at the worse level, and which of the newest `window` says so.
+
+    `values`: one positive number per run, oldest first. `worse_sign`: 1 where more is worse, -1 where less is. Means of
+    two and of four runs, one after the other, show in noise what single runs do not. False alarms and what is found how
+    late: docs/detectors/change-point.md, docs/tracking-issues.md.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    steps = set()
+    for size in GROUPS:
+        skipped = len(given) % size
+        means = given[skipped:].reshape(-1, size).mean(axis=1)
+        gated = _drifted(means, worse_sign=worse_sign, window=max(window // size, 1), minimum_effect=minimum_effect)
+        # The step may lie within a group, and then as well within the one before.
+        steps |= {
+            (max(skipped + size * since - size + 1, 1), skipped + size * raised + size - 1) for since, raised in gated
+        }
+    return tuple(sorted(steps))
+
+
+def _drifted(
+    given: npt.NDArray[np.float64], *, worse_sign: int, window: int, minimum_effect: float
+) -> tuple[tuple[int, int], ...]:
+    if len(given) <= FIRST_JUDGED:
+        return ()
+    reach = min(SEPARATION_REACH, len(given) - NEWEST)
+    logs = np.log(given[-window - NEWEST - reach :]) * worse_sign
+    newest = np.median(sliding_window_view(logs[reach:], NEWEST), axis=1)
+    older = np.median(sliding_window_view(logs[:-NEWEST], reach), axis=1)
+    moved = np.flatnonzero(newest - older >= ROUGHLY * np.log1p(minimum_effect)) + len(given) - len(newest)
+    if not len(moved):
+        return ()
+    alarms = online_alarms(given[: moved[-1] + 1], minimum_effect=minimum_effect, first_judged=int(moved[0]))
+    return tuple(
+        (alarm.change_index, alarm.index) for alarm in alarms if (alarm.relative_change or 0.0) * worse_sign > 0
+    )
+
+
+# Metrics that got worse together: which of them the culprits of one search explain, by its own executions.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Steps:
+    """The culprits at which a metric steps; `is_open` where no measurement says, `is_left` where it steps elsewhere."""
+
+    commits: frozenset[str] = frozenset()
+    is_open: bool = False
+    is_left: bool = False
+
+
+def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
+    """Of all metrics of the alarm but the one that was followed."""
+    alarm, outcome = bisection.alarm, bisection.search.outcome
+    if alarm is None or outcome is None:
+        return {}
+    culprits = [culprit.commit for culprit in outcome.culprits if not culprit.improvement]
+    signs = {entry.key: entry.metric.direction.worse_sign for entry in alarm.metrics}
+    numbers = {key: number for number, key in enumerate(alarm.followed)}
+    places_by_key: dict[MetricKey, Steps] = {}
+    for entry in alarm.metrics[1:]:
+        blocks = [] if entry.key not in numbers else _blocks(bisection, numbers[entry.key])
+        commit_range = bisection.search.commit_range
+        if outcome.kind is OutcomeKind.NOT_REPRODUCED:
+            # The lead's change was not seen again; one of this metric is another one.
+            # Of many metrics and commits chance alone makes some look so.
+            chances = len(alarm.metrics) * len(commit_range.commits)
+            seen = place_of(
+                commit_range,
+                blocks,
+                commit_range.bad,
+                worse_sign=signs[entry.key],
+                convincing=CONVINCING + log(chances),
+            )
+            places_by_key[entry.key] = Steps(is_open=True, is_left=seen in (Place.HERE, Place.ELSEWHERE))
+            continue
+        places = {commit: place_of(commit_range, blocks, commit, worse_sign=signs[entry.key]) for commit in culprits}
+        here = frozenset(commit for commit, place in places.items() if place is Place.HERE)
+        places_by_key[entry.key] = Steps(
+            commits=here,
+            is_open=not places or Place.UNKNOWN in places.values(),
+            is_left=bool(places) and not here and Place.ELSEWHERE in places.values(),
+        )
+    return places_by_key
+
+
+def is_real(outcome: Outcome) -> bool:
+    """Whether the change was seen again, though its commit may stay unknown."""
+    named = any(not culprit.improvement for culprit in outcome.culprits)
+    seen = outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
+    return named or bool(seen) or bool(outcome.decay) or outcome.needed is not None
+
+
+def left_of(bisection: Bisection) -> frozenset[MetricKey]:
+    """The metrics of the alarm that step elsewhere: they are to be searched on their own."""
+    return frozenset(key for key, steps in places_of(bisection).items() if steps.is_left)
+
+
+def refutes(bisection: Bisection, metric: AlarmedMetric) -> bool:
+    """Whether the search's own executions of its ends show no such step of a metric that they gave as well."""
+    keys = () if bisection.alarm is None else bisection.alarm.followed
+    if not bisection.is_done or metric.key not in keys:
+        return False
+    return is_refuted(
+        bisection.search.commit_range,
+        _blocks(bisection, keys.index(metric.key)),
+        worse_sign=metric.metric.direction.worse_sign,
+        expected=metric.size,
+    )
+
+
+def _blocks(bisection: Bisection, number: int) -> list[Block]:
+    return [
+        {commit: value for commit, values in commits.items() if (value := values[number]) is not None}
+        for commits in bisection.followed.values()
+    ]
+
+
+# Regressions of the default branch that nobody has searched yet: read from the stored runs, again at every event.
+#
+# Nothing is remembered of an event, so none can be lost: the runs' own marks say what was judged a regression, and the
+# stored bisections what was searched.
+
+AUTOMATIC: Final = "auto-"  # begins their ids
+# As many metrics are the alarm of one search; further ones get one after it, which joins its issue.
+MOST_METRICS: Final = 500
+# Noise may hide the first slow run, so the search begins one run earlier.
+MARGIN_RUNS: Final = 1
+GATE_MARGIN_RUNS: Final = 2
+# After a search that looked at this level, a further step is one that is so many standard deviations of the runs high:
+# any series has a best split.
+CLEAR: Final = 4.0
+# One run may be slow for its machine's sake. A second one at that level says that it is not, or a second measurement of
+# the first, and together they are so many standard errors from the runs before.
+LEAST_WORSE: Final = 2
+# What may step with them: its numbers cost nothing, as the search executes the suite anyway, and they decide.
+POSSIBLE: Final = 1.5
+LEAST_NOISE: Final = 0.002
+# What many runs show is real: it may be beside one false alarm, not beside a second one.
+ENOUGH_LOOKS: Final = 2
+
+# A metric's numbers, with the positions of their runs.
+_Series = Sequence[tuple[int, Metric, float]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """Metrics that got worse after the run of `good` and by the one of `bad`."""
+
+    id: str
+    good: str
+    bad: str
+    alarm: Alarm
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Rule:
+    """Only steps that one of the newest `window` runs shows count, of the minimum effect at least."""
+
+    window: int
+    minimum_effect: float
+
+    @property
+    def least(self) -> float:
+        """In logarithms."""
+        return math.log1p(self.minimum_effect)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Marked:
+    """A metric that was judged worse, last by the run at `place`."""
+
+    key: MetricKey
+    place: int
+    is_confirmed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Stepped:
+    entry: AlarmedMetric
+    first: int
+    since: int
+    last: int
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """A search, and between which runs. Of a line that was pushed away by force nothing was searched here."""
+
+    bisection: Bisection
+    first: int
+    last: int
+
+    def answers(self, step: _Stepped) -> bool:
+        """Whether it was of this metric near here, or its executions of runs around the step show none."""
+        return self.looks(step) > 0
+
+    def looks(self, step: _Stepped) -> int:
+        """How many looks at the step it is worth: one where the metric was beside another that was not reproduced.
+
+        Where something besides the code changed as well, each metric's own search is to tell of it.
+        """
+        alarm = self.bisection.alarm
+        if alarm is None:
+            return 0
+        is_inside = self.first < step.since <= self.last and not alarm.changes
+        if is_inside and refutes(self.bisection, step.entry):
+            return ENOUGH_LOOKS
+        if alarm.closes or step.entry.key not in alarm.keys or self.last <= step.first or step.last <= self.first:
+            return 0
+        outcome = self.bisection.search.outcome
+        is_undecided = outcome is not None and outcome.kind is OutcomeKind.NOT_REPRODUCED
+        return 1 if is_undecided and step.entry.key != alarm.metrics[0].key else ENOUGH_LOOKS
+
+
+def new_steps(
+    runs: Sequence[Run], searches: Iterable[Bisection], *, suite: str, window: int, minimum_effect: float
+) -> tuple[Step, ...]:
+    """What got worse and was not searched, oldest first; `runs` of one line, from oldest to newest.
+
+    Of the newest `window` runs it counts what they were judged, and what many of them show together, while the newest
+    is still at the worse level.
+    """
+    positions = {run.commit: place for place, run in enumerate(runs) if run.commit}
+    ends = ((bisection, bisection.search.commit_range) for bisection in searches)
+    searched = [_Searched(one, positions.get(at.good, -1), positions.get(at.bad, -1)) for one, at in ends]
+    marks: dict[MetricKey, _Marked] = {}
+    for place in range(max(1, len(runs) - window), len(runs)):
+        for key in runs[place].regressions:
+            is_confirmed = key in runs[place].confirmed or (key in marks and marks[key].is_confirmed)
+            marks[key] = _Marked(key=key, place=place, is_confirmed=is_confirmed)
+    rule = _Rule(window=window, minimum_effect=minimum_effect)
+    by_metric = series_by_metric(runs)
+    fresh: dict[MetricKey, _Stepped] = {}
+    for key, series in by_metric.items():
+        step = _gated(series, key, searched, rule)
+        if step is None and key in marks:
+            step = _unsearched(series, marks[key], searched, rule)
+        if step is not None:
+            fresh[key] = step
+    others = {key: series for key, series in by_metric.items() if key not in fresh}
+    return tuple(
+        _joined(runs, [*group, *_companions(group, others, searched, rule)], suite=suite, every=by_metric)
+        for group in _groups(fresh.values())
+    )
+
+
+def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
+    """The newest step that many runs together show and no search has looked at."""
+    steps = gated_steps(
+        [value for _, _, value in series],
+        worse_sign=series[-1][1].direction.worse_sign,
+        window=rule.window,
+        minimum_effect=rule.minimum_effect,
+    )
+    for since, raised in reversed(steps):
+        near = series[max(0, since - rule.window) :]
+        split = min(since, rule.window)
+        step = _step(near, key, split, rule, last=series[raised][0], margin=GATE_MARGIN_RUNS) if split else None
+        if step is not None and sum(search.looks(step) for search in searched) < ENOUGH_LOOKS:
+            return step
+    return None
+
+
+def _companions(
+    group: Sequence[_Stepped], others: Mapping[MetricKey, _Series], searched: Sequence[_Searched], rule: _Rule
+) -> Iterator[_Stepped]:
+    """Metrics that seem to step with the clearest of the group: its search measures them as well, and says whether."""
+    lead = max(group, key=lambda step: step.distance)
+    for key, series in others.items():
+        since = sum(place < lead.since for place, _, _ in series)
+        near = series[max(0, since - rule.window) :]
+        split = min(since, rule.window)
+        if not 0 < split < len(near):
+            continue
+        step = _step(near, key, split, rule, last=lead.last, margin=0)
+        if step is None or _errors(step, near, split) < POSSIBLE:
+            continue
+        if not any(search.answers(step) for search in searched):
+            yield step
+
+
+def _errors(step: _Stepped, series: _Series, split: int) -> float:
+    """How many standard errors high it is."""
+    return step.distance * math.sqrt((len(series) - split) * split / len(series))
+
+
+def _unsearched(series: _Series, marked: _Marked, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
+    """Its newest step that no search has looked at: one that lasts is marked at every run."""
+    step = _marked_step(series, marked, rule, start=max(0, marked.place - rule.window))
+    for search in sorted(searched, key=lambda search: search.last):
+        if step is not None and search.answers(step):
+            step = _marked_step(series, marked, rule, start=search.last)
+            if step is not None and step.distance < CLEAR:
+                return None
+    return step
+
+
+def _marked_step(series: _Series, marked: _Marked, rule: _Rule, *, start: int) -> _Stepped | None:
+    """The best split of the runs around the mark."""
+    series = [entry for entry in series if entry[0] >= start]
+    before_mark = sum(place <= marked.place for place, _, _ in series)
+    if before_mark < 2:
+        return None
+    logs = [math.log(value) for _, _, value in series]
+    split = min(range(1, before_mark), key=lambda cut: _spread(logs[:cut]) + _spread(logs[cut:]))
+    step = _step(series, marked.key, split, rule, last=max(marked.place, series[split][0]), margin=MARGIN_RUNS)
+    if step is None or marked.is_confirmed:
+        return step
+    is_clear = len(series) - split >= LEAST_WORSE and _errors(step, series, split) >= CLEAR
+    return step if is_clear else None
+
+
+def _step(series: _Series, key: MetricKey, split: int, rule: _Rule, *, last: int, margin: int) -> _Stepped | None:
+    """The step at run `split` of the series; None where it is none that counts or the newest run is well again."""
+    metric = series[-1][1]
+    sign = metric.direction.worse_sign
+    logs = [math.log(value) * sign for _, _, value in series]
+    before, after = median(logs[:split]), median(logs[split:])
+    if after - before < max(rule.least, LEAST_NOISE) or logs[-1] - before < after - logs[-1]:
+        return None
+    noise = math.sqrt((_spread(logs[:split]) + _spread(logs[split:])) / len(logs))
+    return _Stepped(
+        entry=AlarmedMetric(key=key, metric=metric, before=math.exp(before * sign), after=math.exp(after * sign)),
+        first=series[max(0, split - 1 - margin)][0],
+        since=series[split][0],
+        last=last,
+        distance=(after - before) / max(noise, LEAST_NOISE),
+    )
+
+
+def series_by_metric(runs: Sequence[Run]) -> Mapping[MetricKey, _Series]:
+    """By metric, in one pass over the runs."""
+    series: dict[tuple[str, str], list[tuple[int, Metric, float]]] = {}
+    for place, run in enumerate(runs):
+        for entry in run.benchmarks:
+            if not entry.metric.direction.worse_sign:
+                continue
+            value = median(entry.samples) if entry.samples else entry.value
+            if value > 0:
+                series.setdefault((entry.name, entry.metric.name), []).append((place, entry.metric, value))
+    return {MetricKey(*names): entries for names, entries in series.items()}
+
+
+def _spread(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values)
+
+
+def _groups(steps: Iterable[_Stepped]) -> Iterator[list[_Stepped]]:
+    """Steps whose places overlap may be one cause."""
+    group: list[_Stepped] = []
+    end = 0
+    for step in sorted(steps, key=lambda step: (step.first, step.last)):
+        if group and step.first >= end:
+            yield group
+            group = []
+        group.append(step)
+        end = max(end, step.last)
+    if group:
+        yield group
+
+
+def step_id(bad: Run, *names: str) -> str:
+    """The stored bisections that are kept are the last ones by name, so it begins with the time."""
+    digest = hashlib.sha256("\0".join(names).encode(errors="surrogateescape")).hexdigest()
+    when = f"{bad.time:%Y%m%dT%H%M%S}" if bad.time else "0"
+    return f"{AUTOMATIC}{when}-{digest[:12]}"
+
+
+def _joined(runs: Sequence[Run], group: Sequence[_Stepped], *, suite: str, every: Iterable[MetricKey]) -> Step:
+    first, last = min(step.first for step in group), max(step.last for step in group)
+    ordered = sorted(group, key=lambda step: (-step.distance, step.entry.key))
+    good, bad = runs[first], runs[last]
+    keys = [step.entry.key for step in ordered]
+    lead = keys[0]
+    return Step(
+        id=step_id(bad, suite, str(bad.commit), lead.benchmark, lead.metric),
+        good=str(good.commit),
+        bad=str(bad.commit),
+        alarm=Alarm(
+            metrics=tuple(step.entry for step in ordered[:MOST_METRICS]),
+            changes=good.environment.changes_to(bad.environment),
+            beside=tuple(sorted(set(every) - set(keys)))[:MOST_FOLLOWED],
+        ),
+    )

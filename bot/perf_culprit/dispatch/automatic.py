@@ -1,0 +1,137 @@
+"""Searches that begin by themselves: one at a time per suite, a few per day, for what made the default branch worse.
+
+Every event does the same, whichever it is: resume what is under way, report what has ended and was not
+reported, and start the next search. So a lost event costs time only, and a second one at once changes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.alarms import AUTOMATIC, Step, left_of, new_steps
+from perf_culprit.dispatch.controller import Controller, advance
+from perf_culprit.dispatch.recovery import recoveries
+from perf_culprit.dispatch.start import DispatchPlan, start_bisection
+from perf_culprit.errors import BotError, DataError
+from perf_culprit.model.dispatch import Bisection
+from perf_culprit.store.ancestry import main_line
+from perf_culprit.store.branch_files import BisectionConflictError
+from perf_culprit.store.protocol import Store
+from perf_culprit.store.run_names import BISECTION_PATH
+from perf_culprit.wire.bisection_json import decode_stored
+
+DAY: Final = timedelta(days=1)
+# The gate also judges means of four runs, sixty of them: fewer miss steps of two standard deviations.
+WINDOWS: Final = 8
+# Older ones are forgotten, as are those that the history no longer keeps.
+MOST_SEARCHES: Final = 100
+
+ReportEnd = Callable[[Bisection], bool]  # whether an issue follows it
+Say = Callable[[str], None]
+
+
+def tend_searches(
+    repository: Path,
+    *,
+    branch: str,
+    controller: Controller,
+    config: Config,
+    remote: git.Remote | None,
+    report: ReportEnd,
+    say: Say,
+) -> None:
+    """`branch` is the default branch's full name in `repository`, a complete clone of its commits.
+
+    `report` brings an answer where it belongs; called twice with one it must do no harm.
+    """
+    store = controller.history
+    if store is None:
+        raise ValueError("without a history there are no runs to have got worse")
+    searches = automatic_searches(store, config.suite)
+    if _resume(searches, controller, say):
+        searches = automatic_searches(store, config.suite)
+    unreported = [each for each in searches if each.is_done and each.alarm is not None and not each.alarm.reported]
+    for bisection in unreported:
+        _mark_reported(controller, bisection.id, tracked=report(bisection))
+    if unreported:
+        searches = automatic_searches(store, config.suite)
+    under_way = next((bisection for bisection in searches if not bisection.is_done), None)
+    if under_way is not None:
+        say(f"search {under_way.id} is under way")
+        return
+    steps = _due(repository, searches, branch=branch, store=store, config=config)
+    started = sum(controller.now() - bisection.started_at < DAY for bisection in searches)
+    if steps and started >= config.bisect.searches_per_day:
+        say(f"waiting to be searched: {len(steps)}; the day's {started} searches are spent (bisect.searches-per-day)")
+        return
+    for step in steps:
+        try:
+            _start(repository, step, branch=branch, controller=controller, config=config, remote=remote)
+        except BotError as error:
+            say(f"no search from {step.good[:10]} to {step.bad[:10]}: {error.message}")
+        else:
+            return
+
+
+def _due(
+    repository: Path, searches: Sequence[Bisection], *, branch: str, store: Store, config: Config
+) -> tuple[Step, ...]:
+    """What got worse first; where nothing did, what may be well again."""
+    suite, window = config.suite, config.history.window
+    runs = main_line(store, repository, suite=suite, revision=branch, most=WINDOWS * window).runs
+    steps = new_steps(runs, searches, suite=suite, window=window, minimum_effect=config.minimum_effect)
+    return steps or recoveries(runs, searches, suite=suite, window=window)
+
+
+def _resume(searches: Sequence[Bisection], controller: Controller, say: Say) -> bool:
+    """Whatever event of theirs was lost; whether any was under way."""
+    under_way = [bisection for bisection in searches if not bisection.is_done]
+    for bisection in under_way:
+        try:
+            advance(controller, bisection.id)
+        except BotError as error:
+            say(f"search {bisection.id}: {error.message}")
+    return bool(under_way)
+
+
+def automatic_searches(store: Store, suite: str) -> tuple[Bisection, ...]:
+    """Oldest first, of the newest ones. What cannot be read was not searched."""
+    named = sorted(
+        path for path in store.paths() if (match := BISECTION_PATH.fullmatch(path)) and match[1].startswith(AUTOMATIC)
+    )[-MOST_SEARCHES:]
+    read: list[Bisection] = []
+    for path, content in zip(named, store.contents(named), strict=True):
+        with suppress(DataError):
+            read.append(decode_stored(content, place=path))
+    return tuple(bisection for bisection in read if bisection.suite == suite)
+
+
+def _mark_reported(controller: Controller, bisection_id: str, *, tracked: bool) -> None:
+    loaded = controller.bisections.load(bisection_id)
+    if loaded is None or loaded.bisection.alarm is None:
+        return
+    alarm = replace(loaded.bisection.alarm, left=left_of(loaded.bisection), reported=True, tracked=tracked)
+    reported = replace(loaded.bisection, alarm=alarm)
+    with suppress(BisectionConflictError):  # whoever stored meanwhile reported it too, or the next event will
+        controller.bisections.store(reported, expected=loaded.version)
+
+
+def _start(
+    repository: Path, step: Step, *, branch: str, controller: Controller, config: Config, remote: git.Remote | None
+) -> None:
+    key = step.alarm.metrics[0].key
+    plan = DispatchPlan(
+        id=step.id,
+        good=step.good,
+        bad=step.bad,
+        benchmark=key.benchmark,
+        metric=key.metric,
+        default_branch=branch,
+        alarm=step.alarm,
+    )
+    start_bisection(repository, plan, config=config, controller=controller, remote=remote)

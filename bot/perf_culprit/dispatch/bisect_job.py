@@ -1,0 +1,212 @@
+"""codec -> measure -> codec: one bisect job on the machine that it was given, in the untrusted workflow."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import BinaryIO, Final
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.commit_range import fetch_missing
+from perf_culprit.dispatch.culprit_trace import Profiling, Say, diagnose_culprit, this_machine
+from perf_culprit.dispatch.workflow_dispatcher import RESULT_NAME
+from perf_culprit.errors import DataError, UsageError
+from perf_culprit.files import read_limited, replace_file
+from perf_culprit.measure.quantities_of_commands import is_missing
+from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.measure.worktree_executor import RoundResult, WorktreeExecutor
+from perf_culprit.model.bisection import CulpritDiagnosis, Failure, FailureKind, Result
+from perf_culprit.model.dispatch import BisectJob, BisectJobResult, BisectRequest, FollowedValues
+from perf_culprit.model.run import Metric
+from perf_culprit.read.results.surroundings import machine_environment
+from perf_culprit.wire.bisection_json import (
+    LARGEST_VALUE,
+    LEAST_VALUE,
+    MOST_REQUEST_BYTES,
+    MOST_RESULT_BYTES,
+    decode_request,
+    encode_job_result,
+    job_of,
+)
+
+LOG_NAME: Final = "log.txt"
+DIGITS: Final = 6
+STDIN: Final = Path("-")
+SETUP: Final = "install it in the `setup` of the bisect workflow (docs/measure.md)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectJobPlan:
+    """`run`, `build` and `tool` replace the request's where they are given. After `minutes` no round is begun."""
+
+    request: Path
+    job: str
+    output: Path
+    run: str | None = None
+    build: str | None = None
+    tool: str | None = None
+    minutes: float | None = None
+    cache: Path | None = None
+    environment: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectJobDone:
+    """`rounds` of `asked` gave something; the file holds them."""
+
+    file: Path
+    rounds: int
+    asked: int
+
+
+def bisect_job(
+    repository: Path, plan: BisectJobPlan, *, config: Config, say: Say, stdin: BinaryIO | None = None
+) -> BisectJobDone:
+    """Measure the job's rounds. The result is replaced after each, so that an end of any kind loses one at most."""
+    started = time.monotonic()
+    deadline = None if plan.minutes is None else started + 60 * plan.minutes
+    step = "write the input `request` into this file, as it was sent"
+    stream = stdin if plan.request == STDIN else None
+    data = read_limited(plan.request, MOST_REQUEST_BYTES, next_step=step, stream=stream)
+    request = decode_request(data, place=str(plan.request))
+    job = job_of(request, plan.job, place=str(plan.request))
+    commands = request.commands
+    _require_commits(repository, job)
+    environment = {name: value[:200] for name, value in machine_environment().components.items()}
+    results: list[Result] = []
+    encoded = partial(_encoded, request, job, results, started, environment=environment)
+    file = plan.output / RESULT_NAME
+    shell = Commands(
+        run=plan.run or commands.run,
+        build=plan.build or commands.build,
+        run_timeout_seconds=commands.run_timeout_seconds,
+        build_timeout_seconds=commands.build_timeout_seconds,
+        environment=plan.environment,
+        count=commands.count,
+    )
+    missing = None if commands.count is None else is_missing(commands.count)
+    if missing is not None:
+        say(cannot := f"{commands.count} cannot be counted: {missing}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        failure = Failure(kind=FailureKind.UNUSABLE, message=f"{cannot}; {SETUP}")
+        results += (Result(job_id=entry.id, failures=dict.fromkeys(entry.commits, failure)) for entry in job.rounds)
+        replace_file(file, encoded(metric=None))
+        return BisectJobDone(file=file, rounds=0, asked=len(job.rounds))
+    with this_machine(
+        repository,
+        shell,
+        config=config,
+        tool="auto" if commands.count else plan.tool or commands.tool,
+        log=plan.output / LOG_NAME,
+        directions=lambda key: commands.direction or config.direction_of(key),
+        cache=plan.cache,
+    ) as workplace:
+        counted = commands.count is not None
+        # A count is exact, so that a first run would show; of times the first commit warms the machine up for all.
+        executor = WorktreeExecutor(workplace, key=request.key, warm=() if counted else None, followed=request.followed)
+        followed: dict[str, Mapping[str, tuple[float | None, ...]]] = {}
+        if not counted:
+            _warm_up(workplace, job, say)
+        for number, entry in enumerate(job.rounds, start=1):
+            if deadline is not None and time.monotonic() > deadline:
+                say(f"the time is spent after {number - 1} of {len(job.rounds)} rounds")
+                break
+            say(f"round {number} of {len(job.rounds)} ({entry.purpose}): {len(entry.commits)} executions")
+            measured = executor.execute(entry)
+            results.append(_result(entry.id, measured))
+            if measured.followed:
+                followed[entry.id] = _usable(measured.followed)
+            replace_file(file, encoded(metric=executor.metric, followed=followed))
+        if job.diagnose is not None and results and (deadline is None or time.monotonic() < deadline):
+            profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
+            diagnosis = diagnose_culprit(
+                repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
+            )
+            with_diagnosis = encoded(metric=executor.metric, followed=followed, diagnosis=diagnosis)
+            if len(with_diagnosis) <= MOST_RESULT_BYTES:
+                replace_file(file, with_diagnosis)
+    if not results:
+        raise DataError("no round was measured", place=plan.job, next_step="give the job more time")
+    return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
+
+
+def _require_commits(repository: Path, job: BisectJob) -> None:
+    names = list(dict.fromkeys(commit for entry in job.rounds for commit in entry.commits))
+    for name in names:
+        if not git.FULL_HASH.fullmatch(name):
+            raise DataError(f"{name[:80]!r} is no full hash", place=job.id, next_step="ask for commits by full hash")
+    url = git.default_remote_url(repository)
+    fetch_missing(repository, names, None if url is None else git.Remote(url=url))
+    for name in git.missing_commits(repository, names):
+        git.resolve_commit(repository, name)
+
+
+def _warm_up(workplace: Workplace, job: BisectJob, say: Say) -> None:
+    """The first commit once, without counting: a new machine's caches are cold."""
+    first = job.rounds[0].commits[0]
+    say(f"warm-up: {first[:12]}")
+    try:
+        workplace.execute(first)
+    except ExecutionError as error:
+        # It will fail again in its round, and be reported there.
+        say(error.message)
+
+
+def _result(round_id: str, measured: RoundResult) -> Result:
+    """An execution counts by the median of its numbers, so that is all that is sent."""
+    values: dict[str, tuple[float, ...]] = {}
+    failures = dict(measured.failures)
+    for commit, numbers in measured.samples.items():
+        value = median(numbers)
+        if LEAST_VALUE < value < LARGEST_VALUE:
+            values[commit] = (float(value),)
+        else:
+            failures[commit] = Failure(kind=FailureKind.UNUSABLE, message="its number is not positive and finite")
+    return Result(job_id=round_id, values=values, failures=failures)
+
+
+def _usable(followed: Mapping[str, tuple[float | None, ...]]) -> dict[str, tuple[float | None, ...]]:
+    """With as many digits as count beside noise: they are stored, for hundreds of metrics."""
+    return {
+        commit: tuple(
+            None if value is None or not LEAST_VALUE < value < LARGEST_VALUE else float(f"{value:.{DIGITS}g}")
+            for value in values
+        )
+        for commit, values in followed.items()
+    }
+
+
+def _encoded(
+    request: BisectRequest,
+    job: BisectJob,
+    results: list[Result],
+    started: float,
+    *,
+    metric: Metric | None,
+    environment: dict[str, str],
+    followed: FollowedValues | None = None,
+    diagnosis: CulpritDiagnosis | None = None,
+) -> bytes:
+    if metric is not None and not metric.direction.worse_sign:
+        raise UsageError(
+            f"{request.key.benchmark} ({request.key.metric}) does not say whether lower or higher is better",
+            place="the results",
+            next_step="search for another metric, or name the format of the results with bisect.tool",
+        )
+    return encode_job_result(
+        BisectJobResult(
+            bisection=request.bisection,
+            dispatch=request.dispatch,
+            job=job.id,
+            rounds=tuple(results),
+            metric=metric,
+            environment=environment,
+            diagnosis=diagnosis,
+            elapsed_seconds=time.monotonic() - started,
+            followed=followed or {},
+        )
+    )

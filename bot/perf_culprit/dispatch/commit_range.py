@@ -1,0 +1,270 @@
+"""The commits that a bisection searches, and what git knows of them before anything is measured."""
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.errors import UsageError
+from perf_culprit.explain.changed_code import changes_build, is_document_or_test
+from perf_culprit.model.bisection import ChangeFacts, CommitFacts, CommitRange
+from perf_culprit.model.run import EnvironmentChange
+from perf_culprit.read.results.surroundings import ecosystem_of, packages
+from perf_culprit.search.candidate_graph import cut_range, parse_parents
+from perf_culprit.search.prior import prior_by_commit
+
+# What git says about the commits between good and bad, in the words of the search.
+
+FETCHED_REFS: Final = "refs/perf-culprit/bisect"
+FETCH_ALL: Final = "fetch the whole history (actions/checkout: `fetch-depth: 0`; git fetch --unshallow)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidates:
+    """The range and the first lines of its commits' messages."""
+
+    commit_range: CommitRange
+    subjects: Mapping[str, str]
+
+
+def find_candidates(
+    repository: Path, *, good: str, bad: str, first_parent: bool = False, paths: Sequence[str] = ()
+) -> Candidates:
+    """The commits that may have brought a change. Those that change nothing under `paths` cannot have."""
+    good, bad = git.resolve_commit(repository, good), git.resolve_commit(repository, bad)
+    messages = git.messages(repository, good=good, bad=bad)
+    graph = parse_parents(git.parents_text(repository, [good, bad]))
+    try:
+        commit_range = cut_range(
+            graph,
+            good=good,
+            bad=bad,
+            first_parent=first_parent,
+            messages=messages,
+            build_inputs=_build_inputs(repository, [good, *messages], paths),
+        )
+    except UsageError as error:
+        if git.is_shallow(repository):
+            raise UsageError(
+                f"{error.message}; this is a shallow clone", place=str(repository), next_step=FETCH_ALL
+            ) from None
+        raise
+    cut_off = set(commit_range.commits) & set(git.shallow_commits(repository))
+    if cut_off:
+        raise UsageError(
+            f"the history between good and bad is cut off at {min(cut_off)[:12]}: this is a shallow clone",
+            place=str(repository),
+            next_step=FETCH_ALL,
+        )
+    if paths and len(commit_range.unchanged) == len(commit_range.commits):
+        raise UsageError(
+            f"no commit between good and bad changes {', '.join(paths)}",
+            place="--paths",
+            next_step="check the spelling; paths are relative to the top of the repository",
+        )
+    (_, headline) = git.headlines(repository, [good])[good]
+    subjects = {commit: message.lstrip().partition("\n")[0] for commit, message in messages.items()}
+    return Candidates(commit_range=commit_range, subjects={**subjects, good: headline})
+
+
+def fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote | None) -> None:
+    """Commits that the checkout lacks, such as those of forks: a host knows them by their full hash."""
+    hashes = [revision for revision in dict.fromkeys(revisions) if git.FULL_HASH.fullmatch(revision)]
+    missing = git.missing_commits(repository, hashes)
+    if missing and remote is not None:
+        git.fetch(repository, remote, [f"+{commit}:{FETCHED_REFS}/{commit}" for commit in missing])
+
+
+def _build_inputs(repository: Path, commits: Sequence[str], paths: Sequence[str]) -> dict[str, str]:
+    """By commit, one name for all that the build reads: everything, or what lies under `paths`."""
+    columns = [git.tree_names(repository, commits, path.strip("/")) for path in paths or ("",)]
+    return {
+        commit: hashlib.sha256("\n".join(str(name) for name in names).encode()).hexdigest()
+        for commit, *names in zip(commits, *columns, strict=True)
+    }
+
+
+# What git knows of the candidates of a bisection before anything is measured.
+
+MOST_CANDIDATES: Final = 500
+MOST_BLOBS: Final = 200
+MOST_UPDATES: Final = 50
+
+
+class Prior(StrEnum):
+    """What a search starts from: that every candidate is as likely, or what each of them changed."""
+
+    CHANGES = "changes"
+    UNIFORM = "uniform"
+
+
+def prior_of(repository: Path, commit_range: CommitRange, prior: Prior) -> Mapping[str, float] | None:
+    """As `Search.start` takes it; None for uniform, also where the changes are not here (a partial clone)."""
+    if prior is Prior.UNIFORM:
+        return None
+    try:
+        facts = change_facts(repository, commit_range)
+    except git.GitError:
+        return None
+    return prior_by_commit(commit_range, facts)
+
+
+def change_facts(repository: Path, commit_range: CommitRange) -> dict[str, ChangeFacts]:
+    """By candidate; of all of them by two git calls. On the main line alone a merge stands for all that it brought."""
+    commits = commit_range.commits
+    first_parent = commit_range.first_parent
+    changes = git.commit_changes(repository, commits, first_parent=first_parent)
+    resolutions = {} if first_parent else git.merge_resolutions(repository, commits)
+    return {commit: _facts(changes[commit], resolutions.get(commit)) for commit in commits}
+
+
+def _facts(changes: Sequence[git.CountedChange], resolution: int | None) -> ChangeFacts:
+    if resolution is not None:
+        return ChangeFacts(churn=resolution, clean_merge=resolution == 0)
+    paths = {path for one in changes for path in (one.change.path, one.change.old_path)}
+    return ChangeFacts(
+        churn=sum(one.lines for one in changes if not is_document_or_test(one.change.path)),
+        changes_dependency=any(map(changes_build, paths)),
+        only_documents=bool(paths) and all(map(is_document_or_test, paths)),
+    )
+
+
+def dependency_updates(
+    repository: Path, commit_range: CommitRange, remote: git.Remote | None = None
+) -> dict[str, tuple[EnvironmentChange, ...]]:
+    """The packages that a candidate's change of a lock file brought, by candidate; nothing where they are not here.
+
+    `remote` serves the files that a partial clone lacks, of the newest candidates only.
+    """
+    try:
+        changed = git.commit_changes(repository, commit_range.commits, first_parent=commit_range.first_parent)
+        locks = {
+            commit: files
+            for commit, changes in list(changed.items())[-MOST_CANDIDATES:]
+            if (files := [one.change for one in changes if ecosystem_of(one.change.path.rpartition("/")[2])])
+        }
+        blobs = {blob for files in locks.values() for one in files for blob in (one.old_blob, one.blob) if blob}
+        names = sorted(blobs)[:MOST_BLOBS]
+        if not names:
+            return {}
+        texts = dict(zip(names, git.read_blobs(repository, names, remote=remote), strict=True))
+    except git.GitError:
+        return {}
+    updates = {commit: _updated(files, texts) for commit, files in locks.items()}
+    return {commit: update for commit, update in updates.items() if update}
+
+
+def _updated(changes: Sequence[git.FileChange], texts: Mapping[str, bytes]) -> tuple[EnvironmentChange, ...]:
+    updates: list[EnvironmentChange] = []
+    for change in changes:
+        name = change.path.rpartition("/")[2]
+        before, after = (packages({name: texts.get(blob or "", b"")}) for blob in (change.old_blob, change.blob))
+        updates += before.changes_to(after)
+    return tuple(dict.fromkeys(updates))[:MOST_UPDATES]
+
+
+def commit_facts(repository: Path, commit: str) -> CommitFacts:
+    """Who wrote a named commit, and how much it changes."""
+    author, date, (files, insertions, deletions) = git.authorship(repository, commit)
+    return CommitFacts(author=author, date=date, files=files, insertions=insertions, deletions=deletions)
+
+
+# Between which commits a bisection searches, in a private copy of the history without files.
+#
+# Only what the pull request or a trusted branch contains is ever measured: GitHub hands out the commits of every fork
+# under the repository's own address.
+
+HEAD_REF: Final = "refs/perf-culprit/head"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ends:
+    """`repository` is gone after the block. Both ends are full hashes."""
+
+    repository: Path
+    good: str
+    bad: str
+
+
+@contextmanager
+def bisection_ends(
+    remote: git.Remote, *, branches: tuple[str, ...], head: str | None, good: str | None, bad: str | None
+) -> Iterator[Ends]:
+    """`branches` are trusted, the first is the one that the pull request goes to; `head` is the pull request's.
+
+    Without `bad` it is the head, without `good` what the bad end shares with the first branch.
+    """
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
+        repository = git.init_private(Path(folder) / "history.git")
+        tips = _fetched_tips(repository, remote, branches=branches, head=head)
+        bad_commit = head if bad is None else _found(repository, remote, bad, tips=tips, place="bad")
+        if bad_commit is None:
+            raise UsageError(
+                "in an issue both ends are needed", place="/perf-bisect", next_step="write good=COMMIT bad=COMMIT"
+            )
+        if good is None:
+            good_commit = _shared(repository, bad_commit, tips[0], branch=branches[0])
+        else:
+            good_commit = _found(repository, remote, good, tips=tips, place="good")
+        yield Ends(repository=repository, good=good_commit, bad=bad_commit)
+
+
+@contextmanager
+def default_branch_commits(remote: git.Remote, branch: str) -> Iterator[Path]:
+    """A private copy of the branch's history without files."""
+    with git.kept_folder(f"commits of {remote.url}") as folder:
+        repository = git.init_private(folder / "commits.git")
+        _fetched_tips(repository, remote, branches=(branch,), head=None)
+        yield repository
+
+
+def _fetched_tips(
+    repository: Path, remote: git.Remote, *, branches: tuple[str, ...], head: str | None
+) -> tuple[str, ...]:
+    references = [f"+refs/heads/{branch}:refs/heads/{branch}" for branch in dict.fromkeys(branches)]
+    references += [] if head is None else [f"+{head}:{HEAD_REF}"]
+    if not git.fetch(repository, remote, references, object_filter="blob:none"):
+        raise UsageError(
+            f"the remote does not know {' or '.join(branches)}",
+            place=remote.shown,
+            next_step="check that the pull request's base branch still exists",
+        )
+    tips = tuple(git.resolve_commit(repository, f"refs/heads/{branch}") for branch in branches)
+    return tips if head is None else (*tips, head)
+
+
+def _found(repository: Path, remote: git.Remote, revision: str, *, tips: tuple[str, ...], place: str) -> str:
+    commit = git.find_commit(repository, revision)
+    if commit is None and not git.FULL_HASH.fullmatch(revision):
+        for kind in ("tags", "heads"):
+            reference = f"refs/{kind}/{revision}"
+            if git.fetch(repository, remote, [f"+{reference}:{reference}"], object_filter="blob:none"):
+                commit = git.find_commit(repository, reference)
+                break
+    if commit is None or not any(git.is_ancestor(repository, commit, tip) for tip in tips):
+        raise UsageError(
+            f"`{revision}` is neither in this pull request nor on a branch that is searched",
+            place=f"/perf-bisect, {place}",
+            next_step="name a commit of the pull request, of its base branch or of the default branch",
+        )
+    return commit
+
+
+def _shared(repository: Path, bad: str, base: str, *, branch: str) -> str:
+    bases = git.merge_bases(repository, bad, base)
+    if not bases:
+        raise UsageError(
+            f"the bad end shares no history with {branch}", place="/perf-bisect", next_step="write good=COMMIT"
+        )
+    if bases[0] == bad:
+        raise UsageError(
+            f"the bad end is on {branch} already, so nothing says where to begin",
+            place="/perf-bisect",
+            next_step="write good=COMMIT",
+        )
+    return bases[0]

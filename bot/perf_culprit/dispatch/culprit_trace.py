@@ -1,0 +1,258 @@
+"""This machine as a place to measure commits, and traces of the named commit and its parent."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import BotError, DataError
+from perf_culprit.explain.changed_code import is_document_or_test, touched_by_commit
+from perf_culprit.explain.compare_trees import compare_profiles
+from perf_culprit.explain.counted_functions import costly_functions
+from perf_culprit.explain.tracer.trace_levels import MINIMUM_SHARE, Budget
+from perf_culprit.explain.tracer.trace_profile import Trace, as_profile, descended_paths
+from perf_culprit.explain.tracer.traced_command import trace_command
+from perf_culprit.explain.tracer.tracer_fault import TraceError
+from perf_culprit.measure.processes import Log, interruptible
+from perf_culprit.measure.runner import Commands
+from perf_culprit.measure.workplace import Workplace, open_workplace
+from perf_culprit.model.bisection import Culprit, CulpritDiagnosis, Outcome
+from perf_culprit.model.call_tree import Profile, Scope, Touched, TouchedFunction
+from perf_culprit.model.count import Count, is_built
+from perf_culprit.model.reason import Doubt, because
+from perf_culprit.model.report import ServiceComparison, TreeComparison
+from perf_culprit.read.profiles.profile_reading import read_profiles
+from perf_culprit.read.results.collect import Directions, Reading, collect
+from perf_culprit.say.call_tree_pictures import chosen
+
+# This machine as a place to measure commits.
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def this_machine(
+    repository: Path,
+    commands: Commands,
+    *,
+    config: Config,
+    tool: str,
+    log: Path,
+    directions: Directions | None = None,
+    keep_log: bool = False,
+    cache: Path | None = None,
+) -> Iterator[Workplace]:
+    """A workplace whose results are in the format `tool`; an interrupt leaves it as an end does.
+
+    `directions`: of metrics whose results do not say which way is good, where not `config` says it.
+    """
+    stated = directions or config.direction_of
+    with (
+        interruptible(),
+        Log(log, keep=keep_log) as opened,
+        open_workplace(
+            repository,
+            commands=commands,
+            read=lambda result: collect([str(result)], Reading(tool=tool, suite=config.suite, directions=stated)),
+            log=opened,
+            cache=cache,
+        ) as workplace,
+    ):
+        yield workplace
+
+
+# measure -> trace: where the time of each commit goes, in executions of one command.
+
+TRACE_REPETITIONS: Final = 10
+TRACE_BUDGET_S: Final = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TracePlan:
+    """`full`: follow every path, not only where time goes. `include`: modules or packages that are followed as well.
+
+    `at`: the function that the trace begins at, as `package.module:function`.
+    `budget_s`: of executions per commit; as much again for samples where it ends a trace by levels.
+    """
+
+    repetitions: int = TRACE_REPETITIONS
+    budget_s: float = TRACE_BUDGET_S
+    full: bool = False
+    include: tuple[str, ...] = ()
+    at: str | None = None
+
+
+def trace_commits(
+    workplace: Workplace, commits: Mapping[str, str], *, plan: TracePlan, say: Callable[[str], None]
+) -> dict[str, Trace]:
+    """Trace each commit, by its name; the baseline (the first) is traced again where a target goes deeper than it.
+
+    Where the budget ends a trace before its last level, all are sampled: a culprit may lie below.
+    """
+    traces: dict[str, Trace] = {}
+    baseline, *_ = commits
+
+    def traced(name: str, follow: frozenset[tuple[str, ...]], *, is_sampled: bool | None = None) -> Trace:
+        try:
+            return trace_command(
+                lambda variables: _execute(workplace, commits[name], variables),
+                root=workplace.tree(commits[name]),
+                # The same in all commits: what is compared has one name.
+                service="benchmark",
+                repetitions=plan.repetitions,
+                python_path=os.environ.get("PYTHONPATH", ""),
+                at=plan.at,
+                include=plan.include,
+                minimum_share=0.0 if plan.full else MINIMUM_SHARE,
+                follow=follow,
+                budget=Budget(seconds=plan.budget_s, say=lambda line: say(f"trace {name}, {line}")),
+                is_sampled=is_sampled,
+            )
+        except TraceError as error:
+            place = f"trace of {name}, commit {commits[name][:12]}"
+            raise DataError(error.message, place=place, next_step=error.next_step) from None
+
+    for name, commit in commits.items():
+        say(f"trace {name} {commit[:12]}")
+        follow = descended_paths(map(as_profile, traces.values()))
+        # What the baseline was sampled for, no other is traced for: one kind is compared.
+        traces[name] = traced(name, follow, is_sampled=traces[baseline].is_sampled if traces else None)
+        if traces[name].is_partial:
+            say(f"trace {name}: {plan.budget_s:.0f} s end above the last level; stacks are sampled instead")
+            return {one: traced(one, frozenset(), is_sampled=True) for one in commits}
+    if traces[baseline].is_sampled:
+        return traces
+    everything = descended_paths(map(as_profile, traces.values()))
+    if everything - descended_paths([as_profile(traces[baseline])]):
+        say(f"trace {baseline} once more, down to where the others went")
+        traces[baseline] = traced(baseline, everything)
+    return traces
+
+
+def _execute(workplace: Workplace, commit: str, variables: Mapping[str, str]) -> None:
+    workplace.run(commit, variables=variables)
+
+
+# measure -> trace, or a profiler of the user's -> diagnose: what a named commit did to the program.
+
+PROFILE_BUDGET_S: Final = 30.0
+# Of a profile command: five show noise (docs/diagnosis.md), fewer than two show none.
+MOST_PROFILES: Final = 5
+FEWEST_PROFILES: Final = 2
+# An answer shows as much; the history branch keeps it.
+SHOWN_FUNCTIONS: Final = 20
+SHOWN_SERVICES: Final = 10
+SHOWN_SUSPECTS: Final = 10
+SHOWN_NAMES: Final = 30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Profiling:
+    """`command` writes a profile of any known format to $PERF_CULPRIT_OUTPUT; None for our own tracer (Python).
+
+    `budget_s`: for each of the two commits, beyond two profiled executions; 0: nothing is profiled.
+    """
+
+    command: str | None = None
+    budget_s: float = PROFILE_BUDGET_S
+
+
+def diagnose_culprit(
+    repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say, count: str | None = None
+) -> CulpritDiagnosis:
+    """Beside its first parent, by time, and by function where instructions were counted.
+
+    Whatever fails is in the diagnosis: the answer of a long search is never lost for it.
+    """
+    diagnosis = CulpritDiagnosis(commit=commit)
+    try:
+        touched = touched_by_commit(repository, commit)
+        changed = _changed(touched)
+        more = max(0, len(changed) - SHOWN_FUNCTIONS)
+        diagnosis = replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], more=more)
+        if touched.base is None:
+            return replace(diagnosis, doubt=because(Doubt.NOT_PROFILED, why="it has no parent"))
+        if count == Count.INSTRUCTIONS:
+            say(f"count {commit[:12]} and its parent by function")
+            counts = [workplace.count_functions(one) for one in (touched.base, commit)]
+            diagnosis = replace(diagnosis, counted=costly_functions(*counts, touched=touched)[:SHOWN_SUSPECTS])
+        if is_built(count):
+            return diagnosis
+        if not profiling.budget_s:
+            return replace(diagnosis, doubt=because(Doubt.NOT_PROFILED, why="no time is allowed for it"))
+        say(f"profile {commit[:12]} and its parent: about {profiling.budget_s:.0f} s each, and two executions at least")
+        if profiling.command is None:
+            plan = TracePlan(budget_s=profiling.budget_s)
+            traces = trace_commits(workplace, {"parent": touched.base, "culprit": commit}, plan=plan, say=say)
+            sides: list[Sequence[Profile]] = [[as_profile(trace)] for trace in traces.values()]
+        else:
+            sides = _by_command(workplace, (touched.base, commit), command=profiling.command, profiling=profiling)
+        comparison = _shown(replace(compare_profiles(*sides, touched=touched), commit=commit))
+        slower = {(one.touched.file, one.touched.name) for one in comparison.suspects if one.touched is not None}
+        changed = tuple(sorted(changed, key=lambda one: (one.path, one.qualified_name) not in slower))
+        return replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], comparison=comparison)
+    except BotError as error:
+        # What the tracer advises are options of `measure --trace`.
+        own = profiling.command is None
+        advice = "give a profiler's command (--profile, in workflows bisect.profile)" if own else error.next_step
+        doubt = because(Doubt.NOT_PROFILED, why=error.message, next=advice)
+    except Exception as error:  # noqa: BLE001 - see above
+        doubt = because(Doubt.NOT_PROFILED, why=f"{type(error).__name__}: {error}"[:300])
+    return replace(diagnosis, doubt=doubt)
+
+
+def diagnosed_step(outcome: Outcome, count: str | None) -> Culprit | None:
+    """The named commit that is diagnosed: the largest regression; counts show an improvement's functions as well."""
+    regressions = [culprit for culprit in outcome.culprits if not culprit.improvement]
+    steps = regressions or (outcome.culprits if count == Count.INSTRUCTIONS else ())
+    return max(steps, key=lambda culprit: abs(culprit.relative_change), default=None)
+
+
+def _by_command(
+    workplace: Workplace, commits: Sequence[str], *, command: str, profiling: Profiling
+) -> list[Sequence[Profile]]:
+    """Profiles of each commit, in turns, so that both meet the same machine."""
+    files: dict[str, list[str]] = {commit: [] for commit in commits}
+    begun = time.monotonic()
+    for number in range(MOST_PROFILES):
+        spent = time.monotonic() - begun
+        if number >= FEWEST_PROFILES and spent * (number + 1) / number > len(commits) * profiling.budget_s:
+            break
+        for commit in commits:
+            files[commit].append(str(workplace.run(commit, command=command)))
+    return [read_profiles(names, trusted=True).profiles for names in files.values()]
+
+
+def _changed(touched: Touched) -> tuple[TouchedFunction, ...]:
+    functions = (one for one in touched.functions if one.changes_code and one.scope is Scope.FUNCTION)
+    return tuple(one for one in functions if not is_document_or_test(one.path))
+
+
+def _shown(comparison: TreeComparison) -> TreeComparison:
+    """What an answer shows of it."""
+    return replace(
+        comparison,
+        services=tuple(map(_pictured, comparison.services[:SHOWN_SERVICES])),
+        suspects=tuple(
+            replace(one, path=one.path[-SHOWN_NAMES:], services=one.services[:SHOWN_SERVICES])
+            for one in comparison.suspects
+            if one.reasons
+        )[:SHOWN_SUSPECTS],
+        impacted=comparison.impacted[:SHOWN_SERVICES],
+        added_methods=comparison.added_methods[:SHOWN_NAMES],
+        removed_methods=comparison.removed_methods[:SHOWN_NAMES],
+        added_services=comparison.added_services[:SHOWN_SERVICES],
+        removed_services=comparison.removed_services[:SHOWN_SERVICES],
+        notes=comparison.notes[:SHOWN_SERVICES],
+    )
+
+
+def _pictured(service: ServiceComparison) -> ServiceComparison:
+    kept = chosen(service)
+    places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(kept)}}
+    nodes = tuple(replace(service.nodes[i], parent=places[service.nodes[i].parent]) for i in kept)
+    return replace(service, nodes=nodes, hidden_nodes=service.hidden_nodes + len(service.nodes) - len(nodes))

@@ -1,0 +1,367 @@
+"""A bisection on this machine, and what it would measure and cost."""
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import numpy as np
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.bisection_view import command_line, report_of
+from perf_culprit.dispatch.commit_range import (
+    Candidates,
+    Prior,
+    commit_facts,
+    dependency_updates,
+    find_candidates,
+    prior_of,
+)
+from perf_culprit.dispatch.controller import Controller, Dispatcher, advance, ended, settle
+from perf_culprit.dispatch.culprit_trace import Profiling, Say, diagnose_culprit, diagnosed_step, this_machine
+from perf_culprit.dispatch.local_dispatcher import StateFile, open_dispatcher
+from perf_culprit.dispatch.stored_samples import record_search, stored_runs, usable_blocks
+from perf_culprit.errors import UsageError
+from perf_culprit.files import read_limited
+from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark
+from perf_culprit.model.bisection import (
+    SMALLEST_EFFECT,
+    BisectionReport,
+    CulpritDiagnosis,
+    Engine,
+    FailureKind,
+    SearchSettings,
+    SearchState,
+    Sought,
+)
+from perf_culprit.model.count import MINIMUM_EFFECT, is_exact, quantity_of
+from perf_culprit.model.dispatch import BisectCommands, Bisection
+from perf_culprit.model.reason import SearchReason, because
+from perf_culprit.model.run import NO_COST, Metric, MetricKey, Run
+from perf_culprit.read.results.surroundings import machine_environment
+from perf_culprit.say.bisection_steps import StoredNoise, plan_text
+from perf_culprit.search.added_budget import with_budget
+from perf_culprit.search.expected_cost import executions_for, forecast
+from perf_culprit.search.search import Search
+from perf_culprit.store.opening import open_history
+from perf_culprit.wire.bisection_json import BisectSession, decode_session
+
+# A bisection on this machine: the same controller as on others, with a file for the branch.
+
+FOLDER: Final = "perf-culprit"
+DEFAULT_EXECUTIONS: Final = 400
+FIRST_TRIES: Final = 3
+MOST_STATE_BYTES: Final = 256 << 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectPlan:
+    """`executions` and `minutes` are budgets: when one is spent the answer so far is given.
+
+    `state` is replaced after every round. `resume` is such a file; it must have been written by the same search.
+    `history`: a URL or path, "" for the repository's own remote; None: no stored runs. `record` appends to it.
+    `profiling`: None where the culprit is not diagnosed. Of `jobs` more than one run side by side: for counts.
+    """
+
+    good: str
+    bad: str
+    commands: Commands
+    benchmark: str | None = None
+    metric: str | None = None
+    sought: Sought = Sought.ANY
+    engine: Engine = Engine.BAYES
+    prior: Prior = Prior.CHANGES
+    seed: int = 0
+    executions: int | None = None
+    minutes: float | None = None
+    first_parent: bool = False
+    paths: tuple[str, ...] = ()
+    tool: str = "auto"
+    cache: Path | None = None
+    state: Path | None = None
+    resume: Path | None = None
+    history: str | None = None
+    record: bool = False
+    jobs: int = 1
+    profiling: Profiling | None = None
+
+
+def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
+    """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind."""
+    deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
+    session = None if plan.resume is None else _resumed(plan.resume)
+    candidates = candidates_of(repository, plan)
+    file = state_file(repository, plan)
+    started = datetime.now(UTC)
+    with_history = session is None and plan.history is not None
+    stored = stored_in_range(repository, candidates, plan, config) if with_history else ()
+    with this_machine(
+        repository,
+        plan.commands,
+        config=config,
+        tool=plan.tool,
+        log=file.with_suffix(".log"),
+        keep_log=session is not None,
+        cache=plan.cache,
+    ) as workplace:
+        begun = time.monotonic()
+        if session is None:
+            key, metric = _tried(workplace, candidates, plan, say)
+            blocks = _blocks(stored, candidates, key, plan, say)
+            state = _begun(repository, candidates, plan, metric=metric, stored=blocks)
+        else:
+            key, metric = session.key, session.metric
+            _require_same(session.run, session.build, key, session.search, candidates=candidates, plan=plan)
+            state = with_budget(session.search, plan.executions or 0)
+        bisection = Bisection(
+            id=uuid.uuid4().hex,
+            key=key,
+            metric=metric,
+            commands=_as_dispatched(plan),
+            search=state,
+            started_at=started,
+            suite=config.suite,
+            jobs_per_dispatch=plan.jobs,
+            rounds_per_job=1,
+            subjects=candidates.subjects,
+            updates=dependency_updates(repository, candidates.commit_range),
+            environments=(machine_environment().components,),
+            runner_seconds=time.monotonic() - begun if session is None else session.runner_seconds,
+        )
+        with open_dispatcher(
+            repository, workplace, bisection, commands=plan.commands, cache=plan.cache, say=say
+        ) as here:
+            bisection = _searched(bisection, here, file=file, deadline=deadline)
+        diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
+    if plan.record:
+        say(f"recorded {_record(repository, bisection, plan, config)} commits")
+    return replace(_report(repository, bisection, plan), diagnosis=diagnosis)
+
+
+def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
+    return find_candidates(repository, good=plan.good, bad=plan.bad, first_parent=plan.first_parent, paths=plan.paths)
+
+
+def settings_of(plan: BisectPlan) -> SearchSettings:
+    return SearchSettings(
+        engine=plan.engine,
+        sought=plan.sought,
+        minimum_effect=MINIMUM_EFFECT if is_exact(plan.commands.count) else SMALLEST_EFFECT,
+        seed=plan.seed,
+        budget_executions=plan.executions or DEFAULT_EXECUTIONS,
+    )
+
+
+def state_file(repository: Path, plan: BisectPlan) -> Path:
+    """The named one, or one in the repository's own folder, where no status and no commit sees it."""
+    named = plan.state or plan.resume
+    if named is not None:
+        return named
+    good, bad = git.resolve_commit(repository, plan.good), git.resolve_commit(repository, plan.bad)
+    return git.common_folder(repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
+
+
+def _resumed(path: Path) -> BisectSession:
+    data = read_limited(path, MOST_STATE_BYTES, next_step="give a file that bisect wrote", error=UsageError)
+    return decode_session(data, place=str(path))
+
+
+def _tried(workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: Say) -> tuple[MetricKey, Metric]:
+    """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count."""
+    runs = []
+    for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
+        say(f"try the {name} commit {commit[:12]}")
+        workplace.prepare(commit)
+        if plan.commands.count is not None:
+            workplace.warm_up(commit)
+        runs.append(_first_run(workplace, commit))
+        require_benchmark(runs[-1], benchmark=plan.benchmark, metric=plan.metric, end=name)
+    return choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
+
+
+def _first_run(workplace: Workplace, commit: str) -> Run:
+    """A flaky benchmark may fail now and then; one that fails every time ends the command."""
+    for _ in range(FIRST_TRIES - 1):
+        try:
+            return workplace.execute(commit)[1]
+        except ExecutionError as error:
+            if error.kind is not FailureKind.CRASHED:
+                raise
+    return workplace.execute(commit)[1]
+
+
+def _begun(
+    repository: Path,
+    candidates: Candidates,
+    plan: BisectPlan,
+    *,
+    metric: Metric,
+    stored: Sequence[Mapping[str, tuple[float, ...]]],
+) -> SearchState:
+    return Search.start(
+        candidates.commit_range,
+        settings=replace(settings_of(plan), direction=metric.direction),
+        prior=prior_of(repository, candidates.commit_range, plan.prior),
+        stored=stored,
+    ).state
+
+
+def _require_same(
+    run: str, build: str | None, key: MetricKey, state: SearchState, *, candidates: Candidates, plan: BisectPlan
+) -> None:
+    same = {
+        "--good, --bad, --first-parent or --paths": state.commit_range == candidates.commit_range,
+        "--run": run == plan.commands.run,
+        "--build": build == plan.commands.build,
+        "--benchmark": plan.benchmark in (None, key.benchmark),
+        "--metric": plan.metric in (None, key.metric),
+        "--direction": plan.sought in (Sought.ANY, state.settings.sought),
+        "--engine": plan.engine is state.settings.engine,
+    }
+    different = [name for name, is_same in same.items() if not is_same]
+    if different:
+        raise UsageError(
+            f"was written by another search: {', '.join(different)} differs",
+            place=str(plan.resume),
+            next_step="repeat the command line of that search, or leave out --resume",
+        )
+
+
+def _searched(bisection: Bisection, dispatcher: Dispatcher, *, file: Path, deadline: float | None) -> Bisection:
+    """With an outcome. One that is there only because the time is over is not kept, so that the file resumes."""
+    controller = Controller(bisections=StateFile(file), dispatcher=dispatcher)
+    step = settle(controller, bisection, loaded=None)
+    while not step.bisection.is_done:
+        step = advance(controller, bisection.id)
+        if deadline is not None and time.monotonic() > deadline and not step.bisection.is_done:
+            return ended(step.bisection, note=because(SearchReason.TIME_SPENT, file=str(file)))
+    return step.bisection
+
+
+def _diagnosed(
+    repository: Path, bisection: Bisection, workplace: Workplace, plan: BisectPlan, say: Say
+) -> CulpritDiagnosis | None:
+    count, profiling = plan.commands.count, plan.profiling
+    culprit = diagnosed_step(report_of(bisection).outcome, count)
+    if culprit is None or profiling is None:
+        return None
+    return diagnose_culprit(repository, workplace, culprit.commit, profiling=profiling, say=say, count=count)
+
+
+def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
+    with open_history(config.history, repository, url=plan.history or None) as opened:
+        return stored_runs(opened, candidates.commit_range, suite=config.suite)
+
+
+def _blocks(
+    stored: Sequence[Run], candidates: Candidates, key: MetricKey, plan: BisectPlan, say: Say
+) -> tuple[Mapping[str, tuple[float, ...]], ...]:
+    if plan.history is None:
+        return ()
+    usable = usable_blocks(
+        stored, candidates.commit_range, key=key, commands=_as_dispatched(plan), environment=machine_environment()
+    )
+    left_out = {
+        "measured alone": usable.alone,
+        "on other hardware": usable.other_hardware,
+        "by other commands": usable.other_commands,
+    }
+    without = "; ".join(f"{count} runs {why} left out" for why, count in left_out.items() if count)
+    say(f"{usable.executions} stored executions count" + (f"; {without}" if without else ""))
+    return usable.blocks
+
+
+def _as_dispatched(plan: BisectPlan) -> BisectCommands:
+    commands = plan.commands
+    return BisectCommands(run=commands.run, build=commands.build, tool=plan.tool, count=commands.count)
+
+
+def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
+    """What was measured, appended to the history's suite of searches; of how many commits."""
+    with open_history(config.history, repository, url=plan.history or None) as opened:
+        return len(record_search(opened, bisection))
+
+
+def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> BisectionReport:
+    """With what this repository knows besides: who wrote the commits, and where they are to be seen."""
+    report = report_of(bisection)
+    prior = None if plan.prior is Prior.CHANGES else plan.prior.value
+    return replace(
+        report,
+        facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in report.outcome.culprits},
+        repository_url=git.web_address(repository),
+        command=command_line(bisection, prior=prior, paths=plan.paths),
+    )
+
+
+# What a bisection would measure and cost, before anything is measured.
+
+LEAST_RUNS = 8
+NORMAL_QUARTILE = 0.6745
+STEPS = (0.05, 0.10, 0.15, 0.30)
+
+
+def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str:
+    """What `bisect` would do, without doing it; with a history, what steps would cost at the noise that is stored."""
+    candidates = candidates_of(repository, plan)
+    count = quantity_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
+    settings = settings_of(replace(plan, commands=replace(plan.commands, count=count)))
+    commit_range = candidates.commit_range
+    expected = forecast(commit_range, settings)
+    noise: list[StoredNoise] = []
+    cost = NO_COST
+    if plan.history is not None:
+        runs = stored_in_range(repository, candidates, plan, config)
+        cost = sum((run.cost for run in runs), NO_COST)
+        for (benchmark, metric), values in _medians(runs, plan):
+            spread = run_spread(values)
+            if spread is not None:
+                costs = [
+                    (step, executions_for(commit_range, settings, d_prime=float(np.log1p(step)) / max(spread, 1e-6)))
+                    for step in STEPS
+                ]
+                noise.append(
+                    StoredNoise(
+                        benchmark=benchmark, metric=metric, spread=spread, runs=len(values), executions=tuple(costs)
+                    )
+                )
+    return plan_text(
+        commit_range,
+        subjects=candidates.subjects,
+        prior=prior_of(repository, commit_range, plan.prior),
+        executions=(expected.clear, expected.hidden),
+        budget=plan.executions or DEFAULT_EXECUTIONS,
+        noise=None if plan.history is None else tuple(noise),
+        seconds=cost.seconds / cost.executions if cost.executions else None,
+    )
+
+
+def _medians(runs: Sequence[Run], plan: BisectPlan) -> list[tuple[tuple[str, str], list[float]]]:
+    """The median of each benchmark's metric that was asked for, run by run."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for run in runs:
+        for entry in run.benchmarks:
+            key = entry.key
+            value = median(entry.samples) if entry.samples else entry.value
+            if plan.benchmark in (None, key.benchmark) and plan.metric in (None, key.metric) and value > 0:
+                values.setdefault((key.benchmark, key.metric), []).append(value)
+    return sorted(values.items())
+
+
+def run_spread(values: Sequence[float]) -> float | None:
+    """Standard deviation of ln(value) from one stored run to the next; None below `LEAST_RUNS` runs.
+
+    By the median of absolute differences of neighbours, so that steps between them hardly count. It holds what differs
+    from machine to machine too, so a search on one machine usually costs less.
+    """
+    if len(values) < LEAST_RUNS:
+        return None
+    differences = np.abs(np.diff(np.log(values)))
+    return float(np.median(differences) / NORMAL_QUARTILE / np.sqrt(2))

@@ -1,0 +1,217 @@
+"""This machine as a dispatcher: jobs one after the other, or side by side for counts."""
+
+import subprocess
+import time
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from perf_culprit.dispatch.controller import Collected, Dispatcher
+from perf_culprit.dispatch.culprit_trace import Say
+from perf_culprit.dispatch.workflow_dispatcher import RESULT_NAME
+from perf_culprit.errors import BotError
+from perf_culprit.files import read_limited, replace_file
+from perf_culprit.measure.runner import Commands
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.measure.worktree_executor import WorktreeExecutor
+from perf_culprit.model.bisection import Job, Progress, Result
+from perf_culprit.model.dispatch import Bisection, BisectJobResult, BisectRequest, Dispatch, RunFacts
+from perf_culprit.model.reason import Reason, SearchReason, because
+from perf_culprit.python_child import python
+from perf_culprit.say.bisection_words import sized
+from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.sections import counted
+from perf_culprit.search.search import Search
+from perf_culprit.store.protocol import LoadedBisection
+from perf_culprit.wire.bisection_json import (
+    MOST_RESULT_BYTES,
+    BisectSession,
+    decode_job_result,
+    encode_request,
+    encode_session,
+)
+
+# The dispatcher of this machine, and the file that its bisection is kept in.
+
+
+class AtOnce:
+    """A run of such a dispatcher is over when it is looked at: it is measured when its results are wanted."""
+
+    def __init__(self) -> None:
+        self._runs = 0
+
+    def send(self, bisection: Bisection, dispatch: Dispatch) -> int:  # noqa: ARG002 (the protocol's)
+        self._runs += 1
+        return self._runs
+
+    def find(self, title: str) -> None:
+        """None: a dispatch of this process that was not sent was never begun."""
+
+    def look(self, run_id: int) -> RunFacts:
+        return RunFacts(title=f"round {run_id}", is_completed=True)
+
+
+class Here(AtOnce):
+    """One round after the other, in the worktrees of one workplace."""
+
+    def __init__(self, workplace: Workplace, bisection: Bisection, *, warm: Collection[str], say: Say) -> None:
+        super().__init__()
+        self._executor = WorktreeExecutor(workplace, key=bisection.key, warm=warm)
+        self._say = say
+
+    def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:  # noqa: ARG002
+        progress = Search(bisection.search).progress()
+        results = []
+        for job in dispatch.jobs:
+            begun = time.monotonic()
+            rounds = tuple(self._measured(entry, progress) for entry in job.rounds)
+            results.append(
+                BisectJobResult(
+                    bisection=bisection.id,
+                    dispatch=dispatch.id,
+                    job=job.id,
+                    rounds=rounds,
+                    elapsed_seconds=time.monotonic() - begun,
+                )
+            )
+        return Collected(results=tuple(results))
+
+    def _measured(self, entry: Job, progress: Progress) -> Result:
+        self._say(progress_line(progress, entry))
+        measured = self._executor.execute(entry)
+        return Result(job_id=entry.id, values=measured.samples, failures=measured.failures)
+
+
+class StateFile:
+    """Keeps one bisection in memory, and what is needed to resume its search in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept: Bisection | None = None
+
+    def load(self, bisection_id: str) -> LoadedBisection | None:
+        return None if self._kept is None else LoadedBisection(bisection=self._kept, version=bisection_id)
+
+    def store(self, bisection: Bisection, *, expected: str | None) -> str:  # noqa: ARG002 (nobody else stores it)
+        if self._kept is None or self._kept.search != bisection.search:
+            replace_file(self._path, encode_session(_session(bisection)))
+        self._kept = bisection
+        return bisection.id
+
+
+def _session(bisection: Bisection) -> BisectSession:
+    """What was proposed and not measured is left out: it will be proposed again."""
+    state = bisection.search
+    over = {*(result.job_id for result in state.results), *state.abandoned}
+    if bisection.metric is None:
+        raise ValueError("both ends were executed before the search began")
+    return BisectSession(
+        run=bisection.commands.run,
+        build=bisection.commands.build,
+        key=bisection.key,
+        metric=bisection.metric,
+        search=replace(state, jobs=tuple(job for job in state.jobs if job.id in over)),
+        runner_seconds=bisection.runner_seconds,
+    )
+
+
+def progress_line(progress: Progress, job: Job) -> str:
+    expected = progress.expected_executions
+    left = max(1, round(2**progress.entropy_bits))  # as many as equally suspicious ones would be
+    parts = [
+        f"{job.purpose.replace('_', ' ')}: about {counted(left, 'commit')} left",
+        f"{progress.entropy_bits:.1f} bits",
+        f"{counted(progress.executions, 'execution')}" + ("" if expected is None else f", about {expected} to go"),
+    ]
+    if progress.relative_change is not None:
+        parts.append(f"bad against good {sized(progress.relative_change, progress.confidence_interval)}")
+    if progress.suspects:
+        chances = (f"{suspect.commit[:12]} ({100 * suspect.posterior:.0f}%)" for suspect in progress.suspects)
+        parts.append(f"suspects {', '.join(chances)}")
+    return "; ".join(parts)
+
+
+# The dispatcher of this machine for counts: the jobs of a dispatch side by side, a process with worktrees each.
+
+PREFIX: Final = "perf-culprit-jobs-"
+REQUEST_NAME: Final = "request.json"
+OUTPUT_NAME: Final = "output.txt"
+SHOWN_CHARACTERS: Final = 300
+
+
+@contextmanager
+def open_dispatcher(
+    repository: Path, workplace: Workplace, bisection: Bisection, *, commands: Commands, cache: Path | None, say: Say
+) -> Iterator[Dispatcher]:
+    """One job at a time in this workplace, both ends warm; several as processes, with a folder that is gone after."""
+    if bisection.jobs_per_dispatch == 1:
+        commit_range = bisection.search.commit_range
+        yield Here(workplace, bisection, warm={commit_range.good, commit_range.bad}, say=say)
+        return
+    with TemporaryDirectory(prefix=PREFIX) as folder:
+        yield SideBySide(repository, commands=commands, cache=cache, folder=Path(folder), say=say)
+
+
+class SideBySide(AtOnce):
+    """What a job builds is kept for the others: in the user's cache, or in `folder`, which is the search's own."""
+
+    def __init__(self, repository: Path, *, commands: Commands, cache: Path | None, folder: Path, say: Say) -> None:
+        super().__init__()
+        self._say = say
+        self._commands = commands
+        self._folder = folder
+        options = ["--repo", str(repository.resolve()), "--cache", str((cache or folder / "builds").resolve())]
+        self._options = [*options, *(["--environment", *commands.environment] if commands.environment else [])]
+
+    def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:
+        folder = self._folder / str(run_id)
+        self._ask(bisection, dispatch, folder / REQUEST_NAME)
+        line = progress_line(Search(bisection.search).progress(), dispatch.jobs[0].rounds[0])
+        self._say(f"{len(dispatch.jobs)} jobs; {line}")
+        with ExitStack() as running:
+            processes = [running.enter_context(self._running(job.id, folder)) for job in dispatch.jobs]
+            for process in processes:
+                process.wait()
+        results: list[BisectJobResult] = []
+        refused: list[Reason] = []
+        for job in dispatch.jobs:
+            try:
+                file = folder / job.id / RESULT_NAME
+                data = read_limited(file, MOST_RESULT_BYTES, next_step="repeat the search")
+                results.append(decode_job_result(data, place=str(file)))
+            except BotError:
+                output = (folder / job.id / OUTPUT_NAME).read_text(errors="replace")
+                why = output.strip()[-SHOWN_CHARACTERS:]
+                refused.append(because(SearchReason.NOTHING_MEASURED, job=job.id, why=why))
+                self._say(sentence(refused[-1]))
+        return Collected(results=tuple(results), refused=tuple(refused))
+
+    def _ask(self, bisection: Bisection, dispatch: Dispatch, file: Path) -> None:
+        commands = replace(
+            bisection.commands,
+            run_timeout_seconds=self._commands.run_timeout_seconds,
+            build_timeout_seconds=self._commands.build_timeout_seconds,
+        )
+        request = BisectRequest(
+            bisection=bisection.id, dispatch=dispatch.id, key=bisection.key, commands=commands, jobs=dispatch.jobs
+        )
+        replace_file(file, encode_request(request))
+
+    @contextmanager
+    def _running(self, job: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+        """A process that measures the job. Where this one is interrupted it ends its commands and worktrees as well."""
+        output = folder / job
+        output.mkdir()
+        options = ["--request", str(folder / REQUEST_NAME), "--job", job, "--output", str(output), *self._options]
+        command = python("-m", "perf_culprit", "bisect-job", *options)
+        with (
+            (output / OUTPUT_NAME).open("wb") as file,
+            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT) as process,
+        ):
+            try:
+                yield process
+            finally:
+                process.terminate()

@@ -1,0 +1,103 @@
+"""Issues whose regression seems over: nine runs in a row look so, and a short search of both ends says whether it is.
+
+Runs alone cannot tell a commit that mends the code from a machine that became faster.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import log
+from statistics import median
+from typing import Final
+
+from perf_culprit.dispatch.alarms import Step, is_real, left_of, series_by_metric, step_id
+from perf_culprit.model.bisection import OutcomeKind
+from perf_culprit.model.dispatch import Alarm, AlarmedMetric, Bisection, CheckAnswer
+from perf_culprit.model.run import Run
+from perf_culprit.search.other_metrics import REFUTING_ANALYSIS
+from perf_culprit.search.search import Search
+from perf_culprit.stats.change_point_online import NEWEST
+
+MOST_EXECUTIONS: Final = 40
+
+
+def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str, window: int) -> tuple[Step, ...]:
+    """The checks that are due, of the oldest search first; `runs` of one line, from oldest to newest.
+
+    One that did not find the regression over is repeated after `window` more runs.
+    """
+    positions = {run.commit: place for place, run in enumerate(runs) if run.commit}
+    newest = len(runs) - 1
+    waiting = {
+        check.alarm.closes
+        for check in searches
+        if check.alarm is not None
+        and check.alarm.closes
+        and (is_over(check) or newest < positions.get(check.search.commit_range.bad, -window) + window)
+    }
+    due = [
+        (search, closes, lead)
+        for search in searches
+        for closes, lead in _told(search)
+        if closes not in waiting and positions.get(search.search.commit_range.bad, -1) <= newest - NEWEST
+    ]
+    by_metric = series_by_metric(runs) if due else {}
+    steps: list[Step] = []
+    for search, closes, lead in due:
+        values = [value for _, _, value in by_metric.get(lead.key, ())][-NEWEST:]
+        if search.alarm is None or len(values) < NEWEST:
+            continue
+        if abs(log(median(values) / lead.before)) >= abs(log(median(values) / lead.after)):
+            continue  # nearer to the worse level
+        good = search.search.commit_range.good
+        others = (entry for entry in search.alarm.metrics[1:] if entry.key not in search.alarm.left)
+        steps.append(
+            Step(
+                id=step_id(runs[-1], suite, *closes),
+                good=good,
+                bad=str(runs[-1].commit),
+                alarm=Alarm(metrics=(lead, *others), closes=closes),
+            )
+        )
+    return tuple(steps)
+
+
+def is_over(check: Bisection) -> bool:
+    """Whether the ends, measured side by side, show the regression no more in any metric of its issue."""
+    outcome = check.search.outcome
+    return outcome is not None and outcome.kind is OutcomeKind.NOT_REPRODUCED and not left_of(check)
+
+
+def is_still_there(bisection: Bisection) -> bool:
+    """Whether a check has surely seen the regression again: which commit it is has been answered."""
+    closes = bisection.alarm is not None and bisection.alarm.closes
+    return bool(closes) and len(bisection.search.results) >= REFUTING_ANALYSIS and _sees_it(bisection)
+
+
+def answer_of(check: Bisection) -> CheckAnswer:
+    """Of a check that has ended."""
+    if is_over(check):
+        return CheckAnswer.OVER
+    return CheckAnswer.STILL_THERE if _sees_it(check) else CheckAnswer.UNKNOWN
+
+
+def _sees_it(check: Bisection) -> bool:
+    """By the ends, or by a culprit that explains them."""
+    outcome, worse = check.search.outcome, check.search.settings.direction.worse_sign
+    if outcome is not None and outcome.culprits and outcome.confidence_interval is not None:
+        ends = outcome.confidence_interval
+        return min(worse * ends.low, worse * ends.high) > 0
+    return Search(check.search).shows_worsening
+
+
+def _told(search: Bisection) -> Iterator[tuple[tuple[str, ...], AlarmedMetric]]:
+    """The issues of a search: by which commits each is known, and the metric that was followed, with its size."""
+    alarm, outcome = search.alarm, search.search.outcome
+    if alarm is None or outcome is None or not alarm.tracked or alarm.closes or not is_real(outcome):
+        return
+    lead, ends = alarm.metrics[0], search.search.commit_range
+    worse = [culprit for culprit in outcome.culprits if not culprit.improvement]
+    for culprit in worse:
+        change = max(culprit.relative_change, -0.99)
+        yield (culprit.commit,), replace(lead, after=lead.before * (1 + change))
+    if not worse:
+        yield (ends.good, ends.bad), lead

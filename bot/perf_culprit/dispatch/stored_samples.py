@@ -1,0 +1,170 @@
+"""Stored runs as samples of a search, and what a search measured as stored runs (docs/history.md)."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from statistics import median
+from typing import Final
+
+from perf_culprit.model.bisection import CommitRange, SearchState
+from perf_culprit.model.dispatch import BisectCommands, Bisection
+from perf_culprit.model.run import Benchmark, Environment, Metric, MetricKey, Run
+from perf_culprit.store.protocol import History, StoredRun
+
+SUITE_MARK: Final = " (bisect)"
+JOB_PREFIX: Final = "bisect-"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredBlocks:
+    """`blocks`: a value per execution by commit, each block measured side by side. `alone`: runs that are no block."""
+
+    blocks: tuple[Mapping[str, tuple[float, ...]], ...] = ()
+    alone: int = 0
+    other_hardware: int = 0
+    other_commands: int = 0
+
+    @property
+    def executions(self) -> int:
+        return sum(len(values) for block in self.blocks for values in block.values())
+
+
+def bisect_suite(suite: str) -> str:
+    """Where runs of searches are kept: no baseline is ever chosen from there.
+
+    A search measures what it suspects, in the middle of other commits' executions: neither which commits it has nor
+    how they were measured is what a run of every push is.
+    """
+    return f"{suite}{SUITE_MARK}"
+
+
+def stored_runs(history: History, commit_range: CommitRange, *, suite: str) -> tuple[Run, ...]:
+    """The readable runs of the range's commits, of pushes and of earlier searches."""
+    names = (commit_range.good, *commit_range.merge_bases, *commit_range.commits)
+    runs: list[Run] = []
+    for kind in (suite, bisect_suite(suite)):
+        there = history.commits(kind)
+        entries = history.runs(kind, [name for name in names if name in there])
+        runs += [entry.run for entry in entries if isinstance(entry, StoredRun)]
+    return tuple(runs)
+
+
+def known_metrics(runs: Iterable[Run]) -> tuple[tuple[MetricKey, Metric], ...]:
+    return tuple({entry.key: entry.metric for run in runs for entry in run.benchmarks}.items())
+
+
+def usable_blocks(
+    runs: Sequence[Run],
+    commit_range: CommitRange,
+    *,
+    key: MetricKey,
+    commands: BisectCommands,
+    environment: Environment | None = None,
+) -> StoredBlocks:
+    """Executions of two commits or more that were made side by side: runs of one job, by round where it had rounds.
+
+    A run that was measured alone says nothing here: a search compares commits within a block, because the level of a
+    machine moves by more than most regressions. A search's runs count where they ran the same commands.
+    """
+    names = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
+    jobs: defaultdict[str, list[tuple[str, Benchmark]]] = defaultdict(list)
+    alone = other_hardware = other_commands = 0
+    for run in runs:
+        entry = next((entry for entry in run.benchmarks if entry.key == key), None)
+        if entry is None or run.commit not in names:
+            continue
+        if environment is not None and run.environment.differences(environment):
+            other_hardware += 1
+        elif run.suite.endswith(SUITE_MARK) and not (run.job or "").startswith(_job_prefix(commands)):
+            other_commands += 1
+        elif run.job is None or not entry.samples:
+            alone += 1
+        else:
+            jobs[run.job].append((run.commit, entry))
+    blocks: list[Mapping[str, tuple[float, ...]]] = []
+    for members in jobs.values():
+        of_run = _blocks(members)
+        alone += 0 if of_run else len(members)
+        # A search that was recorded and then went on was recorded again, with what it had before.
+        blocks += [block for block in of_run if block not in blocks] if members[0][1].rounds else of_run
+    return StoredBlocks(blocks=tuple(blocks), alone=alone, other_hardware=other_hardware, other_commands=other_commands)
+
+
+def _blocks(members: Sequence[tuple[str, Benchmark]]) -> list[Mapping[str, tuple[float, ...]]]:
+    by_round: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for commit, entry in members:
+        sizes = entry.group_sizes or (len(entry.samples),)
+        start = 0
+        for place, size in enumerate(sizes):
+            number = entry.rounds[place] if entry.rounds else 0
+            by_round[number][commit].append(float(median(entry.samples[start : start + size])))
+            start += size
+    blocks = [
+        {commit: tuple(value for value in values if value > 0) for commit, values in block.items()}
+        for _, block in sorted(by_round.items())
+    ]
+    return [
+        {commit: values for commit, values in block.items() if values}
+        for block in blocks
+        if sum(bool(values) for values in block.values()) > 1
+    ]
+
+
+def record_search(history: History, bisection: Bisection) -> tuple[str, ...]:
+    """One run per measured commit, appended to the suite of searches; their names in the history.
+
+    Recording it again changes nothing there. The environment is what all machines have in common.
+    """
+    if bisection.metric is None:
+        return ()
+    first, *others = bisection.environments or ({},)
+    common = {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+    runs = search_runs(
+        bisection.search,
+        key=bisection.key,
+        metric=bisection.metric,
+        suite=bisect_suite(bisection.suite),
+        job=f"{_job_prefix(bisection.commands)}{bisection.id}",
+        time=bisection.started_at,
+    )
+    return tuple(history.append(replace(run, environment=Environment(components=common))) for run in runs)
+
+
+def search_runs(
+    state: SearchState, *, key: MetricKey, metric: Metric, suite: str, job: str, time: datetime
+) -> tuple[Run, ...]:
+    """A run per measured commit, in the order of the history. Its groups are executions, with their rounds."""
+    values: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+    for number, result in enumerate(state.results, start=1):
+        for commit, numbers in result.values.items():
+            values[commit] += [(number, value) for value in numbers]
+    commit_range = state.commit_range
+    order = dict.fromkeys((commit_range.good, *commit_range.merge_bases, *commit_range.commits))
+    return tuple(
+        Run(
+            benchmarks=(
+                Benchmark(
+                    name=key.benchmark,
+                    metric=metric,
+                    samples=tuple(value for _, value in values[commit]),
+                    group_sizes=(1,) * len(values[commit]),
+                    rounds=tuple(number for number, _ in values[commit]),
+                ),
+            ),
+            commit=commit,
+            time=time,
+            suite=suite,
+            job=job,
+            notes=("measured by a search for a culprit: no baseline",),
+        )
+        for commit in order
+        if commit in values
+    )
+
+
+def _job_prefix(commands: BisectCommands) -> str:
+    """The same for searches that ran the same: their numbers can be compared."""
+    facts = "\x00".join(str(fact) for fact in (commands.run, commands.build, commands.count or commands.tool))
+    return f"{JOB_PREFIX}{hashlib.sha256(facts.encode(errors='surrogateescape')).hexdigest()[:12]}-"

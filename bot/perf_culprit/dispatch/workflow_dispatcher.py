@@ -1,0 +1,151 @@
+"""The dispatcher of other machines: runs of the bisect workflow, and what they left.
+
+What a run left was written beside a stranger's code: all of it is checked against what the dispatch asked for.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.controller import Collected, Controller, no_objection
+from perf_culprit.errors import DataError
+from perf_culprit.github.host import Host
+from perf_culprit.model.dispatch import (
+    Bisection,
+    BisectionStep,
+    BisectJob,
+    BisectJobResult,
+    BisectRequest,
+    Dispatch,
+    RunArtifact,
+    WorkflowRuns,
+    artifact_name,
+)
+from perf_culprit.model.reason import Objection, Reason, SearchReason, because
+from perf_culprit.read.results.archive import read_archive
+from perf_culprit.store.opening import open_history
+from perf_culprit.wire.bisection_json import MOST_REQUEST_BYTES, decode_job_result, encode_request
+
+RESULT_NAME: Final = "bisect-job.json"
+NEXT_STEP: Final = "nothing of it counts; upload what bisect-job wrote"
+
+
+class Workflow:
+    def __init__(self, runs: WorkflowRuns) -> None:
+        self._runs = runs
+        self.find = runs.find
+        self.look = runs.look
+
+    def send(self, bisection: Bisection, dispatch: Dispatch) -> int | None:
+        return self._runs.send(_inputs(bisection, dispatch))
+
+    def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:
+        jobs = {artifact_name(bisection.id, job.id): job for job in dispatch.jobs}
+        followed = 0 if bisection.alarm is None else len(bisection.alarm.followed)
+        results: list[BisectJobResult] = []
+        refused: list[Reason] = []
+        for artifact in self._runs.artifacts(run_id, tuple(jobs)):
+            job = jobs[artifact.name]
+            try:
+                result = _read(artifact)
+                _check(result, bisection=bisection.id, dispatch=dispatch, job=job, followed=followed)
+                results.append(result)
+            except DataError as error:
+                refused.append(because(SearchReason.RESULT_REFUSED, job=job.id, why=error.message))
+        return Collected(results=tuple(results), refused=tuple(refused))
+
+
+def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
+    """The inputs of the bisect workflow, all of them strings."""
+    request = encode_request(
+        BisectRequest(
+            bisection=bisection.id,
+            dispatch=dispatch.id,
+            key=bisection.key,
+            commands=bisection.commands,
+            jobs=dispatch.jobs,
+            followed=() if bisection.alarm is None else bisection.alarm.followed,
+        )
+    )
+    if len(request) > MOST_REQUEST_BYTES:
+        raise DataError(
+            f"a request of {len(request):,} bytes is more than GitHub takes",
+            next_step="set a smaller bisect.jobs-per-round or bisect.rounds-per-job",
+        )
+    return {
+        "bisection": bisection.id,
+        "dispatch": dispatch.id,
+        "jobs": json.dumps([job.id for job in dispatch.jobs]),
+        "request": request.decode(),
+        "commit": bisection.search.commit_range.bad,
+        "runner": bisection.runner,
+    }
+
+
+def _read(artifact: RunArtifact) -> BisectJobResult:
+    place = f"artifact {artifact.name}"
+    if artifact.problem is not None:
+        raise DataError(artifact.problem, place=place, next_step=NEXT_STEP)
+    members = read_archive(artifact.zip_bytes, name=place)
+    results = [member.content() for member in members if member.name == f"{place}/{RESULT_NAME}"]
+    if len(results) != 1:
+        raise DataError(f"holds {len(results)} files {RESULT_NAME}", place=place, next_step=NEXT_STEP)
+    return decode_job_result(results[0], place=place)
+
+
+def _refused(fault: str) -> DataError:
+    return DataError(fault, next_step=NEXT_STEP)
+
+
+def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: BisectJob, followed: int) -> None:
+    """That it speaks of what this job was asked for, and of nothing else."""
+    if result.bisection != bisection:
+        raise _refused("it is of another bisection")
+    if result.dispatch != dispatch.id:
+        raise _refused("it is of another dispatch")
+    if result.job != job.id:
+        raise _refused("it is of another job")
+    if result.diagnosis is not None and result.diagnosis.commit != job.diagnose:
+        raise _refused("it diagnoses a commit that the job was not asked for")
+    _check_rounds(result, job, followed=followed)
+
+
+def _check_rounds(result: BisectJobResult, job: BisectJob, *, followed: int) -> None:
+    asked = {entry.id: set(entry.commits) for entry in job.rounds}
+    for entry in result.rounds:
+        if entry.job_id not in asked:
+            raise _refused(f"the job was not asked for the round {entry.job_id[:40]!r}")
+        if not {*entry.values, *entry.failures} <= asked[entry.job_id]:
+            raise _refused(f"it measured commits that {entry.job_id} does not have")
+    fits = all(
+        set(commits) <= asked.get(name, set()) and all(len(values) == followed for values in commits.values())
+        for name, commits in result.followed.items()
+    )
+    if not fits:
+        raise _refused("its further metrics are not those of the rounds and commits that it was asked for")
+    if result.metric is None and any(entry.values for entry in result.rounds):
+        raise _refused("it has numbers and does not say of what metric")
+
+
+@contextmanager
+def open_controller(
+    host: Host,
+    *,
+    config: Config,
+    remote: git.Remote,
+    default_branch: str,
+    report: Callable[[BisectionStep], None],
+    objection: Callable[[Bisection], Objection | None] = no_objection,
+) -> Iterator[Controller]:
+    """The controller in a job on GitHub: kept in the history (a branch of `remote`), measured by the bisect workflow.
+
+    `config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's.
+    """
+    with open_history(config.history, url=remote.url, token=remote.token) as bisections:
+        runs = host.dispatcher(workflow=config.bisect.workflow, ref=default_branch)
+        yield Controller(
+            bisections=bisections, dispatcher=Workflow(runs), report=report, history=bisections, objection=objection
+        )

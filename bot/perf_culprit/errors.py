@@ -1,0 +1,75 @@
+"""Everything that can go wrong on purpose: what happened, where, and what to do next.
+
+`perf_culprit.cli` is the only place that prints these and turns them into exit codes (docs/exit-codes.md).
+Exit code 1 (a regression over the fail threshold) is a result, not an error, so it has no class here.
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+EXIT_FINE = 0
+EXIT_REGRESSION = 1
+EXIT_USAGE = 2
+EXIT_NO_DATA = 3
+EXIT_INFRASTRUCTURE = 4
+EXIT_INTERRUPTED = 130
+
+
+def did_you_mean(word: str, choices: Iterable[str], *, otherwise: str = "") -> str:
+    """A question that names the closest choice; `otherwise` where none is close."""
+    close = difflib.get_close_matches(word, list(choices), n=1)
+    return f"did you mean {close[0]}?" if close else otherwise
+
+
+def listed(names: Sequence[str], *, most: int) -> str:
+    """The first of them, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+class BotError(Exception):
+    """An expected failure, shown as one message without a traceback.
+
+    `place` says where (a file, a file with its line, an input's name); `next_step` says what the user does now.
+    """
+
+    exit_code: ClassVar[int] = EXIT_INFRASTRUCTURE
+
+    def __init__(self, message: str, *, place: str | None = None, next_step: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        located = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{located}\nNext: {self.next_step}" if self.next_step else located
+
+
+class UsageError(BotError):
+    """The command line or an action input is wrong."""
+
+    exit_code = EXIT_USAGE
+
+
+class ConfigError(BotError):
+    """The configuration file is wrong; `place` holds its line."""
+
+    exit_code = EXIT_USAGE
+
+
+class DataError(BotError):
+    """An input holds no usable data: broken, hostile or empty. Never a pass, never a regression."""
+
+    exit_code = EXIT_NO_DATA
+
+
+class TooLargeError(DataError):
+    """An input is beyond a limit: an option of the tool that wrote it may help."""
+
+
+class InfrastructureError(BotError):
+    """Git, GitHub, the network or the machine failed; the same input may work later."""
+
+    exit_code = EXIT_INFRASTRUCTURE

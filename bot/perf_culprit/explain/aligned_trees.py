@@ -1,0 +1,304 @@
+"""Both revisions of one service in numbers, and their trees as one."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from perf_culprit.model.call_tree import Profile, ProfileNode
+from perf_culprit.model.report import NodeAmount
+from perf_culprit.read.logs.log_reader import ReadLog
+from perf_culprit.read.logs.merged_tree import MergedTree, NodeSquares
+from perf_culprit.read.profiles.profile_tree import SAMPLES, WEIGHT
+
+# One service of one revision in the numbers that the tests need: per path means and sums of squares.
+
+SHARE: Final = "share"
+# 10 to 30 batches estimate the variance well, more make the means less normal [Schmeiser 1982].
+MOST_GROUPS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`mean` per repetition and `squares`, the sum of squared deviations from it; `values` where each is known."""
+
+    mean: float
+    squares: float
+    values: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObservedNode:
+    method: str
+    parent: int | None
+    elapsed: Spread
+    own: Spread
+    calls: float | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observed:
+    """`wholes`: where samples were counted, those of each repetition; empty otherwise."""
+
+    service: str
+    unit: str
+    repetitions: int
+    nodes: tuple[ObservedNode, ...]
+    wholes: tuple[float, ...] = ()
+
+    @property
+    def whole(self) -> float | None:
+        return sum(self.wholes) if self.wholes else None
+
+    @property
+    def total(self) -> float:
+        return sum(node.elapsed.mean for node in self.nodes if node.parent is None)
+
+
+def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
+    """Sampled stacks become shares of all samples, unless both revisions did the same work."""
+    profile = _grouped(profile)
+    wholes = _wholes(profile) if profile.unit in (SAMPLES, WEIGHT) else None
+    scale = None if wholes is None or same_work else [1 / whole if whole else 0.0 for whole in wholes]
+    return Observed(
+        service=profile.service,
+        unit=profile.unit if scale is None else SHARE,
+        repetitions=profile.repetitions,
+        nodes=tuple(_node(node, scale) for node in profile.nodes),
+        wholes=tuple(wholes) if wholes is not None and profile.unit == SAMPLES else (),
+    )
+
+
+def observed_log(log: ReadLog) -> tuple[Observed, ...]:
+    """One per service; every call is a repetition, and a path that it did not take has the time 0 in it."""
+    return tuple(
+        Observed(
+            service=service.decode("utf-8", "replace"),
+            unit="ms",
+            repetitions=part.calls,
+            nodes=tuple(
+                ObservedNode(
+                    method=node.method,
+                    parent=node.parent,
+                    elapsed=_spread_of_sums(node.elapsed_ms, squares.elapsed, part.calls),
+                    own=_spread_of_sums(squares.own_ms, squares.own, part.calls),
+                    calls=node.calls / part.calls,
+                )
+                for node, squares in zip(part.tree.nodes(), _squares(part.tree), strict=True)
+            ),
+        )
+        for service, part in sorted(log.part.services.items())
+    )
+
+
+def _squares(tree: MergedTree) -> Iterable[NodeSquares]:
+    if tree.squares is None:
+        raise ValueError("the log was read without squares")
+    return tree.squares.of_nodes()
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Two passes, so that a small spread on a large mean survives; equal values have exactly no spread."""
+    first = values[0]
+    mean = first + sum(value - first for value in values) / len(values)
+    squares = sum((value - mean) ** 2 for value in values) if any(v != first for v in values) else 0.0
+    return Spread(mean, squares, tuple(values))
+
+
+def added_up(spreads: Sequence[Spread], *, repetitions: int) -> Spread:
+    """Of several paths together; without the single values as if all moved together, the most that they can vary."""
+    if not spreads:
+        return Spread(0.0, 0.0, (0.0,) * repetitions)
+    columns = [one.values for one in spreads if one.values is not None]
+    if len(columns) == len(spreads):
+        return spread([sum(values) for values in zip(*columns, strict=True)])
+    return Spread(sum(one.mean for one in spreads), sum(math.sqrt(one.squares) for one in spreads) ** 2)
+
+
+def _node(node: ProfileNode, scale: Sequence[float] | None) -> ObservedNode:
+    return ObservedNode(
+        method=node.method,
+        parent=node.parent,
+        elapsed=spread(_scaled(node.elapsed_ms, scale)),
+        own=spread(_scaled(node.self_ms, scale)),
+        calls=node.calls,
+        file=node.file,
+        line=node.line,
+    )
+
+
+def _scaled(values: Sequence[float], scale: Sequence[float] | None) -> Sequence[float]:
+    return values if scale is None else [value * factor for value, factor in zip(values, scale, strict=True)]
+
+
+def _grouped(profile: Profile) -> Profile:
+    """Calls as the means of up to MOST_GROUPS groups that follow each other.
+
+    A call takes some of the paths only, so that its times are no sample of one distribution; and neighbours share the
+    machine's state. Means of batches answer both [Law 2015, section 9.5.3].
+    """
+    size = math.ceil(profile.repetitions / MOST_GROUPS)
+    if not profile.are_calls or size == 1:
+        return profile
+
+    def means(times: Sequence[float]) -> tuple[float, ...]:
+        groups = (times[start : start + size] for start in range(0, len(times), size))
+        return tuple(sum(group) / len(group) for group in groups)
+
+    nodes = (replace(node, elapsed_ms=means(node.elapsed_ms), self_ms=means(node.self_ms)) for node in profile.nodes)
+    return replace(profile, nodes=tuple(nodes), repetitions=math.ceil(profile.repetitions / size))
+
+
+def _wholes(profile: Profile) -> list[float]:
+    """The samples of each repetition."""
+    roots = [node.elapsed_ms for node in profile.nodes if node.parent is None]
+    return [sum((times[i] for times in roots), start=0.0) for i in range(profile.repetitions)]
+
+
+def _spread_of_sums(total: float, squares: float, count: int) -> Spread:
+    mean = total / count
+    # Rounding of the two large terms may leave less than nothing.
+    return Spread(mean, max(0.0, squares - total * mean))
+
+
+# Which method of the baseline a method of the target is, where their names differ.
+
+# What differs from one run or build to the next within one method's name: addresses, line numbers, process and object
+# ids, and the numbers of generated code (lambdas, anonymous classes, Rust's and GCC's clones).
+_VOLATILE: Final = re.compile(
+    r"0x[0-9a-fA-F]++|::h[0-9a-f]{16}\b|\.(?:constprop|isra|part|cold|llvm)\.[0-9]++|[$#][0-9]++|(?<=[:@\[(])[0-9]++"
+    r"|(?<=Lambda)[/0-9$x a-f]++|\b[0-9]{4,}\b"
+)
+
+
+def stable(method: str) -> str:
+    """The name without what differs between runs; the name itself where nothing is left."""
+    return _VOLATILE.sub("*", method) or method
+
+
+def counterparts(baseline: Observed, target: Observed) -> Mapping[str, str]:
+    """Methods of the target by name -> that of the baseline, for those that the baseline has under another name.
+
+    First the only one of an equal stable name; then the only one of the same name in another file or class: it moved.
+    """
+    before, after = ({node.method for node in side.nodes} for side in (baseline, target))
+    gone, new = before - after, after - before
+    matched: dict[str, str] = {}
+    for key in (stable, _bare):
+        pairs = _unique_pairs(gone, new, key=key)
+        matched |= pairs
+        gone, new = gone - set(pairs.values()), new - set(pairs)
+    return matched
+
+
+def _unique_pairs(gone: Collection[str], new: Collection[str], *, key: Callable[[str], str]) -> dict[str, str]:
+    counts = [Counter(map(key, names)) for names in (gone, new)]
+    by_key = {key(name): name for name in gone}
+    return {name: by_key[key(name)] for name in sorted(new) if all(count[key(name)] == 1 for count in counts)}
+
+
+def _bare(method: str) -> str:
+    """Without file and class, unless that would be a name that many have."""
+    name = re.split(r"[.:/]", stable(method))[-1]
+    return name if len(name) > _SHORT and not name.startswith(("<", "__")) else method
+
+
+_SHORT: Final = 3
+
+
+# Two trees of one service as one: a node per path of methods that either revision took.
+
+_TOP = -1
+
+
+@dataclass(kw_only=True, slots=True)
+class AlignedNode:
+    """`parent` and `children` are indices; a side that never took the path is None."""
+
+    method: str
+    parent: int
+    baseline: ObservedNode | None = None
+    target: ObservedNode | None = None
+    children: list[int] = field(default_factory=list)
+
+    @property
+    def is_in_both(self) -> bool:
+        return self.baseline is not None and self.target is not None
+
+    @property
+    def side(self) -> ObservedNode:
+        """The target's where it has the path."""
+        side = self.target or self.baseline
+        if side is None:
+            raise ValueError("a path that neither revision took")
+        return side
+
+    @property
+    def gain(self) -> float:
+        """What the path takes more than before, callees included."""
+        return _elapsed(self.target) - _elapsed(self.baseline)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlignedTree:
+    """Parents come before children."""
+
+    baseline: Observed
+    target: Observed
+    nodes: tuple[AlignedNode, ...]
+
+    @property
+    def roots(self) -> list[int]:
+        return [i for i, node in enumerate(self.nodes) if node.parent == _TOP]
+
+    def path(self, index: int) -> tuple[str, ...]:
+        names: list[str] = []
+        while index != _TOP:
+            names.append(self.nodes[index].method)
+            index = self.nodes[index].parent
+        return tuple(reversed(names))
+
+
+def aligned(baseline: Observed, target: Observed) -> AlignedTree:
+    """A method has the target's name. Lonely roots are one, whatever their names: a script, a process, a wrapper."""
+    pairs = counterparts(baseline, target)
+    names = {before: after for after, before in pairs.items()}
+    tops = [[node.method for node in side.nodes if node.parent is None] for side in (baseline, target)]
+    lonely = len(tops[0]) == len(tops[1]) == 1
+    nodes: list[AlignedNode] = []
+    index: dict[tuple[int, str], int] = {}
+    for is_target, side in ((True, target), (False, baseline)):
+        places: list[int] = []
+        for node in side.nodes:
+            parent = _TOP if node.parent is None else places[node.parent]
+            method = node.method if is_target else names.get(node.method, node.method)
+            if lonely and parent == _TOP:
+                method = tops[1][0]
+            place = index.get((parent, method))
+            if place is None:
+                place = index[parent, method] = len(nodes)
+                nodes.append(AlignedNode(method=method, parent=parent))
+                if parent != _TOP:
+                    nodes[parent].children.append(place)
+            places.append(place)
+            if is_target:
+                nodes[place].target = node
+            else:
+                nodes[place].baseline = node
+    return AlignedTree(baseline=baseline, target=target, nodes=tuple(nodes))
+
+
+def change(before: NodeAmount | None, after: NodeAmount | None) -> float | None:
+    """The relative change with callees; None from nothing, or from so little that no number holds it."""
+    if before is None or after is None:
+        return None
+    relative = after.elapsed / before.elapsed - 1 if before.elapsed > 0 else math.inf
+    return relative if math.isfinite(relative) else None
+
+
+def _elapsed(node: ObservedNode | None) -> float:
+    return node.elapsed.mean if node is not None else 0.0

@@ -1,0 +1,395 @@
+"""Two revisions' trees in, one comparison out: an answer per service, suspects, impacted services."""
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.errors import DataError
+from perf_culprit.explain.aligned_trees import (
+    AlignedNode,
+    AlignedTree,
+    Observed,
+    ObservedNode,
+    Spread,
+    aligned,
+    change,
+    observed_log,
+    observed_profile,
+    spread,
+)
+from perf_culprit.explain.ranking import rank_suspects
+from perf_culprit.explain.significance import basis_of, visible_gain
+from perf_culprit.explain.slower_methods import TRIFLE, Judged, Searched, search
+from perf_culprit.explain.suspects import rank
+from perf_culprit.explain.tree_methods import Method, is_relative, total_row
+from perf_culprit.model.call_tree import CallNode, CallTree, ImpactedService, Profile, Touched
+from perf_culprit.model.reason import Caveat, Doubt, Reason, because
+from perf_culprit.model.report import (
+    Answer,
+    Basis,
+    ComparedNode,
+    NodeAmount,
+    NodeState,
+    ServiceComparison,
+    SuspectReason,
+    SuspectShare,
+    TreeComparison,
+)
+from perf_culprit.read.logs.log_reader import ReadLog
+from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingSettings
+from perf_culprit.stats.ragged import Moments
+from perf_culprit.stats.two_groups import welch
+
+# From methods to the services that run them: what to test again when a suspect changes [Z15].
+
+
+def inverted_index(services: Sequence[Observed]) -> dict[str, tuple[ImpactedService, ...]]:
+    """Per method the services that run it, with the share of its own time and of what it calls, largest first."""
+    ranked = rank_suspects([_call_tree(one) for one in services if one.nodes], RankingSettings(minimum_self_ms=0.0))
+    return {suspect.method: suspect.services for suspect in ranked}
+
+
+def shares_in(methods: Collection[str], services: Sequence[Observed]) -> tuple[SuspectShare, ...]:
+    """Per service the share of its time inside any of `methods`, callees included, counted once; largest first."""
+    shares = [SuspectShare(service=one.service, share=_share(one, methods)) for one in services]
+    return tuple(sorted((one for one in shares if one.share > 0), key=lambda one: (-one.share, one.service)))
+
+
+def _share(observed: Observed, methods: Collection[str]) -> float:
+    inside: list[bool] = []
+    time = 0.0
+    for node in observed.nodes:
+        above = node.parent is not None and inside[node.parent]
+        hit = node.method in methods
+        inside.append(above or hit)
+        if hit and not above:
+            time += node.elapsed.mean
+    return min(1.0, time / observed.total) if observed.total > 0 else 0.0
+
+
+def _call_tree(observed: Observed) -> CallTree:
+    return CallTree(
+        service=observed.service,
+        calls=max(1, observed.repetitions),
+        variants=1,
+        nodes=tuple(
+            CallNode(
+                method=node.method,
+                parent=node.parent,
+                calls=round(node.calls or 0),
+                elapsed_ms=node.elapsed.mean * observed.repetitions,
+                self_ms=max(0.0, node.own.mean) * observed.repetitions,
+                longest_ms=0.0,
+            )
+            for node in observed.nodes
+        ),
+    )
+
+
+# One of three answers per service: slower, not slower (and what would have been seen), or undecided (and why).
+
+# Less than this share of the time in methods of both revisions is no comparison *(choice)*.
+ALIGNED: Final = 0.8
+# A benchmark's regression is called from 5% on (`minimum_effect` of the configuration): "nothing got slower" must not
+# deny one of that size.
+VISIBLE: Final = 0.05
+# The whole takes so much longer that what gained most is listed, though no method is slower for sure *(choice)*.
+MUCH: Final = 0.25
+# The whole need not be slower for sure to forbid "nothing got slower".
+DOUBTFUL: Final = 0.05
+# Common to all methods; less is how medians of good runs differ.
+COMMON: Final = 1.05
+# More than ten times the whole is not told apart: two wild repetitions could hide a factor of 1e300 *(choice)*.
+ANYTHING: Final = 10.0
+FEWEST: Final = 5
+MOST: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    answer: Answer
+    visible: float | None
+    aligned: float
+    doubts: tuple[Reason, ...]
+
+    @property
+    def is_slower_whole(self) -> bool:
+        """The whole takes so much longer that it is hardly chance, though no method does for sure."""
+        return any(
+            doubt.code in (Doubt.WHOLE_SLOWER, Doubt.MORE_SAMPLES) and float(str(doubt.arguments["change"])) >= MUCH
+            for doubt in self.doubts
+        )
+
+
+def judge(one: Searched, settings: ComparisonSettings) -> Judgement:
+    visible = _visible(one, settings)
+    aligned = _aligned(one)
+    doubts = tuple(_doubts(one, visible, aligned, settings))
+    is_certain = basis_of(one.tree.baseline, one.tree.target) is not Basis.TOTALS
+    is_new = any(SuspectReason.ADDED in judged.reasons for judged in one.judged)
+    if is_certain and (is_new or any(method.own_is_slower or method.is_slower for method in one.methods)):
+        answer = Answer.SLOWER
+    else:
+        answer = Answer.UNDECIDED if doubts else Answer.NOT_SLOWER
+    return Judgement(answer=answer, visible=visible, aligned=aligned, doubts=() if answer is Answer.SLOWER else doubts)
+
+
+def _doubts(one: Searched, visible: float | None, aligned: float, settings: ComparisonSettings) -> Iterator[Reason]:
+    tree = one.tree
+    if basis_of(tree.baseline, tree.target) is Basis.TOTALS:
+        yield because(Doubt.UNKNOWN_WEIGHTS if is_relative(tree) else Doubt.ONE_REPETITION, wanted=FEWEST)
+        return
+    if aligned < ALIGNED:
+        yield because(Doubt.NOT_ALIGNED, aligned=aligned)
+    if (change := _whole_change(one, settings)) is not None:
+        yield because(Doubt.MORE_SAMPLES if is_relative(tree) else Doubt.WHOLE_SLOWER, change=change)
+    if one.common.methods and one.common.factor >= COMMON and not is_relative(tree):
+        yield because(Doubt.ALL_SLOWER, factor=one.common.factor)
+    if visible is None:
+        if tree.baseline.whole and tree.target.whole:
+            yield because(Doubt.FEW_SAMPLES, baseline=round(tree.baseline.whole), target=round(tree.target.whole))
+        else:
+            yield because(Doubt.ONE_REPETITION, wanted=FEWEST)
+    elif visible > VISIBLE:
+        repetitions = min(tree.baseline.repetitions, tree.target.repetitions)
+        wanted = max(FEWEST, math.ceil(repetitions * (visible / VISIBLE) ** 2))
+        yield because(Doubt.NOISY_METHODS, visible=visible, wanted=min(wanted, MOST))
+
+
+def _visible(one: Searched, settings: ComparisonSettings) -> float | None:
+    """The largest gain that any tested method could have hidden, as a share of the baseline's whole."""
+    gains = visible_gain(one.own_tests, alpha=settings.alpha)
+    if not one.tree.baseline.total > 0 or np.isnan(gains).all():
+        return None
+    return min(max(TRIFLE, float(np.nanmax(gains)) / one.tree.baseline.total), ANYTHING)
+
+
+def _aligned(one: Searched) -> float:
+    """Of each side's own time, what is in methods of both; the smaller of the two."""
+    both = [judged.method.own for judged in one.methods if judged.method.is_in_both]
+    sides = (
+        (sum(row.baseline.mean for row in both), one.tree.baseline.total),
+        (sum(row.target.mean for row in both), one.tree.target.total),
+    )
+    return min(1.0, *(shared / total if total > 0 else 1.0 for shared, total in sides))
+
+
+def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
+    """How much longer the whole takes than what all methods have in common, where that may be more than chance.
+
+    Of shares the samples behind them: where both sides did the same work, they are its time.
+    """
+    tree = one.tree
+    sides = tree.target.wholes, tree.baseline.wholes
+    if not is_relative(tree):
+        factor = max(1.0, one.common.factor)
+        change = tree.target.total / (tree.baseline.total * factor) - 1 if tree.baseline.total > 0 else 0.0
+        row = total_row(tree)
+        target, baseline = row.target, row.baseline
+    elif all(map(sum, sides)):
+        target, baseline = map(spread, sides)
+        change = target.mean / baseline.mean - 1
+    else:
+        return None
+    smallest = VISIBLE if is_relative(tree) else settings.minimum_effect
+    return change if change >= smallest and _p_value(tree, target, baseline) < DOUBTFUL else None
+
+
+def _p_value(tree: AlignedTree, target: Spread, baseline: Spread) -> float:
+    if min(tree.target.repetitions, tree.baseline.repetitions) < 2:
+        return 0.0
+    moments = (
+        Moments(np.array([float(side.repetitions)]), np.array([amount.mean]), np.array([amount.squares]))
+        for side, amount in ((tree.target, target), (tree.baseline, baseline))
+    )
+    return float(welch(*moments).p_value[0])
+
+
+# The stage: both revisions' trees in, one comparison out.
+
+# A page of JSON per thousand: larger trees lose the paths that took least time in both revisions.
+MAX_NODES: Final = 10_000
+MAX_NAMES: Final = 1_000
+MAX_SUSPECTS: Final = 1_000
+FEW_REPETITIONS: Final = 5
+
+
+def compare_profiles(
+    baseline: Sequence[Profile],
+    target: Sequence[Profile],
+    *,
+    settings: ComparisonSettings | None = None,
+    touched: Touched | None = None,
+) -> TreeComparison:
+    """Raises: DataError where the revisions have no service in common, or count one in different units."""
+    settings = settings or ComparisonSettings()
+    sides = [[observed_profile(one, same_work=settings.same_work) for one in side] for side in (baseline, target)]
+    return compare_observed(*sides, settings=settings, touched=touched)
+
+
+def compare_logs(
+    baseline: ReadLog, target: ReadLog, *, settings: ComparisonSettings | None = None, touched: Touched | None = None
+) -> TreeComparison:
+    """The calls of a service are the repetitions; both logs must have been read with squares. Raises as above."""
+    sides = (observed_log(baseline), observed_log(target))
+    return compare_observed(
+        *sides, settings=settings or ComparisonSettings(), touched=touched, notes=(because(Caveat.ONE_STATE),)
+    )
+
+
+def compare_observed(
+    baseline: Sequence[Observed],
+    target: Sequence[Observed],
+    *,
+    settings: ComparisonSettings,
+    touched: Touched | None = None,
+    notes: Sequence[Reason] = (),
+) -> TreeComparison:
+    pairs = _pairs(baseline, target)
+    trees = [aligned(*pair) for pair in pairs]
+    searched = search(trees, settings)
+    observed = [after for _, after in pairs]
+    judgements = [judge(one, settings) for one in searched]
+    uncertain = {number for number, one in enumerate(judgements) if one.is_slower_whole}
+    suspects = rank(searched, touched=touched, impact=inverted_index(observed), uncertain=uncertain)
+    methods = [method.method for one in searched for method in one.methods if _is_told(method.method, one.tree)]
+    before = {one.name for one in methods if one.is_in_baseline}
+    after = {one.name for one in methods if one.is_in_target}
+    named = {one.service for one in observed} | {one.service for one, _ in pairs}
+    return TreeComparison(
+        services=tuple(map(_service, searched, judgements)),
+        suspects=suspects[:MAX_SUSPECTS],
+        impacted=shares_in({one.method for one in suspects if one.reasons}, observed),
+        added_methods=tuple(sorted(after - before)[:MAX_NAMES]),
+        removed_methods=tuple(sorted(before - after)[:MAX_NAMES]),
+        added_services=tuple(one.service for one in target if one.service not in named)[:MAX_NAMES],
+        removed_services=tuple(one.service for one in baseline if one.service not in named)[:MAX_NAMES],
+        base=touched.base if touched is not None else None,
+        head=touched.head if touched is not None else None,
+        touched=None if touched is None else sum(function.changes_code for function in touched.functions),
+        alpha=settings.alpha,
+        minimum_effect=settings.minimum_effect,
+        notes=(*notes, *_notes(trees), *(touched.notes if touched is not None else ())),
+    )
+
+
+def _is_told(method: Method, tree: AlignedTree) -> bool:
+    """Of sampled profiles rare methods are in one side by chance; where calls are counted, none is."""
+    if tree.nodes[method.places[0]].side.calls is not None:
+        return True
+    amounts = ((method.total.target.mean, tree.target.total), (method.total.baseline.mean, tree.baseline.total))
+    return any(amount >= TRIFLE * total for amount, total in amounts)
+
+
+def _pairs(baseline: Sequence[Observed], target: Sequence[Observed]) -> list[tuple[Observed, Observed]]:
+    """By name; two lonely services are the same one under two names, such as a process's."""
+    before = {one.service: one for one in baseline}
+    pairs = [(before[one.service], one) for one in target if one.service in before]
+    if not pairs and len(baseline) == len(target) == 1:
+        pairs = [(baseline[0], target[0])]
+    if not pairs:
+        raise DataError(
+            f"no service is in both revisions; such as {_shown(baseline)} and {_shown(target)}",
+            next_step="record the same services, benchmarks or processes on both revisions",
+        )
+    for one, other in pairs:
+        if one.unit != other.unit:
+            raise DataError(
+                f"{one.service[:60]!r} counts {one.unit[:20]!r} in one revision and {other.unit[:20]!r} in the other",
+                next_step="record both revisions with the same tool and event",
+            )
+    return pairs
+
+
+def _shown(services: Sequence[Observed]) -> str:
+    return repr(services[0].service[:60]) if services else "none"
+
+
+def _notes(trees: Sequence[AlignedTree]) -> list[Reason]:
+    bases = {basis_of(tree.baseline, tree.target) for tree in trees}
+    fewest = min(min(tree.baseline.repetitions, tree.target.repetitions) for tree in trees)
+    notes = []
+    if Basis.TOTALS in bases:
+        notes.append(because(Caveat.TOTALS_ALONE))
+    if Basis.COUNTS in bases:
+        notes.append(because(Caveat.ONE_PROFILE))
+    if Basis.SAMPLES in bases and fewest < FEW_REPETITIONS:
+        notes.append(because(Caveat.FEW_REPETITIONS, count=fewest))
+    return notes
+
+
+def _service(searched: Searched, judgement: Judgement) -> ServiceComparison:
+    tree = searched.tree
+    kept = _kept(searched)
+    places = {i: place for place, i in enumerate(kept)}
+    return ServiceComparison(
+        service=tree.target.service,
+        unit=tree.target.unit,
+        basis=basis_of(tree.baseline, tree.target),
+        baseline_repetitions=tree.baseline.repetitions,
+        target_repetitions=tree.target.repetitions,
+        nodes=tuple(_node(tree.nodes[i], searched.judged[i], places.get(tree.nodes[i].parent)) for i in kept),
+        hidden_nodes=len(tree.nodes) - len(kept),
+        answer=judgement.answer,
+        visible=judgement.visible,
+        aligned=judgement.aligned,
+        common_factor=searched.common.factor if searched.common.methods else None,
+        baseline_total=tree.baseline.whole or tree.baseline.total,
+        target_total=tree.target.whole or tree.target.total,
+        doubts=judgement.doubts,
+    )
+
+
+def _kept(searched: Searched) -> list[int]:
+    """Where there are too many paths, what was looked at and then the largest; a path is never kept without its own."""
+    nodes, judged = searched.tree.nodes, searched.judged
+    if len(nodes) <= MAX_NODES:
+        return list(range(len(nodes)))
+
+    def size(i: int) -> tuple[bool, float]:
+        sides = (nodes[i].baseline, nodes[i].target)
+        untested = judged[i].state is NodeState.NOT_TESTED
+        return untested, -max(side.elapsed.mean for side in sides if side is not None)
+
+    kept: set[int] = set()
+    for chosen in sorted(range(len(nodes)), key=lambda i: (*size(i), i)):
+        above = []
+        i = chosen
+        while i >= 0 and i not in kept:
+            above.append(i)
+            i = nodes[i].parent
+        if len(kept) + len(above) > MAX_NODES:
+            break
+        kept.update(above)
+    return sorted(kept)
+
+
+def _node(node: AlignedNode, judged: Judged, parent: int | None) -> ComparedNode:
+    sides = _amount(node.baseline), _amount(node.target)
+    return ComparedNode(
+        method=node.method,
+        parent=parent,
+        baseline=sides[0],
+        target=sides[1],
+        state=judged.state,
+        relative_change=change(*sides),
+        confidence_interval=None if judged.state in _ONE_SIDED else judged.interval,
+        p_value=judged.p_value,
+        q_value=judged.q_value,
+        self_q_value=judged.self_q_value,
+        cause=judged.cause,
+        changed_calls=judged.changed_calls,
+        reasons=tuple(judged.reasons),
+    )
+
+
+_ONE_SIDED: Final = (NodeState.ADDED, NodeState.REMOVED)
+
+
+def _amount(node: ObservedNode | None) -> NodeAmount | None:
+    if node is None:
+        return None
+    return NodeAmount(elapsed=node.elapsed.mean, self_time=max(0.0, node.own.mean), calls=node.calls)

@@ -1,0 +1,284 @@
+"""Code in scopes, Python by its own parser, and who calls a changed function."""
+
+import ast
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from perf_culprit import git
+from perf_culprit.errors import DataError
+from perf_culprit.model.call_tree import Caller, Scope, TouchedFunction
+from perf_culprit.model.reason import Caveat, Reason, because
+
+# How much of a stranger's repository is read.
+
+MAX_FILE_BYTES: Final = 1 << 20
+MAX_TOTAL_BYTES: Final = 64 << 20
+MOST_FILES: Final = 2_000
+
+
+def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
+    """What may be read of `blobs` (by any key): single ones below the limit, in order up to the total."""
+    sizes = git.blob_sizes(repository, [*blobs.values()])
+    kept, total = {}, 0
+    for (key, blob), size in zip(blobs.items(), sizes, strict=True):
+        if size <= MAX_FILE_BYTES and total + size <= MAX_TOTAL_BYTES:
+            kept[key] = blob
+            total += size
+    return dict(zip(kept, git.read_blobs(repository, [*kept.values()]), strict=True))
+
+
+# Code in scopes, as every language's reader gives it.
+
+MOST_SCOPES: Final = 50_000
+
+
+class UnreadableCodeError(DataError):
+    """A file whose functions cannot be determined; the message says why in words that follow its name."""
+
+
+class MissingGrammarError(UnreadableCodeError):
+    """A file in a language whose grammar is not installed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodeScope:
+    """A function's, class's or file's own code, without that of the functions and classes inside.
+
+    `code` names what runs (no comments, layout, docstrings, and not the function's own name), `text` all its lines.
+    `size` counts the tokens of `code`.
+    """
+
+    qualified_name: str
+    scope: Scope
+    first_line: int
+    last_line: int
+    code: bytes
+    size: int
+    text: bytes = b""
+
+    @property
+    def bare_name(self) -> str:
+        return self.qualified_name.rpartition(".")[2]
+
+
+@dataclass(kw_only=True, slots=True)
+class OpenScope:
+    """A scope whose code is still being read."""
+
+    qualified_name: str
+    scope: Scope
+    first_line: int
+    last_line: int
+    size: int = 0
+    _code: "blake2b" = field(default_factory=lambda: blake2b(digest_size=16))
+
+    def add(self, token: bytes) -> None:
+        """Tokens are kept apart by their length: `a b` is not `ab`."""
+        self.size += 1
+        self._code.update(b"%d:" % len(token) + token)
+
+    def closed(self) -> CodeScope:
+        return CodeScope(
+            qualified_name=self.qualified_name,
+            scope=self.scope,
+            first_line=self.first_line,
+            last_line=self.last_line,
+            code=self._code.digest(),
+            size=self.size,
+        )
+
+
+def with_text(scopes: Sequence[CodeScope], source: bytes) -> tuple[CodeScope, ...]:
+    """The scopes (outer ones before inner ones) with the name of their own lines."""
+    lines = source.split(b"\n")
+    owner = [0] * len(lines)
+    for number, scope in enumerate(scopes):
+        first, last = scope.first_line - 1, min(scope.last_line, len(lines))
+        owner[first:last] = [number] * (last - first)
+    texts = [blake2b(digest_size=16) for _ in scopes]
+    for line, number in zip(lines, owner, strict=True):
+        texts[number].update(line + b"\n")
+    return tuple(replace(scope, text=text.digest()) for scope, text in zip(scopes, texts, strict=True))
+
+
+def functions(scopes: Iterable[CodeScope]) -> tuple[CodeScope, ...]:
+    return tuple(scope for scope in scopes if scope.scope is Scope.FUNCTION)
+
+
+# Python source in scopes, by its own parser; nothing of it is ever run.
+
+# PEP 263. Looking up any name that a file gives would import what that name says.
+_COOKIE: Final = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_ENCODINGS: Final = re.compile(r"utf-?8(-sig)?|(us-)?ascii|latin-?1|iso-8859-\d{1,2}(-unix)?|cp125\d|windows-125\d")
+_Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# Neither what a definition is called, nor the prefix of a string, nor a comment changes what it does.
+_NO_CODE: Final = {
+    **dict.fromkeys(_DEFINITIONS, frozenset({"name", "type_comment"})),
+    ast.Constant: frozenset({"kind"}),
+    ast.Module: frozenset({"type_ignores"}),
+}
+
+
+def read_python(source: bytes) -> tuple[CodeScope, ...]:
+    """The file, its classes and its functions, outer ones first. Lambdas belong to what encloses them.
+
+    Raises: UnreadableCodeError.
+    """
+    module = parse(source)
+    last_line = source.count(b"\n") + 1
+    file = OpenScope(qualified_name="", scope=Scope.FILE, first_line=1, last_line=last_line)
+    scopes = [file]
+    waiting: list[tuple[object, OpenScope, str]] = [(module, file, "")]
+    while waiting:
+        value, scope, prefix = waiting.pop()
+        if isinstance(value, _DEFINITIONS):
+            scope = _opened(value, prefix)
+            scopes.append(scope)
+            if len(scopes) > MOST_SCOPES:
+                raise UnreadableCodeError(f"has more than {MOST_SCOPES:,} functions")
+            prefix = f"{scope.qualified_name}." + ("<locals>." if scope.scope is Scope.FUNCTION else "")
+        waiting += [(part, scope, prefix) for part in reversed(_parts(value, scope))]
+    return with_text([scope.closed() for scope in scopes], source)
+
+
+def parse(source: bytes) -> ast.Module:
+    """The syntax tree. Raises: UnreadableCodeError."""
+    text = _decoded(source)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd escapes in a stranger's strings
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise UnreadableCodeError(f"is no Python that this Python reads (line {error.lineno})") from None
+    except (RecursionError, MemoryError):
+        raise UnreadableCodeError("is nested too deeply") from None
+    except ValueError:
+        raise UnreadableCodeError("is no Python: it holds null bytes or endless numbers") from None
+
+
+def _decoded(source: bytes) -> str:
+    head = source.removeprefix(b"\xef\xbb\xbf").split(b"\n", 2)[:2]
+    cookies = [match[1].decode().lower().replace("_", "-") for line in head if (match := _COOKIE.match(line))]
+    encoding = cookies[0] if cookies else "utf-8"
+    if not _ENCODINGS.fullmatch(encoding):
+        raise UnreadableCodeError(f"has the unusual encoding {encoding[:40]!r}")
+    try:
+        return source.decode("utf-8-sig" if encoding.startswith("utf") else encoding)
+    except (UnicodeDecodeError, LookupError):
+        raise UnreadableCodeError(f"is not {encoding[:40]} text") from None
+
+
+def _opened(node: _Definition, prefix: str) -> OpenScope:
+    return OpenScope(
+        qualified_name=prefix + node.name,
+        scope=Scope.CLASS if isinstance(node, ast.ClassDef) else Scope.FUNCTION,
+        first_line=min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]),
+        last_line=node.end_lineno or node.lineno,
+    )
+
+
+def _parts(value: object, scope: OpenScope) -> list[object]:
+    """Note what this value says itself, and give what it holds, in order."""
+    if isinstance(value, list):
+        scope.add(b"[%d" % sum(not isinstance(one, _DEFINITIONS) for one in value))
+        return value
+    if not isinstance(value, ast.AST):
+        # Not repr: it refuses to write large integers.
+        shown = hex(value) if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+        scope.add(f"{type(value).__name__} {shown}".encode())
+        return []
+    if isinstance(value, ast.Load | ast.Store | ast.Del):
+        return []
+    scope.add(type(value).__name__.encode())
+    left_out = _NO_CODE.get(type(value), frozenset())
+    parts = {name: getattr(value, name) for name in value._fields if name not in left_out}
+    if isinstance(value, ast.Module | _Definition) and ast.get_docstring(value, clean=False) is not None:
+        parts["body"] = value.body[1:]
+    return [*parts.values()]
+
+
+# Who calls a changed function, by name: Python files of one revision.
+
+MOST_NAMES: Final = 500
+MOST_CALLING_FILES: Final = 1_000
+# A name that more functions than these call (`get`, `append`) tells nothing.
+MOST_CALLERS: Final = 50
+
+
+def find_callers(
+    repository: Path, head: str, functions: Sequence[TouchedFunction]
+) -> tuple[tuple[Caller, ...], tuple[Reason, ...]]:
+    """Functions that call something of a changed Python function's name, and notes on what was left out."""
+    names = sorted({name for one in functions if one.path.endswith(".py") and (name := _callable_name(one))})
+    notes = []
+    if len(names) > MOST_NAMES:
+        notes.append(because(Caveat.NAMES_LEFT, limit=MOST_NAMES, count=len(names)))
+        names = names[:MOST_NAMES]
+    paths = git.files_with_words(repository, head, names, pattern="**/*.py")
+    if len(paths) > MOST_CALLING_FILES:
+        notes.append(because(Caveat.CALLING_FILES_LEFT, limit=MOST_CALLING_FILES, count=len(paths)))
+        paths = paths[:MOST_CALLING_FILES]
+    blobs = {entry.path: entry.blob for entry in git.list_tree(repository, head) if entry.blob}
+    sources = read_within(repository, {path: blobs[path] for path in paths if path in blobs})
+    callers: list[Caller] = []
+    unread = len(paths) - len(sources)
+    for path, source in sources.items():
+        try:
+            callers += _callers(path, parse(source), frozenset(names))
+        except UnreadableCodeError:
+            unread += 1
+    if unread:
+        notes.append(because(Caveat.CALLING_FILES_UNREAD, count=unread, mebibytes=MAX_FILE_BYTES >> 20))
+    counts = Counter(name for caller in callers for name in caller.called_names)
+    common = sorted(name for name, count in counts.items() if count > MOST_CALLERS)
+    if common:
+        notes.append(because(Caveat.COMMON_NAMES, names=tuple(common[:10])))
+    kept = ((caller, tuple(name for name in caller.called_names if name not in common)) for caller in callers)
+    return tuple(replace(caller, called_names=called) for caller, called in kept if called), tuple(notes)
+
+
+def _callable_name(function: TouchedFunction) -> str:
+    """How it is called: a constructor by its class."""
+    *outer, name = function.qualified_name.split(".")
+    return outer[-1] if name in ("__init__", "__new__", "__call__") and outer else name
+
+
+def _callers(path: str, module: ast.Module, names: frozenset[str]) -> Iterable[Caller]:
+    by_caller: dict[tuple[str, int, int], set[str]] = {}
+    waiting: list[tuple[ast.AST, str, tuple[str, int, int]]] = [(module, "", ("", 1, 1))]
+    while waiting:
+        node, prefix, place = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            qualified_name = prefix + node.name
+            if isinstance(node, ast.ClassDef):
+                prefix = f"{qualified_name}."
+            else:
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                place = (qualified_name, first, node.end_lineno or node.lineno)
+                prefix = f"{qualified_name}.<locals>."
+        elif isinstance(node, ast.Call):
+            name = _called(node.func)
+            if name in names:
+                by_caller.setdefault(place, set()).add(name)
+        waiting += [(child, prefix, place) for child in ast.iter_child_nodes(node)]
+    for (qualified_name, first, last), called in sorted(by_caller.items()):
+        yield Caller(
+            path=path,
+            qualified_name=qualified_name,
+            first_line=first,
+            last_line=last,
+            called_names=tuple(sorted(called)),
+        )
+
+
+def _called(function: ast.expr) -> str:
+    if isinstance(function, ast.Name):
+        return function.id
+    return function.attr if isinstance(function, ast.Attribute) else ""

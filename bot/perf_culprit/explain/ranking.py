@@ -1,0 +1,292 @@
+"""Which methods of one revision cost most, and what that means to each service."""
+
+import math
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.call_tree import (
+    CallNode,
+    CallTree,
+    Diagnosis,
+    ImpactedService,
+    LogReading,
+    MethodSuspect,
+    Profile,
+    ProfileReading,
+    ServiceStatistics,
+)
+from perf_culprit.read.logs.log_chunks import BLOCK_BYTES
+from perf_culprit.read.logs.log_pattern import LinePattern
+from perf_culprit.read.logs.log_reader import ReadLog, read_log
+from perf_culprit.read.logs.merged_tree import RARE, MergedTree
+from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
+from perf_culprit.read.logs.service_calls import count, statistics
+
+# Which methods cost most over the services that run them, and what that means to each service.
+
+# A method that takes less of the mean response time is no reason for a regression test.
+MINIMUM_SHARE_OF_RESPONSE: Final = 0.01
+
+
+def distance_score(self_shares: Sequence[float], *, fluctuation_weight: float = 1.0) -> float:
+    """RMS of the shares less `fluctuation_weight` times their population standard deviation.
+
+    `self_shares` (k,): the method's self time as a share of the time of each of the k services that run it, k >= 1.
+    The root mean square makes few and many services comparable; the deviation takes back what one service alone,
+    maybe one workload alone, adds. Negative only for a weight above 1. Source: [Z15] section 3.2; a weight of 1 is
+    our choice, as the source names none.
+    """
+    mean = math.fsum(self_shares) / len(self_shares)
+    mean_square = math.fsum(share**2 for share in self_shares) / len(self_shares)
+    variance = math.fsum((share - mean) ** 2 for share in self_shares) / len(self_shares)
+    return math.sqrt(mean_square) - fluctuation_weight * math.sqrt(variance)
+
+
+def minimum_self_ms(trees: Iterable[CallTree], settings: RankingSettings) -> float:
+    """The given absolute limit, or 1% of the mean response time over all calls."""
+    if settings.minimum_self_ms is not None:
+        return settings.minimum_self_ms
+    counted = [(tree.total_ms, tree.calls) for tree in trees]
+    calls = sum(calls for _, calls in counted)
+    return MINIMUM_SHARE_OF_RESPONSE * sum(total for total, _ in counted) / calls if calls else 0.0
+
+
+def rank_suspects(trees: Sequence[CallTree], settings: RankingSettings) -> tuple[MethodSuspect, ...]:
+    """Every method, the highest score first, methods of tiny absolute time after all others.
+
+    Tiny: below the minimum self time per call in every service; there many short executions add up. The source found
+    that most of its false positives hold a large share of a service that is quick anyway, and that their absolute
+    times tell them apart ([Z15] 4.1.1).
+    """
+    limit_ms = minimum_self_ms(trees, settings)
+    methods: dict[str, _Method] = {}
+    for tree in trees:
+        total_ms = tree.total_ms
+        for name, use in _uses(tree).items():
+            methods.setdefault(name, _Method()).add(tree, use, total_ms=total_ms)
+    suspects = [method.suspect(name, limit_ms=limit_ms, settings=settings) for name, method in methods.items()]
+    return tuple(sorted(suspects, key=lambda suspect: (suspect.tiny, -suspect.score, -suspect.self_ms, suspect.method)))
+
+
+@dataclass(kw_only=True, slots=True)
+class _Use:
+    """One method in one tree. `with_callees_ms` counts a recursion once, at its top."""
+
+    calls: int = 0
+    self_ms: float = 0.0
+    with_callees_ms: float = 0.0
+    longest_ms: float = 0.0
+
+
+@dataclass(kw_only=True, slots=True)
+class _Method:
+    calls: int = 0
+    self_ms: float = 0.0
+    longest_ms: float = 0.0
+    services: list[ImpactedService] = field(default_factory=list)
+
+    def add(self, tree: CallTree, use: _Use, *, total_ms: float) -> None:
+        self.calls += use.calls
+        self.self_ms += use.self_ms
+        self.longest_ms = max(self.longest_ms, use.longest_ms)
+        self.services.append(
+            ImpactedService(
+                service=tree.service,
+                self_share=use.self_ms / total_ms if total_ms else 0.0,
+                children_share=max(0.0, use.with_callees_ms - use.self_ms) / total_ms if total_ms else 0.0,
+                self_ms_per_call=use.self_ms / tree.calls,
+            )
+        )
+
+    def suspect(self, name: str, *, limit_ms: float, settings: RankingSettings) -> MethodSuspect:
+        services = sorted(self.services, key=lambda one: (-one.self_share, -one.children_share, one.service))
+        return MethodSuspect(
+            method=name,
+            score=distance_score([one.self_share for one in services], fluctuation_weight=settings.fluctuation_weight),
+            self_ms=self.self_ms,
+            calls=self.calls,
+            longest_ms=self.longest_ms,
+            tiny=all(one.self_ms_per_call < limit_ms for one in services),
+            services=tuple(services),
+        )
+
+
+def _uses(tree: CallTree) -> dict[str, _Use]:
+    uses: dict[str, _Use] = {}
+    inside = inside_itself([node.method for node in tree.nodes], [node.parent for node in tree.nodes])
+    for node, repeated in zip(tree.nodes, inside, strict=True):
+        use = uses.setdefault(node.method, _Use())
+        use.calls += node.calls
+        use.self_ms += node.self_ms
+        use.longest_ms = max(use.longest_ms, node.longest_ms)
+        if not repeated:
+            use.with_callees_ms += node.elapsed_ms
+    return uses
+
+
+def inside_itself(methods: Sequence[str], parents: Sequence[int | None]) -> list[bool]:
+    """Per node: whether a node above it has the same method. Depth first with a stack: no depth is too deep."""
+    children: list[list[int]] = [[] for _ in methods]
+    tops: list[int] = []
+    for i, parent in enumerate(parents):
+        (tops if parent is None else children[parent]).append(i)
+    inside = [False] * len(methods)
+    above: dict[str, int] = {}
+    # ~i leaves node i.
+    stack = [*reversed(tops)]
+    while stack:
+        i = stack.pop()
+        if i < 0:
+            above[methods[~i]] -= 1
+            continue
+        inside[i] = above.get(methods[i], 0) > 0
+        above[methods[i]] = above.get(methods[i], 0) + 1
+        stack += [~i, *children[i]]
+    return inside
+
+
+# Profiles of one revision to ranked suspects, by the ranking that logs have.
+
+
+def rank_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosis:
+    """A repetition is a call of its service. Raises: DataError where profiles count different things.
+
+    Where the source does not count calls, each path is taken as executed once per repetition. A profile does not know
+    the longest execution of a path: its mean stands there.
+    """
+    units = sorted({profile.unit for profile in reading.profiles})
+    if len(units) > 1:
+        raise DataError(
+            f"the profiles count {' and '.join(units)}, which no one order has",
+            next_step="give profiles of one tool and one event",
+        )
+    trees = tuple(map(call_tree, reading.profiles))
+    return Diagnosis(
+        suspects=rank_suspects(trees, ranking),
+        services=tuple(map(_statistics, reading.profiles)),
+        trees=trees,
+        reading=LogReading(
+            lines=reading.records,
+            executions=sum(node.calls for tree in trees for node in tree.nodes),
+            unused=(),
+            examples=(),
+            headless_calls=0,
+            cut_calls=0,
+            truncated_files=reading.truncated_files,
+        ),
+        fluctuation_weight=ranking.fluctuation_weight,
+        minimum_self_ms=minimum_self_ms(trees, ranking),
+        unit=units[0] if units else "ms",
+    )
+
+
+def call_tree(profile: Profile) -> CallTree:
+    """All repetitions added up."""
+    nodes = []
+    for node in profile.nodes:
+        per_repetition = 1.0 if node.calls is None else node.calls
+        calls = max(1, round(per_repetition * profile.repetitions))
+        elapsed_ms = math.fsum(node.elapsed_ms)
+        nodes.append(
+            CallNode(
+                method=node.method,
+                parent=node.parent,
+                calls=calls,
+                elapsed_ms=elapsed_ms,
+                self_ms=math.fsum(node.self_ms),
+                longest_ms=elapsed_ms / calls,
+            )
+        )
+    return CallTree(service=profile.service, calls=profile.repetitions, variants=1, nodes=tuple(nodes))
+
+
+def _statistics(profile: Profile) -> ServiceStatistics:
+    """Of the repetitions' total times."""
+    totals = [
+        math.fsum(node.elapsed_ms[i] for node in profile.nodes if node.parent is None)
+        for i in range(profile.repetitions)
+    ]
+    mean = math.fsum(totals) / len(totals)
+    return ServiceStatistics(
+        service=profile.service,
+        calls=len(totals),
+        min_ms=min(totals),
+        max_ms=max(totals),
+        mean_ms=mean,
+        standard_deviation_ms=math.sqrt(math.fsum((total - mean) ** 2 for total in totals) / len(totals)),
+        slowest=(),
+        windows=(),
+    )
+
+
+# The stage: log files of one revision in, suspects and impacted services out.
+
+
+def diagnose_log(
+    names: Sequence[str],
+    *,
+    pattern: LinePattern,
+    reading: ReadingSettings,
+    ranking: RankingSettings,
+    workers: int = 2,
+    executor: Executor | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> Diagnosis:
+    """Errors as in `read_log`."""
+    log = read_log(
+        names, pattern=pattern, settings=reading, workers=workers, executor=executor, block_bytes=block_bytes
+    )
+    trees = call_trees(log)
+    return Diagnosis(
+        suspects=rank_suspects(trees, ranking),
+        services=tuple(
+            statistics(service.decode("utf-8", "replace"), part.times, settings=reading)
+            for service, part in sorted(log.part.services.items())
+        ),
+        trees=trees,
+        reading=_reading(log),
+        fluctuation_weight=ranking.fluctuation_weight,
+        minimum_self_ms=minimum_self_ms(trees, ranking),
+    )
+
+
+def call_trees(log: ReadLog) -> tuple[CallTree, ...]:
+    """One merged tree per service, by name."""
+    return tuple(
+        CallTree(
+            service=service.decode("utf-8", "replace"),
+            calls=part.calls,
+            variants=count(part.variants),
+            nodes=_nodes(part.tree),
+        )
+        for service, part in sorted(log.part.services.items())
+    )
+
+
+def _nodes(tree: MergedTree) -> tuple[CallNode, ...]:
+    """With the methods of rare paths: their time is theirs there, not that of the paths that stand for them."""
+    nodes = tree.nodes()
+    if not tree.rare:
+        return nodes
+    shown = RARE.decode()
+    return (
+        *(replace(node, self_ms=0.0) if node.method == shown else node for node in nodes),
+        *tree.rare_methods(len(nodes)),
+    )
+
+
+def _reading(log: ReadLog) -> LogReading:
+    part = log.part
+    return LogReading(
+        lines=part.lines,
+        executions=sum(sum(service.tree.calls) for service in part.services.values()),
+        unused=tuple(sorted(part.unused.items())),
+        examples=part.examples,
+        headless_calls=sum(service.headless_calls for service in part.services.values()),
+        cut_calls=part.cut_calls,
+        rare_paths=sum(service.tree.pruned for service in part.services.values()),
+        truncated_files=log.truncated_files,
+    )

@@ -1,0 +1,259 @@
+"""Every method of two trees is tested, by path and over all its paths: no level above hides what is below it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from perf_culprit.explain.aligned_trees import AlignedNode, AlignedTree
+from perf_culprit.explain.significance import Mask, Tests, families_of, scales, test_rows
+from perf_culprit.explain.tree_methods import (
+    Common,
+    Method,
+    Row,
+    called_more_often,
+    cause_of,
+    common,
+    is_relative,
+    merged,
+    methods_of,
+)
+from perf_culprit.model.finding import Interval
+from perf_culprit.model.report import ChangeCause, NodeState, SuspectReason
+from perf_culprit.read.logs.reading_settings import ComparisonSettings
+from perf_culprit.stats.multiplicity import benjamini_hochberg
+from perf_culprit.stats.ragged import Floats
+
+# Of a node's slowdown: what brings less is not what made it slower.
+NOTABLE: Final = 0.1
+# Of the whole: a microsecond more, which caches or a clock may cost, is no reason for a slower program *(choice)*.
+TRIFLE: Final = 0.005
+
+
+@dataclass(kw_only=True, slots=True)
+class Judged:
+    """What was found out about one path. `is_real`: one side alone has the path, and not by chance."""
+
+    state: NodeState = NodeState.NOT_TESTED
+    interval: Interval | None = None
+    p_value: float | None = None
+    q_value: float | None = None
+    self_q_value: float | None = None
+    cause: ChangeCause | None = None
+    is_real: bool = False
+    changed_calls: bool = False
+    reasons: list[SuspectReason] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedMethod:
+    """A method over all its paths: its q-values without and with callees, and whether that is slower."""
+
+    method: Method
+    self_q_value: float | None
+    q_value: float | None
+    own_is_slower: bool
+    is_slower: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Searched:
+    """`gains` and `own_gains`: per node what it takes more, beyond what all methods have in common."""
+
+    tree: AlignedTree
+    common: Common
+    judged: tuple[Judged, ...]
+    methods: tuple[JudgedMethod, ...]
+    gains: Floats
+    own_gains: Floats
+    own_tests: Tests
+
+    @property
+    def slowdown(self) -> float:
+        """What the service gained; what its slower methods did where others gained the time back."""
+        losses = [
+            float(gains[list(places)].sum())
+            for one in self.methods
+            for gains, places, is_slower in (
+                (self.own_gains, one.method.places, one.own_is_slower),
+                (self.gains, one.method.outermost, one.is_slower),
+            )
+            if is_slower
+        ]
+        slowdown = max(float(self.gains[self.tree.roots].sum()), *losses, 0.0)
+        if slowdown or not is_relative(self.tree):
+            return slowdown
+        # Shares always add up to one: where none grew for sure, the whole is as slow as what grew most.
+        return max((float(self.gains[list(one.method.outermost)].sum()) for one in self.methods), default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Family:
+    """Tests of one kind of amount, and their q-values, NaN where nothing was tested."""
+
+    tests: Tests
+    q_values: Floats
+
+
+class _Families(NamedTuple):
+    """`own` and `total` of the methods over all their paths, and of the single paths."""
+
+    own: _Family
+    total: _Family
+    path_own: _Family
+    path_total: _Family
+
+
+def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[Searched]:
+    """Own time and time with callees, of methods and of their single paths: four families of tests.
+
+    The false discovery rate is held over all trees together [Benjamini & Hochberg 1995; tests of callers and callees
+    depend positively], and over the families by Bonferroni. What was found above keeps nothing from being tested.
+    """
+    methods = [methods_of(tree) for tree in trees]
+    shared = [common(tree, each) for tree, each in zip(trees, methods, strict=True)]
+    kinds = [
+        [[one.own for one in each] for each in methods],
+        [[one.total for one in each] for each in methods],
+        [[merged([node], "own", tree) for node in tree.nodes] for tree in trees],
+        [[merged([node], "elapsed", tree) for node in tree.nodes] for tree in trees],
+    ]
+    families = zip(*(_family(trees, shared, rows, settings) for rows in kinds), strict=True)
+    return [
+        _searched(tree, some, each, _Families(*family), settings)
+        for tree, some, each, family in zip(trees, shared, methods, families, strict=True)
+    ]
+
+
+def _family(
+    trees: Sequence[AlignedTree], shared: Sequence[Common], rows: Sequence[Sequence[Row]], settings: ComparisonSettings
+) -> list[_Family]:
+    tests = [
+        test_rows(tree, some, one, level=1 - settings.alpha)
+        for tree, some, one in zip(trees, rows, shared, strict=True)
+    ]
+    p_values = np.concatenate([one.p_value for one in tests])
+    q_values = np.full(len(p_values), np.nan)
+    tested = ~np.isnan(p_values)
+    if tested.any():
+        q_values[tested] = np.minimum(families_of(trees) * benjamini_hochberg(p_values[tested]), 1.0)
+    ends = np.cumsum([len(one.p_value) for one in tests])
+    parts = np.split(q_values, ends[:-1])
+    return [_Family(tests=one, q_values=part) for one, part in zip(tests, parts, strict=True)]
+
+
+def _searched(
+    tree: AlignedTree, shared: Common, methods: Sequence[Method], families: _Families, settings: ComparisonSettings
+) -> Searched:
+    whole = max(tree.target.total * scales(tree, shared)[0], tree.baseline.total)
+    own_slower, slower, path_own_slower, path_slower = (_is_slower(one, whole, settings) for one in families)
+    judged = tuple(
+        _judged(node, i, families, is_slower=bool(path_slower[i]), whole=whole, settings=settings)
+        for i, node in enumerate(tree.nodes)
+    )
+    for number, method in enumerate(methods):
+        # A call graph split into paths gives an old method new ones by chance; what is new there makes it slower.
+        is_moved = method.is_in_baseline and method.is_in_target and not (own_slower[number] or slower[number])
+        for i in method.places:
+            if method.is_loading or (is_moved and judged[i].state is NodeState.ADDED):
+                judged[i].is_real = False
+    gains, own_gains = families.path_total.tests.gain, families.path_own.tests.gain
+    for i, one in enumerate(judged):
+        parent = tree.nodes[i].parent
+        if one.is_real and parent >= 0 and abs(gains[i]) >= max(NOTABLE * abs(gains[parent]), TRIFLE * whole):
+            judged[parent].changed_calls = judged[parent].changed_calls or tree.nodes[parent].is_in_both
+    result = Searched(
+        tree=tree,
+        common=shared,
+        judged=judged,
+        methods=tuple(
+            JudgedMethod(
+                method=one,
+                self_q_value=_known(families.own.q_values[i]),
+                q_value=_known(families.total.q_values[i]),
+                own_is_slower=bool(own_slower[i] and not one.is_loading),
+                is_slower=bool(slower[i] and not one.is_loading),
+            )
+            for i, one in enumerate(methods)
+        ),
+        gains=gains,
+        own_gains=own_gains,
+        own_tests=families.own.tests,
+    )
+    for i, one in enumerate(judged):
+        one.reasons += _reasons(result, i, own_is_slower=bool(path_own_slower[i]))
+    return result
+
+
+def _is_slower(family: _Family, whole: float, settings: ComparisonSettings) -> Mask:
+    """With a q-value where there is one; by totals alone what gained enough."""
+    tests = family.tests
+    certain = np.isnan(family.q_values) & np.isnan(tests.p_value) & np.isnan(tests.error)
+    sure = np.where(certain, True, family.q_values < settings.alpha)
+    # From nothing to something is as large as a change can be.
+    change = np.where(np.isnan(tests.change), np.inf, tests.change)
+    return np.asarray(sure & (change >= settings.minimum_effect) & (tests.gain >= TRIFLE * whole))
+
+
+def _judged(
+    node: AlignedNode, i: int, families: _Families, *, is_slower: bool, whole: float, settings: ComparisonSettings
+) -> Judged:
+    tests, q_value = families.path_total.tests, _known(families.path_total.q_values[i])
+    one = Judged(
+        interval=_interval(tests, i, 1 - settings.alpha),
+        p_value=_known(tests.p_value[i]),
+        q_value=q_value,
+        self_q_value=_known(families.path_own.q_values[i]),
+    )
+    is_sure = is_slower if q_value is None else q_value < settings.alpha
+    if not node.is_in_both:
+        one.state = NodeState.REMOVED if node.target is None else NodeState.ADDED
+        always = node.side.calls is not None and node.side.calls >= 1
+        large = abs(tests.gain[i]) >= TRIFLE * whole
+        one.is_real = bool(large and (always or is_sure or (q_value is None and np.isnan(tests.error[i]))))
+    elif is_slower:
+        one.state = NodeState.SLOWER
+        one.cause = cause_of(node)
+    elif q_value is None:
+        one.state = NodeState.NOT_TESTED if not np.isnan(tests.error[i]) else NodeState.UNDECIDED
+    elif is_sure and tests.change[i] <= -settings.minimum_effect and tests.gain[i] <= -TRIFLE * whole:
+        one.state = NodeState.FASTER
+    else:
+        one.state = NodeState.UNDECIDED
+    return one
+
+
+def _reasons(one: Searched, i: int, *, own_is_slower: bool) -> Iterator[SuspectReason]:
+    node, judged = one.tree.nodes[i], one.judged[i]
+    gain = float(one.gains[i])
+    if judged.state is NodeState.ADDED and judged.is_real:
+        # A caller that did not gain has what was there before in another form.
+        above = float(one.gains[node.parent]) if node.parent >= 0 else gain
+        # The root of shares has them all, whatever it gained.
+        is_whole = node.parent >= 0 and one.tree.nodes[node.parent].parent < 0 and is_relative(one.tree)
+        if gain >= NOTABLE * above and (is_whole or above >= NOTABLE * gain):
+            yield SuspectReason.ADDED
+    if judged.state is not NodeState.SLOWER:
+        return
+    slow = (NodeState.SLOWER, NodeState.ADDED)
+    slower = [
+        child for child in node.children if one.judged[child].state in slow and one.gains[child] >= NOTABLE * gain
+    ]
+    if not slower:
+        yield SuspectReason.PATH_END
+    if own_is_slower and one.own_gains[i] >= NOTABLE * gain:
+        yield SuspectReason.OWN_TIME
+    if judged.changed_calls:
+        yield SuspectReason.CHANGED_CALLS
+    if any(called_more_often(node, one.tree.nodes[child]) for child in slower):
+        yield SuspectReason.CALLS_MORE_OFTEN
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _interval(tests: Tests, i: int, level: float) -> Interval | None:
+    low, high = _known(tests.low[i]), _known(tests.high[i])
+    return None if low is None or high is None else Interval(low=low, high=high, level=level)

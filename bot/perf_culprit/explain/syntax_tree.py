@@ -1,0 +1,277 @@
+"""Source of a language with a grammar in scopes, by tree-sitter (the extra `languages`)."""
+
+import importlib
+import re
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from perf_culprit.explain.method_names import without_types
+from perf_culprit.explain.python_code import (
+    MOST_SCOPES,
+    CodeScope,
+    MissingGrammarError,
+    OpenScope,
+    UnreadableCodeError,
+    with_text,
+)
+from perf_culprit.model.call_tree import Scope
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+
+
+# What the grammars of other languages call functions, classes and packages: a table per language, no code.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grammar:
+    """`module` is the Python package of the grammar and `entry` the function in it that gives the language.
+
+    `functions`, `classes` and `packages` are types of nodes. A package without a body holds the rest of the file.
+    """
+
+    module: str
+    entry: str = "language"
+    functions: frozenset[str]
+    classes: frozenset[str] = frozenset()
+    packages: frozenset[str] = frozenset()
+
+
+def _types(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SCRIPT_FUNCTIONS: Final = _types(
+    "function_declaration generator_function_declaration method_definition function_expression generator_function "
+    "arrow_function"
+)
+_TYPESCRIPT_CLASSES: Final = _types("class_declaration abstract_class_declaration class internal_module module")
+_CPP_CLASSES: Final = _types("class_specifier struct_specifier union_specifier namespace_definition")
+
+JAVASCRIPT: Final = Grammar(
+    module="tree_sitter_javascript", functions=_SCRIPT_FUNCTIONS, classes=_types("class_declaration class")
+)
+TYPESCRIPT: Final = Grammar(
+    module="tree_sitter_typescript",
+    entry="language_typescript",
+    functions=_SCRIPT_FUNCTIONS,
+    classes=_TYPESCRIPT_CLASSES,
+)
+TSX: Final = replace(TYPESCRIPT, entry="language_tsx")
+JAVA: Final = Grammar(
+    module="tree_sitter_java",
+    functions=_types("method_declaration constructor_declaration compact_constructor_declaration"),
+    classes=_types("class_declaration interface_declaration enum_declaration record_declaration"),
+    packages=_types("package_declaration"),
+)
+GO: Final = Grammar(
+    module="tree_sitter_go",
+    functions=_types("function_declaration method_declaration"),
+    packages=_types("package_clause"),
+)
+RUST: Final = Grammar(
+    module="tree_sitter_rust", functions=_types("function_item"), classes=_types("impl_item trait_item mod_item")
+)
+C: Final = Grammar(module="tree_sitter_c", functions=_types("function_definition"))
+CPP: Final = Grammar(module="tree_sitter_cpp", functions=_types("function_definition"), classes=_CPP_CLASSES)
+C_SHARP: Final = Grammar(
+    module="tree_sitter_c_sharp",
+    functions=_types(
+        "method_declaration constructor_declaration destructor_declaration local_function_statement "
+        "operator_declaration property_declaration"
+    ),
+    classes=_types(
+        "class_declaration struct_declaration interface_declaration record_declaration namespace_declaration"
+    ),
+    packages=_types("file_scoped_namespace_declaration"),
+)
+RUBY: Final = Grammar(
+    module="tree_sitter_ruby", functions=_types("method singleton_method"), classes=_types("class module")
+)
+PHP: Final = Grammar(
+    module="tree_sitter_php",
+    entry="language_php",
+    functions=_types("function_definition method_declaration"),
+    classes=_types("class_declaration interface_declaration trait_declaration enum_declaration"),
+    packages=_types("namespace_definition"),
+)
+KOTLIN: Final = Grammar(
+    module="tree_sitter_kotlin",
+    functions=_types("function_declaration secondary_constructor"),
+    classes=_types("class_declaration object_declaration companion_object"),
+    packages=_types("package_header"),
+)
+
+GRAMMARS: Final[dict[str, Grammar]] = {
+    ".c": C,
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx"), CPP),
+    ".cs": C_SHARP,
+    ".go": GO,
+    ".java": JAVA,
+    **dict.fromkeys((".js", ".jsx", ".cjs", ".mjs"), JAVASCRIPT),
+    **dict.fromkeys((".kt", ".kts"), KOTLIN),
+    ".php": PHP,
+    ".rb": RUBY,
+    ".rs": RUST,
+    **dict.fromkeys((".ts", ".cts", ".mts"), TYPESCRIPT),
+    ".tsx": TSX,
+}
+
+
+# Source of a language with a grammar in scopes, by tree-sitter (the extra `languages`).
+
+# A megabyte takes about a second; the rest is for busy machines and for what was made to be slow.
+READ_LIMIT_S: Final = 5.0
+_NODES_PER_LOOK: Final = 4_096
+_COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "multiline_comment"})
+_SEPARATORS: Final = re.compile(r"::|[.\\]")
+# JavaScript's functions without a name of their own: by the type of what holds them, the field that names them.
+_NAMED_BY: Final = {
+    "variable_declarator": "name",
+    "assignment_expression": "left",
+    "pair": "key",
+    "field_definition": "property",
+    "public_field_definition": "name",
+}
+
+
+def read_with_grammar(source: bytes, grammar: Grammar) -> tuple[CodeScope, ...]:  # noqa: C901 - one walk, a case per kind of node
+    """The file, its classes and its functions, outer ones first. Unnamed functions belong to what encloses them.
+
+    What the grammar does not understand is kept as tokens of the scope it stands in.
+
+    Raises: UnreadableCodeError.
+    """
+    file = OpenScope(qualified_name="", scope=Scope.FILE, first_line=1, last_line=source.count(b"\n") + 1)
+    scopes, position, package, nodes = [file], 0, "", 0
+    own_names: set[tuple[int, int]] = set()
+    deadline = time.monotonic() + READ_LIMIT_S
+    waiting: list[tuple[Node, Node | None, OpenScope, str]] = [(_root(source, grammar, deadline), None, file, "")]
+    while waiting:
+        # The parent is carried along: a node finds its own by a walk from the root.
+        node, parent, scope, prefix = waiting.pop()
+        nodes += 1
+        if len(scopes) > MOST_SCOPES:
+            raise UnreadableCodeError(f"has more than {MOST_SCOPES:,} functions")
+        if not nodes % _NODES_PER_LOOK and time.monotonic() > deadline:
+            raise UnreadableCodeError("takes too long to read")
+        if node.type in _COMMENTS:
+            position = node.end_byte
+            continue
+        if gap := source[position : node.start_byte].strip():
+            scope.add(gap)
+        position = max(position, node.start_byte)
+        if node.type in grammar.packages and not _has_body(node):
+            package = _package(node) + "."
+        elif opened := _opened(node, parent, grammar, prefix or package):
+            scope = opened
+            scopes.append(scope)
+            prefix = f"{scope.qualified_name}."
+            if own := node.child_by_field_name("name"):
+                own_names.add((own.start_byte, own.end_byte))
+        if node.child_count:
+            waiting += [(child, node, scope, prefix) for child in reversed(node.children)]
+            continue
+        token = source[node.start_byte : node.end_byte].strip()
+        if token and (node.start_byte, node.end_byte) not in own_names:
+            scope.add(token)
+        position = node.end_byte
+    return with_text([scope.closed() for scope in scopes], source)
+
+
+@cache
+def _language(grammar: Grammar) -> "Language":
+    try:
+        from tree_sitter import Language
+
+        module = importlib.import_module(grammar.module)
+    except ImportError:
+        raise MissingGrammarError("needs a grammar", next_step="pip install 'perf-culprit[languages]'") from None
+    return Language(getattr(module, grammar.entry)())
+
+
+def _root(source: bytes, grammar: Grammar, deadline: float) -> "Node":
+    language = _language(grammar)
+    from tree_sitter import Parser
+
+    try:
+        tree = Parser(language).parse(
+            lambda offset, _: source[offset : offset + (1 << 16)],
+            progress_callback=lambda _offset, _has_error: time.monotonic() > deadline,
+        )
+    except ValueError:
+        raise UnreadableCodeError("takes too long to read") from None
+    return tree.root_node
+
+
+def _opened(node: "Node", parent: "Node | None", grammar: Grammar, prefix: str) -> OpenScope | None:
+    if node.type in grammar.functions:
+        name, scope = _function_name(node, parent), Scope.FUNCTION
+    elif (node.type in grammar.classes or node.type in grammar.packages) and _has_body(node):
+        name, scope = _class_name(node), Scope.CLASS
+    else:
+        return None
+    if not name:
+        return None
+    return OpenScope(
+        qualified_name=prefix + name, scope=scope, first_line=node.start_point.row + 1, last_line=node.end_point.row + 1
+    )
+
+
+def _has_body(node: "Node") -> bool:
+    return node.child_by_field_name("body") is not None or any(child.type.endswith("_body") for child in node.children)
+
+
+def _function_name(node: "Node", parent: "Node | None") -> str:
+    own = node.child_by_field_name("name")
+    if own is None:
+        own = node.child_by_field_name("declarator")
+        while own is not None and (inner := _inner_declarator(own)) is not None:
+            own = inner
+    if own is None and parent is not None and parent.type in _NAMED_BY:
+        own = parent.child_by_field_name(_NAMED_BY[parent.type])
+    if own is None:
+        return "constructor" if node.type == "secondary_constructor" else ""
+    receiver = node.child_by_field_name("receiver")
+    return (f"{_receiver_type(receiver)}." if receiver is not None else "") + _dotted(own)
+
+
+def _inner_declarator(node: "Node") -> "Node | None":
+    """C's declarators: a pointer to, a reference to, a function of … a name."""
+    inner = node.child_by_field_name("declarator")
+    if inner is None and node.type in ("reference_declarator", "parenthesized_declarator"):
+        inner = node.named_children[0] if node.named_children else None
+    return inner
+
+
+def _class_name(node: "Node") -> str:
+    own = node.child_by_field_name("name") or node.child_by_field_name("type")
+    if own is None:
+        return "Companion" if node.type == "companion_object" else ""
+    return _dotted(own)
+
+
+def _package(node: "Node") -> str:
+    own = node.child_by_field_name("name") or (node.named_children[0] if node.named_children else None)
+    return "" if own is None else _dotted(own)
+
+
+def _receiver_type(receiver: "Node") -> str:
+    """Go: `(c *Cart[T])` is Cart."""
+    words = _text(receiver).strip("()").replace("*", " ").partition("[")[0].split()
+    return words[-1] if words else ""
+
+
+def _dotted(node: "Node") -> str:
+    """The name with dots between its parts, without type parameters."""
+    text = _text(node).strip("'\"`")
+    if text.startswith("operator"):
+        return text.replace(" ", "")
+    name = "".join(without_types(text).split())
+    return ".".join(part for part in _SEPARATORS.split(name) if part)
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"")[:1_000].decode("utf-8", "replace")

@@ -1,0 +1,103 @@
+"""How this interpreter lets itself be observed, and what the hooks of a timing pass add up."""
+
+import sys
+import threading
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Final, Protocol
+
+from .call_paths import Scope, Tree
+
+# What the hooks of a timing pass add up: the running time of the selected nodes.
+
+
+@dataclass(slots=True)
+class Sums:
+    """`intervals`: how often the clock was started. `inner`: hooks that ran inside the timed method."""
+
+    elapsed_ns: dict[int, int] = field(default_factory=dict)
+    intervals: dict[int, int] = field(default_factory=dict)
+    inner: dict[int, int] = field(default_factory=dict)
+
+    def add(self, node: int, elapsed_ns: int, inner: int) -> None:
+        self.elapsed_ns[node] = self.elapsed_ns.get(node, 0) + elapsed_ns
+        self.intervals[node] = self.intervals.get(node, 0) + 1
+        if inner:
+            self.inner[node] = self.inner.get(node, 0) + inner
+
+
+@dataclass(slots=True)
+class Slot:
+    """The one timed method that runs on a thread: selected nodes are never inside each other."""
+
+    frame: FrameType | None = None
+    code: CodeType | None = None
+    node: int = 0
+    inner: int = 0
+    start_ns: int = 0
+
+
+class Slots(threading.local):
+    """`mine`: this thread's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mine = Slot()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookCost:
+    """What the clock adds to an interval, what each inner hook adds, and the same for C functions, on this machine."""
+
+    interval_ns: float = 0.0
+    inner_ns: float = 0.0
+    c_interval_ns: float = 0.0
+
+
+# A correction that was measured on a busier moment must not take a method's time away.
+LEAST_SHARE_LEFT: Final = 0.1
+
+
+def corrected(sums: Sums, is_c: set[int], cost: HookCost) -> dict[int, float]:
+    """Elapsed ns by node without the hooks' own time; of what the clock said at least `LEAST_SHARE_LEFT`."""
+    return {
+        node: max(
+            LEAST_SHARE_LEFT * elapsed,
+            elapsed
+            - sums.intervals[node] * (cost.c_interval_ns if node in is_c else cost.interval_ns)
+            - sums.inner.get(node, 0) * cost.inner_ns,
+        )
+        for node, elapsed in sums.elapsed_ns.items()
+    }
+
+
+# How this interpreter lets itself be observed.
+
+
+class Timer(Protocol):
+    """One pass. `sums` may be replaced between two executions."""
+
+    sums: Sums
+
+    def running(self) -> AbstractContextManager[None]: ...
+
+
+class Hooks(Protocol):
+    # note that as per PEP 544 a module can be one, without self
+    TIMES_C: bool
+
+    def foreign_tool(self) -> str | None: ...
+    def record_structure(self, tree: Tree, scope: Scope) -> AbstractContextManager[None]: ...
+    def timer(self, tree: Tree, selected: Collection[int], scope: Scope) -> Timer: ...
+
+
+def hooks() -> Hooks:
+    if sys.version_info >= (3, 12):
+        from . import monitoring
+
+        return monitoring
+    from . import substitution
+
+    return substitution

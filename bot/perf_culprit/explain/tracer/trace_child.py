@@ -1,0 +1,105 @@
+"""Inside a traced command: one pass over one process, as its plan says. `hook/sitecustomize.py` starts it.
+
+Files in the folder that the environment names: `plan.json` is read, `result-*.json` written at the process's end.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import sys
+import threading
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from .call_paths import Scope, Tree, tree_from_rows
+from .hooks import corrected, hooks
+from .sampling import Sampler
+from .session import hide_untimed, refuse_foreign_tool
+from .trace_levels import hook_cost
+from .tracer_fault import SamplesOnlyError, TraceError
+
+FOLDER_VARIABLE: Final = "PERF_CULPRIT_TRACE"
+PLAN_NAME: Final = "plan.json"
+RESULT_PREFIX: Final = "result-"
+
+
+def start(folder: str) -> None:
+    with open(os.path.join(folder, PLAN_NAME), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - as in method.py
+        plan = json.load(file)
+    try:
+        _start(folder, plan)
+    except TraceError as error:
+        samples_only = isinstance(error, SamplesOnlyError)
+        _write(folder, {"refused": error.message, "next_step": error.next_step, "samples_only": samples_only})
+
+
+def _start(folder: str, plan: dict[str, Any]) -> None:
+    is_sampled = plan.get("sampled", False)
+    if sys.version_info < (3, 12) and not is_sampled:
+        raise SamplesOnlyError(
+            f"the command runs Python {sys.version_info[0]}.{sys.version_info[1]}; commands are traced from 3.12 on",
+            next_step="use Python 3.12 or newer for the command, or trace inside the program (docs/tracing.md)",
+        )
+    if is_sampled:
+        _start_sampling(folder, plan)
+        return
+    here = hooks()
+    refuse_foreign_tool(here)
+    scope = Scope(plan["root"], tuple(plan["include"]))
+    pid = os.getpid()
+    running: AbstractContextManager[None]
+    if plan["selected"] is None:
+        tree = Tree()
+        timer = None
+        running = here.record_structure(tree, scope)
+    else:
+        tree = tree_from_rows(plan["tree"])
+        timer = here.timer(tree, plan["selected"], scope)
+        running = timer.running()
+
+    def finish() -> None:
+        # Thread pools are ended before; what a forked child inherits is not its own.
+        if os.getpid() != pid:
+            return
+        try:
+            refuse_foreign_tool(here)
+            running.__exit__(None, None, None)
+        except TraceError as error:
+            _write(folder, {"refused": error.message, "next_step": error.next_step})
+            return
+        if timer is None:
+            hide_untimed(tree, here)
+            _write(folder, {"tree": tree.rows()})
+        else:
+            is_c = {index for index in plan["selected"] if tree.nodes[index].method.is_c}
+            times = corrected(timer.sums, is_c, hook_cost(here))
+            _write(folder, {"times": {str(index): elapsed_ns for index, elapsed_ns in times.items()}})
+
+    # Registered first, so called last.
+    atexit.register(finish)
+    running.__enter__()
+
+
+def _start_sampling(folder: str, plan: dict[str, Any]) -> None:
+    tree = Tree()
+    sampler = Sampler(tree, Scope(plan["root"], tuple(plan["include"])))
+    running = sampler.running()
+    pid = os.getpid()
+
+    def finish() -> None:
+        if os.getpid() == pid:
+            running.__exit__(None, None, None)
+            own = {str(index): own_ns for index, own_ns in sampler.own_ns.items()}
+            _write(folder, {"tree": tree.rows(), "times": own})
+
+    atexit.register(finish)
+    running.__enter__()
+
+
+def _write(folder: str, result: dict[str, Any]) -> None:
+    path = os.path.join(folder, f"{RESULT_PREFIX}{os.getpid()}-{threading.get_ident()}")  # noqa: PTH118 - as in method.py
+    with contextlib.suppress(OSError):
+        with open(f"{path}.part", "w", encoding="utf-8") as file:  # noqa: PTH123 - as in method.py
+            json.dump(result, file)
+        os.replace(f"{path}.part", f"{path}.json")  # noqa: PTH105 - as in method.py

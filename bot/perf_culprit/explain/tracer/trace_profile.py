@@ -1,0 +1,95 @@
+"""A finished trace: as the model's `Profile`, and as the JSON of docs/trace-v1.schema.json by the standard library."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from .trace_levels import Path, TimedNode
+
+if TYPE_CHECKING:
+    from perf_culprit.model.call_tree import Profile
+
+
+FORMAT: Final = "perf-culprit-trace"
+MAXIMUM_NAME_CHARACTERS: Final = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trace:
+    """`is_partial`: its budget did not suffice to go deeper. `is_sampled`: stacks were seen at a rate, no calls."""
+
+    service: str
+    nodes: tuple[TimedNode, ...]
+    repetitions: int
+    is_partial: bool = False
+    is_sampled: bool = False
+
+
+def as_profile(trace: Trace) -> "Profile":
+    from perf_culprit.model.call_tree import Profile, ProfileNode
+
+    return Profile(
+        service=trace.service,
+        repetitions=trace.repetitions,
+        nodes=tuple(
+            ProfileNode(
+                method=node.method.name,
+                parent=node.parent,
+                elapsed_ms=node.elapsed_ms,
+                self_ms=node.self_ms,
+                calls=None if node.calls is None else float(node.calls),
+                file=node.method.file,
+                line=node.method.line,
+            )
+            for node in trace.nodes
+        ),
+    )
+
+
+def encode_trace(trace: Trace) -> bytes:
+    """One line. It works where the traced program has nothing installed."""
+    line = {
+        "format": FORMAT,
+        "version": 1,
+        "service": _name(trace.service),
+        "unit": "ms",
+        "repetitions": trace.repetitions,
+        "nodes": [_entry(node) for node in trace.nodes],
+    }
+    return json.dumps(line, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def descended_paths(profiles: "Iterable[Profile]") -> frozenset[Path]:
+    """The paths of which these profiles know callees: another revision's trace then goes down there too."""
+    descended: set[Path] = set()
+    for profile in profiles:
+        paths: list[Path] = []
+        for node in profile.nodes:
+            above = () if node.parent is None else paths[node.parent]
+            descended.add(above)
+            paths.append((*above, node.method))
+    return frozenset(descended - {()})
+
+
+def _entry(node: TimedNode) -> dict[str, Any]:
+    entry: dict[str, Any] = {"method": _name(node.method.name)}
+    if node.parent is not None:
+        entry["parent"] = node.parent
+    entry |= {"elapsed": _rounded(node.elapsed_ms), "self": _rounded(node.self_ms)}
+    if node.calls is not None:
+        entry["calls"] = node.calls
+    if node.method.file is not None:
+        entry["file"] = _name(node.method.file)
+    if node.method.line is not None:
+        entry["line"] = node.method.line
+    return entry
+
+
+def _rounded(times_ms: Sequence[float]) -> list[float]:
+    return [round(time_ms, 6) for time_ms in times_ms]  # the clock counts in ns
+
+
+def _name(text: str) -> str:
+    """Names of files may hold bytes that are no UTF-8; JSON cannot."""
+    return text.encode("utf-8", "replace").decode()[:MAXIMUM_NAME_CHARACTERS]

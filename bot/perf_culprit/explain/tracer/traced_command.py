@@ -1,0 +1,331 @@
+"""Tracing a command: every pass in fresh processes, and why a command left no trace."""
+
+import difflib
+import json
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from .call_paths import Tree, tree_from_rows
+from .sampling import sampled_nodes
+from .trace_child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
+from .trace_levels import MINIMUM_SHARE, Budget, Times, measure_levels
+from .trace_levels import Path as CallPath
+from .trace_profile import Trace
+from .tracer_fault import SamplesOnlyError, TraceError
+
+# Why a command left no trace: it is executed once more, and the processes that it starts are looked at (Linux).
+
+PROCESSES: Final = Path("/proc")
+# Python takes longer than this to start.
+LOOK_EVERY_S: Final = 0.004
+PYTHON: Final = re.compile(r"python[0-9.]*(t|d)?|pypy[0-9.]*")
+# Of the interpreter's options these take the next word, or end them.
+_WITH_VALUE: Final = re.compile(r"-[bBdEhiIOPqRsSuvVx?]*[WX]")
+_LAST: Final = re.compile(r"-[bBdEhiIOPqRsSuvVx?]*[cm].*|-|--")
+
+
+class Lost(Enum):
+    """The reason, with what is said of it and the next step. The first one that is true of a process counts."""
+
+    ISOLATED = (
+        "it runs `python -I`, which ignores PYTHONPATH, by which the tracer gets in",
+        "leave out -I (or use -s -P, which keep PYTHONPATH)",
+    )
+    NO_ENVIRONMENT = ("it runs `python -E`, which ignores PYTHONPATH, by which the tracer gets in", "leave out -E")
+    NO_SITE = ("it runs `python -S`, which starts without the tracer's sitecustomize", "leave out -S")
+    CLEARED = (
+        "it runs Python without the environment that it was given (env -i, tox, nox)",
+        "pass PYTHONPATH and PERF_CULPRIT_TRACE on, or run Python directly",
+    )
+    PYTHON_PATH = (
+        "it sets a PYTHONPATH of its own, without the tracer's folder",
+        "keep what is there: PYTHONPATH=lib:$PYTHONPATH",
+    )
+    ENDED = (
+        "its Python ended without running what it has registered for its end (os._exit, os.exec, a signal)",
+        "let it end by itself",
+    )
+    NO_PYTHON = (
+        "it runs no Python",
+        "give a command that writes a profile: bisect --profile, or diagnose --profile (docs/profiles.md)",
+    )
+    UNKNOWN = (
+        "none of its processes could be looked at",
+        "run Python 3.11 or newer, without -I, -E or -S and with PYTHONPATH=lib:$PYTHONPATH, and let it end by itself",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """As it was started: what `/proc` says of it."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    @property
+    def is_python(self) -> bool:
+        return bool(self.command) and bool(PYTHON.fullmatch(os.path.basename(self.command[0])))  # noqa: PTH119 - as in method.py
+
+
+def why_lost(execute: Callable[[], None], *, hook: str, folder_variable: str) -> TraceError:
+    """`hook`: the folder that has to be in PYTHONPATH; `folder_variable` tells the tracer where to write."""
+    processes = _watched(execute)
+    reason = _reason(processes, hook, folder_variable)
+    message, next_step = reason.value
+    return TraceError(f"no Python process of the command left a trace: {message}", next_step=next_step)
+
+
+def _reason(processes: Iterable[Process], hook: str, folder_variable: str) -> Lost:
+    seen = list(processes)
+    if not seen:
+        return Lost.UNKNOWN
+    reasons = {_of(process, hook, folder_variable) for process in seen if process.is_python}
+    return next((reason for reason in Lost if reason in reasons), Lost.NO_PYTHON)
+
+
+def _of(process: Process, hook: str, folder_variable: str) -> Lost:
+    letters = _options(process.command[1:])
+    for letter, reason in (("I", Lost.ISOLATED), ("E", Lost.NO_ENVIRONMENT), ("S", Lost.NO_SITE)):
+        if letter in letters:
+            return reason
+    if folder_variable not in process.environment:
+        return Lost.CLEARED
+    folders = process.environment.get("PYTHONPATH", "").split(os.pathsep)
+    return Lost.ENDED if hook in folders else Lost.PYTHON_PATH
+
+
+def _options(arguments: Iterable[str]) -> str:
+    """The letters of the interpreter's own options."""
+    letters, words = "", iter(arguments)
+    for word in words:
+        if not word.startswith("-") or word == "-":
+            break
+        letters += word.partition("=")[0].removeprefix("-") if not word.startswith("--") else ""
+        if _LAST.fullmatch(word):
+            # What follows -c or -m in the same word is no option.
+            return re.split("[cm]", letters, maxsplit=1)[0]
+        if _WITH_VALUE.fullmatch(word):
+            next(words, None)
+    return letters
+
+
+def _watched(execute: Callable[[], None]) -> list[Process]:
+    """What this process starts, directly or not, to execute the command; what it started before does not count."""
+    seen: dict[tuple[int, tuple[str, ...]], Process] = {}
+    own = _read_process(os.getpid())
+    others = _descendants(os.getpid())
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(LOOK_EVERY_S):
+            for pid in _descendants(os.getpid(), without=others):
+                process = _read_process(pid)
+                # Between fork and exec a process is still called as this one is.
+                if process is not None and own is not None and process.command != own.command:
+                    seen[pid, process.command] = process
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        execute()
+    finally:
+        is_over.set()
+        thread.join()
+    return list(seen.values())
+
+
+def _descendants(root: int, without: Iterable[int] = ()) -> set[int]:
+    """`without` these and what they start."""
+    parents: dict[int, int] = {}
+    for folder in PROCESSES.glob("[0-9]*"):
+        try:
+            # The name, in parentheses, may hold anything.
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+    descendants, news = set[int](), {root}
+    while news:
+        news = {pid for pid, parent in parents.items() if parent in news}.difference(descendants, without)
+        descendants |= news
+    return descendants
+
+
+def _read_process(pid: int) -> Process | None:
+    try:
+        command, environment = (
+            (PROCESSES / str(pid) / name).read_bytes().decode(errors="replace").split("\0")
+            for name in ("cmdline", "environ")
+        )
+    except OSError:
+        return None
+    pairs = (entry.partition("=") for entry in environment)
+    return Process(tuple(command[:-1]), {name: value for name, _, value in pairs})
+
+
+# Tracing a command: every pass and every repetition is an execution of its own, in fresh processes.
+
+HOOK_FOLDER: Final = Path(__file__).resolve().parent / "hook"
+MAXIMUM_RESULT_BYTES: Final = 64 << 20
+MAXIMUM_PROCESSES: Final = 1_000
+
+T = TypeVar("T")
+Execute = Callable[[Mapping[str, str]], None]
+
+
+def trace_command(
+    execute: Execute,
+    *,
+    root: Path,
+    service: str,
+    repetitions: int,
+    python_path: str = "",
+    at: str | None = None,
+    include: Sequence[str] = (),
+    minimum_share: float = MINIMUM_SHARE,
+    follow: Container[CallPath] = (),
+    budget: Budget | None = None,
+    is_sampled: bool | None = None,
+) -> Trace:
+    """`execute` runs the command once, with these environment variables added; `python_path` is its own PYTHONPATH.
+
+    `is_sampled`: None for stacks instead of levels where the budget is too short for levels.
+    The processes of one execution count together. A trace that its budget ends is partial: the upper levels.
+
+    Raises:
+        TraceError: the command refuses, ends without a result, or runs no code below `root`.
+    """
+    budget = budget or Budget()
+
+    def run(plan: dict[str, Any]) -> list[dict[str, Any]]:
+        return _executed(execute, plan, python_path=python_path, budget=budget)
+
+    base = {"root": str(root), "include": list(include)}
+    if budget.seconds is not None:
+        # The command as it is tells how many executions there is time for.
+        budget.execute(lambda: execute({}))
+    tree = Tree()
+    is_sampled = budget.is_short if is_sampled is None else is_sampled
+    samples: list[Times] = []
+    if not is_sampled:
+        try:
+            for result in run({**base, "selected": None}):
+                tree.add(_checked(tree_from_rows, result.get("tree")))
+            budget.plan(repetitions)
+        except SamplesOnlyError:
+            is_sampled = True
+    if is_sampled:
+        plan = {**base, "selected": [], "sampled": True}
+        samples += [_sampled(tree, run(plan)) for _ in range(budget.plan_samples(repetitions))]
+    rows = tree.rows()
+
+    def time_pass(selected: Sequence[int]) -> list[Times]:
+        plan = {**base, "selected": list(selected), "tree": rows}
+        return [_sum(run(plan)) for _ in range(budget.repetitions)]
+
+    _announce_starts(tree, at, budget)
+    if is_sampled:
+        nodes = sampled_nodes(tree, samples, at=at)
+    else:
+        nodes = measure_levels(
+            tree, time_pass, at=at, minimum_share=minimum_share, follow=follow, allowed=budget.allows
+        )
+    if not nodes:
+        raise TraceError(
+            "the command runs no Python code of the repository",
+            next_step="trace a command that does, or name the package to be included",
+        )
+    return Trace(
+        service=service,
+        nodes=nodes,
+        repetitions=budget.repetitions,
+        is_partial=budget.is_spent,
+        is_sampled=is_sampled,
+    )
+
+
+def _executed(execute: Execute, plan: dict[str, Any], *, python_path: str, budget: Budget) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
+        folder = Path(name)
+        (folder / PLAN_NAME).write_text(json.dumps(plan))
+        paths = [str(HOOK_FOLDER), *([python_path] if python_path else [])]
+        variables = {FOLDER_VARIABLE: name, "PYTHONPATH": ":".join(paths)}
+        budget.execute(lambda: execute(variables), is_usual=plan["selected"] is not None)
+        results = _results(folder)
+        if not results:
+            raise why_lost(lambda: execute(variables), hook=str(HOOK_FOLDER), folder_variable=FOLDER_VARIABLE)
+        return results
+
+
+def _results(folder: Path) -> list[dict[str, Any]]:
+    files = sorted(folder.glob(f"{RESULT_PREFIX}*.json"))[:MAXIMUM_PROCESSES]
+    results = [_read(file) for file in files]
+    usable = [result for result in results if "refused" not in result]
+    if usable:
+        return usable
+    for refused in results:
+        if refused.get("samples_only"):
+            raise SamplesOnlyError(str(refused["refused"])[:400], next_step="")
+        raise TraceError(str(refused["refused"])[:400], next_step=str(refused.get("next_step", ""))[:400])
+    return []
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if file.is_symlink() or file.stat().st_size > MAXIMUM_RESULT_BYTES:
+        return {}
+    try:
+        value = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _announce_starts(tree: Tree, at: str | None, budget: Budget) -> None:
+    starts = [tree.nodes[i] for i in tree.starts(at)]
+    if at is not None and not starts:
+        called = sorted({node.method.name for node in tree.nodes if not node.method.is_c})
+        close = difflib.get_close_matches(at.replace(":", "."), called, n=3, cutoff=0.3)
+        raise TraceError(
+            f"the command never calls {at[:100]}",
+            next_step=f"name a function that it calls{', such as ' if close else ''}{', '.join(close)}"[:400],
+        )
+    if at is not None or any(node.is_benchmark for node in starts):
+        names = sorted({node.method.name for node in starts})
+        budget.say(f"from {', '.join(names[:5])} on; imports and set-up are left out")
+
+
+def _sampled(tree: Tree, results: Sequence[Mapping[str, Any]]) -> Times:
+    """One execution's own times by the nodes of `tree`, which gets its paths."""
+    own: dict[int, float] = {}
+    for result in results:
+        places = tree.add(_checked(tree_from_rows, result.get("tree")))
+        for index, own_ns in _checked(_times, result.get("times", {})).items():
+            if 0 <= index < len(places):
+                own[places[index]] = own.get(places[index], 0.0) + own_ns
+    return own
+
+
+def _sum(results: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    total: dict[int, float] = {}
+    for result in results:
+        for index, elapsed_ns in _checked(_times, result.get("times", {})).items():
+            total[index] = total.get(index, 0.0) + elapsed_ns
+    return total
+
+
+def _times(value: Any) -> dict[int, float]:
+    return {int(index): min(max(float(elapsed_ns), 0.0), 1e18) for index, elapsed_ns in value.items()}
+
+
+def _checked(convert: Callable[[Any], T], value: Any) -> T:
+    """The traced program could have written the file: what is no result is an error of its, not of ours."""
+    try:
+        return convert(value)
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise TraceError("a process of the command left a damaged trace", next_step="run it again") from error

@@ -1,0 +1,254 @@
+"""Methods over all their paths, and what all of them have in common."""
+
+import math
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from perf_culprit.explain.aligned_trees import SHARE, AlignedNode, AlignedTree, Spread, added_up
+from perf_culprit.explain.ranking import inside_itself
+from perf_culprit.model.report import ChangeCause
+from perf_culprit.stats.ragged import Floats
+
+# Methods over all their paths: what no misaligned path can hide.
+
+# Where an absolute path into the standard library begins.
+_STANDARD: Final = re.compile(r".*/lib(?:64)?/python3\.[0-9]+/|.*/Lib/")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """What is tested: one amount of the target beside that of the baseline."""
+
+    baseline: Spread
+    target: Spread
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Method:
+    """`places`: its nodes; `outermost`: those that do not run inside another call of it.
+
+    `own`: without callees; `total`: with them, of the outermost calls (a recursion is one). `calls`: of baseline and
+    target, per repetition; None where they are not counted, or a side has none.
+    """
+
+    name: str
+    places: tuple[int, ...]
+    outermost: tuple[int, ...]
+    own: Row
+    total: Row
+    is_in_baseline: bool
+    is_in_target: bool
+    is_loading: bool
+    calls: tuple[float, float] | None
+
+    @property
+    def is_in_both(self) -> bool:
+        return self.is_in_baseline and self.is_in_target
+
+
+def methods_of(tree: AlignedTree) -> tuple[Method, ...]:
+    places: dict[str, list[int]] = {}
+    outermost: dict[str, list[int]] = {}
+    parents = [node.parent if node.parent >= 0 else None for node in tree.nodes]
+    inside = inside_itself([node.method for node in tree.nodes], parents)
+    for i, (node, is_inner) in enumerate(zip(tree.nodes, inside, strict=True)):
+        places.setdefault(node.method, []).append(i)
+        if not is_inner:
+            outermost.setdefault(node.method, []).append(i)
+    return tuple(
+        Method(
+            name=name,
+            places=tuple(indices),
+            outermost=tuple(outermost[name]),
+            own=merged([tree.nodes[i] for i in indices], "own", tree),
+            total=merged([tree.nodes[i] for i in outermost[name]], "elapsed", tree),
+            is_loading=all(_is_loading(tree, i) for i in indices),
+            calls=_calls([tree.nodes[i] for i in indices]),
+            is_in_baseline=any(tree.nodes[i].baseline is not None for i in indices),
+            is_in_target=any(tree.nodes[i].target is not None for i in indices),
+        )
+        for name, indices in places.items()
+    )
+
+
+def _calls(nodes: Sequence[AlignedNode]) -> tuple[float, float] | None:
+    before, after = (
+        [side.calls for side in sides if side is not None]
+        for sides in zip(*((n.baseline, n.target) for n in nodes), strict=True)
+    )
+    if None in before or None in after:
+        return None
+    totals = sum(filter(None, before)), sum(filter(None, after))
+    return totals if all(totals) else None
+
+
+def is_in_c(name: str) -> bool:
+    """Functions of the interpreter, as cProfile names them: no commit of the program changes them."""
+    return name.startswith(("<built-in ", "<method ", "<slot wrapper "))
+
+
+def _is_loading(tree: AlignedTree, i: int) -> bool:
+    """Python's import system: what it takes depends on caches of files. Modules' own code, below it, is not meant."""
+    while i >= 0 and is_in_c(tree.nodes[i].method):
+        i = tree.nodes[i].parent
+    return i >= 0 and tree.nodes[i].method.startswith("<frozen importlib")
+
+
+def total_row(tree: AlignedTree) -> Row:
+    return merged([tree.nodes[i] for i in tree.roots], "elapsed", tree)
+
+
+def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree: AlignedTree) -> Row:
+    """Of all the nodes together; a side that has none of them took no time."""
+    sides = ([node.baseline for node in nodes], tree.baseline), ([node.target for node in nodes], tree.target)
+    before, after = (
+        added_up([getattr(node, amount) for node in side if node is not None], repetitions=whole.repetitions)
+        for side, whole in sides
+    )
+    return Row(baseline=before, target=after)
+
+
+def is_standard(file: str | None) -> bool:
+    """Whether Python's standard library has it, which no commit of a program changes: `copy.py`, `json/decoder.py`."""
+    if not file:
+        return False
+    if file.startswith("<frozen "):
+        return True
+    place = _STANDARD.search(file)
+    top = (file[place.end() :] if place else file).partition("/")[0]
+    return "site-packages" not in file and top.removesuffix(".py") in sys.stdlib_module_names
+
+
+# What all methods have in common: the machine's state in each repetition, and, of shares, what another method took.
+
+# Fewer methods than this hardly show what is common *(choice)*: the change itself may be most of them.
+FEWEST_METHODS: Final = 8
+# Of the whole, and in sampled profiles also samples of both sides together: smaller ones are noise.
+SMALLEST_SHARE: Final = 0.001
+SMALLEST_COUNT: Final = 10.0
+# A method is called as often as before where its calls differ by no more than caches and hashes make them *(choice)*.
+SAME_CALLS: Final = 0.01
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Common:
+    """Factors per repetition (n,) around those of both revisions together; `factor`: the target's over the baseline's.
+
+    Medians over methods, as DESeq normalises counts of genes [Anders & Huber 2010, section 2.2]: right as long as
+    fewer than half of the methods changed. Where calls are counted, of the time per call, and of methods called as
+    often as before: what is called more often is the program, not the machine. A machine also slows what takes most
+    of the time: of times the factor is no further from 1 than the median over the time that both revisions take.
+    All 1 where there are too few methods. `variance`: of the factor's logarithm.
+    """
+
+    baseline: Floats
+    target: Floats
+    factor: float
+    variance: float = 0.0
+    methods: int = 0
+
+
+def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
+    result = Common(baseline=np.ones(tree.baseline.repetitions), target=np.ones(tree.target.repetitions), factor=1.0)
+    sides = (tree.baseline, tree.target)
+    totals = [side.total for side in sides]
+    if min(totals) <= 0:
+        return result
+    shared = [
+        method
+        for method in methods
+        if all(
+            spread.mean >= SMALLEST_SHARE * total and spread.mean * (side.whole or np.inf) >= SMALLEST_COUNT / 2
+            for spread, side, total in zip((method.own.baseline, method.own.target), sides, totals, strict=True)
+        )
+    ]
+    as_often = [one for one in shared if one.calls and abs(one.calls[1] / one.calls[0] - 1) <= SAME_CALLS]
+    shared = as_often if len(as_often) >= FEWEST_METHODS else shared
+    if len(shared) < FEWEST_METHODS:
+        return result
+    calls = np.array([method.calls or (1.0, 1.0) for method in shared])
+    means = np.array([(one.own.baseline.mean, one.own.target.mean) for one in shared])
+    logs = np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0])
+    variance, middle = _median_variance(logs), float(np.median(logs))
+    rows = [
+        (*row.baseline.values, *row.target.values)
+        for row in (one.own for one in shared)
+        if row.baseline.values is not None and row.target.values is not None
+    ]
+    if len(rows) == len(shared):
+        values = np.array(rows)
+        count = tree.baseline.repetitions
+        values[:, :count] /= calls[:, :1]
+        values[:, count:] /= calls[:, 1:]
+        # The middle of the two sides, so that neither of them is what is compared with.
+        values /= np.sqrt(values[:, :count].mean(axis=1) * values[:, count:].mean(axis=1))[:, None]
+        factors = np.median(values, axis=0)
+        if not factors.all():
+            # Most of these methods have no sample in some repetition: too rare to show anybody's state.
+            return result
+        result = replace(result, baseline=factors[:count], target=factors[count:])
+        middle = float(np.log(result.target.mean() / result.baseline.mean()))
+    if not is_relative(tree):
+        low, high = sorted((middle, _middle_of_time(logs, means.min(axis=1))))
+        middle = min(max(0.0, low), high)
+    return replace(result, factor=float(np.exp(middle)), variance=variance, methods=len(shared))
+
+
+def _middle_of_time(logs: Floats, times: Floats) -> float:
+    """The median of (m,) weighted by (m,)."""
+    order = np.argsort(logs)
+    reached = np.cumsum(times[order])
+    return float(logs[order][np.searchsorted(reached, reached[-1] / 2)])
+
+
+def is_relative(tree: AlignedTree) -> bool:
+    """Whether amounts are shares, of which only the relation to each other is known."""
+    return tree.target.unit == SHARE
+
+
+def _median_variance(logs: Floats) -> float:
+    """Of the median of normal values with a robust spread: pi / 2 times that of the mean."""
+    spread = 1.4826 * float(np.median(np.abs(logs - np.median(logs))))
+    return float(np.pi / 2 * spread**2 / len(logs))
+
+
+# A method that takes longer is called more often, or a call of it takes longer: told apart by the calls.
+
+# Of the logarithm of the slowdown: what explains less than that is no cause of its own.
+NEGLIGIBLE: Final = 0.1
+
+
+def cause_of(node: AlignedNode) -> ChangeCause | None:
+    """Elapsed time is calls x time per call, so the logarithms of the two ratios add up.
+
+    None where calls are not counted.
+    """
+    before, after = node.baseline, node.target
+    if before is None or after is None or not before.calls or not after.calls:
+        return None
+    if before.elapsed.mean <= 0 or after.elapsed.mean <= before.elapsed.mean:
+        return None
+    by_calls = math.log(after.calls / before.calls) / math.log(after.elapsed.mean / before.elapsed.mean)
+    if by_calls >= 1 - NEGLIGIBLE:
+        return ChangeCause.MORE_CALLS
+    return ChangeCause.TIME_PER_CALL if by_calls <= NEGLIGIBLE else ChangeCause.BOTH
+
+
+def called_more_often(caller: AlignedNode, callee: AlignedNode) -> bool:
+    """Whether one call of the caller makes more calls of the callee: then the reason is in the caller's code."""
+    sides = (caller.baseline, caller.target, callee.baseline, callee.target)
+    calls = [side.calls for side in sides if side is not None and side.calls]
+    if len(calls) < len(sides) or callee.gain <= 0:
+        return False
+    before, after, callee_before, callee_after = calls
+    slowdown = caller.gain
+    more = callee_after / after - callee_before / before
+    if more <= 0 or callee.baseline is None or slowdown <= 0:
+        return False
+    # What the additional calls would have cost at the former time per call, as part of the caller's slowdown.
+    return more * after * callee.baseline.elapsed.mean / callee_before >= NEGLIGIBLE * slowdown

@@ -1,0 +1,58 @@
+"""Files written whole or not at all, and read up to a limit."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import BinaryIO
+
+from perf_culprit.errors import BotError, DataError, UsageError
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write `data` to `path` atomically: a reader sees the old file or the new one, never half of one.
+
+    What is no ordinary file (/dev/null, a pipe) is written to: replacing it would take it from everybody else.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The file that a link names is replaced, not the link.
+        target = path.resolve()
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            # mkstemp makes private files; results are meant to be read by the next step, maybe as another user.
+            Path(name).chmod(0o644)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(
+            f"cannot be written: {error.strerror}", place=str(path), next_step="give a path that can be written"
+        ) from None
+
+
+def read_limited(
+    path: Path,
+    most_bytes: int,
+    *,
+    next_step: str,
+    error: type[BotError] = DataError,
+    stream: BinaryIO | None = None,
+) -> bytes:
+    """The file's bytes, or those of `stream`; a pipe has no size to ask for, so too many are read to be refused."""
+    try:
+        if stream is not None:
+            data = stream.read(most_bytes + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(most_bytes + 1)
+    except OSError as fault:
+        raise error(f"cannot be read: {fault.strerror}", place=str(path), next_step=next_step) from None
+    if len(data) > most_bytes:
+        raise error(f"is larger than {most_bytes:,} bytes", place=str(path), next_step=next_step)
+    return data

@@ -1,0 +1,1 @@
+"""The rooms joined: one function per command. The only importer of all stages."""

@@ -1,0 +1,228 @@
+"""history, measure -> collect -> history: old commits are measured now and take their places among the stored runs."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from math import log
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.commit_range import FETCH_ALL
+from perf_culprit.dispatch.culprit_trace import Say, this_machine
+from perf_culprit.errors import UsageError
+from perf_culprit.files import replace_file
+from perf_culprit.flows.user_commands import with_quantities
+from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.read.results.merge import join_executions
+from perf_culprit.read.results.surroundings import surroundings
+from perf_culprit.store.opening import open_history
+from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.wire.run_json import encode_run
+
+MERGES: Final = "merge"
+RELEASES: Final = "release"
+
+Levels = Mapping[MetricKey, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BackfillPlan:
+    """`every`: `merge`, `release`, or a number N for every Nth commit, counted from the newest. Time in minutes.
+
+    With an `output` folder the runs are files in it, and nothing is stored.
+    """
+
+    since: str
+    commands: Commands
+    every: str = "1"
+    limit: float | None = None
+    executions: int = 5
+    tool: str = "auto"
+    log: Path
+    cache: Path | None = None
+    history_url: str | None = None
+    output: Path | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Backfilled:
+    """Of `commits` on HEAD's own line `stored` had runs before, `recorded` have now; `failed` gave no result.
+
+    `minutes`: what those left would take, by one that was tried; None where none was, or it gave no result.
+    """
+
+    commits: int
+    stored: int
+    recorded: int
+    failed: int
+    left: int
+    minutes: float | None = None
+
+
+def backfill(repository: Path, plan: BackfillPlan, *, config: Config, say: Say) -> Backfilled:
+    """Measure commits without runs until none is left or the time is spent; each is recorded as soon as it is measured.
+
+    What is recorded is what the next call resumes from: nothing else is kept, and a commit that failed is tried again.
+    """
+    commits = chosen_commits(repository, since=plan.since, every=plan.every)
+    started = time.monotonic()
+    with open_history(config.history, repository, url=plan.history_url) as history:
+        levels = _stored_levels(history, commits, suite=config.suite)
+        stored = len(levels)
+        todo = len(commits) - stored
+        failed: set[int] = set()
+        longest: float | None = None  # so that the first is measured whatever the limit, and repeated calls get on
+        with this_machine(
+            repository, plan.commands, config=config, tool=plan.tool, log=plan.log, cache=plan.cache
+        ) as workplace:
+            if plan.dry_run:
+                place = next_place(len(commits), levels, failed)
+                each = None if place is None else _minutes(workplace, commits[place], plan, say)
+                minutes = None if each is None else todo * each
+                return Backfilled(commits=len(commits), stored=stored, recorded=0, failed=0, left=todo, minutes=minutes)
+            while (place := next_place(len(commits), levels, failed, minimum_effect=config.minimum_effect)) is not None:
+                begun = time.monotonic()
+                if plan.limit and longest is not None and begun + longest > started + 60 * plan.limit:
+                    say(f"the time is spent: {len(commits) - len(levels) - len(failed)} commits are left")
+                    break
+                commit = commits[place]
+                say(f"{len(levels) - stored + len(failed) + 1} of {todo}: {commit[:12]}")
+                try:
+                    run = _measured(repository, workplace, commit, plan, config)
+                    (run,) = with_quantities(workplace, [run], rounds=1, say=say)
+                except ExecutionError as error:
+                    say(f"{commit[:12]} gave no result: {error.message}")
+                    failed.add(place)
+                    continue
+                if plan.output is None:
+                    history.append(run)
+                else:
+                    replace_file(plan.output / f"{commit}.json", encode_run(run))
+                levels[place] = levels_of(run)
+                longest = max(longest or 0.0, time.monotonic() - begun)
+    return Backfilled(
+        commits=len(commits),
+        stored=stored,
+        recorded=len(levels) - stored,
+        failed=len(failed),
+        left=len(commits) - len(levels) - len(failed),
+    )
+
+
+def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ...]:
+    """Of HEAD's own line, from `since` on, the oldest first; releases also of branches that were merged into it."""
+    first = git.resolve_commit(repository, since)
+    before = set(git.ancestors(repository, [first])) - {first}
+    line = [
+        commit
+        for commit in git.ancestors(repository, [git.head_commit(repository)], first_parent=every != RELEASES)
+        if commit not in before
+    ]
+    if cut_off := set(line) & set(git.shallow_commits(repository)) - {first}:
+        raise UsageError(
+            f"the history since {since} is cut off at {min(cut_off)[:12]}: this is a shallow clone", next_step=FETCH_ALL
+        )
+    if every == RELEASES:
+        tagged = set(git.tags(repository).values())
+        line = [commit for commit in line if commit in tagged]
+    elif every == MERGES:
+        parents = (entry.split() for entry in git.parents_text(repository, line[:1]).splitlines())
+        merges = {commit for commit, *of_commit in parents if len(of_commit) > 1}
+        line = [commit for commit in line if commit in merges]
+    elif every.isdecimal() and 0 < int(every) < 1_000_000:
+        line = line[:: int(every)]
+    else:
+        raise UsageError(f"{every[:40]!r} is no choice of commits", next_step="give --every merge, release or a number")
+    if not line:
+        raise UsageError(
+            f"HEAD holds no such commit since {since}", next_step="give an older --since, or another --every"
+        )
+    return tuple(reversed(line))
+
+
+def next_place(
+    places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = 0.05
+) -> int | None:
+    """Which of `places` (0 is the oldest) to measure: the ends, then middles of gaps.
+
+    In turn of the widest gap, and of the one whose sides differ most: there a step is to be found, if it is one and
+    not noise, which must not take all the time.
+    """
+    open_places = [place for place in range(places) if place not in levels and place not in failed]
+    if not open_places:
+        return None
+    measured = sorted(levels)
+    if not measured or open_places[-1] > measured[-1]:
+        return open_places[-1]
+    if open_places[0] < measured[0]:
+        return open_places[0]
+    gaps = []
+    for low, high in pairwise(measured):
+        inside = [place for place in open_places if low < place < high]
+        if inside:
+            gaps.append((step_between(levels[low], levels[high]), inside))
+    widest = max(gaps, key=lambda gap: len(gap[1]))
+    steepest = max(gaps, key=lambda gap: gap[0])
+    _, inside = steepest if len(measured) % 2 and steepest[0] >= minimum_effect else widest
+    return inside[len(inside) // 2]
+
+
+def step_between(before: Levels, after: Levels) -> float:
+    """The largest relative difference of a metric that both have, as a logarithm."""
+    shared = [(before[key], after[key]) for key in before.keys() & after.keys()]
+    return max((abs(log(new / old)) for old, new in shared if old > 0 and new > 0), default=0.0)
+
+
+def levels_of(run: Run) -> Levels:
+    return {benchmark.key: benchmark.value for benchmark in run.benchmarks}
+
+
+def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dict[int, Levels]:
+    stored = history.commits(suite)
+    wanted = [commit for commit in commits if commit in stored]
+    places = {commit: place for place, commit in enumerate(commits)}
+    levels: dict[int, Levels] = {places[commit]: {} for commit in wanted}
+    for entry in history.runs(suite, wanted):
+        if isinstance(entry, StoredRun) and not levels[places[entry.commit]]:
+            levels[places[entry.commit]] = levels_of(entry.run)
+    return levels
+
+
+def _minutes(workplace: Workplace, commit: str, plan: BackfillPlan, say: Say) -> float | None:
+    """What a commit takes, by one execution of this one; None where it gives no result."""
+    say(f"try {commit[:12]}")
+    begun = time.monotonic()
+    try:
+        workplace.prepare(commit)
+        built = time.monotonic()
+        _, run = workplace.execute(commit)
+        executed = time.monotonic()
+        with_quantities(workplace, [replace(run, commit=commit)], rounds=1, say=say)
+    except ExecutionError as error:
+        say(f"{commit[:12]} gave no result: {error.message}")
+        return None
+    return (built - begun + (1 + plan.executions) * (executed - built) + time.monotonic() - executed) / 60
+
+
+def _measured(repository: Path, workplace: Workplace, commit: str, plan: BackfillPlan, config: Config) -> Run:
+    """Dated as its commit, so that retention takes it for as old as it is; a note says when it was measured."""
+    workplace.prepare(commit)
+    workplace.warm_up(commit)
+    executed = [workplace.execute(commit) for _ in range(plan.executions)]
+    run = join_executions(
+        [(str(path), result) for path, result in executed],
+        rounds=range(1, plan.executions + 1),
+        suite=config.suite,
+        commit=commit,
+        time=git.commit_time(repository, commit),
+    )
+    environment = run.environment.merged(surroundings(workplace.tree(commit)))
+    note = f"measured on {datetime.now(UTC):%Y-%m-%d}, by backfill"
+    return replace(run, environment=environment, notes=(*run.notes, note))

@@ -1,0 +1,360 @@
+"""collect -> history -> judge: one comparison, whatever its baseline."""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import UsageError, did_you_mean
+from perf_culprit.flows.job_event import Merge
+from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
+from perf_culprit.judge.derived import without_derived
+from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.count import is_count
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level
+from perf_culprit.model.reason import Remark, because
+from perf_culprit.model.report import Report, Settings
+from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.progress import doing
+from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_executions, collect_separate
+from perf_culprit.read.results.merge import named_alike
+from perf_culprit.read.results.result_formats import AUTO, PARSERS
+from perf_culprit.read.results.surroundings import surroundings
+from perf_culprit.say.maintenance_text import collected_text, derived_text, formats_text
+from perf_culprit.say.report_parts import build_report
+from perf_culprit.store.baseline import choose_baseline
+from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
+
+# The configuration in each stage's own words.
+
+# Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
+# experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
+SERIES_EFFECT: Final = 0.01
+
+
+def reading(config: Config, *, tool: str = AUTO, stdin: BinaryIO | None = None) -> Reading:
+    """How the configured suite's files are read."""
+    return Reading(tool=tool, suite=config.suite, directions=config.direction_of, stdin=stdin)
+
+
+def report_settings(config: Config, *, target: Run) -> Settings:
+    """The decision rule, for the report's small print; the detectors are those that had something to judge."""
+    counts = target.benchmarks and all(is_count(entry.metric) for entry in target.benchmarks)
+    metric = config.counted if counts else config.general
+    used = [config.detector] * bool(target.benchmarks) + [config.counter_detector] * bool(target.counters)
+    return Settings(
+        detector=", ".join(dict.fromkeys(used)),
+        alpha=config.alpha,
+        false_discovery_rate=config.false_discovery_rate,
+        minimum_effect=metric.minimum_effect,
+        minimum_samples=config.minimum_samples,
+        fail=metric.fail,
+    )
+
+
+def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
+    """The configuration's rules by benchmark hold for columns of that name too."""
+    stated = "minimum_effect" in config.model_fields_set
+    settings = config if stated else config.model_copy(update={"minimum_effect": SERIES_EFFECT})
+    return lambda key: settings.of(key).minimum_effect
+
+
+def is_named(config: Config, key: MetricKey) -> bool:
+    """Whether the user's settings are about this metric, not just about all of its benchmark."""
+    return any(entry.metric != "*" and fnmatchcase(key.metric, entry.metric) for entry in config.benchmarks)
+
+
+def with_detector(config: Config, name: str) -> Config:
+    """`name` judges what it can: benchmarks, counters or both; the other kind keeps its detector."""
+    changes = {
+        key: name
+        for key, registry in (("detector", DETECTORS), ("counter_detector", COUNTER_DETECTORS))
+        if name in registry
+    }
+    if not changes:
+        names = tuple(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
+        hint = did_you_mean(name, names, otherwise="see docs/detectors:")
+        raise UsageError(f"there is no detector {name!r}", next_step=f"{hint} there are {', '.join(names)}")
+    return config.model_copy(update=changes)
+
+
+def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
+    """Error rates for numbers that are judged up to `analyses` times, at planned moments, until they suffice.
+
+    Each analysis gets an equal share of the error (alpha spending by the union bound, which assumes nothing of how the
+    analyses depend on each other), so the rates over all analyses are those of the configuration.
+    """
+    rates = {"alpha": config.alpha / analyses, "false_discovery_rate": config.false_discovery_rate / analyses}
+    return config if analyses == 1 else config.model_copy(update=rates)
+
+
+# detect -> report: one judgement, whatever its baseline.
+
+
+def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
+    """Detector, policy and report: the same for every kind of baseline."""
+    config = corrected_for_analyses(config, analyses=max(run.analyses for run in (target, *baseline.runs)))
+    baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
+    if derived:
+        target = replace(target, notes=(*target.notes, derived_text(derived)))
+    doing(f"judging {len(target.benchmarks):,} metrics of benchmarks")
+    judgement = judge(
+        baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
+    )
+    return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
+
+
+# detect -> detect: what was flagged is measured again, and only what both measurements see is reported.
+
+# In the environment of the command that measures again: the benchmarks, one per line.
+BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"
+
+_INERT: Final = " _-./:,=[]"
+
+
+def flagged(report: Report) -> tuple[str, ...]:
+    """The benchmarks that a second measurement should look at."""
+    return flagged_benchmarks(report.findings)
+
+
+def flagged_json(reports: Iterable[Report]) -> str:
+    """The action's output: a JSON list whose text is no command wherever a workflow may paste it by mistake."""
+
+    def inert(name: str) -> str:
+        return "".join(
+            character if character.isascii() and (character.isalnum() or character in _INERT) else _escaped(character)
+            for character in name
+        )
+
+    return "[" + ",".join(f'"{inert(name)}"' for report in reports for name in flagged(report)) + "]"
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if not character.isascii() else f"\\u{ord(character):04x}"
+
+
+def only(run: Run, benchmarks: Collection[str]) -> Run:
+    """The run without all other benchmarks, and without counters: a second measurement is about the flagged ones."""
+    kept = tuple(benchmark for benchmark in run.benchmarks if benchmark.name in benchmarks)
+    return replace(run, benchmarks=kept, counters=())
+
+
+def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Config) -> Report:
+    """`report` after a second measurement of the target, judged against `baseline` by the same rule."""
+    names = flagged(report)
+    target = only(again, names)
+    if not names:
+        return report
+    second: tuple[Finding, ...] = ()
+    if target.benchmarks:
+        runs = tuple(only(run, names) for run in baseline.runs)
+        second = judge_run(replace(baseline, runs=runs), target, config=config).findings
+    findings = confirmed(report.findings, second)
+    left = len(flagged(replace(report, findings=findings)))
+    note = because(Remark.MEASURED_AGAIN, count=len(names), unconfirmed=len(names) - left)
+    return replace(
+        report,
+        findings=findings,
+        conclusion=conclusion_of(findings),
+        failed=any(finding.level is Level.FAIL for finding in findings),
+        notes=(note, *report.notes),
+    )
+
+
+# collect -> history -> detect -> report.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compared:
+    """A target and what was said about it. `stored_runs` names all runs that the history held then."""
+
+    run: Run
+    report: Report
+    stored_runs: tuple[str, ...] = ()
+
+
+def collect_run(
+    files: Sequence[str],
+    *,
+    config: Config,
+    tool: str = "auto",
+    stdin: BinaryIO | None = None,
+    commit: str | None = None,
+    paired: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> Run:
+    """The run in these files; of files that were measured here, just now, with this machine's environment.
+
+    `paired`: each file is an execution, measured in turn with one of the other side. `tell` hears what was read.
+    """
+    heard = None if tell is None else (lambda reads: tell(collected_text(reads)))
+    measured_here = replace(reading(config, tool=tool, stdin=stdin), environment=surroundings(Path()))
+    return (collect_executions if paired else partial(collect, tell=heard))(files, measured_here, commit=commit)
+
+
+def formats_list() -> str:
+    """Every format that can be read, and how its files are written."""
+    return formats_text((name, parser.DESCRIPTION, parser.EXAMPLE) for name, parser in PARSERS.items())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FilesComparison:
+    """Results against results, without git. Each file of either side is a run of its own, or a `paired` execution.
+
+    `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline; without
+    these it is judged against the same baseline, which makes the two less independent.
+    """
+
+    baseline: Sequence[str]
+    target: Sequence[str]
+    paired: bool = False
+    tool: str = "auto"
+    stdin: BinaryIO | None = None
+    base_commit: str | None = None
+    target_commit: str | None = None
+    confirm: Sequence[str] = ()
+    confirm_baseline: Sequence[str] = ()
+
+
+def compare_files(request: FilesComparison, *, config: Config) -> Report:
+    as_configured = reading(config, tool=request.tool, stdin=request.stdin)
+    side = collect_executions if request.paired else collect_separate
+
+    def runs(files: Sequence[str]) -> tuple[Run, ...]:
+        """Of a paired measurement the files of one side are executions of one run; else each is a run."""
+        return (side(files, as_configured),) if request.paired else collect_each(files, as_configured)
+
+    return compare_runs(
+        side(request.target, as_configured, commit=request.target_commit),
+        baseline=runs(request.baseline),
+        source=BaselineSource.PAIRED if request.paired else BaselineSource.FILES,
+        config=config,
+        base_commit=request.base_commit,
+        confirm=side(request.confirm, as_configured) if request.confirm else None,
+        confirm_baseline=runs(request.confirm_baseline) if request.confirm_baseline else (),
+    )
+
+
+def compare_runs(
+    run: Run,
+    *,
+    baseline: Sequence[Run],
+    source: BaselineSource,
+    config: Config,
+    base_commit: str | None = None,
+    accepted: Sequence[Acceptance] = (),
+    confirm: Run | None = None,
+    confirm_baseline: Sequence[Run] = (),
+    merge: Merge | None = None,
+) -> Report:
+    """`accepted` are changes between the baseline and this run that somebody accepted.
+
+    `merge`: the run is of GitHub's merge of a pull request.
+    """
+    runs, run = named_alike(baseline, run)
+    commits = {each.commit for each in runs}
+    stated = commits.pop() if len(commits) == 1 else None
+    base_commit = base_commit or stated or (merge.base if merge else None)
+    against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
+    report = judge_run(against, run, config=config)
+    if confirm is not None:
+        again, confirm = named_alike(confirm_baseline or baseline, confirm)
+        report = confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
+    return of_head(report, merge)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryComparison:
+    """Results of `revision` against the stored runs before it, or before where it left the branch `base`.
+
+    `confirm` are results of a second measurement of what was flagged. Without a `revision` the results name it, or
+    they are of HEAD.
+    """
+
+    target: Sequence[str]
+    repository: Path
+    revision: str | None = None
+    base: str | None = None
+    history_url: str | None = None
+    tool: str = "auto"
+    stdin: BinaryIO | None = None
+    confirm: Sequence[str] = ()
+
+    @property
+    def place(self) -> HistoryPlace:
+        return HistoryPlace(repository=self.repository, url=self.history_url)
+
+
+def compare_with_history(request: HistoryComparison, *, config: Config) -> Compared:
+    repository, revision = request.repository, request.revision
+    collected = partial(collect_run, config=config, tool=request.tool)
+    given = None if revision is None else git.resolve_commit(repository, revision)
+    run = collected(request.target, stdin=request.stdin, commit=given)
+    commit = given or _named_commit(repository, run, place=", ".join(request.target))
+    return compare_run_with_history(
+        replace(run, commit=commit),
+        config=config,
+        base=request.base,
+        place=request.place,
+        confirm=collected(request.confirm, commit=commit) if request.confirm else None,
+    )
+
+
+def _named_commit(repository: Path, run: Run, *, place: str) -> str:
+    if run.commit is None:
+        return git.head_commit(repository)
+    if git.find_commit(repository, run.commit) is None:
+        raise UsageError(
+            f"names commit {run.commit[:12]}, which is not in {repository}",
+            place=place,
+            next_step="say with --commit which commit was measured",
+        )
+    return run.commit
+
+
+def compare_run_with_history(
+    run: Run,
+    *,
+    config: Config,
+    base: str | None,
+    place: HistoryPlace,
+    accepted: Sequence[Acceptance] = (),
+    confirm: Run | None = None,
+    merge: Merge | None = None,
+) -> Compared:
+    """`accepted` counts in addition to what the history says was accepted.
+
+    `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
+    merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
+    """
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+        baseline = choose_baseline(
+            history,
+            place.repository,
+            target=run,
+            base=merge.base if merge else base,
+            head=merge.head if merge else None,
+            window=config.history.window,
+            remote=code_remote(place),
+            accepted=(*history.accepted(run.suite), *accepted),
+        )
+        stored_runs = history.names
+    report = judge_run(baseline, run, config=config)
+    if confirm is not None:
+        report = confirm_report(report, baseline=baseline, again=confirm, config=config)
+    if not report.blames_target:
+        report = replace(report, failed=False)
+    return Compared(run=run, report=of_head(report, merge), stored_runs=stored_runs)
+
+
+def of_head(report: Report, merge: Merge | None) -> Report:
+    """The report about the pull request's head, which says that its merge was measured."""
+    if merge is None or report.target_commit != merge.commit:
+        return report
+    return replace(report, target_commit=merge.head, merge_commit=merge.commit)

@@ -1,0 +1,245 @@
+"""read -> explain: logs, profiles or traces -> suspects, compared call trees and impacted services."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.dispatch.culprit_trace import TracePlan, trace_commits
+from perf_culprit.errors import UsageError
+from perf_culprit.explain.changed_code import touched_by_commit, touched_code
+from perf_culprit.explain.compare_trees import compare_logs, compare_profiles
+from perf_culprit.explain.ranking import diagnose_log, rank_profiles
+from perf_culprit.explain.tracer.trace_profile import encode_trace
+from perf_culprit.files import replace_file
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.model.call_tree import Diagnosis, ProfileReading, Touched
+from perf_culprit.model.reason import Caveat, Reason, because
+from perf_culprit.model.report import Report, TreeComparison
+from perf_culprit.progress import doing
+from perf_culprit.read.logs.log_chunks import STDIN_NAME
+from perf_culprit.read.logs.log_pattern import load_pattern
+from perf_culprit.read.logs.log_reader import CLUSTER_BLOCK_BYTES, ReadLog, open_cluster, read_log
+from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingSettings, ReadingSettings
+from perf_culprit.read.profiles.profile_reading import read_profiles
+from perf_culprit.read.results.source import read_file
+from perf_culprit.say.call_tree_pictures import collapsed_difference
+from perf_culprit.say.call_tree_text import RECORD_FAULTS
+from perf_culprit.say.html_pages import flame_page
+from perf_culprit.say.inert import plain
+from perf_culprit.say.reason_text import sentence
+from perf_culprit.wire.analysis_json import (
+    DIAGNOSIS_FORMAT,
+    decode_costs,
+    decode_tree_comparison,
+    encode_tree_comparison,
+)
+
+# Execution logs or profiles of one revision -> suspects and impacted services.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DiagnosisPlan:
+    """`pattern`: a preset's name or a file. `minimum_self_ms`: None for a share of the mean response time.
+
+    `cluster`: the address of a Dask scheduler whose workers share the work instead of `workers` processes here.
+    """
+
+    logs: Sequence[str]
+    pattern: str
+    fluctuation_weight: float = 1.0
+    minimum_self_ms: float | None = None
+    window_s: float = 60.0
+    workers: int = 2
+    cluster: str | None = None
+
+
+def diagnose(plan: DiagnosisPlan) -> Diagnosis:
+    pattern = load_pattern(plan.pattern)
+    doing("reading logs")
+    reading = ReadingSettings(window_s=plan.window_s)
+    ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
+    if plan.cluster is None:
+        return diagnose_log(plan.logs, pattern=pattern, reading=reading, ranking=ranking, workers=plan.workers)
+    # Workers have folders of their own.
+    names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in plan.logs]
+    with open_cluster(plan.cluster, names) as cluster:
+        return diagnose_log(
+            names,
+            pattern=pattern,
+            reading=reading,
+            ranking=ranking,
+            workers=cluster.workers,
+            executor=cluster.executor,
+            block_bytes=CLUSTER_BLOCK_BYTES,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfilePlan:
+    """`format`: an id of PROFILE_READERS or `auto`. `trusted`: the files come from no stranger."""
+
+    profiles: Sequence[str]
+    format: str = "auto"
+    trusted: bool = False
+    fluctuation_weight: float = 1.0
+    minimum_self_ms: float | None = None
+
+
+def diagnose_profiles(plan: ProfilePlan) -> tuple[Diagnosis, tuple[str, ...]]:
+    """The diagnosis, and remarks for the user: what the numbers mean, what was not used and why."""
+    reading = read_profiles(plan.profiles, format=plan.format, trusted=plan.trusted)
+    ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
+    unused = [f"{count:,} not used: {RECORD_FAULTS[fault]}" for fault, count in reading.unused]
+    examples = [f"{example.place}: {example.text}" for example in reading.examples]
+    remarks = [plain(text, limit=300) for text in (*map(sentence, reading.notes), *unused, *examples)]
+    return rank_profiles(reading, ranking), tuple(remarks)
+
+
+# Logs or profiles of two revisions -> compared call trees, with what the commit between them touched.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RevisionsPlan:
+    """`pattern`: how to read execution logs; None where the files are profiles of `format`.
+
+    `commit`: the one that introduced the change; or `base` and `head`, of a range. All need a repository.
+    """
+
+    baseline: Sequence[str]
+    target: Sequence[str]
+    pattern: str | None = None
+    format: str = "auto"
+    trusted: bool = False
+    same_work: bool = False
+    alpha: float = 0.01
+    minimum_effect: float = 0.01
+    repository: Path | None = None
+    commit: str | None = None
+    base: str | None = None
+    head: str | None = None
+    workers: int = 2
+
+
+def diagnose_revisions(plan: RevisionsPlan) -> TreeComparison:
+    touched = _touched(plan)
+    doing("comparing the call trees of two revisions")
+    settings = ComparisonSettings(alpha=plan.alpha, minimum_effect=plan.minimum_effect, same_work=plan.same_work)
+    comparison = _of_profiles(plan, settings, touched) if plan.pattern is None else _of_logs(plan, settings, touched)
+    return replace(comparison, commit=touched.head if touched is not None and plan.commit is not None else None)
+
+
+def flame_graph(comparison: TreeComparison, *, is_page: bool) -> bytes:
+    return flame_page(comparison).encode() if is_page else collapsed_difference(comparison)
+
+
+def with_diagnosis(report: Report, name: str) -> Report:
+    """The report with what `diagnose … --json` wrote into the file, of two revisions or of one."""
+    data = read_file(Path(name)).data
+    if DIAGNOSIS_FORMAT.encode() in data[:_FORMAT_BYTES]:
+        return replace(report, costs=decode_costs(data, place=name))
+    return replace(report, diagnosis=decode_tree_comparison(data, place=name))
+
+
+# `format` is the first member of what we write.
+_FORMAT_BYTES: Final = 200
+
+
+def _of_logs(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
+    pattern = load_pattern(plan.pattern or "")
+    reading = ReadingSettings(squares=True)
+    baseline, target = (
+        read_log(names, pattern=pattern, settings=reading, workers=plan.workers)
+        for names in (plan.baseline, plan.target)
+    )
+    comparison = compare_logs(baseline, target, settings=settings, touched=touched)
+    return replace(
+        comparison, notes=(*comparison.notes, *_log_notes("baseline", baseline), *_log_notes("target", target))
+    )
+
+
+def _log_notes(side: str, log: ReadLog) -> Iterator[Reason]:
+    if unused := sum(log.part.unused.values()):
+        yield because(Caveat.LINES_UNUSED, side=side, unused=unused, count=log.part.lines)
+    yield from _damaged(side, log.truncated_files)
+
+
+def _of_profiles(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
+    baseline, target = (
+        read_profiles(names, format=plan.format, trusted=plan.trusted) for names in (plan.baseline, plan.target)
+    )
+    comparison = compare_profiles(baseline.profiles, target.profiles, settings=settings, touched=touched)
+    return replace(comparison, notes=(*comparison.notes, *_notes("baseline", baseline), *_notes("target", target)))
+
+
+def _notes(side: str, reading: ProfileReading) -> Iterator[Reason]:
+    yield from (because(note.code, side=side, **note.arguments) for note in reading.notes)
+    if unused := sum(count for _, count in reading.unused):
+        yield because(Caveat.RECORDS_UNUSED, side=side, unused=unused, count=reading.records)
+    yield from _damaged(side, reading.truncated_files)
+
+
+def _damaged(side: str, names: Sequence[str]) -> Iterator[Reason]:
+    return (because(Caveat.FILE_DAMAGED, side=side, name=name) for name in names)
+
+
+def _touched(plan: RevisionsPlan) -> Touched | None:
+    if plan.commit is None and plan.head is None and plan.base is None:
+        return None
+    if (plan.commit is None) == (plan.base is None) or (plan.base is None) != (plan.head is None):
+        raise UsageError(
+            "the changed code is that of one commit or of one range",
+            place="diagnose",
+            next_step="give --commit, or --base and --head",
+        )
+    repository = plan.repository or Path()
+    if plan.commit is not None:
+        return touched_by_commit(repository, git.resolve_commit(repository, plan.commit))
+    ends = [git.resolve_commit(repository, end) for end in (plan.base, plan.head) if end is not None]
+    return touched_code(repository, base=ends[0], head=ends[1], callers=True)
+
+
+# measure -> trace -> diagnose: where the time of each measured commit goes, and what its target does otherwise.
+
+TRACE_SUFFIX: Final = "-trace.json"
+DIAGNOSIS_NAME: Final = "diagnosis"
+
+
+def write_traces(
+    workplace: Workplace, commits: Mapping[str, str], *, plan: TracePlan, output: Path, say: Callable[[str], None]
+) -> tuple[Path, ...]:
+    """Trace each commit, by the name of its file."""
+    files = []
+    for name, trace in trace_commits(workplace, commits, plan=plan, say=say).items():
+        files.append(output / f"{name}{TRACE_SUFFIX}")
+        replace_file(files[-1], encode_trace(trace))
+    return tuple(files)
+
+
+def diagnose_traces(
+    repository: Path, commits: Mapping[str, str], *, traces: Sequence[Path], output: Path
+) -> tuple[Path, ...]:
+    """Each target's trace beside the baseline's, with what was changed in between: a file per target.
+
+    Where the target is the baseline's child, it is the commit that introduced the change.
+    """
+    (_, base), *targets = commits.items()
+    before, *after = traces
+    files = []
+    for (name, head), trace in zip(targets, after, strict=True):
+        is_child = git.parents(repository, head) == (base,)
+        comparison = diagnose_revisions(
+            RevisionsPlan(
+                baseline=[str(before)],
+                target=[str(trace)],
+                format="perf_culprit_trace",
+                repository=repository,
+                commit=head if is_child else None,
+                base=None if is_child else base,
+                head=None if is_child else head,
+            )
+        )
+        files.append(output / f"{name.replace('target', DIAGNOSIS_NAME)}.json")
+        replace_file(files[-1], encode_tree_comparison(comparison))
+    return tuple(files)

@@ -1,0 +1,279 @@
+"""The GitHub job that this runs in: its repository, commits and addresses, and what it lacks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import BotError, InfrastructureError, UsageError
+from perf_culprit.flows.job_event import PULL_REQUEST_EVENTS, event_ends, merge_of, read_event
+from perf_culprit.flows.publish import Destination, connect
+from perf_culprit.github.runner_files import text_or_none, value_at
+from perf_culprit.model.dispatch import parse_run_title
+from perf_culprit.model.maintenance import AUTOMATIC, NEEDED, Grant, Health, Observation, Permission, Role, Symptom
+from perf_culprit.say.maintenance_text import checkup_lines
+from perf_culprit.store.opening import open_history
+
+# What the runner says about this job: event, repository, commit, addresses. All from GitHub, nothing from files.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """`head_commit` is whom the verdict is about: a pull request's head, of which GitHub's merge may be measured."""
+
+    event_name: str
+    event: dict[str, Any]
+    repository: str
+    workspace: Path
+    sha: str
+    ref: str
+    server_url: str
+    api_url: str
+    run_id: str
+    run_attempt: str
+    output_path: Path | None
+    summary_path: Path | None
+
+    @property
+    def run_url(self) -> str:
+        return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
+
+    @property
+    def repository_url(self) -> str:
+        return f"{self.server_url}/{self.repository}"
+
+    @property
+    def git_url(self) -> str:
+        return f"{self.repository_url}.git"
+
+    @property
+    def default_branch(self) -> str | None:
+        return text_or_none(self.event, "repository", "default_branch")
+
+    @property
+    def is_default_branch_push(self) -> bool:
+        return self.event_name == "push" and self.ref == f"refs/heads/{self.default_branch}"
+
+    @property
+    def follows_default_branch_push(self) -> bool:
+        """A workflow_run after a push to our own default branch: what it measured is trusted code."""
+        run = value_at(self.event, "workflow_run")
+        return (
+            self.event_name == "workflow_run"
+            and value_at(run, "event") == "push"
+            and value_at(run, "head_branch") == self.default_branch
+            and value_at(run, "head_repository", "id") == value_at(self.event, "repository", "id")
+        )
+
+    @property
+    def follows_bisection(self) -> bool:
+        """A workflow_run after the bisect workflow; that it really is one is asked of GitHub later."""
+        run = value_at(self.event, "workflow_run")
+        is_dispatched = self.event_name == "workflow_run" and value_at(run, "event") == "workflow_dispatch"
+        return is_dispatched and parse_run_title(text_or_none(run, "display_title") or "") is not None
+
+    def destination(self, *, token: str, bot_login: str) -> Destination:
+        return Destination(
+            repository=self.repository,
+            api_url=self.api_url,
+            server_url=self.server_url,
+            token=token,
+            bot_login=bot_login,
+            run_url=self.run_url,
+            external_id=f"{self.run_id}-{self.run_attempt}",
+        )
+
+    @property
+    def is_fork(self) -> bool:
+        """A pull request whose code comes from another repository: its token may not write."""
+        head = value_at(self.event, "pull_request", "head", "repo", "id")
+        return "pull_request" in self.event and head != value_at(self.event, "repository", "id")
+
+    @property
+    def is_pull_request(self) -> bool:
+        return self.event_name in PULL_REQUEST_EVENTS
+
+    @property
+    def head_commit(self) -> str:
+        return text_or_none(self.event, "pull_request", "head", "sha") or self.sha
+
+    @property
+    def base_ref(self) -> str | None:
+        """What the measured commit goes into; of a merge queue's entry the commit below it, which may wait as well."""
+        keys = ("merge_group", "base_sha") if self.event_name == "merge_group" else ("pull_request", "base", "ref")
+        return text_or_none(self.event, *keys)
+
+
+def read_context(environ: Mapping[str, str], *, elsewhere: str) -> Context:
+    """The runner's facts in `environ`; outside a runner a UsageError whose next step is `elsewhere`."""
+    path = environ.get("GITHUB_EVENT_PATH")
+    repository = environ.get("GITHUB_REPOSITORY")
+    if not path or not repository:
+        raise UsageError(
+            "this is no GitHub Actions job: GITHUB_EVENT_PATH and GITHUB_REPOSITORY are not set", next_step=elsewhere
+        )
+    return Context(
+        event_name=environ.get("GITHUB_EVENT_NAME", ""),
+        event=read_event(Path(path)),
+        repository=repository,
+        workspace=Path(environ.get("GITHUB_WORKSPACE", ".")),
+        sha=environ.get("GITHUB_SHA", ""),
+        ref=environ.get("GITHUB_REF", ""),
+        server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
+        api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
+        run_id=environ.get("GITHUB_RUN_ID", ""),
+        run_attempt=environ.get("GITHUB_RUN_ATTEMPT", "1"),
+        output_path=_path(environ, "GITHUB_OUTPUT"),
+        summary_path=_path(environ, "GITHUB_STEP_SUMMARY"),
+    )
+
+
+def _path(environ: Mapping[str, str], name: str) -> Path | None:
+    return Path(environ[name]) if environ.get(name) else None
+
+
+# What a GitHub job lacks: its event, its token's permissions, its checkout, and the runs to compare with.
+
+# These measure or judge what is checked out.
+WITH_CHECKOUT: Final = (Role.RECORD, Role.OTHER_BRANCH, Role.PULL_REQUEST, Role.FORK, Role.QUEUE, Role.PRIVILEGED)
+ROLES: Final[Mapping[str, Role]] = {
+    "pull_request": Role.PULL_REQUEST,
+    "pull_request_target": Role.PRIVILEGED,
+    "merge_group": Role.QUEUE,
+    "workflow_run": Role.REPORT,
+    "issue_comment": Role.COMMAND,
+    "workflow_dispatch": Role.BISECT,
+}
+HEALTH: Final[Mapping[Grant, Health]] = {
+    Grant.HELD: Health.FINE,
+    Grant.MISSING: Health.WRONG,
+    Grant.UNKNOWN: Health.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Job:
+    context: Context
+    token: str
+    repository: Path
+    config: Config
+
+    @property
+    def default_branch(self) -> str:
+        return self.context.default_branch or "main"
+
+    @property
+    def role(self) -> Role:
+        if self.context.event_name == "push":
+            is_default = self.context.ref == f"refs/heads/{self.default_branch}"
+            return Role.RECORD if is_default else Role.OTHER_BRANCH
+        role = ROLES.get(self.context.event_name, Role.NONE)
+        return Role.FORK if role is Role.PULL_REQUEST and self.context.is_fork else role
+
+    @property
+    def number(self) -> int | None:
+        for place in ("pull_request", "issue"):
+            if isinstance(number := value_at(self.context.event, place, "number"), int):
+                return number
+        return None
+
+
+def checkup(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[tuple[str, ...], bool]:
+    """The job in words, and whether nothing is wrong with it."""
+    observations = examine(environ=environ, repository=repository, config=config)
+    return checkup_lines(observations), not {seen.health for seen in observations} & {Health.WRONG, Health.UNSAFE}
+
+
+def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[Observation, ...]:
+    """Of the job in `environ`. Nothing is changed, neither on GitHub nor here."""
+    elsewhere = "run it as a step of the job that does not work; here perf-culprit init --check reads the files"
+    context = read_context(environ, elsewhere=elsewhere)
+    job = _Job(context=context, token=environ.get("GITHUB_TOKEN", ""), repository=repository, config=config)
+    role = job.role
+    wrong = {Role.NONE: Health.WRONG, Role.PRIVILEGED: Health.UNSAFE}.get(role, Health.FINE)
+    facts = {"event": context.event_name, "default": job.default_branch}
+    observations = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
+    asked = {*NEEDED[role], *(recording_permissions(config) if role in (Role.RECORD, Role.REPORT) else ())}
+    if asked:
+        observations += _permissions(job, [permission for permission in Permission if permission in asked])
+    if role in WITH_CHECKOUT:
+        observations += _checkout(job)
+        # Who does not answer is not asked again: git would try for minutes.
+        if all(seen.symptom is not Symptom.NO_ANSWER for seen in observations):
+            observations += _history(job, environ)
+    return tuple(observations)
+
+
+def recording_permissions(config: Config) -> frozenset[Permission]:
+    """What the configuration asks of a job that records, beside what every such job needs."""
+    issues = () if config.issues.when == "never" else (Permission.ISSUES,)
+    return frozenset((*issues, *(AUTOMATIC if config.bisect.automatic else ())))
+
+
+def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observation]:
+    if not job.token:
+        yield Observation(symptom=Symptom.ANONYMOUS, health=Health.WRONG)
+        return
+    host = connect(job.context.destination(token=job.token, bot_login="github-actions[bot]"))
+    try:
+        for permission in needed:
+            grant = host.may(permission, number=job.number, workflow=job.config.bisect.workflow)
+            yield Observation(symptom=Symptom.PERMISSION, kind=permission, health=HEALTH[grant])
+        if Permission.CONTENTS in needed and job.config.history.url is None:
+            branch = job.config.history.branch
+            if rules := host.refusing_rules(branch=branch):
+                facts = {"branch": branch, "rules": ", ".join(rules)}
+                yield Observation(symptom=Symptom.BRANCH_RULES, health=Health.WRONG, facts=facts)
+    except InfrastructureError as error:
+        facts = {"message": error.message, "next": error.next_step or ""}
+        yield Observation(symptom=Symptom.NO_ANSWER, health=Health.WRONG, facts=facts)
+
+
+def _checkout(job: _Job) -> Iterator[Observation]:
+    """What is checked out, of what depth, and whether the token lies beside it."""
+    repository = job.repository
+    try:
+        commit = git.head_commit(repository)
+    except BotError:
+        yield Observation(symptom=Symptom.NO_CHECKOUT, health=Health.UNKNOWN)
+        return
+    if git.is_shallow(repository):
+        yield Observation(symptom=Symptom.SHALLOW, health=Health.WRONG)
+    head = value_at(job.context.event, "pull_request", "head", "sha")
+    if isinstance(head, str) and commit != head:
+        merge = merge_of(repository, revision=commit, head=head)
+        facts = {"commit": commit[:7], "head": head[:7], "base": merge.base[:7] if merge else ""}
+        symptom = Symptom.MERGE_CHECKOUT if merge else Symptom.OTHER_CHECKOUT
+        yield Observation(symptom=symptom, health=Health.FINE if merge else Health.WRONG, facts=facts)
+    try:
+        git.run_git(repository, "config", "--includes", "--get-regexp", r"^http\..*\.extraheader$")
+    except git.GitError:
+        return
+    yield Observation(symptom=Symptom.STORED_CREDENTIALS, health=Health.UNSAFE)
+
+
+def _history(job: _Job, environ: Mapping[str, str]) -> Iterator[Observation]:
+    """Against stored runs a check can fail only where the base has one."""
+    suite = job.config.suite
+    facts: dict[str, str | int] = {"branch": job.config.history.shown, "suite": suite, "default": job.default_branch}
+    try:
+        with open_history(job.config.history, url=job.context.git_url, token=job.token or None) as history:
+            stored = history.commits(suite)
+    except BotError as error:
+        facts |= {"message": error.message, "next": error.next_step or ""}
+        yield Observation(symptom=Symptom.NO_ANSWER, health=Health.UNKNOWN, facts=facts)
+        return
+    if not stored:
+        yield Observation(symptom=Symptom.NO_RUNS, health=Health.UNKNOWN, facts=facts)
+        return
+    facts |= {"runs": sum(stored.values()), "commits": len(stored)}
+    yield Observation(symptom=Symptom.RUNS, facts=facts)
+    try:
+        base = event_ends(job.repository, environ).baseline
+    except BotError:
+        return
+    symptom = Symptom.BASE_WITH_RUN if base in stored else Symptom.BASE_WITHOUT_RUN
+    health = Health.FINE if base in stored else Health.UNKNOWN
+    yield Observation(symptom=symptom, health=health, facts={**facts, "base": base[:7]})

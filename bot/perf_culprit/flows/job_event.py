@@ -1,0 +1,121 @@
+"""The event that started a GitHub job: its file, and which two commits such a job is to compare."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from perf_culprit import git
+from perf_culprit.errors import DataError, InfrastructureError, UsageError
+from perf_culprit.github.runner_files import value_at
+
+MAX_EVENT_BYTES = 32 << 20
+PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target")
+
+
+class BaselineOrigin(StrEnum):
+    """What a job's baseline commit is."""
+
+    MERGED_INTO = "merged_into"  # the first parent of GitHub's merge commit: the base branch as it is now
+    MERGE_BASE = "merge_base"
+    BEFORE_PUSH = "before_push"
+    QUEUED_ON = "queued_on"
+    PARENT = "parent"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merge:
+    """GitHub's merge `commit` of a pull request's `head` into `base`, which actions/checkout leaves by default."""
+
+    commit: str
+    base: str
+    head: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventEnds:
+    """What to measure: `target` is what is checked out."""
+
+    baseline: str
+    target: str
+    origin: BaselineOrigin
+
+
+def read_event(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            event = json.loads(file.read(MAX_EVENT_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InfrastructureError(
+            f"the event cannot be read: {type(error).__name__}", place=str(path), next_step="run the job again"
+        ) from None
+    if not isinstance(event, dict):
+        raise InfrastructureError("the event is no object", place=str(path), next_step="run the job again")
+    return event
+
+
+def merge_of(repository: Path, *, revision: str, head: str) -> Merge | None:
+    """`revision` as GitHub's merge of `head` into its base; None where it is something else or not here."""
+    commit = git.find_commit(repository, revision)
+    if commit is None or commit == head:
+        return None
+    parents = git.recorded_parents(repository, commit)
+    return Merge(commit=commit, base=parents[0], head=head) if len(parents) == 2 and parents[1] == head else None
+
+
+def event_ends(repository: Path, environ: Mapping[str, str]) -> EventEnds:
+    """What the job in `environ` is to compare: its checkout, and what the event's commits were added to."""
+    path = environ.get("GITHUB_EVENT_PATH")
+    if not path:
+        raise UsageError(
+            "no commits were named, and this is no GitHub Actions job that has some",
+            place="--commits",
+            next_step="give the baseline first, then the target: --commits main HEAD",
+        )
+    event = read_event(Path(path))
+    target = git.head_commit(repository)
+    baseline, origin = _baseline(repository, target, name=environ.get("GITHUB_EVENT_NAME", ""), event=event)
+    if git.find_commit(repository, baseline) is None:
+        raise UsageError(
+            f"the baseline {baseline[:12]} is not in this checkout",
+            place=str(repository),
+            next_step="check out with `fetch-depth: 0`",
+        )
+    return EventEnds(baseline=baseline, target=target, origin=origin)
+
+
+def _baseline(repository: Path, target: str, *, name: str, event: Mapping[str, Any]) -> tuple[str, BaselineOrigin]:
+    head, base = value_at(event, "pull_request", "head", "sha"), value_at(event, "pull_request", "base", "sha")
+    if name in PULL_REQUEST_EVENTS and isinstance(head, str) and isinstance(base, str):
+        if merge := merge_of(repository, revision=target, head=head):
+            return merge.base, BaselineOrigin.MERGED_INTO
+        if shared := _shared(repository, target, base):
+            return shared, BaselineOrigin.MERGE_BASE
+    below = value_at(event, "merge_group", "base_sha")
+    if name == "merge_group" and isinstance(below, str):
+        return below, BaselineOrigin.QUEUED_ON
+    before = value_at(event, "before")
+    # A new branch comes from nowhere: forty zeros. After a forced push what both share is the state before.
+    if name == "push" and isinstance(before, str) and (shared := _shared(repository, target, before)):
+        return shared, BaselineOrigin.BEFORE_PUSH
+    default = value_at(event, "repository", "default_branch")
+    shared = _shared(repository, target, f"origin/{default}") if isinstance(default, str) else None
+    if shared is not None and shared != target:
+        return shared, BaselineOrigin.MERGE_BASE
+    parents = git.recorded_parents(repository, target)
+    if not parents:
+        raise DataError(
+            "the first commit of a history has nothing to be compared with",
+            place=f"commit {target[:12]}",
+            next_step="nothing to do: the next push has",
+        )
+    return parents[0], BaselineOrigin.PARENT
+
+
+def _shared(repository: Path, target: str, revision: str) -> str | None:
+    """The best common ancestor; None where `revision` is not here or shares nothing."""
+    commit = git.find_commit(repository, revision)
+    shared = git.merge_bases(repository, target, commit) if commit else ()
+    return shared[0] if shared else None

@@ -1,0 +1,203 @@
+"""What one job measured, stored so that another job can judge it again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import BotError
+from perf_culprit.flows.compare import Compared, compare_run_with_history, compare_runs, judge_run, reading
+from perf_culprit.flows.job_event import Merge
+from perf_culprit.flows.render import report_json, report_markdown
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Verdict
+from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
+from perf_culprit.model.report import Report
+from perf_culprit.model.run import EnvironmentChange, MetricKey, Run
+from perf_culprit.read.results.collect import collect_executions
+from perf_culprit.say.wording import change_words
+from perf_culprit.store.baseline import choose_baseline
+from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
+from perf_culprit.wire.run_json import encode_run
+
+# A step against the stored runs that the base, measured now, shows as well: not this commit's doing.
+
+SHOWN_CHANGES: Final = 10
+
+
+def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place: HistoryPlace) -> Report:
+    """`report` of `run` beside `base`, measured in one job. A history that cannot be read explains nothing."""
+    try:
+        stored = _stored(run, config=config, place=place)
+    except BotError:
+        return report
+    if not stored.runs:
+        return report
+    here = base.environment if base.environment.components else run.environment
+    changes = stored.runs[-1].environment.changes_to(here)
+    if not changes:
+        return report
+    stepped = _worse(stored, run, config) & _worse(stored, base, config)
+    reason = environment_changed(changes)
+    findings = tuple(
+        replace(finding, reason=reason)
+        if finding.evidence.key in stepped and finding.verdict is Verdict.NO_CHANGE and finding.is_decided
+        else finding
+        for finding in report.findings
+    )
+    if findings == report.findings:
+        return report
+    return replace(report, findings=findings, environment_changes=(*changes, *report.environment_changes))
+
+
+def _stored(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+        return choose_baseline(
+            history,
+            place.repository,
+            target=run,
+            base=None,
+            window=config.history.window,
+            remote=code_remote(place),
+            accepted=history.accepted(run.suite),
+        )
+
+
+def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
+    findings = judge_run(stored, run, config=config).findings
+    return frozenset(finding.evidence.key for finding in findings if finding.verdict is Verdict.REGRESSION)
+
+
+def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
+    words = tuple(change_words(change) for change in changes[:SHOWN_CHANGES])
+    return because(VerdictReason.ENVIRONMENT_CHANGED, changes=words)
+
+
+# What one job measured, as files beside its report: so that another job can judge it again.
+
+REPORT_NAME: Final = "report.json"
+COMMENT_NAME: Final = "comment.md"
+RUN_NAME: Final = "run.json"
+BASELINE_NAME: Final = "baseline.json"
+CONFIRM_NAME: Final = "confirm.json"
+CONFIRM_BASELINE_NAME: Final = "confirm-baseline.json"
+RUN_NAMES: Final = (RUN_NAME, BASELINE_NAME, CONFIRM_NAME, CONFIRM_BASELINE_NAME)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobResults:
+    """`baseline` was measured in turn with `run`; without it the stored history is the baseline.
+
+    `confirm` is a second measurement of what was flagged, `confirm_baseline` that of its baseline.
+    """
+
+    run: Run
+    baseline: Run | None = None
+    confirm: Run | None = None
+    confirm_baseline: Run | None = None
+
+
+def results_of(runs: Mapping[str, Run]) -> JobResults | None:
+    """By file name; None without the run itself."""
+    if RUN_NAME not in runs:
+        return None
+    return JobResults(
+        run=runs[RUN_NAME],
+        baseline=runs.get(BASELINE_NAME),
+        confirm=runs.get(CONFIRM_NAME),
+        confirm_baseline=runs.get(CONFIRM_BASELINE_NAME),
+    )
+
+
+def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
+    """What a job leaves: report, comment, and all that they were judged from."""
+    runs = (results.run, results.baseline, results.confirm, results.confirm_baseline)
+    return {
+        **{name: encode_run(run) for name, run in zip(RUN_NAMES, runs, strict=True) if run is not None},
+        REPORT_NAME: report_json(compared.report),
+        COMMENT_NAME: report_markdown(compared.report).encode(),
+    }
+
+
+def collect_baseline(files: Sequence[str], *, config: Config, tool: str = "auto") -> Run:
+    """Each file is an execution, measured in turn with one of the target."""
+    return collect_executions(files, reading(config, tool=tool))
+
+
+def compare_results(
+    results: JobResults,
+    *,
+    config: Config,
+    base: str | None,
+    merge: Merge | None,
+    place: HistoryPlace,
+    accepted: Sequence[Acceptance] = (),
+) -> Compared:
+    """Judged by `config`: against the base that was measured with it, else against the stored history.
+
+    Of a push (`base` is None) with both, the history says whether the base, measured now, has a level of its own.
+    """
+    if results.baseline is None:
+        return compare_run_with_history(
+            results.run, config=config, base=base, place=place, accepted=accepted, confirm=results.confirm, merge=merge
+        )
+    report = compare_runs(
+        results.run,
+        baseline=(results.baseline,),
+        source=BaselineSource.PAIRED,
+        config=config,
+        accepted=accepted,
+        confirm=results.confirm,
+        confirm_baseline=(results.confirm_baseline,) if results.confirm_baseline else (),
+        merge=merge,
+    )
+    again = (run.cost for run in (results.confirm, results.confirm_baseline) if run is not None)
+    report = replace(report, cost=sum(again, report.cost))
+    if base is None and merge is None:
+        report = with_innocence(report, results.run, base=results.baseline, config=config, place=place)
+    return Compared(run=results.run, report=report)
+
+
+def judge_anew(
+    claim: Report,
+    results: JobResults,
+    *,
+    config: Config,
+    base: str | None,
+    place: HistoryPlace,
+    accepted: Sequence[Acceptance] = (),
+) -> Report:
+    """Another job's results by our rules; `claim` is its own report. Other rules are shown as a proposal.
+
+    The commits that it names are its word: which base it merged decides only what it is compared with.
+    """
+    merge = None
+    if claim.merge_commit and claim.base_commit and claim.target_commit:
+        merge = Merge(commit=claim.merge_commit, base=claim.base_commit, head=claim.target_commit)
+
+    def judged(accepted: Sequence[Acceptance]) -> Report:
+        report = compare_results(
+            results,
+            config=config.model_copy(update={"suite": claim.suite}),
+            base=base,
+            merge=merge,
+            place=place,
+            accepted=accepted,
+        ).report
+        return replace(report, diagnosis=claim.diagnosis, predictions=claim.predictions)
+
+    report = judged(accepted)
+    # The measuring job knows no acceptances: a verdict that differs by them alone is not a proposal.
+    if _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
+        return report
+    proposal = because(
+        Remark.PROPOSED_VERDICT,
+        verdict=claim.conclusion.value.replace("_", " "),
+        fails="fails" if claim.failed else "passes",
+        effect=claim.settings.minimum_effect,
+        fail=claim.settings.fail,
+    )
+    return replace(report, notes=(*report.notes, proposal))
+
+
+def _agrees(claim: Report, report: Report) -> bool:
+    return (claim.settings, claim.conclusion, claim.failed) == (report.settings, report.conclusion, report.failed)

@@ -1,0 +1,214 @@
+"""history -> judge -> say: where series changed, how releases differ, and how often detectors are wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import DataError, UsageError, did_you_mean
+from perf_culprit.flows.compare import minimum_effects, reading
+from perf_culprit.judge import detector_audit as detect_audit
+from perf_culprit.judge.deviation_matrix import deviation_matrix
+from perf_culprit.judge.run_values import metric_series
+from perf_culprit.judge.series_changes import judge_series
+from perf_culprit.model.accuracy import Audit
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.reason import SeriesReason, because
+from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.model.series import DeviationMatrix, SeriesChanges, SeriesTable, Version
+from perf_culprit.progress import doing
+from perf_culprit.read.results.collect import collect, collect_each
+from perf_culprit.read.results.commit_table import read_table
+from perf_culprit.read.results.merge import named_alike
+from perf_culprit.say.reason_text import sentence
+from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
+from perf_culprit.store.ancestry import MainLine, main_line
+from perf_culprit.store.baseline import baseline_then
+from perf_culprit.store.opening import open_history
+from perf_culprit.store.protocol import StoredRun
+
+# collect or history -> detect -> report: where a series really changed, and how releases differ.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changes:
+    """The series that were looked at, and what was found in each."""
+
+    table: SeriesTable
+    series: tuple[SeriesChanges, ...]
+
+
+def changes_in_file(
+    path: str,
+    *,
+    config: Config,
+    columns: Sequence[str] = (),
+    label: str | None = None,
+    online: bool = False,
+    seed: int = 0,
+    stdin: BinaryIO | None = None,
+) -> Changes:
+    """Of a table with one row per commit or build."""
+    table = read_table(path, columns=columns, label=label, stdin=stdin)
+    effect = minimum_effects(config)
+    series = tuple(replace(one, minimum_effect=effect(MetricKey(one.name, ""))) for one in table.series)
+    return _judged(replace(table, series=series), online=online, seed=seed)
+
+
+def changes_in_history(
+    repository: Path,
+    *,
+    config: Config,
+    history_url: str | None = None,
+    pattern: str = "*",
+    online: bool = False,
+    seed: int = 0,
+) -> Changes:
+    """Of the runs stored for the commits of HEAD's own line."""
+    line, place = stored_line(repository, config=config, history_url=history_url)
+    series = metric_series(line.runs, minimum_effect=minimum_effects(config), pattern=pattern)
+    if not series:
+        names = sorted({benchmark.name for run in line.runs for benchmark in run.benchmarks})
+        raise UsageError(
+            f"no stored benchmark matches {pattern!r}",
+            place="--benchmark",
+            next_step=f"{did_you_mean(pattern, names)} use a name or shell pattern of: {', '.join(names[:20])}".strip(),
+        )
+    table = SeriesTable(
+        place=place,
+        series=series,
+        labels=tuple(run.commit or "" for run in line.runs),
+        label_name="commit",
+        notes=line.notes,
+    )
+    return _judged(table, online=online, seed=seed)
+
+
+def _judged(table: SeriesTable, *, online: bool, seed: int) -> Changes:
+    doing(f"looking for changes in {len(table.series):,} series of {len(table.labels):,} rows")
+    return Changes(table=table, series=judge_series(table, seed=seed, online=online))
+
+
+EXAMPLE = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
+
+
+def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatrix:
+    """`named`: NAME=FILE, the oldest first; several files of one name are one version."""
+    paths: dict[str, list[str]] = {}
+    for entry in named:
+        name, separator, path = entry.partition("=")
+        if not (name and separator and path):
+            raise UsageError(f"{entry!r} is no NAME=FILE", place="--releases", next_step=EXAMPLE)
+        paths.setdefault(name, []).append(path)
+    if len(paths) < 2:
+        raise UsageError("one version has nothing to be compared with", place="--releases", next_step=EXAMPLE)
+    *former, newest = map(collect, paths.values())
+    before, last = named_alike(former, newest)
+    versions = [Version(name=name, run=run) for name, run in zip(paths, (*before, last), strict=True)]
+    return _matrix(versions, config=config, place="--releases")
+
+
+def releases_in_history(repository: Path, *, config: Config, history_url: str | None = None) -> DeviationMatrix:
+    """Of the tags whose commits have stored runs; many a release is of a branch that was merged."""
+    line, place = stored_line(repository, config=config, history_url=history_url, merged=True)
+    names = {commit: name for name, commit in git.tags(repository).items()}
+    runs = {names[run.commit]: run for run in line.runs if run.commit in names}
+    if len(runs) < 2:
+        raise DataError(
+            f"holds runs of {len(runs)} of HEAD's {len(names):,} tagged commits; two are compared",
+            place=place,
+            next_step="record runs of the tags, or give their files: " + EXAMPLE.removeprefix("such as: "),
+        )
+    versions = [Version(name=name, run=run) for name, run in runs.items()]
+    return _matrix(versions, config=config, place=place)
+
+
+def _matrix(versions: Sequence[Version], *, config: Config, place: str) -> DeviationMatrix:
+    matrix = deviation_matrix(versions, minimum_effect=config.minimum_effect)
+    if not any(row.cells for row in matrix.rows):
+        raise DataError(
+            f"no benchmark has {MINIMUM_SAMPLES} samples in each of two of the {len(versions):,} versions",
+            place=place,
+            next_step="repeat the benchmarks, and keep their samples: means and other summaries have no part in this",
+        )
+    return matrix
+
+
+MOST_SUITES = 20
+
+
+def stored_line(
+    repository: Path, *, config: Config, history_url: str | None, merged: bool = False
+) -> tuple[MainLine, str]:
+    """The runs of the configured suite, the oldest first, at least one, and where they are stored, to be shown.
+
+    `merged`: of branches that were merged as well.
+    """
+    with open_history(config.history, repository, url=history_url) as history:
+        line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment, merged=merged)
+        suites = history.suites()
+    place = history.place
+    if not line.runs:
+        suite = config.suite or "default"
+        stored = f"stored are {', '.join(sorted(suites)[:MOST_SUITES])}:" if suites else ""
+        hint = did_you_mean(suite, suites - {suite}, otherwise=stored)
+        raise DataError(
+            "; ".join([f"holds no run of the suite {suite!r} for a commit of this line", *map(sentence, line.notes)]),
+            place=place,
+            next_step=f"{hint} record runs first, or check --suite and --history".strip(),
+        )
+    return line, place
+
+
+# history or collect -> detect -> report: the detectors on the user's own runs.
+
+# The newest stored runs; older ones were measured on machines that are gone.
+MOST_RUNS = 200
+
+
+def audit_history(*, repository: Path, config: Config, history_url: str | None = None, seed: int = 0) -> Audit:
+    """The newest stored runs of the configured suite, in the order of their times."""
+    with open_history(config.history, repository, url=history_url, token=None) as history:
+        commits = list(history.commits(config.suite))
+        stored = list(history.runs(config.suite, commits))
+        accepted = history.accepted(config.suite)
+    runs = [entry.run for entry in stored if isinstance(entry, StoredRun)]
+    unreadable = len(stored) - len(runs)
+    # A run without a time is as old as can be: nothing says that it is newer.
+    runs.sort(key=lambda run: run.time.timestamp() if run.time else 0.0)
+    if not runs:
+        raise DataError(
+            f"no stored runs of suite {config.suite!r}",
+            place=history.place,
+            next_step="record runs first, or audit result files with --files",
+        )
+    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed, accepted=accepted)
+    if unreadable:
+        audit = replace(audit, notes=(*audit.notes, because(SeriesReason.NOT_READABLE, count=unreadable)))
+    return audit
+
+
+def audit_files(
+    files: Sequence[str], *, config: Config, tool: str = "auto", stdin: BinaryIO | None = None, seed: int = 0
+) -> Audit:
+    """One run per file, oldest first."""
+    runs = collect_each(files, reading(config, tool=tool, stdin=stdin))
+    return audit_runs(runs, config=config, seed=seed)
+
+
+def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: Sequence[Acceptance] = ()) -> Audit:
+    """The same seed and the same runs give the same numbers."""
+    doing(f"auditing {len(runs):,} runs")
+    return detect_audit.audit(
+        runs,
+        settings=config,
+        rng=np.random.default_rng(seed),
+        choose=partial(baseline_then, window=config.history.window, accepted=accepted),
+        detector=config.detector,
+        counter_detector=config.counter_detector,
+    )

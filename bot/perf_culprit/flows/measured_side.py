@@ -1,0 +1,119 @@
+"""One commit of a paired measurement: what its whole rounds say, in memory and in its file."""
+
+import hashlib
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from perf_culprit.errors import DataError, UsageError
+from perf_culprit.files import read_limited, replace_file
+from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.run import Cost, Run
+from perf_culprit.read.results.merge import join_executions
+from perf_culprit.wire.run_json import decode_run, encode_run
+
+MOST_BYTES: Final = 256 << 20  # as of a search's state
+DIGEST_CHARACTERS: Final = 8
+
+
+@dataclass(kw_only=True, slots=True)
+class MeasuredSide:
+    """`run` holds `rounds` whole ones, those that an earlier call left in `file` included."""
+
+    file: Path
+    commit: str
+    run: Run
+    rounds: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.file.stem
+
+    def add(self, executions: Sequence[tuple[Path, Run]], *, seconds: float) -> None:
+        """One more round: each execution is a group of samples."""
+        before = [(str(self.file), self.run)] if self.rounds else []
+        number = self.rounds + 1
+        joined = join_executions(
+            [*before, *((str(path), run) for path, run in executions)],
+            rounds=[self.rounds] * len(before) + [number] * len(executions),
+            suite=self.run.suite,
+            commit=self.commit,
+            time=datetime.now(UTC),
+            job=self.run.job,
+        )
+        self.run = replace(
+            joined,
+            analyses=self.run.analyses,
+            environment=joined.environment.merged(self.run.environment),
+            cost=self.run.cost + Cost(len(executions), seconds),
+        )
+        self.rounds = number
+
+    def spend(self, executions: int, seconds: float) -> None:
+        self.run = replace(self.run, cost=self.run.cost + Cost(executions, seconds))
+
+    def write(self) -> None:
+        replace_file(self.file, encode_run(self.run))
+
+
+def paired(baseline: Run) -> Baseline:
+    return Baseline(runs=(baseline,), source=BaselineSource.PAIRED, base_commit=baseline.commit)
+
+
+def new_job(kind: str, facts: Mapping[str, object]) -> str:
+    """A job's id. It begins alike for measurements whose options (`facts`, by name) have the same values."""
+    digests = (
+        hashlib.sha256(repr(fact).encode(errors="surrogateescape")).hexdigest()[:DIGEST_CHARACTERS]
+        for fact in facts.values()
+    )
+    return "-".join((kind, *digests, uuid.uuid4().hex))
+
+
+def resume(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:
+    """Each side takes what its file holds; all refuse files of other commits, options or machines."""
+    runs = [_read(side.file) for side in sides]
+    different = [name for side, run in zip(sides, runs, strict=True) for name in _differences(side, run, facts)]
+    if not different and len({run.job for run in runs}) > 1:
+        different = ["the job of its files"]
+    if different:
+        raise UsageError(
+            f"holds another measurement; different: {', '.join(dict.fromkeys(different))}",
+            place=str(sides[0].file.parent),
+            next_step="repeat the command line of that measurement, or start again without --resume",
+        )
+    for side, run in zip(sides, runs, strict=True):
+        side.run = run
+        # An end between two files leaves one of them a round behind: it has nothing of that round.
+        side.rounds = max(map(_rounds, runs))
+
+
+def _read(file: Path) -> Run:
+    step = "start a measurement without --resume"
+    data = read_limited(file, MOST_BYTES, next_step=step, error=UsageError)
+    try:
+        run = decode_run(data, place=str(file))
+    except DataError as error:
+        raise DataError(error.message, place=error.place, next_step=step) from None
+    if not _rounds(run):
+        raise UsageError("holds no rounds that could be continued", place=str(file), next_step=step)
+    return run
+
+
+def _rounds(run: Run) -> int:
+    return max((number for benchmark in run.benchmarks for number in benchmark.rounds), default=0)
+
+
+def _differences(side: MeasuredSide, kept: Run, facts: Mapping[str, object]) -> Iterator[str]:
+    if kept.commit != side.commit:
+        yield f"--commits ({side.name} was {(kept.commit or 'unknown')[:12]})"
+    if kept.suite != side.run.suite:
+        yield "--suite"
+    ours, theirs = ((run.job or "").split("-")[:-1] for run in (side.run, kept))
+    names = ("the command", *facts)
+    yield from (name for name, mine, other in zip(names, ours, theirs, strict=False) if mine != other)
+    if len(ours) != len(theirs):
+        yield "the command"
+    yield from (f"{name} of the machine" for name in side.run.environment.differences(kept.environment))

@@ -1,0 +1,365 @@
+"""measure -> collect -> detect: two or more commits side by side on this machine, until the evidence suffices."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.culprit_trace import Say, TracePlan, this_machine
+from perf_culprit.errors import BotError, DataError, UsageError
+from perf_culprit.flows.compare import (
+    BENCHMARKS_VARIABLE,
+    confirm_report,
+    corrected_for_analyses,
+    flagged,
+    judge_run,
+    only,
+)
+from perf_culprit.flows.diagnose import diagnose_traces, write_traces
+from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
+from perf_culprit.flows.user_commands import with_quantities
+from perf_culprit.judge.foreseen_rounds import foresee
+from perf_culprit.measure.runner import Commands
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
+from perf_culprit.model.accuracy import Foresight
+from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.run import Cost, Run
+from perf_culprit.read.results.surroundings import machine_environment, surroundings
+from perf_culprit.say.sections import counted
+from perf_culprit.wire.run_json import decode_run
+
+ANALYSES: Final = 4
+EXECUTIONS: Final = 2  # of a side in a round
+LOG_NAME: Final = "log.txt"
+# Of the time of a measurement, writing its files takes at most this part; each is written whole after a round.
+WRITING_SHARE: Final = 0.05
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasurePlan:
+    """`rounds` of A B B A at most; with `until_decided` until an interim analysis decides all metrics.
+
+    `confirm`: what then looks like a regression is measured a second time, in as many rounds.
+    `minutes`: no round begins that would end later. `resume`: after the rounds that the files hold.
+    """
+
+    commands: Commands
+    rounds: int = 7
+    warmup: int = 1
+    until_decided: bool = False
+    confirm: bool = False
+    minutes: float | None = None
+    resume: bool = False
+    tool: str = "auto"
+    cache: Path | None = None
+    trace: TracePlan | None = None
+
+    @property
+    def analyses(self) -> tuple[int, ...]:
+        """The rounds after which the numbers are judged."""
+        return analysis_rounds(self.rounds, analyses=ANALYSES) if self.until_decided else (self.rounds,)
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """What a measurement has to have in common with the one that it resumes, by option."""
+        return {
+            "--run": self.commands.run,
+            "--build": self.commands.build,
+            "--tool": self.tool,
+            "--metric": self.commands.count,
+            "--also": self.commands.also,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """The files written, baseline first; `rounds` are whole. `report`: what they say, of two commits.
+
+    `confirm` are the files of the second measurement, baseline first, of the benchmarks in `flagged`.
+    `diagnoses`: per target what its trace says beside the baseline's.
+    `fault` ended it early, or it `is_out_of_time`: another call can resume it.
+    """
+
+    files: tuple[Path, ...]
+    rounds: int
+    report: Report | None = None
+    traces: tuple[Path, ...] = ()
+    diagnoses: tuple[Path, ...] = ()
+    flagged: tuple[str, ...] = ()
+    confirm: tuple[Path, ...] = ()
+    fault: BotError | KeyboardInterrupt | None = None
+    is_out_of_time: bool = False
+
+
+def measure_commits(
+    repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config, say: Say
+) -> Measured:
+    """Measure commits, interleaved, and write one run file for each into `output`; the first is the baseline.
+
+    Whatever ends it after the first whole round, the rounds until then are judged.
+    """
+    measurement = _Measurement(_sides(repository, revisions, plan, output, config), plan, config, say)
+    fault: BotError | KeyboardInterrupt | None = None
+    try:
+        with this_machine(
+            repository,
+            plan.commands,
+            config=config,
+            tool=plan.tool,
+            log=output / LOG_NAME,
+            keep_log=plan.resume,
+            cache=plan.cache,
+        ) as workplace:
+            measurement.take(workplace, output)
+    except (BotError, KeyboardInterrupt) as error:
+        if not measurement.rounds:
+            raise
+        fault = error
+        measurement.write()
+    return measurement.measured(repository, output, fault=fault)
+
+
+class _Measurement:
+    """The sides, and those of a second measurement, while they fill."""
+
+    def __init__(self, sides: Sequence[MeasuredSide], plan: MeasurePlan, config: Config, say: Say) -> None:
+        self._sides = sides
+        self._again: Sequence[MeasuredSide] = ()
+        self._plan = plan
+        self._config = config
+        self._say = say
+        self._limit = math.inf if plan.minutes is None else 60 * plan.minutes
+        self._began = self._written = time.monotonic()
+        self._writing_seconds = 0.0
+        # A second measurement has as many rounds.
+        self._pace = Pace(deadline=self._began + self._limit / (1 + plan.confirm))
+        self._is_decided = False
+        self._report: Report | None = None
+        self._flagged: tuple[str, ...] = ()
+        self._traces: tuple[Path, ...] = ()
+
+    @property
+    def rounds(self) -> int:
+        return min(side.rounds for side in self._sides)
+
+    @property
+    def _commits(self) -> dict[str, str]:
+        return {side.name: side.commit for side in self._sides}
+
+    def take(self, workplace: Workplace, output: Path) -> None:
+        self._warm_up(workplace)
+        self._fill(workplace, self._sides, self._plan.analyses if self._plan.until_decided else ())
+        runs = with_quantities(workplace, [side.run for side in self._sides], rounds=max(self.rounds, 1), say=self._say)
+        for side, run in zip(self._sides, runs, strict=True):
+            side.run = run
+        self.write()
+        if self._plan.confirm:
+            self._confirm(workplace, output)
+        if self._plan.trace is not None:
+            self._traces = write_traces(workplace, self._commits, plan=self._plan.trace, output=output, say=self._say)
+
+    def _warm_up(self, workplace: Workplace) -> None:
+        for side in self._sides:
+            self._say(
+                f"build {side.name} {side.commit[:12]}" if self._plan.commands.build else f"check out {side.name}"
+            )
+            begun = time.monotonic()
+            workplace.prepare(side.commit)
+            side.spend(0, time.monotonic() - begun)
+            tree = surroundings(workplace.tree(side.commit))
+            side.run = replace(side.run, environment=side.run.environment.merged(tree))
+        for number in range(1, self._plan.warmup + 1):
+            begun = time.monotonic()
+            for side in self._sides:
+                self._say(f"warm-up {number} of {self._plan.warmup}: {side.name} {side.commit[:12]}")
+                side.spend(1, _seconds_of_one(workplace, side.commit, is_counted=False))
+            if self._plan.commands.count is None:
+                self._pace.guess = EXECUTIONS * (time.monotonic() - begun)
+
+    def _fill(
+        self,
+        workplace: Workplace,
+        sides: Sequence[MeasuredSide],
+        analyses: Sequence[int],
+        *,
+        names: Sequence[str] = (),
+    ) -> None:
+        """Rounds up to the plan's, or to the analysis that decides all metrics, or as long as the time allows.
+
+        With `names` only of these benchmarks.
+        """
+        what = f"confirm {counted(len(names), 'benchmark')}, " if names else ""
+        at_most = "of at most" if analyses or self._plan.minutes is not None else "of"
+        for number in range(sides[0].rounds + 1, self._plan.rounds + 1):
+            if not self._pace.allows_a_round:
+                return
+            to_go = self._pace.to_go(self._plan.rounds + 1 - number)
+            begun = time.monotonic()
+            self._round(workplace, sides, f"{what}round {number} {at_most} {self._plan.rounds}{to_go}", names)
+            self._pace.add(time.monotonic() - begun)
+            if time.monotonic() - self._written >= self._writing_seconds / WRITING_SHARE:
+                self.write()
+            if number in analyses and self._decides(number):
+                return
+
+    def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
+        """All of a round, or nothing of it."""
+        variables = {BENCHMARKS_VARIABLE: "\n".join(names)} if names else {}
+        results: dict[str, list[tuple[Path, Run]]] = {side.name: [] for side in sides}
+        seconds = dict.fromkeys(results, 0.0)
+        for _, side in interleaved(sides, rounds=1):
+            self._say(f"{words}: {side.name} {side.commit[:12]}")
+            begun = time.monotonic()
+            place, run = workplace.execute(side.commit, variables=variables)
+            results[side.name].append((place, only(run, names) if names else run))
+            seconds[side.name] += time.monotonic() - begun
+        for side in sides:
+            side.add(results[side.name], seconds=seconds[side.name])
+
+    def _decides(self, number: int) -> bool:
+        report = self._judged()
+        if report is None or not (left := undecided(report)):
+            self._is_decided = True
+            return True
+        self._say(f"interim analysis after round {number}: {left} of {len(report.findings)} metrics are not decided")
+        return False
+
+    def _confirm(self, workplace: Workplace, output: Path) -> None:
+        """Measure what looks like a regression again, or what is left of that to be done."""
+        report = self._report = self._judged()
+        self._flagged = () if report is None else flagged(report)
+        if not self._flagged:
+            return
+        facts = {**self._plan.facts, "benchmarks": self._flagged}
+        job = new_job("confirm", facts)
+        self._again = [
+            MeasuredSide(
+                file=output / f"confirm-{side.file.name}",
+                commit=side.commit,
+                run=Run(suite=side.run.suite, job=job, environment=side.run.environment),
+            )
+            for side in self._sides
+        ]
+        if self._plan.resume:
+            # Another measurement's, or none: then it begins.
+            with suppress(UsageError, DataError):
+                resume(self._again, facts)
+        self._pace.deadline = self._began + self._limit
+        self._fill(workplace, self._again, (), names=self._flagged)
+        self.write()
+
+    def _judged(self) -> Report | None:
+        """What the whole rounds say; None where there are more than two commits."""
+        if len(self._sides) > 2:
+            return None
+        baseline, target = self._sides
+        return judge_run(paired(baseline.run), target.run, config=self._config)
+
+    def write(self) -> None:
+        begun = time.monotonic()
+        for side in (*self._sides, *self._again):
+            if side.rounds:
+                side.write()
+        self._written = time.monotonic()
+        self._writing_seconds = self._written - begun
+
+    def measured(self, repository: Path, output: Path, *, fault: BotError | KeyboardInterrupt | None) -> Measured:
+        report = self._report or self._judged()
+        confirmed = all(side.rounds >= self._plan.rounds for side in self._again)
+        if report is not None and self._again and confirmed:
+            baseline, target = self._again
+            report = confirm_report(report, baseline=paired(baseline.run), again=target.run, config=self._config)
+        has_all = self._is_decided or self.rounds >= self._plan.rounds
+        return Measured(
+            files=tuple(side.file for side in self._sides),
+            rounds=self.rounds,
+            report=report,
+            traces=self._traces,
+            diagnoses=diagnose_traces(repository, self._commits, traces=self._traces, output=output)
+            if self._traces
+            else (),
+            flagged=self._flagged,
+            # Half of a second measurement would leave everything open that the first one saw.
+            confirm=tuple(side.file for side in self._again) if confirmed else (),
+            fault=fault,
+            is_out_of_time=fault is None and not (has_all and confirmed),
+        )
+
+
+def foreseen(
+    repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config, say: Say
+) -> tuple[Cost, Foresight | None]:
+    """Executions at most and their seconds, by one of each side, and what the rounds would show.
+
+    Builds are included, once. The latter is by the last measurement in `output`; without one None.
+    """
+    sides = _sides(repository, revisions, plan, output, config)
+    rounds = max(plan.rounds - sides[0].rounds, 0)
+    per_side = EXECUTIONS * rounds * (1 + plan.confirm) + plan.warmup
+    seconds = 0.0
+    with this_machine(
+        repository, plan.commands, config=config, tool=plan.tool, log=output / LOG_NAME, keep_log=True, cache=plan.cache
+    ) as workplace:
+        for side in sides:
+            say(f"try {side.name} {side.commit[:12]}")
+            begun = time.monotonic()
+            workplace.prepare(side.commit)
+            seconds += time.monotonic() - begun
+            seconds += per_side * _seconds_of_one(workplace, side.commit, is_counted=True)
+    if plan.minutes is not None:
+        seconds = min(seconds, 60 * plan.minutes)
+    cost = Cost(per_side * len(sides), seconds)
+    files = [side.file for side in sides if side.file.is_file()]
+    if len(files) < len(sides):
+        return cost, None
+    baseline, target, *_ = (decode_run(file.read_bytes(), place=str(file)) for file in files)
+    settings = corrected_for_analyses(config, analyses=len(plan.analyses))
+    return cost, foresee(paired(baseline), target, rounds=plan.rounds, settings=settings)
+
+
+def _seconds_of_one(workplace: Workplace, commit: str, *, is_counted: bool) -> float:
+    """Of one execution, whose result is lost. A count needs no counted execution to warm up."""
+    begun = time.monotonic()
+    if is_counted or workplace.commands.count is None:
+        workplace.execute(commit)
+    else:
+        workplace.run(commit)
+    return time.monotonic() - begun
+
+
+def _sides(
+    repository: Path, revisions: Sequence[str], plan: MeasurePlan, output: Path, config: Config
+) -> tuple[MeasuredSide, ...]:
+    exactly_two = plan.until_decided or plan.confirm
+    if len(revisions) < 2 or (exactly_two and len(revisions) > 2):
+        raise UsageError(
+            "--until-decided and --confirm compare exactly two commits" if exactly_two else "one commit is no pair",
+            place="--commits",
+            next_step="give the baseline first, then the target",
+        )
+    commits = [git.resolve_commit(repository, revision) for revision in revisions]
+    targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
+    run = Run(suite=config.suite, job=new_job("measure", plan.facts), environment=machine_environment())
+    sides = tuple(
+        MeasuredSide(file=output / f"{name}.json", commit=commit, run=run)
+        for name, commit in zip(["baseline", *targets], commits, strict=True)
+    )
+    if plan.resume:
+        resume(sides, plan.facts)
+    for side in sides:
+        # The verdict that a measurement ended with before it was resumed was an analysis as well.
+        more = 0 < side.rounds < plan.rounds
+        side.run = replace(side.run, analyses=max(side.run.analyses, len(plan.analyses)) + more)
+    return sides
+
+
+def undecided(report: Report) -> int:
+    """In how many metrics a change is neither proven nor excluded; all of them where nothing could be compared."""
+    open_metrics = sum(not finding.is_decided for finding in report.findings)
+    return open_metrics or int(not report.findings or report.conclusion is Conclusion.INCONCLUSIVE)

@@ -1,0 +1,280 @@
+"""report -> publish: the comment and the check run, and reading what an untrusted job left as artifacts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import DataError, UsageError
+from perf_culprit.flows.compare import reading
+from perf_culprit.flows.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
+from perf_culprit.flows.render import read_report
+from perf_culprit.github import github_host
+from perf_culprit.github.host import (
+    RESULT_START,
+    Annotation,
+    Check,
+    CheckConclusion,
+    CheckResult,
+    Host,
+    check_conclusion,
+    joint_marker,
+    marker,
+)
+from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.run import Run
+from perf_culprit.read.results.archive import read_archive
+from perf_culprit.read.results.collect import collect_sources
+from perf_culprit.say.command_answers import ready_lines
+from perf_culprit.say.markdown_report import MarkdownOptions, check_texts, render_joint, render_markdown
+from perf_culprit.say.report_parts import remarks
+from perf_culprit.say.wording import Lack, lack_line, unjudged_body, unmeasured_body
+from perf_culprit.wire.report_json import decode_report
+from perf_culprit.wire.run_json import decode_run, refuse_doubled
+
+MAX_REPORTS = 20
+# What a reader of "only when something changed" wants to hear of.
+CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.MACHINE_CHANGED, Conclusion.OTHER_HARDWARE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Destination:
+    """Where to write, as whom. Never taken from an artifact. The token stays out of the representation.
+
+    `measured_url` is the run that measured, where that is another one. `is_advice`: a stranger's code measured itself.
+    """
+
+    repository: str
+    api_url: str
+    server_url: str
+    token: str = field(repr=False)
+    bot_login: str
+    run_url: str | None = None
+    external_id: str = ""
+    measured_url: str | None = None
+    is_advice: bool = False
+
+    @property
+    def repository_url(self) -> str:
+        return f"{self.server_url}/{self.repository}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredResult:
+    """What one job left: its report, and the runs behind it where they are there."""
+
+    report: Report
+    results: JobResults | None
+
+
+def connect(destination: Destination) -> Host:
+    return github_host.connect(
+        token=destination.token,
+        api_url=destination.api_url,
+        repository=destination.repository,
+        bot_login=destination.bot_login,
+    )
+
+
+@contextmanager
+def open_check(host: Host, destination: Destination, *, suite: str, sha: str) -> Iterator[Check]:
+    """A check run in progress, completed whatever happens inside."""
+    with host.check_run(
+        name=f"perf-culprit ({suite})"[:100],
+        head_sha=sha,
+        external_id=destination.external_id,
+        details_url=destination.run_url,
+    ) as check:
+        yield check
+
+
+def complete_check(check: Check, report: Report, destination: Destination) -> None:
+    title, summary = check_texts(report, options=_options(destination))
+    annotations = tuple(
+        Annotation(path=one.path, line=one.line, level="warning", message=one.message, title=one.title)
+        for one in remarks(report)
+    )
+    check.complete(
+        CheckResult(conclusion=check_conclusion(report), title=title, summary=summary, annotations=annotations)
+    )
+
+
+def comment(host: Host, destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
+    """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
+    options = _options(destination, mark=marker(report.suite))
+    body = render_markdown(report, options=options)
+    if config.bisect.run is not None:
+        body = f"{body.rstrip()}\n\n{ready_lines(report)}"
+    return _upsert(host, options.marker, body, reports=[report], number=number, config=config)
+
+
+def joint_comment(
+    host: Host, destination: Destination, *, reports: Sequence[Report], number: int, config: Config
+) -> str | None:
+    """The one sticky comment for all suites; its address, or None where silence was asked for."""
+    options = _options(destination, mark=joint_marker())
+    body = render_joint(reports, options=options)
+    return _upsert(host, options.marker, body, reports=reports, number=number, config=config)
+
+
+def _options(destination: Destination, *, mark: str = "") -> MarkdownOptions:
+    return MarkdownOptions(
+        marker=mark,
+        run_url=destination.measured_url or destination.run_url,
+        repository_url=destination.repository_url,
+        is_advice=destination.is_advice,
+    )
+
+
+def _upsert(host: Host, mark: str, body: str, *, reports: Sequence[Report], number: int, config: Config) -> str | None:
+    if config.comment.when == "never":
+        return None
+    if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
+        body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
+    create = any(_speaks(report, config) for report in reports)
+    return host.upsert_comment(number=number, mark=mark, body=body, create=create)
+
+
+def fail_check(check: Check, *, reason: str, run_url: str) -> None:
+    check.complete(
+        CheckResult(
+            conclusion=CheckConclusion.FAILURE,
+            title=Lack.NOT_MEASURED,
+            summary=unmeasured_body(reason, run_url=run_url),
+        )
+    )
+
+
+def leave_check_open(check: Check, *, reason: str, next_step: str | None) -> None:
+    """Neither passed nor failed: nobody knows the rules."""
+    summary = unjudged_body(reason, next_step=next_step)
+    check.complete(CheckResult(conclusion=CheckConclusion.NEUTRAL, title=Lack.NOT_JUDGED, summary=summary))
+
+
+def mark_outdated(host: Host, destination: Destination, *, lack: Lack, number: int, sha: str, reason: str) -> None:
+    """A line above each result that stands in the pull request: it is about an older head."""
+    line = lack_line(lack, reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
+    host.prefix_comments(number=number, start=RESULT_START, line=str(line))
+
+
+def _speaks(report: Report, config: Config) -> bool:
+    return {
+        "always": True,
+        "change": report.conclusion in CHANGED,
+        "regression": report.conclusion is Conclusion.REGRESSION,
+        "never": False,
+    }[config.comment.when]
+
+
+def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
+    """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`."""
+    results: list[StoredResult] = []
+    for file in host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact):
+        members = {member.name: member for member in read_archive(file.zip_bytes, name=file.name)}
+        for name, member in sorted(members.items()):
+            folder, _, base = name.rpartition("/")
+            if base == REPORT_NAME:
+                paths = {key: f"{folder}/{key}".lstrip("/") for key in RUN_NAMES}
+                beside = {key: members[path].content() if path in members else None for key, path in paths.items()}
+                results.append(_checked(member.content(), beside, place=f"artifact {file.name!r}: {name}", sha=sha))
+    if not results or len(results) > MAX_REPORTS:
+        raise DataError(
+            f"holds {len(results)} files named {REPORT_NAME}, between 1 and {MAX_REPORTS} are expected",
+            place=f"artifact {artifact!r}",
+            next_step="upload the action's report-directory in the workflow that measures",
+        )
+    return tuple(results)
+
+
+def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: str, sha: str) -> StoredResult:
+    report = decode_report(report_data, place=place)
+    runs = {
+        name: decode_run(data, place=f"{place}, {name} beside it") for name, data in beside.items() if data is not None
+    }
+    for name, run in runs.items():
+        refuse_doubled(run.benchmarks, place=f"{place}, {name} beside it")
+    # Of a pull request GitHub's merge may have been measured; only the head is known to us.
+    measured = report.merge_commit or sha
+    commits = [(report.target_commit, sha)]
+    commits += [(runs[name].commit, measured) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]
+    if any(actual != expected for actual, expected in commits):
+        raise DataError(
+            "speaks of another commit than the workflow run that uploaded it",
+            place=place,
+            next_step="nothing is published; run the benchmarks again if this is not an attack",
+        )
+    if any(run.suite != report.suite for run in runs.values()):
+        raise DataError("run and report are of different suites", place=place, next_step="upload what the action wrote")
+    if not report.is_consistent:
+        raise DataError(
+            "says something else in its findings than in its verdict",
+            place=place,
+            next_step="nothing is published; run the benchmarks again if this is not an attack",
+        )
+    return StoredResult(report=report, results=results_of(runs))
+
+
+def fetch_run(
+    host: Host, *, run_id: int, sha: str, artifact: str | None, tool: str, config: Config, commit: str
+) -> Run:
+    """Benchmark results in the artifacts of a workflow run, any known format. The environment is what they say."""
+    files = host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact or None)
+    sources = [
+        replace(source, name=f"{file.name}/{source.name}")
+        for file in files
+        for source in read_archive(file.zip_bytes, name=file.name)
+    ]
+    return collect_sources(sources, reading(config, tool=tool), commit=commit)
+
+
+def published_results(repository: Path, *, number: int, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """What the bot's comments in a pull request say: Markdown, a comment each."""
+    address = (git.web_address(repository) or "").split("/")[-2:]
+    name = environ.get("GITHUB_REPOSITORY") or "/".join(address)
+    if not name:
+        raise UsageError(
+            "its remote is on no known host", place=str(repository), next_step="set GITHUB_REPOSITORY to OWNER/NAME"
+        )
+    return connect(_destination(name, environ)).results(number=number, start=RESULT_START)
+
+
+def _destination(repository: str, environ: Mapping[str, str]) -> Destination:
+    return Destination(
+        repository=repository,
+        api_url=environ.get("GITHUB_API_URL", "https://api.github.com"),
+        server_url=environ.get("GITHUB_SERVER_URL", "https://github.com"),
+        token=environ.get("GITHUB_TOKEN", ""),
+        bot_login=environ.get("PERF_CULPRIT_BOT_LOGIN", "github-actions[bot]"),
+    )
+
+
+def publish_file(
+    path: Path,
+    *,
+    config: Config,
+    repository: str | None,
+    pull_request: int | None,
+    sha: str | None,
+    environ: Mapping[str, str],
+) -> tuple[str, ...]:
+    """A report.json from disk to a pull request and a commit; what was written, in words."""
+    report = read_report(path)
+    name = repository or environ.get("GITHUB_REPOSITORY")
+    if not name or (pull_request is None and sha is None):
+        raise UsageError(
+            "nowhere to publish to",
+            next_step="give --repository OWNER/NAME and --pull-request N or --sha HASH, and GITHUB_TOKEN",
+        )
+    destination = _destination(name, environ)
+    host = connect(destination)
+    lines: list[str] = []
+    if sha is not None:
+        with open_check(host, destination, suite=report.suite, sha=sha) as check:
+            complete_check(check, report, destination)
+        lines.append(f"check run: {check.url}")
+    if pull_request is not None:
+        url = comment(host, destination, report=report, number=pull_request, config=config)
+        lines.append(f"comment: {url or 'none, as configured'}")
+    return tuple(lines)

@@ -1,0 +1,318 @@
+"""history -> history: runs stored, imported or accepted, and histories copied between places."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.config.reader import with_database
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import DataError, UsageError, did_you_mean, listed
+from perf_culprit.flows.compare import HistoryComparison, compare_with_history
+from perf_culprit.model.finding import Acceptance, Verdict
+from perf_culprit.model.maintenance import Compacted, HistorySize, Imported
+from perf_culprit.model.reason import Remark
+from perf_culprit.model.report import Report
+from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.read.results.collect import collect_history
+from perf_culprit.read.results.result_formats import AUTO
+from perf_culprit.store.branch_files import checked
+from perf_culprit.store.compaction import GitBranchCompaction
+from perf_culprit.store.opening import HistoryPlace, copy_history, open_history, prepare_database
+from perf_culprit.store.protocol import Store, StoredRun
+
+# collect -> history -> detect -> history: a run is stored with its verdict, or another tool's runs without.
+
+
+def record_files(request: HistoryComparison, *, config: Config, warn: Callable[[str], None] | None = None) -> str:
+    """Judge and store: what was judged a regression is stored as one, so that it never becomes the new normal."""
+    compared = compare_with_history(request, config=config)
+    return record_run(
+        compared.run,
+        report=compared.report,
+        config=config,
+        place=request.place,
+        stored_runs=compared.stored_runs,
+        warn=warn,
+    )
+
+
+def record_run(
+    run: Run,
+    *,
+    report: Report,
+    config: Config,
+    place: HistoryPlace,
+    stored_runs: Sequence[str] = (),
+    warn: Callable[[str], None] | None = None,
+) -> str:
+    """Store the run with its regressions and categories; its name in the history.
+
+    `warn` is called if runs are gone that were there before, when `stored_runs` were seen or between two attempts.
+    """
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+        history.expect(stored_runs)
+        name = history.append(judged_run(run, report))
+        if history.lost and warn is not None:
+            warn(
+                f"{history.place} was rewritten meanwhile: {len(history.lost)} stored runs are gone, "
+                f"such as {history.lost[0]}; this run was appended to what is there now"
+            )
+        return name
+
+
+def judged_run(run: Run, report: Report) -> Run:
+    """The run as the history keeps it: with its assigned categories and the metrics judged regressions."""
+    regressions = [finding for finding in report.findings if finding.verdict is Verdict.REGRESSION]
+    categories = {finding.evidence.key: finding.category for finding in report.findings if finding.category}
+    return replace(
+        run,
+        benchmarks=tuple(
+            replace(benchmark, category=categories.get(benchmark.key, benchmark.category))
+            for benchmark in run.benchmarks
+        ),
+        regressions=tuple(finding.evidence.key for finding in regressions),
+        confirmed=tuple(
+            finding.evidence.key
+            for finding in regressions
+            if any(note.code is Remark.CONFIRMED for note in finding.evidence.notes)
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryImport:
+    """`files` are data.js, a folder of asv results, Otava's CSV, …; `dry_run` reads them and stores nothing."""
+
+    files: Sequence[str]
+    repository: Path
+    history_url: str | None = None
+    token: str | None = None
+    tool: str = AUTO
+    dry_run: bool = False
+
+
+def import_history(request: HistoryImport, *, config: Config) -> Imported:
+    """Store every run that names its commit, all or none.
+
+    Nothing is judged: a later run finds them as its baseline. The only suite of the files continues as the configured
+    one, several keep their names. Their environment stays what the files say, or unknown.
+    """
+    read = collect_history(request.files, tool=request.tool, directions=config.direction_of)
+    runs = [run for run in read if run.commit is not None]
+    if not runs:
+        raise DataError(
+            f"no result names the full hash of its commit (results read: {len(read):,})",
+            place=", ".join(request.files),
+            next_step="record them one by one: perf-culprit record FILE --commit HASH",
+        )
+    if len({run.suite for run in runs}) == 1:
+        runs = [replace(run, suite=config.suite) for run in runs]
+    with open_history(config.history, request.repository, url=request.history_url, token=request.token) as history:
+        for suite in {run.suite for run in runs}:
+            history.commits(suite)
+        before = set(history.names)
+        kept = () if request.dry_run else history.append_all(runs)
+    return _imported(
+        runs,
+        repository=request.repository,
+        without_commit=len(read) - len(runs),
+        already_stored=len(before.intersection(kept)),
+        dropped=0 if request.dry_run else len(runs) - len(kept),
+        stored=not request.dry_run,
+    )
+
+
+def _imported(
+    runs: Sequence[Run], *, repository: Path, without_commit: int, already_stored: int, dropped: int, stored: bool
+) -> Imported:
+    commits = {run.commit for run in runs}
+    times = [run.time for run in runs if run.time is not None]
+    line = git.ancestors(repository, [git.head_commit(repository)])
+    return Imported(
+        runs=len(runs),
+        suites=tuple(dict.fromkeys(run.suite for run in runs)),
+        commits=len(commits),
+        on_line=len(commits.intersection(line)),
+        first=min(times, default=None),
+        last=max(times, default=None),
+        without_commit=without_commit,
+        without_environment=sum(not run.environment.components for run in runs),
+        already_stored=already_stored,
+        dropped=dropped,
+        stored=stored,
+    )
+
+
+# history -> history: a regression that somebody accepts.
+
+LOOKED_AT_RUNS = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accepted:
+    """`benchmarks` empty: every benchmark that got worse at its commit. `stored` is False for what was known before.
+
+    `is_checked` is False where no stored run says which benchmarks there are.
+    """
+
+    acceptance: Acceptance
+    benchmarks: tuple[str, ...]
+    stored: bool
+    is_checked: bool
+
+
+def accept(
+    *,
+    benchmark: str | None,
+    reason: str,
+    author: str,
+    commit: str,
+    config: Config,
+    place: HistoryPlace,
+    pull_request: int | None = None,
+) -> Accepted:
+    """Store that from `commit` (a full hash) on the level of `benchmark` is the new normal (None: of all).
+
+    `pull_request` is where it was said, so that the acceptance finds its way through a squash. A UsageError tells what
+    is wrong with the names or the reason.
+    """
+    acceptance = checked(
+        Acceptance(
+            suite=config.suite,
+            benchmark=benchmark,
+            commit=commit,
+            reason=reason,
+            author=author,
+            time=datetime.now(UTC).replace(microsecond=0),
+            pull_request=pull_request,
+        )
+    )
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+        runs = _looked_at(history, acceptance)
+        named = _named(runs, acceptance)
+        stored = history.accept(named)
+    benchmarks = tuple(entry.benchmark for entry in named if entry.benchmark is not None)
+    return Accepted(acceptance=acceptance, benchmarks=benchmarks, stored=stored, is_checked=bool(runs))
+
+
+def accept_here(
+    repository: Path,
+    *,
+    benchmark: str | None,
+    everything: bool,
+    reason: str,
+    author: str | None,
+    revision: str,
+    config: Config,
+    history_url: str | None,
+) -> Accepted:
+    """The command line's form: the author is git's, the commit any revision of this repository."""
+    if (benchmark is None) != everything:
+        raise UsageError(
+            "give the name of one benchmark, or --all",
+            next_step="copy the name from the report; --all takes every benchmark that got worse at the commit",
+        )
+    return accept(
+        benchmark=benchmark,
+        reason=reason,
+        author=author or _git_author(repository),
+        commit=git.resolve_commit(repository, revision),
+        config=config,
+        place=HistoryPlace(repository=repository, url=history_url),
+    )
+
+
+def _git_author(repository: Path) -> str:
+    try:
+        name = git.run_git(repository, "config", "--get", "user.name").decode(errors="replace").strip()
+    except git.GitError:
+        name = ""
+    if not name:
+        raise UsageError("git knows no user.name here", next_step="name who accepts with --author")
+    return name
+
+
+def _looked_at(history: Store, acceptance: Acceptance) -> list[Run]:
+    """The stored runs of the commit; without any, a named benchmark may be one of the newest runs'."""
+    at_commit = _runs(history.runs(acceptance.suite, [acceptance.commit]))
+    if at_commit or acceptance.benchmark is None:
+        return at_commit
+    return _runs(history.newest_runs(acceptance.suite, LOOKED_AT_RUNS))
+
+
+def _named(runs: Sequence[Run], acceptance: Acceptance) -> tuple[Acceptance, ...]:
+    """By name where the history knows the names: what is named can be checked, and outlives other changes."""
+    if acceptance.benchmark is None:
+        regressed = dict.fromkeys(_accepted_name(key, run) for run in runs for key in run.regressions)
+        return tuple(replace(acceptance, benchmark=name) for name in regressed) or (acceptance,)
+    names = dict.fromkeys(name for run in runs for key in run.keys for name in (key.benchmark, key.full_name))
+    if names and acceptance.benchmark not in names:
+        raise UsageError(
+            f"the stored runs of suite {acceptance.suite!r} have no benchmark {acceptance.benchmark[:120]!r}",
+            next_step=did_you_mean(acceptance.benchmark, names, otherwise=f"they have {listed([*names], most=10)}"),
+        )
+    return (acceptance,)
+
+
+def _accepted_name(key: MetricKey, run: Run) -> str:
+    """A benchmark is accepted with all its metrics, of a table of counters only the one that got worse."""
+    return key.full_name if any(key in table.keys for table in run.counters) else key.benchmark
+
+
+def _runs(stored: Iterable[object]) -> list[Run]:
+    return [entry.run for entry in stored if isinstance(entry, StoredRun)]
+
+
+# history -> history: between two places, the tables of a database, a branch's weight and its compaction.
+
+ORIGIN: Final = "origin"
+
+
+def copy_between(
+    source: str, target: str, *, repository: Path, config: Config, environ: Mapping[str, str]
+) -> tuple[Mapping[str, int], int]:
+    """What was copied, by kind, and how much was there before. Each place is `origin`, a repository or a database."""
+    opened = []
+    for name in (source, target):
+        place = with_database(config, environ=environ, option=name).history
+        opened.append(open_history(place, repository, url=None if name == ORIGIN else name))
+    with opened[0] as read, opened[1] as written:
+        return copy_history(read, written)
+
+
+def migrate_database(config: Config) -> tuple[str, bool]:
+    """Where the configured database is, and False where its tables were there."""
+    url = config.history.url
+    if url is None:
+        raise UsageError(
+            "the history is not in a database, so there are no tables",
+            next_step="name the database: --history postgresql://USER@HOST/NAME",
+        )
+    return url.shown, prepare_database(url)
+
+
+def history_size(repository: Path, *, config: Config, history_url: str | None = None) -> HistorySize:
+    with _branch(repository, config, history_url) as branch:
+        return branch.size()
+
+
+def compact_history(repository: Path, *, config: Config, history_url: str | None = None) -> Compacted:
+    """One commit in the place of all, on the condition that nobody else writes between; whole or not at all."""
+    with _branch(repository, config, history_url) as branch:
+        return branch.compact()
+
+
+@contextmanager
+def _branch(repository: Path, config: Config, history_url: str | None) -> Iterator[GitBranchCompaction]:
+    with open_history(config.history, repository, url=history_url) as store:
+        if not isinstance(store, GitBranchCompaction):
+            raise UsageError(
+                "stats and compact are for a history on a git branch: a database keeps no past",
+                place=store.place,
+                next_step="leave it as it is",
+            )
+        yield store

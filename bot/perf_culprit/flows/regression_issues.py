@@ -1,0 +1,442 @@
+"""Issues that follow the regressions of the default branch, and the searches for their causes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.alarms import Steps, is_real, places_of
+from perf_culprit.dispatch.bisection_view import report_of
+from perf_culprit.dispatch.recovery import answer_of
+from perf_culprit.flows.job_results import environment_changed
+from perf_culprit.flows.publish import Destination
+from perf_culprit.github.host import JOINT, Host, TrackedIssue, benchmark_key, cause_key, culprit_marker, issue_marker
+from perf_culprit.model.bisection import BisectionReport, Culprit
+from perf_culprit.model.dispatch import AlarmedMetric, Bisection, CheckAnswer
+from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Level, Verdict
+from perf_culprit.model.reason import Reason, VerdictReason, because
+from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.run import Cost, MetricKey
+from perf_culprit.say.issue_texts import (
+    Cause,
+    CommitRange,
+    IssueOptions,
+    accepted_note,
+    cause_body,
+    cause_title,
+    checked_line,
+    culprit_comment,
+    issue_body,
+    issue_title,
+    joined_comment,
+    joint_body,
+    joint_title,
+    no_issue_line,
+    over_note,
+    recovered_note,
+)
+from perf_culprit.search.candidate_graph import reverted_commits
+from perf_culprit.search.search_view import executions
+from perf_culprit.store.opening import HistoryPlace, open_history
+
+# report -> publish: issues that follow the regressions of the default branch.
+
+# These say nothing about the code, so no issue is opened or closed by them.
+SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
+
+# Acceptances that may wait for their pull request to be merged: one request each.
+MOST_CARRIED = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Board:
+    """One run of the default branch and the issues there are. `accepted` is what the history says was accepted.
+
+    `against_history` is None where the report itself is.
+    """
+
+    host: Host
+    destination: Destination
+    report: Report
+    config: Config
+    commits: CommitRange
+    accepted: Sequence[Acceptance]
+    issues: Mapping[str, TrackedIssue]
+    against_history: Callable[[], Report] | None
+
+    def options(self, key: str, benchmarks: Sequence[str] = ()) -> IssueOptions:
+        return IssueOptions(
+            marker=issue_marker(self.report.suite, key=key, worse=True, commit=self.commits.bad, benchmarks=benchmarks),
+            repository_url=self.destination.repository_url,
+            run_url=self.destination.run_url,
+            mentions=self.config.issues.mention,
+        )
+
+
+def track_regressions(
+    host: Host,
+    destination: Destination,
+    *,
+    report: Report,
+    config: Config,
+    repository: Path,
+    against_history: Callable[[], Report],
+    accepted: Sequence[Acceptance] = (),
+) -> tuple[str, ...]:
+    """Open, reopen and close issues after a run of the default branch; what was done, in words.
+
+    `against_history` gives the same run's report against the stored history. It is asked only where `report` compares
+    with the commit before, which may be as slow: that cannot say that a level is back.
+    """
+    if config.issues.when == "never" or report.target_commit is None or report.conclusion in SILENT:
+        return ()
+    board = _Board(
+        host=host,
+        destination=destination,
+        report=report,
+        config=config,
+        commits=_commits(report, repository),
+        accepted=accepted,
+        issues=host.tracked_issues(suite=report.suite),
+        against_history=against_history if report.baseline_source is BaselineSource.PAIRED else None,
+    )
+    worse = {benchmark_key(group[0].evidence.key.benchmark): group for group in _regressions(report, config)}
+    return (*_closed(board, worse), *_opened(board, worse))
+
+
+def stored_acceptances(*, config: Config, place: HistoryPlace) -> tuple[Acceptance, ...]:
+    """What was accepted in the configured suite, oldest first."""
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+        return history.accepted(config.suite)
+
+
+def carried_acceptances(host: Host, accepted: Sequence[Acceptance]) -> tuple[Acceptance, ...]:
+    """What was accepted of a pull request that is merged by now, as accepted of the commit that the merge made.
+
+    Only where the accepted commit was the head that was merged: what was pushed afterwards nobody has accepted.
+    """
+    newest = [entry for entry in accepted if entry.pull_request is not None][-MOST_CARRIED:]
+    commits = {
+        (number, head): host.merged_as(number=number, head_sha=head)
+        for number, head in {(entry.pull_request, entry.commit) for entry in newest}
+        if number is not None
+    }
+    return tuple(
+        replace(entry, commit=commit)
+        for entry in newest
+        if entry.pull_request is not None and (commit := commits[entry.pull_request, entry.commit]) is not None
+    )
+
+
+def settle_acceptances(report: Report, *, config: Config, place: HistoryPlace) -> tuple[str, ...]:
+    """Store what this run of the default branch showed to be accepted, by name and at its commit; the names."""
+    commit = report.target_commit
+    if commit is None:
+        return ()
+    named = {
+        finding.evidence.key.benchmark: replace(
+            finding.accepted, benchmark=finding.evidence.key.benchmark, commit=commit, pull_request=None
+        )
+        for finding in report.findings
+        if finding.accepted is not None
+    }
+    if not named:
+        return ()
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+        history.accept(tuple(named.values()))
+    return tuple(named)
+
+
+def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
+    """By benchmark, in the report's order."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        loud = finding.level is Level.FAIL or config.issues.when == "regression"
+        if finding.verdict is Verdict.REGRESSION and loud:
+            groups.setdefault(finding.evidence.key.benchmark, []).append(finding)
+    return [tuple(group) for group in groups.values()]
+
+
+def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
+    lines, new = [], {}
+    joint = board.issues.get(JOINT)
+    covered = frozenset(key for issue in board.issues.values() if issue.is_worse for key in issue.benchmarks)
+    if board.config.bisect.automatic and board.config.issues.when_found:
+        # The search that begins by itself opens the issue, and may find that the alarm was none.
+        covered |= worse.keys()
+    for key, group in worse.items():
+        issue = board.issues.get(key)
+        if issue is None:
+            if key not in covered:
+                new[key] = group
+        elif not issue.is_worse:
+            body = issue_body(group, commits=board.commits, options=board.options(key))
+            url = board.host.reopen_issue(issue, body=body, title=issue_title(group))
+            lines.append(f"reopened {url}")
+    suite, labels = board.report.suite, board.config.issues.labels
+    if len(new) <= board.config.issues.limit:
+        for key, group in new.items():
+            body = issue_body(group, commits=board.commits, options=board.options(key))
+            url = board.host.open_issue(suite=suite, key=key, title=issue_title(group), body=body, labels=labels)
+            lines.append(f"opened {url}")
+        return lines
+    keys = sorted({*new, *(joint.benchmarks if joint is not None and joint.is_worse else ())})
+    body = joint_body(list(new.values()), commits=board.commits, options=board.options(JOINT, keys))
+    title = joint_title(len(new))
+    if joint is not None:
+        return [*lines, f"reopened {board.host.reopen_issue(joint, body=body, title=title)}"]
+    url = board.host.open_issue(suite=suite, key=JOINT, title=title, body=body, labels=labels)
+    return [*lines, f"opened {url} for {len(new)} benchmarks"]
+
+
+def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
+    """What is no longer worse. An undecided or missing benchmark closes nothing.
+
+    Of a cause that was searched, runs alone do not tell a fixed commit from a faster machine: a check of its own
+    does (`dispatch.recovery`), or somebody accepts it.
+    """
+    fine = _fine(board.report)
+    recovered = cache(lambda: _recovered(board, fine))
+    lines = []
+    for key, tracked in board.issues.items():
+        keys = tracked.benchmarks or frozenset({key})
+        is_searched = board.config.bisect.automatic and bool(tracked.benchmarks) and key != JOINT
+        if not tracked.is_worse or not keys <= fine.keys() or not keys.isdisjoint(worse):
+            continue
+        is_accepted = keys <= _accepted(board, tracked)
+        if is_accepted or (not is_searched and keys <= recovered()):
+            name = None if tracked.benchmarks and not is_accepted else fine[min(keys)]
+            note = _note(board, name, is_accepted=is_accepted)
+            url = board.host.close_issue(tracked, suite=board.report.suite, note=note)
+            lines.append(f"closed {url}")
+    return lines
+
+
+def _accepted(board: _Board, tracked: TrackedIssue) -> set[str]:
+    """The benchmarks, by key, that somebody accepted. What was accepted earlier says nothing of this issue's commit."""
+    return {
+        benchmark_key(entry.benchmark)
+        for entry in board.accepted
+        if entry.benchmark is not None and (board.against_history is None or entry.commit == tracked.commit)
+    }
+
+
+def _recovered(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
+    """The benchmarks, by key, that the history shows at their level.
+
+    One that got better than the commit before need only look so: few stored runs prove nothing.
+    """
+    if board.against_history is None:
+        return frozenset(fine)
+    stored = board.against_history()
+    better = {finding.evidence.key for finding in board.report.findings if finding.verdict is Verdict.IMPROVEMENT}
+    back: dict[str, bool] = {}
+    for finding in stored.findings:
+        key, change = finding.evidence.key, finding.evidence.relative_change
+        worsening = None if change is None else change * finding.evidence.metric.direction.worse_sign
+        looks_so = key in better and worsening is not None and worsening < stored.settings.minimum_effect
+        is_back = finding.verdict is not Verdict.REGRESSION and (finding.is_decided or looks_so)
+        back[key.benchmark] = back.get(key.benchmark, True) and is_back
+    return frozenset(benchmark_key(name) for name, is_back in back.items() if is_back)
+
+
+def _fine(report: Report) -> dict[str, str]:
+    """The benchmarks, by key, of which in every metric a worsening is excluded: where none was seen it may hide."""
+    fine: dict[str, bool] = {}
+    for finding in report.findings:
+        name = finding.evidence.key.benchmark
+        fine[name] = fine.get(name, True) and finding.is_decided and finding.verdict is not Verdict.REGRESSION
+    return {benchmark_key(name): name for name, is_fine in fine.items() if is_fine}
+
+
+def _note(board: _Board, name: str | None, *, is_accepted: bool) -> str:
+    url = board.destination.repository_url
+    marked = [
+        finding.accepted
+        for finding in board.report.findings
+        if finding.accepted is not None and finding.evidence.key.benchmark == name
+    ]
+    since = [
+        entry for entry in board.accepted if is_accepted and entry.benchmark is not None and entry.benchmark == name
+    ]
+    acceptance = next(iter((*marked, *reversed(since))), None)
+    if acceptance is not None:
+        return accepted_note(acceptance, repository_url=url)
+    return recovered_note(name, at=board.commits.bad, repository_url=url)
+
+
+def _commits(report: Report, repository: Path) -> CommitRange:
+    """From the newest baseline run to the target; without subjects where the checkout is too shallow to tell."""
+    bad = str(report.target_commit)
+    good = next((choice.commit for choice in report.choices if choice.chosen and choice.commit), None)
+    if good is None or not git.FULL_HASH.fullmatch(good):
+        good = report.base_commit
+    if good is None:
+        return CommitRange(good=None, bad=bad)
+    try:
+        messages = git.messages(repository, good=good, bad=bad)
+    except git.GitError:
+        return CommitRange(good=good, bad=bad)
+    subjects = tuple((commit, message.strip().partition("\n")[0] or "(empty)") for commit, message in messages.items())
+    return CommitRange(good=good, bad=bad, subjects=subjects)
+
+
+# dispatch -> publish: what a search that began by itself has found goes into one issue per cause.
+
+
+def report_search(
+    host: Host,
+    destination: Destination,
+    bisection: Bisection,
+    *,
+    config: Config,
+    repository: Path,
+    branch: str,
+    say: Callable[[str], None],
+) -> bool:
+    """Open or join an issue, and comment on the culprit's pull request; or `say` why there is none.
+
+    `branch` is the default branch's full name in `repository`. Called again, it changes nothing. Whether an issue
+    follows what was found.
+    """
+    report = report_of(bisection)
+    # What came back after the decision was executed as well.
+    cost = Cost(executions(bisection.search.results), bisection.runner_seconds)
+    if bisection.alarm is not None and bisection.alarm.closes:
+        tracked = host.tracked_issues(suite=bisection.suite).get(cause_key(*bisection.alarm.closes))
+        if tracked is not None and tracked.is_worse:
+            answer = answer_of(bisection)
+            if answer is CheckAnswer.OVER:
+                note = over_note(report, repository_url=destination.repository_url, cost=cost)
+                host.close_issue(tracked, suite=bisection.suite, note=note)
+            say(checked_line(report, url=tracked.url, answer=answer, cost=cost))
+        return False
+    if not is_real(report.outcome):
+        say(no_issue_line(report, _innocent(bisection), cost=cost))
+        return False
+    urls: list[str | None] = []
+    for cause in causes_of(bisection):
+        gone = None if cause.culprit is None else _gone(repository, cause.culprit.commit, branch)
+        if gone is not None:
+            say(no_issue_line(report, gone, cost=cost))
+            continue
+        url = _tracked(host, destination, bisection, cause, report=report, config=config, cost=cost)
+        number = _pull_request(host, cause, branch)
+        if cause.culprit is not None and number is not None:
+            body = culprit_comment(cause, issue_url=url, repository_url=destination.repository_url, cost=cost)
+            host.upsert_comment(number=number, mark=culprit_marker(cause.culprit.commit), body=body)
+        say(f"{cause_title(cause)}: {url or 'no issue'}")
+        urls.append(url)
+    return any(urls)
+
+
+def causes_of(bisection: Bisection) -> tuple[Cause, ...]:
+    """The culprits with what each made worse, the largest with what no measurement says more of."""
+    outcome, alarm = bisection.search.outcome, bisection.alarm
+    if outcome is None or alarm is None:
+        raise ValueError("no search that began by itself and has ended")
+    places = places_of(bisection)
+    worse = sorted(
+        (culprit for culprit in outcome.culprits if not culprit.improvement),
+        key=lambda culprit: -abs(culprit.relative_change),
+    )
+    if not worse:
+        return (Cause(culprit=None, metrics=alarm.metrics),)
+    return tuple(
+        Cause(culprit=culprit, metrics=_measured(bisection, culprit, places, is_largest=culprit is worse[0]))
+        for culprit in worse
+    )
+
+
+def _measured(
+    bisection: Bisection, culprit: Culprit, places: Mapping[MetricKey, Steps], *, is_largest: bool
+) -> tuple[AlarmedMetric, ...]:
+    """Of the metric that was followed the size that the search measured."""
+    if bisection.alarm is None:
+        return ()
+    lead, *others = bisection.alarm.metrics
+    after = lead.before * (1 + culprit.relative_change)
+    kept = (
+        entry
+        for entry in others
+        if (is_largest if (steps := places[entry.key]).is_open else culprit.commit in steps.commits)
+    )
+    return replace(lead, after=after), *kept
+
+
+def _innocent(bisection: Bisection) -> Reason | None:
+    """The good end, measured now, is as slow as the bad one was, and something besides the code changed between."""
+    alarm = bisection.alarm
+    if alarm is None or not alarm.changes:
+        return None
+    good = bisection.search.commit_range.good
+    values = [value for result in bisection.search.results for value in result.values.get(good, ())]
+    lead = alarm.metrics[0]
+    # Measured on other machines than the runs were: nearer to the level after than to the one before.
+    if not values or abs(median(values) - lead.after) > abs(median(values) - lead.before):
+        return None
+    return environment_changed(alarm.changes)
+
+
+def _gone(repository: Path, culprit: str, branch: str) -> Reason | None:
+    """Why the default branch no longer has it."""
+    tip = git.resolve_commit(repository, branch)
+    if git.find_commit(repository, culprit) is None or not git.is_ancestor(repository, culprit, tip):
+        return because(VerdictReason.CULPRIT_REMOVED, commit=culprit)
+    messages = git.messages(repository, good=culprit, bad=tip)
+    for commit, message in messages.items():
+        if culprit in reverted_commits(message):
+            return because(VerdictReason.CULPRIT_REVERTED, commit=culprit, revert=commit)
+    return None
+
+
+def _tracked(
+    host: Host,
+    destination: Destination,
+    bisection: Bisection,
+    cause: Cause,
+    *,
+    report: BisectionReport,
+    config: Config,
+    cost: Cost,
+) -> str | None:
+    if not _is_loud(cause.metrics, config):
+        return None
+    ends = bisection.search.commit_range
+    key = cause_key(*((ends.good, ends.bad) if cause.culprit is None else (cause.culprit.commit,)))
+    own = {benchmark_key(entry.key.benchmark) for entry in cause.metrics}
+    tracked = host.tracked_issues(suite=bisection.suite).get(key)
+    before = tracked.benchmarks if tracked is not None and tracked.is_worse else frozenset()
+    if tracked is not None and tracked.is_worse and own <= before:
+        return tracked.url
+    options = IssueOptions(
+        marker=issue_marker(bisection.suite, key=key, worse=True, commit=ends.bad, benchmarks=own | before),
+        repository_url=destination.repository_url,
+        run_url=destination.run_url,
+        mentions=config.issues.mention,
+    )
+    if tracked is not None and before:
+        _, _, text = tracked.body.partition("\n")
+        note = joined_comment(cause, report, options=options, cost=cost)
+        return host.reopen_issue(tracked, body=f"{options.marker}\n{text}", note=note)
+    body = cause_body(cause, report, options=options, cost=cost)
+    if tracked is None:
+        return host.open_issue(
+            suite=bisection.suite, key=key, title=cause_title(cause), body=body, labels=config.issues.labels
+        )
+    return host.reopen_issue(tracked, body=body, title=cause_title(cause))
+
+
+def _is_loud(metrics: Sequence[AlarmedMetric], config: Config) -> bool:
+    if config.issues.when == "fail":
+        return any(abs(entry.after / entry.before - 1) >= config.of(entry.key).fail for entry in metrics)
+    return config.issues.when == "regression"
+
+
+def _pull_request(host: Host, cause: Cause, branch: str) -> int | None:
+    if cause.culprit is None:
+        return None
+    return host.merged_pull_request(commit=cause.culprit.commit, branch=branch.removeprefix("refs/heads/"))

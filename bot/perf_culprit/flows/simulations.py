@@ -1,0 +1,209 @@
+"""simulate -> judge -> say: models of a design, alone, against an older one, or in a pull request."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import BotError, DataError, UsageError
+from perf_culprit.flows.compare import compare_runs
+from perf_culprit.model.finding import BaselineSource
+from perf_culprit.model.report import Prediction, Report
+from perf_culprit.model.run import MetricKey
+from perf_culprit.model.simulation import Reference, Replication, SimulationReport
+from perf_culprit.read.results.collect import collect
+from perf_culprit.simulate import replication, studies
+from perf_culprit.simulate.design import Design
+from perf_culprit.simulate.design_file import load_design, parse_design
+from perf_culprit.simulate.replication import counter_run, sampled_run, simulation
+from perf_culprit.simulate.studies import calibrate, combinations, configuration, sweep
+from perf_culprit.wire.run_json import encode_run
+
+# simulate -> detect -> report: a model of a design, by itself or against an older one.
+
+# Of each of a sweep's configurations: enough for an interval, and the sweep's time is this times as long.
+SWEEP_REPLICATIONS: Final = 2
+# The fewest rounds in which one change among twenty outputs can be proven: 2 / 2^12 is below 0.01 / 20.
+COMPARED_REPLICATIONS: Final = 12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SimulationPlan:
+    """`parameters` replace the model file's own. `tell` hears of the progress."""
+
+    model: Path
+    scenario: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    replications: int | None = None
+    tell: Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SimulatedDesign:
+    """A design with its replications."""
+
+    design: Design
+    scenario: str
+    seed: int
+    done: tuple[Replication, ...]
+
+    @property
+    def report(self) -> SimulationReport:
+        simulated = simulation(self.design, self.scenario, self.done, seed=self.seed)
+        return SimulationReport(configurations=(configuration(self.design.score, simulated),))
+
+
+def simulate_design(plan: SimulationPlan) -> SimulatedDesign:
+    design = load_design(plan.model, plan.parameters)
+    scenario = _scenario(design, plan)
+    done = replication.replications(design, scenario, seed=plan.seed, tell=plan.tell, exactly=plan.replications)
+    return SimulatedDesign(design=design, scenario=scenario, seed=plan.seed, done=tuple(done))
+
+
+def compare_designs(plan: SimulationPlan, against: Path, *, config: Config) -> Report:
+    """The plan's model judged against an older one."""
+    new, old = (load_design(path, plan.parameters) for path in (plan.model, against))
+    scenario = _scenario(new, plan)
+    _scenario(old, replace(plan, model=against, scenario=scenario))
+    return judge_designs(
+        old, new, scenario, seed=plan.seed, replications=plan.replications, config=config, tell=plan.tell
+    )
+
+
+def judge_designs(
+    old: Design,
+    new: Design,
+    scenario: str,
+    *,
+    seed: int,
+    replications: int | None,
+    config: Config,
+    tell: Callable[[str], None],
+) -> Report:
+    """By the detector of benchmarks: replications are samples, and those of one number share their random numbers."""
+    one = partial(replication.replications, seed=seed, tell=tell, fewest=COMPARED_REPLICATIONS)
+    after = one(new, scenario, exactly=replications)
+    before = one(old, scenario, exactly=len(after))
+    return compare_runs(
+        sampled_run(new, scenario, after, seed=seed),
+        baseline=(sampled_run(old, scenario, before, seed=seed),),
+        source=BaselineSource.PAIRED,
+        config=config,
+    )
+
+
+def samples_json(simulated: SimulatedDesign) -> bytes:
+    return encode_run(sampled_run(simulated.design, simulated.scenario, simulated.done, seed=simulated.seed))
+
+
+def counters_json(simulated: SimulatedDesign) -> bytes:
+    return encode_run(counter_run(simulated.design, simulated.scenario, simulated.done, seed=simulated.seed))
+
+
+def sweep_design(plan: SimulationPlan) -> SimulationReport:
+    """Every combination of the values under `sweep`."""
+    design = load_design(plan.model, plan.parameters)
+    if not design.sweep:
+        raise UsageError("has no sweep", place=str(plan.model), next_step="list values of parameters under sweep")
+    designs = [load_design(plan.model, {**plan.parameters, **values}) for values in combinations(design)]
+    configurations = sweep(
+        designs,
+        _scenario(design, plan),
+        seed=plan.seed,
+        replications=plan.replications or SWEEP_REPLICATIONS,
+        tell=plan.tell,
+    )
+    references = tuple(
+        Reference(
+            output=MetricKey(reference.of, output),
+            value=value,
+            parameters={name: str(setting) for name, setting in reference.parameters.items()},
+        )
+        for reference in design.references
+        for output, value in reference.outputs.items()
+    )
+    return SimulationReport(configurations=configurations, swept=tuple(design.sweep), references=references)
+
+
+def saturate_design(plan: SimulationPlan) -> SimulationReport:
+    design = load_design(plan.model, plan.parameters)
+    saturation = studies.saturation(design, _scenario(design, plan), seed=plan.seed, tell=plan.tell)
+    return SimulationReport(saturation=saturation)
+
+
+def calibrate_design(plan: SimulationPlan, files: Sequence[str]) -> SimulationReport:
+    """What the counters in `files` say of the demands that the model lists under `calibration`."""
+    design = load_design(plan.model, plan.parameters)
+    if not design.calibration:
+        raise UsageError(
+            "names no counters", place=str(plan.model), next_step="name measured counters under calibration"
+        )
+    return SimulationReport(demands=calibrate(design, _scenario(design, plan), collect(files)))
+
+
+def _scenario(design: Design, plan: SimulationPlan) -> str:
+    if plan.scenario is None:
+        return next(iter(design.scenario))
+    if plan.scenario not in design.scenario:
+        raise UsageError(
+            f"the model has no scenario {plan.scenario!r}",
+            place=str(plan.model),
+            next_step=f"use one of: {', '.join(design.scenario)}",
+        )
+    return plan.scenario
+
+
+# git -> simulate -> detect: what the model files that a pull request changes say of its design.
+
+# A model file is text that people write; a scenario takes seconds to minutes.
+MOST_BYTES: Final = 256 * 1024
+MOST_PREDICTIONS: Final = 5
+
+
+def predict(
+    repository: Path, *, base: str, head: str, config: Config, tell: Callable[[str], None]
+) -> tuple[Prediction, ...]:
+    """Of each scenario that both sides have; `tell` hears what cannot be simulated, and why."""
+    predictions: list[Prediction] = []
+    for change in git.file_changes(repository, base, head):
+        if change.blob is None or not any(fnmatchcase(change.path, pattern) for pattern in config.simulate):
+            continue
+        if change.old_blob is None:
+            tell(f"{change.path} is new: a prediction needs the design before the change")
+            continue
+        try:
+            old, new = (_design(repository, blob, f"{change.path}") for blob in (change.old_blob, change.blob))
+            for scenario in (name for name in new.scenario if name in old.scenario):
+                if len(predictions) == MOST_PREDICTIONS:
+                    tell(f"{change.path}, scenario {scenario}: not simulated, {MOST_PREDICTIONS} scenarios are")
+                    continue
+                predictions.append(_predicted(old, new, scenario, path=change.path, config=config, tell=tell))
+        except BotError as error:
+            tell(f"no prediction: {error}")
+    return tuple(predictions)
+
+
+def _predicted(
+    old: Design, new: Design, scenario: str, *, path: str, config: Config, tell: Callable[[str], None]
+) -> Prediction:
+    report = judge_designs(old, new, scenario, seed=0, replications=None, config=config, tell=lambda _: None)
+    tell(f"simulated: {path}, scenario {scenario}")
+    return Prediction(
+        model=path,
+        scenario=scenario,
+        conclusion=report.conclusion,
+        findings=report.findings,
+        detectable_effect=report.detectable_effect,
+    )
+
+
+def _design(repository: Path, blob: str, place: str) -> Design:
+    (data,) = git.read_blobs(repository, [blob])
+    if len(data) > MOST_BYTES:
+        raise DataError(f"holds more than {MOST_BYTES >> 10} KiB", place=place, next_step="split the design")
+    return parse_design(data, {}, place=place)

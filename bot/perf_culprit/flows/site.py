@@ -1,0 +1,255 @@
+"""history -> detect -> report: a static site of everything that is stored, grown from what is there already."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import get_data
+from typing import Final
+
+from perf_culprit import __version__, git
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import BotError, DataError, UsageError
+from perf_culprit.files import replace_file
+from perf_culprit.flows.compare import minimum_effects
+from perf_culprit.judge.panel_status import Circumstances, shown_changes, standing
+from perf_culprit.judge.panels import PanelGrowth, StatisticChangedError, counting, environment_of
+from perf_culprit.model.reason import Reason, SeriesReason, left_out_reasons
+from perf_culprit.model.series import Commit, Dashboard, NamedCulprit, Panel
+from perf_culprit.progress import doing
+from perf_culprit.say.dashboard import dashboard_files
+from perf_culprit.say.reason_text import sentence
+from perf_culprit.store.ancestry import line_of
+from perf_culprit.store.opening import open_history, stored_bisections, suite_names
+from perf_culprit.store.protocol import Store, StoredRun
+from perf_culprit.wire.panel_json import (
+    KeptPanel,
+    Manifest,
+    chunk_path,
+    decode_manifest,
+    encode_manifest,
+    kept,
+    restored,
+)
+
+MANIFEST: Final = "manifest.json"
+PLOTTING: Final = "plotly.min.js"
+_OF_SEARCHES: Final = " (bisect)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DashboardPlan:
+    """`folder` is written; an earlier dashboard there is grown. `rebuild` reads everything again.
+
+    `token` is for the repository's own remote, and `host` the only place that it goes to.
+    """
+
+    folder: Path
+    repository: Path
+    history_url: str | None = None
+    rebuild: bool = False
+    token: str | None = None
+    host: str = "https://github.com"
+
+    @property
+    def usable_token(self) -> str | None:
+        own = git.default_remote_url(self.repository) if self.history_url is None else None
+        return self.token if own and own.startswith(f"{self.host}/") else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuiltDashboard:
+    """What is in the folder now; `read` counts the runs that were read, `written` the files that were."""
+
+    series: int
+    runs: int
+    read: int
+    written: int
+    unchanged: int
+
+
+def build_dashboard(plan: DashboardPlan, *, config: Config) -> BuiltDashboard:
+    """The site of all suites, of the runs on HEAD's own line; unchanged files are left as they are."""
+    plotting = plotting_library()
+    manifest = None if plan.rebuild else _earlier(plan.folder)
+    line = {commit: place for place, commit in enumerate(line_of(plan.repository))}
+    with open_history(config.history, plan.repository, url=plan.history_url, token=plan.usable_token) as history:
+        suites = [suite for suite in suite_names(history) if not suite.endswith(_OF_SEARCHES)]
+        try:
+            reading = _Reading(history, line, config, _restored(plan.folder, manifest))
+            panels = [panel for suite in suites for panel in reading.panels(suite)]
+        except StatisticChangedError:
+            reading = _Reading(history, line, config, ())
+            panels = [panel for suite in suites for panel in reading.panels(suite)]
+        around = Circumstances(
+            line=line,
+            accepted=tuple(entry for suite in suites for entry in history.accepted(suite)),
+            culprits=tuple(one for one in _culprits(history) if one.commit in line),
+        )
+    if not panels:
+        raise DataError(
+            "; ".join(["holds no run for a commit of this line", *map(sentence, reading.notes)]),
+            place=history.place,
+            next_step="record runs first, or check --history",
+        )
+    dashboard = _dashboard(panels, around, plan.repository, reading.notes)
+    entries, files = [], {PLOTTING: plotting}
+    for panel in panels:
+        entry, chunks = kept(panel)
+        entries.append(entry)
+        files |= {chunk_path(name): data for name, data in chunks.items()}
+    files |= dashboard_files(dashboard, entries)
+    written = _write(plan.folder, files, entries, manifest)
+    return BuiltDashboard(
+        series=sum(len(panel.series) for panel in panels),
+        runs=sum(len(panel.runs) for panel in panels),
+        read=reading.read,
+        written=written,
+        unchanged=len(files) + 1 - written,
+    )
+
+
+class _Reading:
+    """Panels from the history and from what an earlier build knew of it."""
+
+    def __init__(self, history: Store, line: Mapping[str, int], config: Config, earlier: Sequence[Panel]) -> None:
+        self._history, self._line, self._config = history, line, config
+        self._earlier = earlier
+        self._elsewhere = self._unreadable = self.read = 0
+
+    @property
+    def notes(self) -> tuple[Reason, ...]:
+        return left_out_reasons(
+            {SeriesReason.OFF_THE_LINE: self._elsewhere, SeriesReason.NOT_READABLE: self._unreadable}
+        )
+
+    def panels(self, suite: str) -> Iterator[Panel]:
+        """One per environment, that of the newest run first."""
+        stored = self._history.commits(suite)
+        self._elsewhere += sum(count for commit, count in stored.items() if commit not in self._line)
+        earlier = [panel for panel in self._earlier if panel.suite == suite]
+        before: dict[str, int] = {}
+        for commit in (run.commit for panel in earlier for run in panel.runs):
+            before[commit] = before.get(commit, 0) + 1
+        on_line = sorted((commit for commit in stored if commit in self._line), key=self._line.__getitem__)
+        unchanged = {commit for commit in on_line if stored[commit] == before.get(commit)}
+        growing = {_key(panel.environment): _grown(panel, self._line, unchanged) for panel in earlier}
+        doing(f"reading the runs of {len(on_line) - len(unchanged):,} commits")
+        for entry in self._history.runs(suite, [commit for commit in on_line if commit not in unchanged]):
+            if not isinstance(entry, StoredRun):
+                self._unreadable += 1
+                continue
+            self.read += 1
+            environment = environment_of(entry.run)
+            key = _key(environment)
+            if key not in growing:
+                growing[key] = PanelGrowth(suite, environment, self._line)
+            growing[key].add(entry.run)
+        effects = minimum_effects(self._config)
+        doing(f"looking for changes in {len(growing):,} environments")
+        grown = [panel for panel in (growth.panel(effects) for growth in growing.values()) if panel.series]
+        yield from sorted(grown, key=lambda panel: self._line[panel.runs[-1].commit])
+
+
+def _key(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(environment.items()))
+
+
+def _grown(panel: Panel, line: Mapping[str, int], commits: Iterable[str]) -> PanelGrowth:
+    growth = PanelGrowth(panel.suite, panel.environment, line, panel)
+    growth.keep(frozenset(commits))
+    return growth
+
+
+def _culprits(history: Store) -> Iterator[NamedCulprit]:
+    for bisection in stored_bisections(history):
+        for culprit in bisection.search.outcome.culprits if bisection.search.outcome else ():
+            yield NamedCulprit(
+                suite=bisection.suite,
+                key=bisection.key,
+                commit=culprit.commit,
+                relative_change=culprit.relative_change,
+                posterior=culprit.posterior,
+                thread=bisection.pull_request,
+            )
+
+
+def _dashboard(
+    panels: Sequence[Panel], around: Circumstances, repository: Path, notes: tuple[Reason, ...]
+) -> Dashboard:
+    shown = counting(panels)
+    changes = tuple(shown_changes(shown, around))
+    tags = {commit: name for name, commit in git.tags(repository).items() if commit in around.line}
+    named = {run.commit for panel in panels for run in panel.runs} | tags.keys()
+    named |= {one.culprit.commit for one in changes if one.culprit}
+    headlines = git.headlines(repository, sorted(named, key=around.line.__getitem__, reverse=True))
+    commits = tuple(
+        Commit(hash=commit, subject=subject, seconds=seconds, tag=tags.get(commit))
+        for commit, (seconds, subject) in headlines.items()
+    )
+    return Dashboard(
+        commits=commits,
+        panels=shown,
+        changes=changes,
+        standing=standing(shown, changes, commits, around.line),
+        repository_url=git.web_address(repository),
+        notes=notes,
+    )
+
+
+def plotting_library() -> bytes:
+    """Its script; a UsageError where it is not installed."""
+    # As plotly.offline reads it, which imports much more than a file's reader needs.
+    script = get_data("plotly", "package_data/plotly.min.js")
+    if script is None:
+        raise UsageError(
+            "the plotting library is not installed",
+            place="dashboard",
+            next_step="pip install 'perf-culprit[dashboard]'",
+        )
+    return script
+
+
+def _earlier(folder: Path) -> Manifest | None:
+    """What an earlier build left, where this version left it."""
+    path = folder / MANIFEST
+    if not path.exists():
+        if folder.is_dir() and any(folder.iterdir()):
+            raise UsageError(
+                "holds other files than a dashboard", place=str(folder), next_step="name an empty or a new folder"
+            )
+        return None
+    try:
+        return decode_manifest(path.read_bytes(), place=str(path))
+    except DataError:
+        return None
+
+
+def _restored(folder: Path, manifest: Manifest | None) -> tuple[Panel, ...]:
+    """The panels that were built by this version; none where anything of them is damaged."""
+    if manifest is None or manifest.program != __version__:
+        return ()
+    try:
+        return tuple(
+            restored(entry, [(folder / chunk_path(name)).read_bytes() for name in entry.chunks])
+            for entry in manifest.panels
+        )
+    except (OSError, BotError):
+        return ()
+
+
+def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel], earlier: Manifest | None) -> int:
+    """How many were written. Data first, then what names it; what is superfluous goes last."""
+    manifest = Manifest(
+        format="perf-culprit-dashboard", version=1, program=__version__, files=tuple(files), panels=tuple(entries)
+    )
+    written = 0
+    for name, data in {**files, MANIFEST: encode_manifest(manifest)}.items():
+        path = folder / name
+        if path.is_file() and path.read_bytes() == data:
+            continue
+        replace_file(path, data)
+        written += 1
+    for name in set(earlier.files if earlier else ()) - files.keys():
+        if name == chunk_path(Path(name).stem):
+            (folder / name).unlink(missing_ok=True)
+    return written

@@ -1,0 +1,134 @@
+"""The user's commands as they run on a commit: from the command line or the configuration, measured or counted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.culprit_trace import Profiling, Say
+from perf_culprit.errors import UsageError
+from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
+from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.measure.workplace import Workplace, not_taken
+from perf_culprit.measure.worktree_executor import interleaved
+from perf_culprit.model.count import BENCHMARK, Count, is_built, is_exact, quantity_of
+from perf_culprit.model.reason import Reason, SearchReason, because
+from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.read.results.merge import join_executions
+from perf_culprit.say.reason_text import sentence
+
+NOTHING: Final = ":"  # as a shell command
+
+
+def shell_commands(
+    config: Config,
+    *,
+    run: str | None,
+    build: str | None,
+    tool: str = "auto",
+    timeout: float = 600.0,
+    build_timeout: float = 3600.0,
+    environment: Sequence[str] = (),
+    metric: str | None = None,
+    also: Sequence[str] | None = None,
+) -> tuple[Commands, str]:
+    """The named commands, else those of the configuration, and the format of their results. Timeouts in seconds.
+
+    What only builds, or weighs what a build left (`metric`), needs no command that measures. `also` None: nothing is
+    measured besides; empty: what the configuration names.
+    """
+    chosen = run or config.bisect.run or (NOTHING if is_built(metric) else None)
+    if chosen is None:
+        raise UsageError(
+            "nothing says how to run the benchmark",
+            place="--run",
+            next_step="give --run 'COMMAND', or set bisect.run in the configuration",
+        )
+    commands = Commands(
+        run=chosen,
+        # A configured build belongs to the configured run: a command of one's own may need none.
+        build=build or (None if run else config.bisect.build),
+        run_timeout_seconds=timeout,
+        build_timeout_seconds=build_timeout,
+        environment=tuple(environment),
+        also=() if also is None else tuple(dict.fromkeys(also or config.also)),
+    )
+    if commands.build is None and metric == Count.BUILD_TIME:
+        raise UsageError(
+            NO_BUILD, place="--build", next_step="give --build 'COMMAND', or set bisect.build in the configuration"
+        )
+    return commands, tool if tool != "auto" or run else config.bisect.tool
+
+
+def profiling(config: Config, *, run: str | None, command: str | None, seconds: int | None) -> Profiling:
+    """How the culprit is profiled: as asked, else as configured. A configured command belongs to the configured run."""
+    return Profiling(
+        command=command or (None if run else config.bisect.profile),
+        budget_s=config.bisect.profile_seconds if seconds is None else seconds,
+    )
+
+
+def counting_commands(commands: Commands, *, metric: str | None, tool: str, say: Say) -> tuple[Commands, str]:
+    """The commands with the quantity that `metric` names and the format of its results, or as they were."""
+    quantity = quantity_of(metric)
+    if quantity is None:
+        return commands, tool
+    why = is_missing(quantity)
+    if why is not None:
+        say(sentence(by_time(cannot_count(quantity, why))))
+        return commands, tool
+    return replace(commands, count=quantity), "auto"
+
+
+def by_time(why: str) -> Reason:
+    return because(SearchReason.NOT_COUNTED, why=why)
+
+
+EXACT_ROUNDS: Final = 1  # two executions of a commit show whether the command always does the same
+NO_BUILD: Final = "there is no build command to time"
+
+
+def with_quantities(workplace: Workplace, runs: Sequence[Run], *, rounds: int, say: Say) -> list[Run]:
+    """The runs, one per commit, with what the commands ask for besides; with a note where it cannot be measured."""
+    filled = list(runs)
+    for quantity in workplace.commands.apart:
+        # What is resumed may hold it.
+        if all(MetricKey(BENCHMARK, quantity) in run.keys for run in runs):
+            continue
+        filled = _with(workplace, filled, quantity, rounds=EXACT_ROUNDS if is_exact(quantity) else rounds, say=say)
+    return filled
+
+
+def _with(workplace: Workplace, runs: Sequence[Run], quantity: str, *, rounds: int, say: Say) -> list[Run]:
+    is_built = quantity != Count.BUILD_TIME or workplace.commands.build
+    fault = is_missing(quantity) if is_built else NO_BUILD
+    note = cannot_count(quantity, fault) if fault else None
+    taken: list[list[tuple[int, Run]]] = [[] for _ in runs]
+    for number, place in interleaved(range(len(runs)), rounds=rounds) if note is None else ():
+        commit = runs[place].commit or ""
+        say(f"{quantity}, {number} of {rounds}: {commit[:12]}")
+        try:
+            taken[place].append((number, Run(benchmarks=(workplace.take(commit, quantity),))))
+        except ExecutionError as error:
+            note = uncountable(quantity, error)
+            break
+    if note is not None:
+        say(note)
+        return [replace(run, notes=(*run.notes, note)) for run in runs]
+    joined = (
+        join_executions([(quantity, run) for _, run in of_run], rounds=[number for number, _ in of_run])
+        for of_run in taken
+    )
+    return [
+        replace(run, benchmarks=(*run.benchmarks, *more.benchmarks)) for run, more in zip(runs, joined, strict=True)
+    ]
+
+
+def uncountable(quantity: str, error: ExecutionError) -> str:
+    if quantity not in METHODS:
+        return not_taken(quantity, error)
+    return cannot_count(quantity, f"{METHODS[quantity].command[0]} cannot run the command ({error.message})")
+
+
+def cannot_count(quantity: str, why: str) -> str:
+    return f"{quantity} cannot be counted: {why}"

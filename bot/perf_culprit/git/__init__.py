@@ -1,0 +1,72 @@
+"""Every git call of the project: functions over GitPython's command layer, hardened, without a shell.
+
+`command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits,
+`ranges` about many at once, `diffs` what differs between them, `objects` moves and makes them, `private` keeps where,
+`sizes` says what they weigh,
+`worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
+"""
+
+from perf_culprit.git.command import GitError, Remote, run_git
+from perf_culprit.git.diffs import (
+    LINK_MODE,
+    SUBMODULE_MODE,
+    CountedChange,
+    FileChange,
+    authorship,
+    blob_sizes,
+    changed_lines,
+    commit_changes,
+    file_changes,
+    files_with_words,
+    headlines,
+    merge_resolutions,
+    messages,
+    packed_objects,
+    packed_size,
+    parents_text,
+)
+from perf_culprit.git.objects import (
+    Commit,
+    Identity,
+    PushRejectedError,
+    TreeChange,
+    TreeEntry,
+    blob_name,
+    fetch,
+    init_private,
+    kept_folder,
+    list_tree,
+    push,
+    read_blobs,
+    read_commit,
+    remote_branch,
+    write_commit,
+)
+from perf_culprit.git.revisions import (
+    add_worktree,
+    ancestors,
+    commit_time,
+    common_folder,
+    default_remote_url,
+    find_commit,
+    head_commit,
+    is_ancestor,
+    is_on_own_branch,
+    is_shallow,
+    merge_bases,
+    missing_commits,
+    parents,
+    prune_worktrees,
+    recorded_parents,
+    remove_worktree,
+    resolve_commit,
+    shallow_commits,
+    tags,
+    tree_names,
+    web_address,
+    worktrees,
+)
+from perf_culprit.model.run import FULL_HASH
+
+
+# mypy: implicit-reexport

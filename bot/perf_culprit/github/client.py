@@ -1,0 +1,357 @@
+"""The connection to one repository on GitHub: checked answers, retries, and refusals in the user's terms."""
+
+import base64
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import github
+import requests
+from github import BadAttributeException, GithubException, RateLimitExceededException
+from github.Consts import DEFAULT_USER_AGENT
+from github.Repository import Repository
+from github.Requester import Requester
+
+from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.github.runner_files import MissingValueError
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+    from urllib3.connectionpool import ConnectionPool
+
+
+# What a 200 has to be before anybody reads it: a proxy's page or half a document is no answer.
+
+NO_ANSWER: Final = "the answer is not what was asked for"
+# As after a failed server.
+WAITS_SECONDS: Final = (2.0, 4.0, 8.0)
+
+
+class StrictRequester(Requester):
+    """PyGithub's requester, which repeats a read whose answer is none. PyGithub would take it for an empty one."""
+
+    def __init__(self, *, sleep: Callable[[float], None], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.pause = sleep
+
+    def requestJson(  # noqa: N802  # PyGithub's name
+        self, verb: str, url: str, parameters: dict[str, Any] | None = None, *more: Any, **named: Any
+    ) -> tuple[int, dict[str, Any], str]:
+        # PyGithub and we ask for every listing by `per_page`, and GitHub's address of the next page holds it.
+        is_listing = "per_page" in (parameters or {}) or "per_page=" in url
+        waits = iter(WAITS_SECONDS)
+        while True:
+            status, headers, body = super().requestJson(verb, url, parameters, *more, **named)
+            if verb != "GET" or status != 200 or is_answer(body, is_listing=is_listing):
+                return status, headers, body
+            wait_seconds = next(waits, None)
+            if wait_seconds is None:
+                raise GithubException(status, {"message": NO_ANSWER}, headers)
+            self.pause(wait_seconds)
+
+
+def is_answer(body: str, *, is_listing: bool) -> bool:
+    try:
+        value = json.loads(body)
+        if is_listing:
+            return is_list(value) or any(map(is_list, value.values()))
+        if isinstance(value, Mapping) and value.get("encoding") == "base64":
+            file_bytes(value)
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        return False
+    return isinstance(value, Mapping | list) and value != {}
+
+
+def is_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value)
+
+
+def file_bytes(answer: Mapping[str, Any]) -> bytes:
+    """A file's content; a ValueError where it is not base64 or not as long as GitHub says."""
+    data = base64.b64decode("".join(str(answer["content"]).split()), validate=True)
+    if len(data) != answer["size"]:
+        raise ValueError(f"{len(data)} bytes of {answer['size']}")
+    return data
+
+
+# What GitHub or the network refused, in the user's terms: what is missing and what to do next.
+
+SHOWN_CHARACTERS = 200
+# What reading a field raises that is missing from an answer or of the wrong kind, in PyGithub as in our code.
+INCOMPLETE = (MissingValueError, BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
+
+FORK_HINT = (
+    "runs of pull requests from forks get a read-only token whatever the file says: "
+    "publish from a workflow on `workflow_run`"
+)
+
+
+@contextmanager
+def explained(doing: str) -> Iterator[None]:
+    """Turns every failure of a GitHub call inside into an InfrastructureError. `doing`: "post the comment"."""
+    try:
+        yield
+    except GithubException as error:
+        raise refused(error, doing=doing) from None
+    except requests.RequestException as error:
+        raise unreachable(error, doing=doing) from None
+    except INCOMPLETE as error:
+        raise InfrastructureError(f"cannot {doing}: {NO_ANSWER}", place="GitHub", next_step=SERVER_STEP) from error
+
+
+def refused(error: GithubException, *, doing: str) -> InfrastructureError:
+    """GitHub answered, but not with what was asked for."""
+    message, headers = message_of(error), headers_of(error)
+    if is_rate_limit(error):
+        what, next_step = "the rate limit is used up", rate_limit_step(headers)
+    elif error.status == 403 and "locked" in message:
+        what, next_step = "the conversation is locked", "unlock it, or read the report in the job summary"
+    elif error.status == 403 and ("not accessible" in message or "x-accepted-github-permissions" in headers):
+        what, next_step = "the token lacks a permission", permission_step(headers)
+    else:
+        what, next_step = STATUS_TEXTS.get(error.status, (message or "unexpected answer", SERVER_STEP))
+        if error.status in (403, 422) and message:
+            what = f"{what}: {message}"
+    return InfrastructureError(f"cannot {doing}: {what} (HTTP {error.status})", place="GitHub", next_step=next_step)
+
+
+def unreachable(error: requests.RequestException, *, doing: str) -> InfrastructureError:
+    """No answer at all. The error's own text is left out: it may hold addresses and headers."""
+    for kind, what, next_step in NETWORK_TEXTS:
+        if isinstance(error, kind):
+            return InfrastructureError(f"cannot {doing}: {what}", place="GitHub", next_step=next_step)
+    what = f"the request failed ({type(error).__name__})"
+    return InfrastructureError(f"cannot {doing}: {what}", place="GitHub", next_step="run the job again")
+
+
+SERVER_STEP = "GitHub has trouble (https://www.githubstatus.com): run the job again later"
+STATUS_TEXTS: dict[int, tuple[str, str]] = {
+    401: (
+        "the token is not accepted",
+        "pass `github-token: ${{ github.token }}`; a job's token ends with its job",
+    ),
+    403: (
+        "GitHub forbids it",
+        f"check the workflow's `permissions:` and the repository's rules for workflows; {FORK_HINT}",
+    ),
+    404: (
+        "not found, or not visible to this token",
+        "check the repository's name and GITHUB_API_URL; private repositories also need `permissions: contents: read`",
+    ),
+    410: ("it is gone", "run the benchmarks again: artifacts expire, and issues may be switched off"),
+    422: ("GitHub calls the request invalid", "this is a bug of perf-culprit: please report it with this line"),
+} | dict.fromkeys((500, 502, 503, 504), ("GitHub's servers failed, repeatedly", SERVER_STEP))
+
+# First match wins: SSLError and ConnectTimeout are ConnectionErrors too.
+NETWORK_TEXTS: tuple[tuple[type[requests.RequestException], str, str], ...] = (
+    (
+        requests.exceptions.SSLError,
+        "the server's certificate is not trusted",
+        "with an own certificate authority set REQUESTS_CA_BUNDLE to its file",
+    ),
+    (requests.Timeout, "no answer in time", SERVER_STEP),
+    (
+        requests.exceptions.ProxyError,
+        "the proxy does not let the request through",
+        "check HTTPS_PROXY and NO_PROXY",
+    ),
+    (
+        requests.ConnectionError,
+        "the connection failed",
+        "check GITHUB_API_URL and the runner's network, then run the job again",
+    ),
+)
+
+
+def headers_of(error: GithubException) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in (error.headers or {}).items()}
+
+
+def message_of(error: GithubException) -> str:
+    """GitHub's own words, with the first detail, on one short line."""
+    data = error.data if isinstance(error.data, Mapping) else {}
+    errors = data.get("errors")
+    first = errors[0] if isinstance(errors, list) and errors else None
+    detail = first.get("message") if isinstance(first, Mapping) else first
+    words = " ".join(str(part) for part in (data.get("message"), detail) if part)
+    return " ".join(words.split())[:SHOWN_CHARACTERS]
+
+
+def is_rate_limit(error: GithubException) -> bool:
+    limited = isinstance(error, RateLimitExceededException) or error.status == 429
+    return limited or (error.status == 403 and "retry-after" in headers_of(error))
+
+
+def rate_limit_step(headers: Mapping[str, str]) -> str:
+    reset = headers.get("x-ratelimit-reset", "")
+    exhausted = headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal() and len(reset) <= 10
+    when = f"after {datetime.fromtimestamp(int(reset), UTC):%H:%M} UTC" if exhausted else "in some minutes"
+    return f"run the job again {when}; GITHUB_TOKEN allows 1,000 requests an hour in a repository"
+
+
+def permission_step(headers: Mapping[str, str]) -> str:
+    """The missing permission as it is written in a workflow: `pull-requests: write`."""
+    accepted = headers.get("x-accepted-github-permissions", "")
+    names = [part.strip().replace("_", "-").replace("=", ": ") for part in accepted.replace(",", ";").split(";")]
+    # Comments on pull requests are open to `issues` and to `pull-requests`; the second is the narrower one to give.
+    names.sort(key=lambda name: not name.startswith("pull-requests"))
+    wanted = f"add `permissions: {names[0]}` to the job" if names[0] else "check the job's `permissions:`"
+    if len(names) > 1 and names[1].startswith("issues"):
+        wanted += f" (in an issue: `{names[1]}`)"
+    return f"{wanted}; {FORK_HINT}"
+
+
+# The connection to one repository on GitHub, and its patience: what is retried, and how long it waits.
+
+# The name of GITHUB_TOKEN. `GET /user` is forbidden to that token, so the name cannot be asked for.
+ACTIONS_BOT = "github-actions[bot]"
+API_VERSION = "2022-11-28"
+API_URL_STEP = "write https://api.github.com, or https://HOST/api/v3 for GitHub Enterprise Server"
+REPOSITORY = re.compile(r"[\w.-]{1,100}/[\w.-]{1,100}", re.ASCII)
+
+RETRIES = 5
+RETRIED_STATUSES = (429, 500, 502, 503, 504)
+# Not POST: an answer that got lost must not make a second comment (posting.py).
+RETRIED_METHODS = frozenset({"GET", "PATCH", "PUT", "DELETE"})
+# GitHub asks for at least a minute after a secondary limit that names no time.
+SECONDARY_LIMIT_WAIT_SECONDS = 60.0
+MAXIMUM_LIMIT_WAIT_SECONDS = 120.0
+# A job needs about ten. GitHub allows GITHUB_TOKEN 1,000 an hour in a repository, and other workflows need some too: a
+# thread or a run that somebody filled up must not use them all.
+MAXIMUM_REQUESTS = 250
+
+Sleep = Callable[[float], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Client:
+    """A repository as `bot_login` sees it. `sleep` waits between attempts."""
+
+    repository: Repository
+    bot_login: str
+    sleep: Sleep
+
+
+def connect(
+    *,
+    token: str,
+    api_url: str,
+    repository: str,
+    bot_login: str = ACTIONS_BOT,
+    timeout_seconds: int = 15,
+    request_pause_seconds: float = 0.25,
+    write_pause_seconds: float = 1.0,
+    sleep: Sleep = time.sleep,
+) -> Client:
+    """Sends nothing yet. The pauses are GitHub's advice against secondary rate limits."""
+    token = token.strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise UsageError(
+            "there is no GitHub token, or it is malformed", next_step="pass `github-token: ${{ github.token }}`"
+        )
+    if not api_url.startswith(("https://", "http://")):
+        raise UsageError(f"not a web address: {api_url[:100]!r}", place="GITHUB_API_URL", next_step=API_URL_STEP)
+    if REPOSITORY.fullmatch(repository) is None:
+        raise UsageError(f"not a repository: {repository[:100]!r}", next_step="write it as owner/name")
+    requester = StrictRequester(
+        sleep=sleep,
+        base_url=api_url.rstrip("/"),
+        auth=BudgetedToken(token),
+        api_version=API_VERSION,
+        lazy=True,
+        per_page=100,
+        user_agent=DEFAULT_USER_AGENT,
+        verify=True,
+        pool_size=None,
+        timeout=timeout_seconds,
+        seconds_between_requests=request_pause_seconds,
+        seconds_between_writes=write_pause_seconds,
+        retry=PatientRetry(
+            sleep=sleep,
+            total=RETRIES,
+            backoff_factor=1,
+            allowed_methods=RETRIED_METHODS,
+            status_forcelist=list(RETRIED_STATUSES),
+            secondary_rate_wait=SECONDARY_LIMIT_WAIT_SECONDS,
+            max_rate_limit_wait=MAXIMUM_LIMIT_WAIT_SECONDS,
+            # The last answer reaches PyGithub, so that the message can say what it was.
+            raise_on_status=False,
+        ),
+    )
+    return Client(repository=Repository(requester, url=f"/repos/{repository}"), bot_login=bot_login, sleep=sleep)
+
+
+class BudgetedToken(github.Auth.Token):
+    """The token of a job, for at most `MAXIMUM_REQUESTS` requests. PyGithub asks it to sign each one."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(token)
+        self.left = MAXIMUM_REQUESTS
+
+    def authentication(self, headers: dict[str, Any]) -> None:
+        if self.left == 0:
+            raise InfrastructureError(
+                f"this job has sent {MAXIMUM_REQUESTS} requests, as many as one may",
+                place="GitHub",
+                next_step="look for what is so long: a thread of thousands of comments, or as many artifacts",
+            )
+        self.left -= 1
+        super().authentication(headers)
+
+
+class PatientRetry(github.GithubRetry):
+    """PyGithub's retry, which also waits after a 429 without Retry-After and gives up on long waits."""
+
+    def __init__(self, *, sleep: Sleep, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.pause = sleep
+
+    def new(self, **settings: Any) -> Self:
+        return super().new(sleep=self.pause, **settings)
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: "BaseHTTPResponse | None" = None,
+        error: Exception | None = None,
+        _pool: "ConnectionPool | None" = None,
+        _stacktrace: TracebackType | None = None,
+    ) -> Self:
+        if response is not None and names_wait(response) and too_long(limit_wait_seconds(response.headers)):
+            message = {"message": "told to wait too long"}
+            raise github.GithubException(response.status, message, dict(response.headers))
+        following: Self = super().increment(method, url, response, error, _pool, _stacktrace)  # type: ignore[arg-type,assignment]  # PyGithub annotates a subclass of what urllib3 passes
+        return following
+
+    def sleep(self, response: "BaseHTTPResponse | None" = None) -> None:
+        if response is not None and names_wait(response):
+            self.pause(limit_wait_seconds(response.headers))
+        else:
+            self.pause(self.get_backoff_time())
+
+
+def too_long(wait_seconds: float) -> bool:
+    return wait_seconds > MAXIMUM_LIMIT_WAIT_SECONDS
+
+
+def names_wait(response: "BaseHTTPResponse") -> bool:
+    return response.status == 429 or "Retry-After" in response.headers
+
+
+def limit_wait_seconds(headers: Mapping[str, str]) -> float:
+    """How long GitHub asks to wait: Retry-After, else until the hour's reset if nothing remains, else a minute."""
+    by_name = {name.lower(): value for name, value in headers.items()}
+    retry_after, reset = by_name.get("retry-after", ""), by_name.get("x-ratelimit-reset", "")
+    if retry_after.isdecimal():
+        return float(retry_after)
+    if by_name.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+        # One second more: it is not clear when in its second the reset happens.
+        return max(0.0, float(reset) - time.time()) + 1
+    return SECONDARY_LIMIT_WAIT_SECONDS

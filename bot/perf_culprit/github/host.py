@@ -1,0 +1,304 @@
+"""What the bot needs of the host of a repository, and how it finds its own texts there again."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.bisection import CommitFacts
+from perf_culprit.model.dispatch import WorkflowRuns
+from perf_culprit.model.maintenance import Grant, Permission
+from perf_culprit.model.report import Conclusion, Report
+
+# Text within GitHub's limits, and text that Markdown leaves alone.
+
+
+def cut_at_line(text: str, *, limit: int, pointer: str) -> str:
+    """`text`, or as many whole lines of it as fit into `limit` characters together with `pointer`."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - len(pointer)]
+    end = kept.rfind("\n")
+    return (kept[:end] if end > 0 else kept) + pointer
+
+
+def fenced(text: str) -> str:
+    """A code block that `text` cannot leave."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+# What a check run says in the end: the conclusion of a report, its texts, remarks beside lines.
+
+
+class CheckConclusion(StrEnum):
+    SUCCESS = "success"
+    NEUTRAL = "neutral"  # passes where the check is required
+    FAILURE = "failure"
+    CANCELLED = "cancelled"
+
+
+CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
+    Conclusion.REGRESSION: CheckConclusion.NEUTRAL,
+    Conclusion.OTHER_HARDWARE: CheckConclusion.NEUTRAL,
+    Conclusion.MACHINE_CHANGED: CheckConclusion.NEUTRAL,
+    Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
+    Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
+    Conclusion.IMPROVEMENT: CheckConclusion.SUCCESS,
+    Conclusion.NO_CHANGE: CheckConclusion.SUCCESS,
+}
+
+
+def check_conclusion(report: Report) -> CheckConclusion:
+    """Only a regression over the fail threshold fails the check."""
+    return CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Annotation:
+    """A remark beside a line of the changed files. `level`: notice, warning or failure."""
+
+    path: str
+    line: int
+    level: str
+    message: str
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckResult:
+    """`summary` and `text` are Markdown; what exceeds the host's limit is cut at a line."""
+
+    conclusion: CheckConclusion
+    title: str
+    summary: str
+    text: str = ""
+    annotations: tuple[Annotation, ...] = ()
+
+
+# The invisible first lines by which the bot finds its own comments and issues again: hashes and our own words only.
+
+MAXIMUM_ID_CHARACTERS = 40
+ID_HASH_CHARACTERS = 8
+RESULT_START = "<!-- perf-culprit:v1:"
+ANSWER_START = "<!-- perf-culprit:v1:answer:"
+ANSWER = re.compile(rf"{ANSWER_START}([0-9]{{1,18}}) -->")
+JOINT: Final = "joint"
+ISSUE = re.compile(
+    r"<!-- perf-culprit:v1:regression:(?P<suite>[a-z0-9-]{1,60}):(?P<key>[0-9a-f]{16}|joint):"
+    r"(?P<state>worse|over):(?P<commit>[0-9a-f]{40,64})(?P<benchmarks>(?: [0-9a-f]{16}){0,500}) -->"
+)
+
+
+def marker(suite: str) -> str:
+    """The invisible first line by which the bot knows its own comment again."""
+    return f"<!-- perf-culprit:v1:{suite_id(suite)} -->"
+
+
+def suite_id(suite: str) -> str:
+    """The suite's name where it is plain; else what is plain of it and a hash, so that no two suites share one."""
+    plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[:MAXIMUM_ID_CHARACTERS].strip("-")
+    if plain and plain == suite:
+        return plain
+    digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:ID_HASH_CHARACTERS]
+    return f"{plain}-{digest}".strip("-")
+
+
+def joint_marker() -> str:
+    """Of the one comment for all suites. The second colon keeps it apart from every suite's marker."""
+    return "<!-- perf-culprit:v1:suites:joint -->"
+
+
+def answer_marker(comment_id: int) -> str:
+    """Of the answer to a command. The second colon keeps it apart from every suite's marker."""
+    return f"{ANSWER_START}{comment_id} -->"
+
+
+def benchmark_key(benchmark: str) -> str:
+    return hashlib.sha256(json.dumps(benchmark).encode()).hexdigest()[:16]
+
+
+def cause_key(*commits: str) -> str:
+    """Of an issue about one cause: its culprit, or both ends of what was searched."""
+    return hashlib.sha256(f"cause:{':'.join(commits)}".encode()).hexdigest()[:16]
+
+
+def culprit_marker(commit: str) -> str:
+    """Of the one comment on the pull request that brought a culprit."""
+    return f"<!-- perf-culprit:v1:culprit:{cause_key(commit)} -->"
+
+
+def issue_marker(suite: str, *, key: str, worse: bool, commit: str, benchmarks: Iterable[str] = ()) -> str:
+    """The invisible first line. It holds hashes and our own words only."""
+    listed = "".join(f" {name}" for name in sorted(benchmarks)[:500])
+    state = "worse" if worse else "over"
+    return f"<!-- perf-culprit:v1:regression:{suite_id(suite)}:{key}:{state}:{commit}{listed} -->"
+
+
+def tracked_commit(body: str) -> str | None:
+    """The commit that a tracking issue is about, from its text; the caller has checked who wrote it."""
+    match = ISSUE.match(body)
+    return match["commit"] if match else None
+
+
+# What the bot needs of the host of a repository: pull requests, comments, checks, artifacts, runs, issues, rights.
+#
+# Whatever decides or words something works with `Host`; `perf_culprit.github` is the one host there is.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PullRequest:
+    number: int
+    head_sha: str
+    base_branch: str
+    from_fork: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PullRequestSearch:
+    """The pull requests with that head, or none and why. Two may share a head: each goes into another branch."""
+
+    pull_requests: tuple[PullRequest, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PullRequestState:
+    """A pull request now. `from_fork` also where the fork is gone."""
+
+    head_sha: str
+    base_branch: str
+    from_fork: bool
+    is_open: bool
+
+
+class NoArtifactError(DataError):
+    """The run has left nothing of that name."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArtifactFile:
+    name: str
+    zip_bytes: bytes
+
+
+class Again(StrEnum):
+    """What a second attempt repeats."""
+
+    FAILED_JOBS = "failed jobs"
+    ALL_JOBS = "all jobs"
+    NOTHING = "nothing"  # it is still running
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    url: str
+    repeats: Again
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrackedIssue:
+    """`is_worse`: the bot last said that the regression is there; if it is closed all the same, a person closed it.
+
+    `commit` is where it was found. `benchmarks` are the keys of a joint issue.
+    """
+
+    number: int
+    url: str
+    body: str
+    is_open: bool
+    commit: str
+    key: str
+    is_worse: bool
+    benchmarks: frozenset[str]
+
+
+class Check(Protocol):
+    """A check run in progress."""
+
+    @property
+    def url(self) -> str: ...
+
+    def update(self, *, title: str, summary: str) -> None:
+        """How far it is; the check run stays in progress."""
+
+    def complete(self, result: CheckResult) -> None: ...
+
+
+class Host(Protocol):
+    """One repository, seen as the bot's account. Every failure is a BotError that says what to do."""
+
+    def find_pull_request(self, *, event_name: str, event: Mapping[str, Any]) -> PullRequestSearch:
+        """Which pull request an event's run speaks about."""
+
+    def read_pull_request(self, *, number: int) -> PullRequestState: ...
+
+    def is_current(self, pull_request: PullRequest) -> bool:
+        """Whether the pull request still has this head."""
+
+    def merged_as(self, *, number: int, head_sha: str) -> str | None:
+        """The commit that merging this pull request made, if it was merged with exactly this head."""
+
+    def may_write(self, *, login: str) -> bool: ...
+
+    def may(self, permission: Permission, *, number: int | None, workflow: str) -> Grant:
+        """Whether the token may write there; asking changes nothing."""
+
+    def refusing_rules(self, *, branch: str) -> tuple[str, ...]:
+        """The rules of a branch that refuse a plain push."""
+
+    def read_branch_file(self, *, path: str, branch: str) -> bytes | None:
+        """None where the branch has no such file; whatever else keeps it from being read is an error."""
+
+    def acknowledge(self, *, comment_id: int) -> None:
+        """A sign under the comment that somebody is at work."""
+
+    def upsert_comment(self, *, number: int, mark: str, body: str, create: bool = True) -> str | None:
+        """Edit the bot's comment with that first line, or post it if there is none (and `create`); its address."""
+
+    def prefix_comments(self, *, number: int, start: str, line: str) -> None:
+        """`line` below the marker of each of the bot's comments that begin with `start`."""
+
+    def results(self, *, number: int, start: str) -> tuple[str, ...]:
+        """The texts of the bot's comments that begin with `start`, answers to commands apart."""
+
+    def answered_commands(self, *, number: int) -> tuple[int, ...]:
+        """The comments of a thread that the bot has answered as commands, newest first."""
+
+    def check_run(
+        self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
+    ) -> AbstractContextManager[Check]:
+        """A new check run, completed whatever happens inside."""
+
+    def continued_check(self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None) -> Check:
+        """The check run that an earlier job has started, or a new one."""
+
+    def fetch_artifacts(self, *, run_id: int, head_sha: str, name: str | None = None) -> tuple[ArtifactFile, ...]:
+        """What a run left. Raises NoArtifactError where it left nothing of that name."""
+
+    def dispatcher(self, *, workflow: str, ref: str) -> WorkflowRuns: ...
+
+    def run_again(self, *, workflow: str, head_sha: str) -> Attempt | None: ...
+
+    def cancel_run(self, *, run_id: int) -> bool: ...
+
+    def tracked_issues(self, *, suite: str) -> dict[str, TrackedIssue]: ...
+
+    def open_issue(self, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> str: ...
+
+    def reopen_issue(self, tracked: TrackedIssue, *, body: str, title: str | None = None, note: str = ...) -> str:
+        """Open, with another text, and with another title where one is given; `note` is a comment that says why."""
+
+    def commit_facts(self, *, commit: str) -> CommitFacts:
+        """Who wrote it, and how much it changes."""
+
+    def merged_pull_request(self, *, commit: str, branch: str) -> int | None:
+        """The pull request that brought this commit into the branch."""
+
+    def close_issue(self, tracked: TrackedIssue, *, suite: str, note: str) -> str: ...

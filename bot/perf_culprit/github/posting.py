@@ -1,0 +1,427 @@
+"""What is posted once: the sticky comment, the check run, tracking issues."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import requests
+from github import GithubException, UnknownObjectException
+from github.CheckRun import CheckRun as RemoteCheckRun
+from github.GithubObject import NotSet
+from github.Issue import Issue
+from github.IssueComment import IssueComment
+
+from perf_culprit.errors import BotError, InfrastructureError
+from perf_culprit.github.client import Client, explained, headers_of, is_rate_limit, limit_wait_seconds, too_long
+from perf_culprit.github.host import (
+    ANSWER,
+    ANSWER_START,
+    ISSUE,
+    Annotation,
+    CheckConclusion,
+    CheckResult,
+    TrackedIssue,
+    cut_at_line,
+    fenced,
+    issue_marker,
+    suite_id,
+)
+
+# POST that leaves one result: a lost answer is looked for before it is sent again.
+
+ATTEMPTS = 3
+# A new object may be missing from listings for some seconds, so one look is not enough.
+LOOK_AGAIN_SECONDS = (1.0, 2.0, 4.0)
+
+Result = TypeVar("Result")
+
+
+def post_once(
+    client: Client, *, post: Callable[[], Result], find: Callable[[], Result | None], attempts: int = ATTEMPTS
+) -> Result:
+    """`post()`'s result, or what `find()` sees of an attempt whose answer got lost.
+
+    Refusals (4xx) are raised at once; rate limits are waited for; after a server or connection failure nobody knows
+    whether the change was made, so it is looked for until it can no longer be hidden.
+    """
+    try:
+        return post()
+    except (GithubException, requests.RequestException) as error:
+        if isinstance(error, GithubException) and is_rate_limit(error):
+            wait_seconds = limit_wait_seconds(headers_of(error))
+            if attempts == 1 or too_long(wait_seconds):
+                raise
+            client.sleep(wait_seconds)
+        elif not isinstance(error, GithubException) or error.status >= 500:  # it may have been applied
+            existing = look_again(client, find)
+            if existing is not None:
+                return existing
+            if attempts == 1:
+                raise
+        else:
+            raise
+    return post_once(client, post=post, find=find, attempts=attempts - 1)
+
+
+def look_again(client: Client, find: Callable[[], Result | None]) -> Result | None:
+    for wait_seconds in LOOK_AGAIN_SECONDS:
+        client.sleep(wait_seconds)
+        existing = find()
+        if existing is not None:
+            return existing
+    return None
+
+
+# The sticky comment: one per suite and pull request, edited in place.
+
+MAXIMUM_BODY_CHARACTERS = 65_536
+# Begins the line that says that a result is of an older head; a new result replaces the whole comment.
+OUTDATED = "> ⚠️ "
+
+
+def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
+    """The comments of a thread that the bot has answered as commands, newest first."""
+    with explained(f"read the comments of #{number}"):
+        answers = own_comments(client, number=number, mark=ANSWER_START)
+    matches = (ANSWER.match(answer.body or "") for answer in answers)
+    return tuple(sorted({int(match[1]) for match in matches if match}, reverse=True))
+
+
+def upsert_comment(client: Client, *, number: int, mark: str, body: str, create: bool = True) -> str | None:
+    """Edits the bot's comment of that first line on pull request or issue `number`, or posts one (if `create`).
+
+    With `create=False` (nothing changed, and the user asked for silence) an earlier comment still gets the new text:
+    a red verdict must not outlive its cause. The comment's address, None where there is none.
+    """
+    body = body if body.startswith(mark) else f"{mark}\n{body}"
+    if len(body) > MAXIMUM_BODY_CHARACTERS:
+        raise InfrastructureError(
+            f"the comment has {len(body):,} characters; GitHub takes {MAXIMUM_BODY_CHARACTERS:,}",
+            next_step="read the report in the job summary, and report this bug of perf-culprit",
+        )
+    issue = client.repository.get_issue(number)
+    with explained(f"read the comments of #{number}"):
+        existing = own_comments(client, number=number, mark=mark)
+    if not existing and not create:
+        return None
+    if not existing:
+        with explained(f"post the comment on #{number}"):
+            posted = post_once(
+                client,
+                post=lambda: issue.create_comment(body),
+                find=lambda: next(iter(own_comments(client, number=number, mark=mark)), None),
+            )
+        return posted.html_url
+    kept, *duplicates = existing
+    with explained(f"edit the comment on #{number}"):
+        # Two jobs that raced may both have posted.
+        for duplicate in duplicates:
+            delete(duplicate)
+        if not same_text(kept.body, body):
+            kept.edit(body)
+    return kept.html_url
+
+
+def prefix_comments(client: Client, *, number: int, start: str, line: str) -> None:
+    """`line` below the marker of each of the bot's results; it takes the place of an earlier such line."""
+    for comment in _results(client, number=number, start=start):
+        mark, _, rest = comment.body.replace("\r\n", "\n").partition("\n")
+        if rest.startswith(OUTDATED):
+            rest = rest.partition("\n")[2].lstrip("\n")
+        body = f"{mark}\n{line}\n\n{rest}"
+        if len(body) <= MAXIMUM_BODY_CHARACTERS and not same_text(comment.body, body):
+            with explained(f"edit the comment on #{number}"):
+                comment.edit(body)
+
+
+def results(client: Client, *, number: int, start: str) -> tuple[str, ...]:
+    """The texts of the bot's results, the oldest first."""
+    return tuple(comment.body for comment in _results(client, number=number, start=start))
+
+
+def _results(client: Client, *, number: int, start: str) -> list[IssueComment]:
+    with explained(f"read the comments of #{number}"):
+        comments = own_comments(client, number=number, mark=start)
+    return [comment for comment in comments if not comment.body.startswith(ANSWER_START)]
+
+
+def own_comments(client: Client, *, number: int, mark: str) -> list[IssueComment]:
+    """Oldest first. Anybody can paste the marker, so the author counts too."""
+    comments = client.repository.get_issue(number).get_comments()
+    own = [
+        comment
+        for comment in comments
+        # The author of a comment is null where the account is gone.
+        if getattr(comment.user, "login", "").lower() == client.bot_login.lower()
+        and (comment.body or "").startswith(mark)
+    ]
+    return sorted(own, key=lambda comment: comment.id)
+
+
+def delete(comment: IssueComment) -> None:
+    try:
+        comment.delete()
+    except UnknownObjectException:
+        # Another job was faster, or the answer to the first attempt got lost.
+        return
+
+
+def same_text(stored: str, new: str) -> bool:
+    # GitHub may store other line ends and trim the text's end.
+    return stored.replace("\r\n", "\n").strip() == new.replace("\r\n", "\n").strip()
+
+
+# The check run: started before the work, completed whatever happens, so that nobody waits for it in vain.
+
+MAXIMUM_TEXT_CHARACTERS = 65_535
+MAXIMUM_TITLE_CHARACTERS = 255
+ANNOTATIONS_PER_REQUEST = 50
+CUT_POINTER = "\n\nCut here. The whole report is in the job summary."
+
+
+class CheckRun:
+    """A check run in progress. Made by `check_run`."""
+
+    def __init__(self, remote: RemoteCheckRun) -> None:
+        self.remote = remote
+        self.completed = False
+
+    @property
+    def url(self) -> str:
+        return self.remote.html_url
+
+    def update(self, *, title: str, summary: str) -> None:
+        """How far it is; the check run stays in progress."""
+        with explained("update the check run"):
+            self.remote.edit(status="in_progress", output=_output(title, summary))
+
+    def complete(self, result: CheckResult) -> None:
+        """The first request concludes; further ones only append annotations, which GitHub takes 50 at a time.
+
+        GitHub only appends: annotations of a request whose answer got lost may be shown twice.
+        """
+        output = _output(result.title, result.summary)
+        if result.text:
+            output["text"] = cut_at_line(result.text, limit=MAXIMUM_TEXT_CHARACTERS, pointer=CUT_POINTER)
+        annotations = [_as_json(annotation) for annotation in result.annotations]
+        with explained("complete the check run"):
+            self.remote.edit(
+                status="completed",
+                conclusion=result.conclusion.value,
+                output=output | {"annotations": annotations[:ANNOTATIONS_PER_REQUEST]},
+            )
+            self.completed = True
+            for start in range(ANNOTATIONS_PER_REQUEST, len(annotations), ANNOTATIONS_PER_REQUEST):
+                self.remote.edit(output=output | {"annotations": annotations[start : start + ANNOTATIONS_PER_REQUEST]})
+
+
+def _as_json(annotation: Annotation) -> dict[str, str | int]:
+    return {
+        "path": annotation.path,
+        "start_line": annotation.line,
+        "end_line": annotation.line,
+        "annotation_level": annotation.level,
+        "message": annotation.message,
+        "title": annotation.title[:MAXIMUM_TITLE_CHARACTERS],
+    }
+
+
+def _output(title: str, summary: str) -> dict[str, Any]:
+    return {
+        "title": title[:MAXIMUM_TITLE_CHARACTERS],
+        "summary": cut_at_line(summary, limit=MAXIMUM_TEXT_CHARACTERS, pointer=CUT_POINTER),
+    }
+
+
+def continued_check(
+    client: Client, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
+) -> CheckRun:
+    """The check run of that external id, which an earlier job has started, or a new one."""
+    with explained("find the check run"):
+        existing = _find(client, name=name, head_sha=head_sha, external_id=external_id)
+    if existing is not None:
+        return CheckRun(existing)
+    return CheckRun(start(client, name=name, head_sha=head_sha, external_id=external_id, details_url=details_url))
+
+
+@contextmanager
+def check_run(
+    client: Client, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
+) -> Iterator[CheckRun]:
+    """Starts a check run on `head_sha`; completes it as failed if the block raises or never completes it.
+
+    `external_id` (such as the id and attempt of the workflow's run) tells this check run from those of other runs.
+    """
+    check = CheckRun(start(client, name=name, head_sha=head_sha, external_id=external_id, details_url=details_url))
+    try:
+        yield check
+    except BaseException as error:
+        if not check.completed:
+            complete_after(error, check)
+        raise
+    if not check.completed:
+        check.complete(NO_RESULT)
+
+
+def start(client: Client, *, name: str, head_sha: str, external_id: str, details_url: str | None) -> RemoteCheckRun:
+    def post() -> RemoteCheckRun:
+        return client.repository.create_check_run(
+            name,
+            head_sha,
+            status="in_progress",
+            external_id=external_id,
+            details_url=NotSet if details_url is None else details_url,
+        )
+
+    with explained("start the check run"):
+        return post_once(
+            client, post=post, find=lambda: _find(client, name=name, head_sha=head_sha, external_id=external_id)
+        )
+
+
+def _find(client: Client, *, name: str, head_sha: str, external_id: str) -> RemoteCheckRun | None:
+    started = client.repository.get_commit(head_sha).get_check_runs(check_name=name, filter="all")
+    return next((check for check in started if check.external_id == external_id), None)
+
+
+def complete_after(error: BaseException, check: CheckRun) -> None:
+    """Says what went wrong, without a traceback. `error` is on its way up: a second failure only adds a note to it."""
+    try:
+        check.complete(result_of(error))
+    except BotError as second:
+        error.add_note(second.message)
+
+
+def result_of(error: BaseException) -> CheckResult:
+    if isinstance(error, BotError):
+        # The message may quote names from a fork's files.
+        return CheckResult(conclusion=CheckConclusion.FAILURE, title="No verdict", summary=fenced(str(error)))
+    if isinstance(error, Exception):
+        return CheckResult(
+            conclusion=CheckConclusion.FAILURE,
+            title="No verdict: internal error",
+            summary="This is a bug of perf-culprit. The job's log has the details.",
+        )
+    return CheckResult(
+        conclusion=CheckConclusion.CANCELLED, title="Cancelled", summary="The job was stopped before it had a verdict."
+    )
+
+
+NO_RESULT = CheckResult(
+    conclusion=CheckConclusion.FAILURE, title="No verdict", summary="The job ended without a result. See its log."
+)
+
+
+# Tracking issues: one per benchmark that got worse on the default branch, found again by marker and author.
+#
+# GitHub has no way to create an issue only if there is none, so jobs that race may open two. Each of them looks again
+# after it has opened one: of several the oldest stays open and the others are closed, whoever looks.
+
+# Newest first. An issue that is further back is not found, and a new one is opened.
+MOST_ISSUES: Final = 1_000
+TITLE_LIMIT: Final = 200
+BACK: Final = "The regression is back: the text above has the new numbers.\n"
+_POINTER = "\n\nCut here: GitHub takes no longer text.\n"
+
+
+def tracked_issues(client: Client, *, suite: str) -> dict[str, TrackedIssue]:
+    """This suite's issues by key. Of several with one key the oldest open one counts; other open ones are closed."""
+    with explained("read the tracking issues"):
+        listed = client.repository.get_issues(
+            state="all",
+            creator=client.bot_login,  # type: ignore[arg-type]  # it takes a login as well, without asking for the user
+            sort="created",
+            direction="desc",
+        )
+        own = [
+            tracked
+            for issue in islice(listed, MOST_ISSUES)
+            if (tracked := _tracked(client, issue, suite=suite)) is not None
+        ]
+    by_key: dict[str, TrackedIssue] = {}
+    for tracked in sorted(own, key=lambda tracked: (not tracked.is_open, tracked.number)):
+        kept = by_key.setdefault(tracked.key, tracked)
+        if kept is not tracked and tracked.is_open:
+            with explained(f"close the duplicate #{tracked.number}"):
+                client.repository.get_issue(tracked.number).edit(
+                    body=f"Duplicate of #{kept.number}: two jobs opened an issue at the same time.\n",
+                    state="closed",
+                    state_reason="not_planned",
+                )
+    return by_key
+
+
+def _tracked(client: Client, issue: Issue, *, suite: str) -> TrackedIssue | None:
+    """Anybody can paste the marker, so the author counts too. Pull requests are issues to GitHub."""
+    match = ISSUE.match(issue.body or "")
+    author = getattr(issue.user, "login", "")
+    if match is None or author.lower() != client.bot_login.lower() or issue.pull_request is not None:
+        return None
+    if match["suite"] != suite_id(suite):
+        return None
+    return TrackedIssue(
+        number=issue.number,
+        url=issue.html_url,
+        body=issue.body or "",
+        is_open=issue.state == "open",
+        key=match["key"],
+        commit=match["commit"],
+        is_worse=match["state"] == "worse",
+        benchmarks=frozenset(match["benchmarks"].split()),
+    )
+
+
+def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> str:
+    """Open one, or find the one that another job opened meanwhile; its address."""
+    text = _fitting(body)
+
+    def post() -> str:
+        return client.repository.create_issue(title=title[:TITLE_LIMIT], body=text, labels=list(labels)).html_url
+
+    def find() -> str | None:
+        tracked = tracked_issues(client, suite=suite).get(key)
+        return tracked.url if tracked is not None and tracked.is_open else None
+
+    with explained("open a tracking issue"):
+        url = post_once(client, post=post, find=find)
+    # Listed once more, so that two racing jobs agree; what is too new to be listed, the next run sees.
+    kept = tracked_issues(client, suite=suite).get(key)
+    return url if kept is None else kept.url
+
+
+def reopen_issue(
+    client: Client, tracked: TrackedIssue, *, body: str, title: str | None = None, note: str = BACK
+) -> str:
+    """The same issue again, with the new facts as its text: the benchmark's story stays in one place."""
+    with explained(f"reopen issue #{tracked.number}"):
+        # The comment first: of a job that is killed between the two, the next one does both again.
+        _comment(client, tracked, _fitting(note))
+        issue = client.repository.get_issue(tracked.number)
+        issue.edit(title=title or NotSet, body=_fitting(body), state="open")
+    return tracked.url
+
+
+def close_issue(client: Client, tracked: TrackedIssue, *, suite: str, note: str) -> str:
+    """Say why, then close; the marker's state goes first, so that a second attempt repeats nothing."""
+    head, _, rest = tracked.body.partition("\n")
+    over = issue_marker(suite, key=tracked.key, worse=False, commit=tracked.commit, benchmarks=tracked.benchmarks)
+    with explained(f"close issue #{tracked.number}"):
+        if head != over:
+            _comment(client, tracked, note)
+        body = _fitting(f"{over}\n{rest}")
+        client.repository.get_issue(tracked.number).edit(body=body, state="closed", state_reason="completed")
+    return tracked.url
+
+
+def _comment(client: Client, tracked: TrackedIssue, text: str) -> None:
+    issue = client.repository.get_issue(tracked.number)
+
+    def find() -> object | None:
+        return next((posted for posted in issue.get_comments() if (posted.body or "").strip() == text.strip()), None)
+
+    post_once(client, post=lambda: issue.create_comment(text), find=find)
+
+
+def _fitting(body: str) -> str:
+    return cut_at_line(body, limit=MAXIMUM_BODY_CHARACTERS, pointer=_POINTER)

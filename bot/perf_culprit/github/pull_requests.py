@@ -1,0 +1,323 @@
+"""Pull requests, permissions and files on GitHub, read from the API and the event, never from an artifact."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, Final
+from urllib.parse import quote
+
+from github import GithubException, UnknownObjectException
+from github.PullRequest import PullRequest as RemotePullRequest
+
+from perf_culprit.errors import ConfigError, UsageError
+from perf_culprit.github.client import Client, explained, file_bytes, is_rate_limit, message_of
+from perf_culprit.github.host import Again, Attempt, PullRequest, PullRequestSearch, PullRequestState
+from perf_culprit.github.posting import post_once
+from perf_culprit.github.runner_files import number_at, sha_at, text_at, value_at
+from perf_culprit.model.bisection import CommitFacts
+from perf_culprit.model.maintenance import Grant, Permission
+
+# Which pull request a run speaks about: from GitHub's event and API, never from an artifact.
+
+# GitHub ignores a `head` that it does not understand and lists every open pull request.
+MAXIMUM_PULL_REQUESTS = 300
+# Anybody who can read can open pull requests of one head into every branch; so many are answered.
+MAXIMUM_ANSWERED = 3
+
+
+def find_pull_request(client: Client, *, event_name: str, event: Mapping[str, Any]) -> PullRequestSearch:
+    """`event` is the file at GITHUB_EVENT_PATH; whether its run is of the workflow that measures, the caller checks."""
+    if event_name in ("pull_request", "pull_request_target"):
+        return PullRequestSearch(pull_requests=(from_pull_request_event(event),))
+    if event_name == "workflow_run":
+        return from_workflow_run_event(client, event=event)
+    return PullRequestSearch(reason=f"the event {event_name!r} belongs to no pull request")
+
+
+def from_pull_request_event(event: Mapping[str, Any]) -> PullRequest:
+    repository_id = number_at(event, "repository", "id")
+    head_repository = value_at(event, "pull_request", "head", "repo")
+    head_repository_id = head_repository.get("id") if isinstance(head_repository, Mapping) else None
+    return PullRequest(
+        number=number_at(event, "pull_request", "number"),
+        head_sha=sha_at(event, "pull_request", "head", "sha"),
+        base_branch=text_at(event, "pull_request", "base", "ref"),
+        from_fork=head_repository_id != repository_id,
+    )
+
+
+def from_workflow_run_event(client: Client, *, event: Mapping[str, Any]) -> PullRequestSearch:
+    """By head branch and commit: `workflow_run.pull_requests` is empty for forks."""
+    cause = text_at(event, "workflow_run", "event")
+    if cause != "pull_request":
+        return PullRequestSearch(reason=f"the benchmarks ran on {cause!r}, not on a pull request")
+    repository_id = number_at(event, "repository", "id")
+    head_sha = sha_at(event, "workflow_run", "head_sha")
+    head_branch = text_at(event, "workflow_run", "head_branch")
+    head_repository = value_at(event, "workflow_run", "head_repository")
+    if not isinstance(head_repository, Mapping):
+        return PullRequestSearch(reason="the repository that the run came from is gone")
+    head_repository_id = number_at(event, "workflow_run", "head_repository", "id")
+    head = f"{text_at(event, 'workflow_run', 'head_repository', 'owner', 'login')}:{head_branch}"
+    with explained("find the pull request of the run"):
+        listed = list(islice(client.repository.get_pulls(state="open", head=head), MAXIMUM_PULL_REQUESTS))
+    of_branch = [
+        pull
+        for pull in listed
+        if pull.base.repo.id == repository_id
+        and pull.head.ref == head_branch
+        # A fork may be gone: then its `repo` is null.
+        and getattr(pull.head.repo, "id", None) == head_repository_id
+    ]
+    return matching([pull for pull in of_branch if pull.head.sha == head_sha], of_branch=of_branch, head_sha=head_sha)
+
+
+def matching(
+    pull_requests: list[RemotePullRequest], *, of_branch: list[RemotePullRequest], head_sha: str
+) -> PullRequestSearch:
+    if pull_requests:
+        return PullRequestSearch(
+            pull_requests=tuple(
+                PullRequest(
+                    number=pull.number,
+                    head_sha=pull.head.sha,
+                    base_branch=pull.base.ref,
+                    from_fork=pull.head.repo.id != pull.base.repo.id,
+                )
+                for pull in sorted(pull_requests, key=lambda pull: pull.number)[:MAXIMUM_ANSWERED]
+            )
+        )
+    if of_branch:
+        return PullRequestSearch(reason=f"stale: the pull request has moved on since {head_sha[:10]}")
+    return PullRequestSearch(reason=f"no open pull request has the head {head_sha[:10]}")
+
+
+def is_current(client: Client, pull_request: PullRequest) -> bool:
+    """Whether the pull request still has the judged head; asked right before posting, as runs may overtake."""
+    with explained(f"read pull request #{pull_request.number}"):
+        pull = client.repository.get_pull(pull_request.number).raw_data
+        return sha_at(pull, "head", "sha") == pull_request.head_sha
+
+
+def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
+    """The commit that merging this pull request made, if it was merged with exactly this head."""
+    with explained(f"read pull request #{number}"):
+        try:
+            pull = client.repository.get_pull(number)
+            merged = pull.merged and pull.head.sha == head_sha
+        except UnknownObjectException:
+            return None
+        return pull.merge_commit_sha if merged else None
+
+
+def commit_facts(client: Client, *, commit: str) -> CommitFacts:
+    """Of more than 300 files GitHub lists 300."""
+    with explained(f"read commit {commit[:10]}"):
+        read = client.repository.get_commit(commit).raw_data
+    author, stats = read["commit"]["author"], read["stats"]
+    return CommitFacts(
+        author=author["name"],
+        date=author["date"],
+        files=len(read["files"]),
+        insertions=stats["additions"],
+        deletions=stats["deletions"],
+    )
+
+
+def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | None:
+    """The pull request that brought this commit into the branch; the oldest of several."""
+    with explained(f"find the pull request of {commit[:10]}"):
+        try:
+            listed = list(islice(client.repository.get_commit(commit).get_pulls(), MAXIMUM_PULL_REQUESTS))
+        except UnknownObjectException:
+            return None
+    return min((pull.number for pull in listed if pull.merged_at is not None and pull.base.ref == branch), default=None)
+
+
+# What commands and `doctor` need of GitHub beside comments: rights, the pull request, a run once more.
+
+WRITING: Final = ("admin", "write")
+
+
+def acknowledge(client: Client, *, comment_id: int) -> None:
+    """Eyes under the comment. GitHub keeps one per account, so sending it again does nothing."""
+    repository = client.repository
+    url = f"{repository.url}/issues/comments/{comment_id}/reactions"
+    with explained("react to the comment"):
+        post_once(
+            client,
+            post=lambda: repository.requester.requestJsonAndCheck("POST", url, input={"content": "eyes"}),
+            find=lambda: None,
+        )
+
+
+def may_write(client: Client, *, login: str) -> bool:
+    """By the permission that the account has now; GitHub reports `maintain` as write and `triage` as read."""
+    with explained("read the author's permission"):
+        try:
+            return client.repository.get_collaborator_permission(login) in WRITING
+        except UnknownObjectException:
+            return False
+
+
+def read_pull_request(client: Client, *, number: int) -> PullRequestState:
+    with explained(f"read pull request #{number}"):
+        pull = client.repository.get_pull(number).raw_data
+        return PullRequestState(
+            head_sha=sha_at(pull, "head", "sha"),
+            base_branch=text_at(pull, "base", "ref"),
+            from_fork=value_at(pull, "head", "repo", "id") != number_at(pull, "base", "repo", "id"),
+            is_open=text_at(pull, "state") == "open",
+        )
+
+
+def cancel_run(client: Client, *, run_id: int) -> bool:
+    """Whether a run was under way and is cancelled now."""
+    url = f"{client.repository.url}/actions/runs/{run_id}/cancel"
+    with explained(f"cancel workflow run {run_id}"):
+        try:
+            client.repository.requester.requestJsonAndCheck("POST", url)
+        except GithubException as error:
+            if error.status in (404, 409):
+                return False
+            raise
+        return True
+
+
+MAXIMUM_RUNS = 100
+
+
+def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None:
+    """Repeats the failed jobs of the newest run of `workflow` on `head_sha`, or all jobs where none failed.
+
+    None where there is no run. What is repeated has the event, the commit and the rights of its first attempt.
+    """
+    repository = client.repository
+    with explained(f"find the runs of {workflow}"):
+        try:
+            listed = repository.get_workflow(workflow).get_runs(event="pull_request", head_sha=head_sha)
+            newest = next(iter(islice(listed, MAXIMUM_RUNS)), None)
+        except UnknownObjectException:
+            raise UsageError(
+                f"there is no workflow {workflow}",
+                place="input measure-workflow",
+                next_step="name the file of the workflow that measures, such as perf.yml",
+            ) from None
+    if newest is None:
+        return None
+    if newest.status != "completed":
+        return Attempt(url=newest.html_url, repeats=Again.NOTHING)
+    if newest.conclusion == "action_required":
+        # Letting a newcomer's code run is a decision of its own, with his changes in view.
+        raise UsageError(
+            f"{workflow} waits for an approval", place="the run", next_step="approve it in the pull request"
+        )
+    repeats = Again.ALL_JOBS if newest.conclusion == "success" else Again.FAILED_JOBS
+    action = "rerun" if repeats is Again.ALL_JOBS else "rerun-failed-jobs"
+    url = f"{repository.url}/actions/runs/{newest.id}"
+
+    def post() -> bool:
+        repository.requester.requestJsonAndCheck("POST", f"{url}/{action}")
+        return True
+
+    def find() -> bool | None:
+        _, run = repository.requester.requestJsonAndCheck("GET", url)
+        return True if run["run_attempt"] > newest.run_attempt else None
+
+    with explained(f"run {workflow} again"):
+        # Repeated without a look, an attempt whose answer was lost would be refused as under way.
+        post_once(client, post=post, find=find)
+    return Attempt(url=newest.html_url, repeats=repeats)
+
+
+# No commit has this hash, and no branch this name.
+NO_COMMIT: Final = "0" * 40
+NO_BRANCH: Final = "perf-culprit-doctor/no-such-branch"
+# Rules under which a plain push of a new commit to an existing branch is refused.
+REFUSING_RULES: Final = frozenset({"update", "pull_request", "required_signatures", "required_status_checks"})
+
+
+def may(client: Client, permission: Permission, *, number: int | None, workflow: str) -> Grant:
+    """Whether the token has `permission: write`. Nothing is written: each request names what cannot exist.
+
+    `number` is an issue or pull request to ask at, `workflow` the file of a workflow that can be dispatched.
+    """
+    repository = client.repository
+    with explained(f"ask for the permission {permission}"):
+        try:
+            if permission is Permission.PULL_REQUESTS and number is None:
+                newest: list[RemotePullRequest] = list(repository.get_pulls(state="all")[:1])
+                number = newest[0].number if newest else None
+                if number is None:
+                    return Grant.UNKNOWN
+            path, body = _impossible(permission, number=number, workflow=workflow)
+            repository.requester.requestJsonAndCheck("POST", f"{repository.url}/{path}", input=body)
+        except GithubException as error:
+            return _grant(error)
+    return Grant.HELD
+
+
+def _impossible(permission: Permission, *, number: int | None, workflow: str) -> tuple[str, dict[str, str]]:
+    """A path and a content that GitHub cannot take."""
+    requests: dict[Permission, tuple[str, dict[str, str]]] = {
+        Permission.ACTIONS: (f"actions/workflows/{workflow}/dispatches", {"ref": NO_BRANCH}),
+        Permission.CHECKS: ("check-runs", {"name": "perf-culprit doctor", "head_sha": NO_COMMIT}),
+        Permission.CONTENTS: ("git/refs", {"ref": f"refs/heads/{NO_BRANCH}", "sha": NO_COMMIT}),
+        Permission.ISSUES: ("issues", {"title": ""}),
+        Permission.PULL_REQUESTS: (f"issues/{number}/comments", {"body": ""}),
+    }
+    return requests[permission]
+
+
+def _grant(error: GithubException) -> Grant:
+    if error.status == 422:
+        return Grant.HELD
+    # Issues that are switched off, a locked conversation, a workflow that is not there.
+    if error.status in (404, 410) or "locked" in message_of(error):
+        return Grant.UNKNOWN
+    if error.status == 403 and not is_rate_limit(error):
+        return Grant.MISSING
+    raise error
+
+
+def refusing_rules(client: Client, *, branch: str) -> tuple[str, ...]:
+    """The rules of `branch` that refuse what the history pushes. Servers that know no rules have none."""
+    url = f"{client.repository.url}/rules/branches/{branch}"
+    with explained(f"read the rules of {branch}"):
+        try:
+            _, rules = client.repository.requester.requestJsonAndCheck("GET", url)
+        except UnknownObjectException:
+            return ()
+        return tuple(sorted({rule["type"] for rule in rules} & REFUSING_RULES))
+
+
+# A file of a branch, whole or not at all: who reads one decides by it.
+
+MAXIMUM_FILE_BYTES: Final = 256 * 1024
+
+
+def read_branch_file(client: Client, *, path: str, branch: str) -> bytes | None:
+    """None only where the branch has no such file."""
+    with explained(f"read {path} of {branch}"):
+        try:
+            answer = _get(client, f"contents/{quote(path)}?ref={quote(branch, safe='')}")
+        except UnknownObjectException:
+            # Also what GitHub answers a token that may not read; to that one it doesn't show the branch either.
+            if _get(client, f"git/ref/heads/{quote(branch)}")["ref"] == f"refs/heads/{branch}":
+                return None
+            raise
+        if isinstance(answer, list) or answer["type"] != "file":
+            raise ConfigError("is no file", place=f"{path} of {branch}", next_step="name a file in the input `config`")
+        if answer["size"] > MAXIMUM_FILE_BYTES:
+            raise ConfigError(
+                f"has {answer['size']:,} bytes; at most {MAXIMUM_FILE_BYTES:,} are read",
+                place=f"{path} of {branch}",
+                next_step="shorten it",
+            )
+        if answer["encoding"] != "base64":
+            raise ValueError(answer["encoding"])
+        return file_bytes(answer)
+
+
+def _get(client: Client, path: str) -> Any:
+    _, answer = client.repository.requester.requestJsonAndCheck("GET", f"{client.repository.url}/{path}")
+    return answer

@@ -1,0 +1,269 @@
+"""The workflow files that `init` writes, and what `init --check` finds outdated or unsafe in them."""
+
+import json
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from perf_culprit import __version__
+from perf_culprit.config.reader import DEFAULT_PATH, load_config
+from perf_culprit.config.settings import Config
+from perf_culprit.release import COMMIT, IS_RELEASE
+
+# The files that `init` writes: those of the documentation, filled in.
+
+# Of the 60 that the job has in the template: what is left is for its set-up, builds and the report.
+MINUTES: Final = 45
+ONE_FILE: Final = ("perf.yml",)
+SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.yml")
+BACKFILL: Final = ("perf-backfill.yml",)
+CONFIGURATION: Final = ".github/perf-culprit.yml"
+WORKFLOWS: Final = ".github/workflows"
+SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/main/docs/config.schema.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """What was found out or answered. With a commit `since` old ones are measured, and nothing else is written."""
+
+    run: str
+    setup: str
+    branch: str = "main"
+    split: bool = False
+    since: str = ""
+
+
+def new_files(choice: Choice) -> dict[str, str]:
+    """Path in the repository -> content."""
+    form, names = ("split", SPLIT) if choice.split else ("one-file", ONE_FILE)
+    if choice.since:
+        form, names = "backfill", BACKFILL
+    templates = files("perf_culprit.init") / "templates" / form
+    written = {f"{WORKFLOWS}/{name}": _filled((templates / name).read_text("utf-8"), choice) for name in names}
+    return written if choice.since else {**written, CONFIGURATION: _configuration(choice)}
+
+
+def _filled(text: str, choice: Choice) -> str:
+    own = f"perf-culprit=={__version__}"
+    if choice.setup.startswith("pip install ") and "&&" not in choice.setup:
+        install = f"{choice.setup} {own}"
+    else:
+        install = f"{choice.setup} && pip install {own}" if choice.setup else f"pip install {own}"
+    values = {
+        "@COMMIT@": COMMIT,
+        "@BRANCH@": scalar(choice.branch),
+        "@SINCE@": scalar(choice.since),
+        "@SETUP@": scalar(choice.setup),
+        "@RUN@": scalar(choice.run),
+        "@INSTALL@": scalar(install),
+        "@MEASURE@": scalar(
+            f"perf-culprit measure --run {shlex.quote(choice.run)} "
+            f"--until-decided --minutes {MINUTES} --output measured"
+        ),
+    }
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text
+
+
+def scalar(text: str) -> str:
+    """As YAML: plain where that reads back as the same text, else in double quotes, which JSON's are."""
+    try:
+        is_plain = "\n" not in text and yaml.safe_load(f"key: {text}") == {"key": text}
+    except yaml.YAMLError:
+        is_plain = False
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+def _configuration(choice: Choice) -> str:
+    lines = [f"# yaml-language-server: $schema={SCHEMA}", "minimum-effect: 5%", "levels: {warn: 5%, fail: 10%}"]
+    if choice.split:
+        # What /perf-bisect runs stands on the default branch, where no pull request can change it.
+        lines += ["bisect:", f"  run: {scalar(choice.run)}"]
+    return "\n".join(lines) + "\n"
+
+
+# What is outdated or unsafe in a repository's own workflow files.
+
+OURS: Final = "perf-culprit/perf-culprit"
+PINNED: Final = re.compile(r"[0-9a-f]{40}")
+# What our called workflows ask for; GitHub starts no run whose caller grants less.
+CALLED: Final[Mapping[str, frozenset[str]]] = {
+    "reusable-measure.yml": frozenset(),
+    "reusable-bisect.yml": frozenset(),
+    "reusable-backfill.yml": frozenset({"contents"}),
+    "reusable-report.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
+    "reusable-command.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
+}
+MEASURES: Final = r"perf-culprit (measure|bisect)"
+HIDDEN: Final = r"\$\{\{.*\b(secrets\.|github\.token\b)"
+FOREIGN_EVENTS: Final = ("pull_request_target", "issue_comment", "workflow_run")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remark:
+    """`is_unsafe`: somebody could misuse it; else it is wrong or out of date."""
+
+    file: str
+    text: str
+    is_unsafe: bool = False
+
+
+def check_files(root: Path) -> tuple[Remark, ...]:
+    from perf_culprit.flows.job_context import recording_permissions
+
+    remarks: list[Remark] = []
+    any_workflow = False
+    settings = load_config(file) if (file := root / DEFAULT_PATH).is_file() else Config()
+    asked = recording_permissions(settings)
+    for path in sorted((root / ".github" / "workflows").glob("*.y*ml")):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        name = path.relative_to(root).as_posix()
+        if OURS not in text and "perf-culprit" not in text:
+            continue
+        any_workflow = True
+        try:
+            workflow = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            remarks.append(Remark(file=name, text=f"is no YAML: {str(error).splitlines()[0]}"))
+            continue
+        if isinstance(workflow, dict) and isinstance(workflow.get("jobs"), dict):
+            remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, asked)]
+    if not any_workflow:
+        remarks.append(Remark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init"))
+    bisect = settings.bisect
+    if bisect.automatic and not (root / ".github" / "workflows" / bisect.workflow).is_file():
+        text = f"`bisect.automatic` needs {bisect.workflow}, which is not there: perf-culprit init --split writes it"
+        remarks.append(Remark(file=DEFAULT_PATH.as_posix(), text=text))
+    return tuple(remarks)
+
+
+def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]) -> Iterator[Remark]:
+    """Of jobs that run our action themselves; what the called ones need they say."""
+    for job, about in workflow["jobs"].items():
+        granted = about.get("permissions") if isinstance(about, dict) else None
+        if not isinstance(granted, dict) or granted.get("contents") != "write":
+            continue
+        runs = any(str(step.get("uses", "")).startswith(f"{OURS}@") for step in _steps(about))
+        if runs and (missing := sorted(scope for scope in asked if granted.get(scope) != "write")):
+            lacking = ", ".join(f"`{scope}: write`" for scope in missing)
+            yield Remark(file=name, text=f"job {job} lacks {lacking} for `issues.when` and `bisect.automatic`")
+
+
+def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[Remark]:
+    # YAML 1.1 reads the key `on` as true.
+    events = workflow.get("on", workflow.get(True)) or ()
+    foreign = [event for event in FOREIGN_EVENTS if event in events]
+    if workflow.get("permissions") != {}:
+        yield Remark(file=name, text="write `permissions: {}` at the top and give each job its own", is_unsafe=True)
+    if "git merge-base" in text and "origin/" in text:
+        yield Remark(
+            file=name, text="finds its baseline by `git merge-base`, which fails on a push: leave --commits out"
+        )
+    yield from _of_base(name, workflow, events)
+    for job, about in workflow["jobs"].items():
+        if isinstance(about, dict):
+            yield from _of_job(name, job, about, events=tuple(events), foreign=foreign)
+            yield from _of_secrets(name, job, [workflow, about, *_steps(about, MEASURES)])
+
+
+def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Remark]:
+    """Where a base is no commit with a run, what is compared with stored runs fails no check."""
+    steps = [
+        step
+        for job in workflow["jobs"].values()
+        for step in (_steps(job) if isinstance(job, dict) else ())
+        if str(step.get("uses", "")).startswith(f"{OURS}@")
+    ]
+    if "pull_request" not in events or not any("output-file-path" in (step.get("with") or {}) for step in steps):
+        return
+    if all("baseline-file-path" in (step.get("with") or {}) for step in steps):
+        return
+    why = "so that the base of every pull request has a run: without one no check fails"
+    if "push" not in events:
+        yield Remark(file=name, text=f"add `push: {{branches: [main]}}` to `on`, {why}")
+        return
+    push = events.get("push") if isinstance(events, dict) else None
+    if isinstance(push, dict) and {"paths", "paths-ignore"} & set(push):
+        yield Remark(file=name, text=f"leave `paths` of `push` out, {why}")
+    group = workflow.get("concurrency")
+    if group and "run_id" not in str(group) and "sha" not in str(group):
+        yield Remark(file=name, text=f"put `github.run_id` of pushes into the concurrency group, {why}")
+
+
+def _of_job(
+    name: str, job: str, about: Mapping[str, Any], *, events: tuple[str, ...], foreign: list[str]
+) -> Iterator[Remark]:
+    steps = _steps(about)
+    used = [str(entry["uses"]) for entry in (about, *steps) if "uses" in entry]
+    measures = bool(_steps(about, MEASURES)) or any(
+        re.search(r"/workflows/reusable-(measure|bisect|backfill)\.yml", uses) for uses in used
+    )
+    for uses in used:
+        yield from _of_action(name, uses)
+    yield from _of_rights(name, job, used, about.get("permissions"))
+    if measures and foreign:
+        yield Remark(
+            file=name, text=f"job {job} measures on {foreign[0]}: foreign code gets a writing token", is_unsafe=True
+        )
+    if measures and about.get("cache-mode") != "none":
+        yield Remark(file=name, text=f"job {job} runs foreign code: write `cache-mode: none`", is_unsafe=True)
+    for step in steps:
+        if str(step.get("uses", "")).startswith("actions/checkout@"):
+            yield from _of_checkout(name, job, step.get("with") or {}, measures=measures)
+    if "workflow_run" in events:
+        if "conclusion == 'success'" in str(about.get("if", "")):
+            yield Remark(file=name, text=f"job {job} is silent about measurements that failed: leave its `if` out")
+        group = about.get("concurrency")
+        if isinstance(group, dict) and group.get("queue") != "max":
+            yield Remark(file=name, text=f"job {job}: a waiting report is dropped for the next one: write `queue: max`")
+
+
+def _steps(job: Mapping[str, Any], pattern: str = "") -> list[dict[str, Any]]:
+    """The steps whose command matches."""
+    steps = [step for step in job.get("steps") or () if isinstance(step, dict)]
+    return [step for step in steps if re.search(pattern, str(step.get("run", "")))]
+
+
+def _of_secrets(name: str, job: str, levels: list[Mapping[Any, Any]]) -> Iterator[Remark]:
+    """What the environment of workflow, job and measuring step holds; without such a step there is no reader."""
+    for level in levels if len(levels) > 2 else ():
+        environment = level.get("env")
+        for variable, value in environment.items() if isinstance(environment, dict) else ():
+            if re.search(HIDDEN, str(value)):
+                text = f"job {job} measures where `{variable}` holds a secret: give it to the step that needs it"
+                yield Remark(file=name, text=text, is_unsafe=True)
+
+
+def _of_rights(name: str, job: str, used: list[str], granted: Any) -> Iterator[Remark]:
+    held = {scope for scope, level in granted.items() if level == "write"} if isinstance(granted, dict) else set()
+    for called, needed in CALLED.items():
+        if any(uses.startswith(f"{OURS}/.github/workflows/{called}@") for uses in used) and (missing := needed - held):
+            lacking = ", ".join(f"`{scope}: write`" for scope in sorted(missing))
+            yield Remark(file=name, text=f"job {job} calls {called}, which GitHub refuses without {lacking}")
+
+
+def _of_checkout(name: str, job: str, given: Mapping[str, Any], *, measures: bool) -> Iterator[Remark]:
+    if given.get("persist-credentials") is not False:
+        text = f"job {job}: write `persist-credentials: false` at actions/checkout"
+        yield Remark(file=name, text=text, is_unsafe=True)
+    if measures and str(given.get("fetch-depth")) != "0":
+        yield Remark(file=name, text=f"job {job}: write `fetch-depth: 0` at actions/checkout")
+
+
+def _of_action(name: str, uses: str) -> Iterator[Remark]:
+    if uses.startswith("./"):
+        return
+    action, _, commit = uses.partition("@")
+    if not PINNED.fullmatch(commit):
+        yield Remark(file=name, text=f"{action} is not pinned: name a commit, in full", is_unsafe=True)
+    elif action.startswith(OURS) and set(commit) == {"0"}:
+        yield Remark(file=name, text=f"{action}: put the commit of the release that you reviewed in place of the zeros")
+    elif action.startswith(OURS) and IS_RELEASE and commit != COMMIT:
+        yield Remark(file=name, text=f"{action} is not of this release: pin {COMMIT}")

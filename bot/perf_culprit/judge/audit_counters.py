@@ -1,0 +1,100 @@
+"""What every detector of counters is worth on a history of recorded counters."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge import rule_ensemble
+from perf_culprit.judge.detectors import COUNTER_DETECTORS
+from perf_culprit.judge.policy import DEFAULT_DETECTOR
+from perf_culprit.judge.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
+from perf_culprit.model.accuracy import CounterAudit
+from perf_culprit.model.finding import Verdict
+from perf_culprit.model.run import CounterTable, MetricKey, Run
+
+FEWEST_TRIALS: Final = 3
+# Counters of a table that are judged, drawn at random: rules between all pairs of thousands take minutes per run.
+MOST_COUNTERS: Final = 100
+INJECTED_TRIALS: Final = 3
+INJECTED_EFFECTS: Final = (0.1, 0.2, 0.5)
+# Of the counters get the change at a time: few enough that the others still show what is normal.
+INJECTED_SHARE: Final = 0.1
+
+
+def audit_counters(
+    runs: Sequence[Run], *, settings: PolicySettings, choose: Choose, rng: np.random.Generator, most_trials: int
+) -> tuple[CounterAudit, ...]:
+    """One entry per detector of counters; none where too few runs have any."""
+    with_counters = _drawn([replace(run, benchmarks=()) for run in runs if run.counters], rng)
+    if len(with_counters) <= FEWEST_TRIALS:
+        return ()
+    audits = []
+    for name in COUNTER_DETECTORS:
+        judge = Judge(detector=DEFAULT_DETECTOR, counter_detector=name, settings=settings)
+        first = max(len(with_counters) - most_trials, 0)
+        judged = replay(with_counters, judge=judge, choose=choose, first=first)
+        if len(judged) >= FEWEST_TRIALS:
+            audits.append(_audit(name, judged, judge, settings, rng))
+    return tuple(audits)
+
+
+def _audit(
+    name: str, judged: Sequence[JudgedTrial], judge: Judge, settings: PolicySettings, rng: np.random.Generator
+) -> CounterAudit:
+    alarms = [alarms_of(entry, judge) for entry in judged]
+    by_counters = name == rule_ensemble.ID
+    # A chart cannot be surer than its number of baseline runs (docs/detectors/control-chart.md).
+    surest = [max(settings.false_discovery_rate, 1 / len(entry.trial.baseline.runs)) for entry in judged]
+    return CounterAudit(
+        detector=name,
+        stated_rate=settings.false_discovery_rate if by_counters else float(np.mean(surest)),
+        stated_of_counters=by_counters,
+        alarms=wrong_runs(alarms),
+        metric_alarms=wrong_metrics(alarms),
+        lasting=sum(entry.lasting for entry in alarms),
+        power=tuple((effect, _power(judged[-INJECTED_TRIALS:], judge, effect, rng)) for effect in INJECTED_EFFECTS),
+    )
+
+
+def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> float | None:
+    """The share of the counters without an alarm that are called once they are larger by `effect`."""
+    tried, detected = 0, 0
+    for entry in judged:
+        quiet = [f.evidence.key for f in entry.findings if f.verdict is Verdict.NO_CHANGE]
+        if not quiet:
+            continue
+        chosen = {quiet[index] for index in rng.permutation(len(quiet))[: max(int(INJECTED_SHARE * len(quiet)), 1)]}
+        target = entry.trial.target
+        tables = tuple(_larger(table, chosen, effect) for table in target.counters)
+        findings = judge(entry.trial.baseline, replace(target, counters=tables))
+        tried += len(chosen)
+        detected += sum(f.verdict is Verdict.REGRESSION and f.evidence.key in chosen for f in findings)
+    return detected / tried if tried else None
+
+
+def _larger(table: CounterTable, keys: set[MetricKey], effect: float) -> CounterTable:
+    factors = np.array([1 + effect if key in keys else 1.0 for key in table.keys])
+    return replace(table, values=table.values * factors)
+
+
+def _drawn(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:
+    """With at most MOST_COUNTERS of each table, the same in all runs."""
+    names: dict[str, list[str]] = {}
+    for run in runs:
+        for table in run.counters:
+            earlier = dict.fromkeys(names.get(table.name, ()))
+            names[table.name] = list(earlier | dict.fromkeys(metric.name for metric in table.metrics))
+    drawn = {
+        table: {of[index] for index in rng.permutation(len(of))[:MOST_COUNTERS]} for table, of in sorted(names.items())
+    }
+    return [replace(run, counters=tuple(_only(table, drawn[table.name]) for table in run.counters)) for run in runs]
+
+
+def _only(table: CounterTable, names: set[str]) -> CounterTable:
+    columns = [index for index, metric in enumerate(table.metrics) if metric.name in names]
+    if len(columns) == len(table.metrics):
+        return table
+    return replace(table, metrics=tuple(table.metrics[index] for index in columns), values=table.values[:, columns])

@@ -1,0 +1,132 @@
+"""Change points of the stored runs: an alarm where the newest runs are a new level, never for one odd run.
+
+docs/detectors/change-point.md has the rule, its rates, and how many runs it needs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean, median
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.evidence_columns import relative, untested
+from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.judge.run_values import run_values
+from perf_culprit.model.finding import Evidence, Side
+from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.stats.change_point_evidence import SEPARATION_REACH
+from perf_culprit.stats.change_point_online import ALARM_STRENGTH, FIRST_JUDGED, NEWEST, REFRACTORY, online_alarms
+from perf_culprit.stats.change_point_quiet import are_quiet, newest_strengths
+from perf_culprit.stats.ragged import Floats
+
+ID: Final = "change_point"
+
+# Only the alarms of the runs just before the target can silence it; twice the wait after an alarm shows them.
+LOOKED_BACK: Final = 2 * REFRACTORY
+SHOWN_HASH: Final = 12
+
+
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per pair, in order. A series of values per run is all that counts, not the samples within one."""
+    evidence: dict[int, Evidence] = {}
+    by_length: dict[int, dict[int, tuple[float, ...]]] = {}
+    for index, pair in enumerate(pairs):
+        values, obstacle = _values(pair)
+        if obstacle is None:
+            by_length.setdefault(len(values), {})[index] = values
+        else:
+            evidence[index] = untested(pair.key, pair.metric, obstacle)
+    for length, of_pairs in by_length.items():
+        series = np.array(list(of_pairs.values()))
+        quiet = are_quiet(series, first_judged=length - 1 - LOOKED_BACK)
+        strengths = np.minimum(newest_strengths(series), ALARM_STRENGTH)
+        columns = zip(of_pairs, series, quiet.tolist(), strengths.tolist(), strict=True)
+        for index, values_of_runs, is_quiet, strength in columns:
+            pair = pairs[index]
+            effect = options.settings.of(pair.key).minimum_effect
+            evidence[index] = (
+                _silent(pair, values_of_runs, strength)
+                if is_quiet
+                else _assess(pair, values_of_runs, strength, minimum_effect=effect)
+            )
+    return [evidence[index] for index in range(len(pairs))]
+
+
+def _values(pair: MetricPair) -> tuple[tuple[float, ...], Reason | None]:
+    """One value per run, the target's last, or why there is no series to judge."""
+    benchmarks = (*pair.baseline, pair.target)
+    if pair.obstacle is not None:
+        return (), pair.obstacle
+    have, lacking = len(pair.baseline), FIRST_JUDGED - len(pair.baseline)
+    if lacking > 0:
+        return (), because(Untested.TOO_FEW_RUNS, minimum=FIRST_JUDGED, count=have, lacking=lacking)
+    values = run_values(benchmarks)
+    return (values, None) if values else ((), because(Untested.DIFFERENT_STATISTICS))
+
+
+def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect: float) -> Evidence:
+    """A series that is worth a second look; `strength` is for the case that there is no alarm."""
+    target = len(series) - 1
+    alarms = online_alarms(series, minimum_effect=minimum_effect, first_judged=target - LOOKED_BACK)
+    newest = alarms[-1] if alarms else None
+    if newest is None or target - newest.index > REFRACTORY:
+        return _silent(pair, series, strength)
+    since, commit = _place(pair, newest.change_index)
+    if newest.index < target:
+        alarm, alarm_commit = _place(pair, newest.index)
+        reason = because(
+            Untested.AFTER_ALARM,
+            alarm=alarm,
+            alarm_commit=alarm_commit,
+            since=since,
+            since_commit=commit,
+            unjudged=REFRACTORY,
+        )
+        return untested(pair.key, pair.metric, reason)
+    sides = series[newest.baseline_index : newest.change_index], series[newest.change_index :]
+    return replace(
+        _evidence(pair, *sides, strength=newest.strength),
+        relative_change=newest.relative_change,
+        details={"change_index": float(newest.change_index)},
+        notes=(because(Remark.CHANGED_SINCE, ago=since, commit=commit),),
+    )
+
+
+def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
+    """`strength` is at most the limit: other conditions than it may have kept the gate silent."""
+    return _evidence(pair, series[:-NEWEST], series[-NEWEST:], strength=strength)
+
+
+def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: float) -> Evidence:
+    before, after = _side(earlier[-SEPARATION_REACH:]), _side(later)
+    return Evidence(
+        key=pair.key,
+        metric=pair.metric,
+        test=ID,
+        baseline=before,
+        target=after,
+        relative_change=0.0 if after.value == before.value else relative(after.value, before.value),
+        score=strength,
+        threshold=ALARM_STRENGTH,
+    )
+
+
+def _place(pair: MetricPair, index: int) -> tuple[int, str | None]:
+    """How many runs before the target, and the commit where it is known."""
+    commit = pair.commits[index] if index < len(pair.commits) else None
+    return len(pair.baseline) - index, commit[:SHOWN_HASH] if commit else None
+
+
+def _side(values: Floats) -> Side:
+    numbers = values.tolist()
+    return Side(
+        value=(middle := median(numbers)),
+        statistic="median",
+        mean=fmean(numbers),
+        median=middle,
+        standard_deviation=float(values.std(ddof=1)),
+        count=len(numbers),
+        runs=len(numbers),
+    )

@@ -1,0 +1,78 @@
+"""Counter tables of several runs made comparable: rows that stand for equal times, whatever was stored of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from perf_culprit.model.reason import Reason, Remark, because
+from perf_culprit.model.run import CounterTable
+from perf_culprit.stats.common_rate import reduced, row_seconds, span_seconds
+
+# Rows this much shorter than the others' hold noticeably more noise: with a tenth less time per row a tenth more
+# variance, so that 11% instead of 10% of the samples are outside 5/95 limits.
+SAME_ROWS: Final = 1.05
+# A stored run whose rows are so long that the target has fewer of them than this was another kind of test.
+FEWEST_ROWS: Final = 10
+# Tests whose lengths differ by more than this are worth a remark.
+OTHER_LENGTH: Final = 1.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CommonRows:
+    """`target` and `baseline`, in order, with rows of one length; None for a table whose rows are too long for that.
+
+    `parts`: how many times the target's test fits into each baseline table, at least 1.
+    """
+
+    target: CounterTable
+    baseline: tuple[CounterTable | None, ...]
+    parts: tuple[int, ...]
+    notes: tuple[Reason, ...] = ()
+
+
+def common_rows(target: CounterTable, baseline: Sequence[CounterTable]) -> CommonRows:
+    """Reduce what is sampled more finely than the longest rows that any side was stored with, and nothing else.
+
+    The history stores medians of intervals of long tables. They vary less than samples, so samples are reduced in the
+    same way before anything is compared. Tables as sampled are left as they are: their rates do not matter.
+    """
+    target_span = span_seconds(target)
+    usable = [_fits(table, target, target_span) for table in baseline]
+    kept = [table for table, fits in zip(baseline, usable, strict=True) if fits]
+    row_s = max((table.interval_s for table in (target, *kept) if table.interval_s is not None), default=None)
+    tables = tuple(_with_rows(table, row_s) if fits else None for table, fits in zip(baseline, usable, strict=True))
+    parts = tuple(max(1, int(span_seconds(table) / target_span + 0.1)) if target_span else 1 for table in baseline)
+    made = _with_rows(target, row_s)
+    return CommonRows(
+        target=made,
+        baseline=tables,
+        parts=parts,
+        notes=tuple(_notes(target, made, kept, left_out=len(baseline) - len(kept))),
+    )
+
+
+def _fits(table: CounterTable, target: CounterTable, target_span: float) -> bool:
+    own = row_seconds(target)
+    if table.interval_s is None or own is None:
+        return True
+    return table.interval_s <= max(own * SAME_ROWS, target_span / FEWEST_ROWS)
+
+
+def _with_rows(table: CounterTable, row_s: float | None) -> CounterTable:
+    own = row_seconds(table)
+    if row_s is None or own is None or own * SAME_ROWS >= row_s:
+        return table
+    return reduced(table, max(1, round(span_seconds(table) / row_s)))
+
+
+def _notes(
+    target: CounterTable, made: CounterTable, kept: Sequence[CounterTable], *, left_out: int
+) -> Iterator[Reason]:
+    if made is not target:
+        yield because(Remark.ROWS_REDUCED, table=target.name, rows=len(target.times_s), intervals=len(made.times_s))
+    if left_out:
+        yield because(Remark.ROWS_TOO_LONG, table=target.name, count=left_out)
+    spans = sorted(span_seconds(table) for table in kept)
+    usual, own = spans[len(spans) // 2] if spans else 0.0, span_seconds(target)
+    if usual and own and not 1 / OTHER_LENGTH < own / usual < OTHER_LENGTH:
+        yield because(Remark.OTHER_LENGTH, table=target.name, seconds=own, usual=usual)

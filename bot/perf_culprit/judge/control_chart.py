@@ -1,0 +1,231 @@
+"""Control charts of samples and of counters [N12]: docs/detectors/control-chart.md has rule, reasons and rates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.counter_samples import Prepared, cut_runs, prepare
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.evidence_columns import relative, untested
+from perf_culprit.judge.families import in_families
+from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.judge.one_load import load_as_cause
+from perf_culprit.judge.run_medians import RunMedians, level_p_values, median_allowance
+from perf_culprit.model.finding import Evidence, Excess, Side
+from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.model.run import Benchmark, Metric, MetricKey
+from perf_culprit.stats.chart_limits import Chart, chance_of_excess, chart, excesses, shifted_ratios
+from perf_culprit.stats.power import POWER
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.run_comparison import FEW_RUNS
+
+ID: Final = "control_chart"
+
+# scipy's p-value of Shapiro and Wilk holds up to this many samples.
+SHAPIRO_SAMPLES: Final = 5000
+# Of which the smallest that would have been found is reported: in steps of a tenth.
+EFFECTS: Final = np.geomspace(0.005, 10.0, 80)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Charted:
+    """`own_excesses` are those of the baseline runs, each against the others.
+
+    `ratios` (len(EFFECTS),): the violation ratios that the target would have had at least, were it worse by so much.
+    `medians` are those of the runs.
+    """
+
+    chart: Chart
+    excess: float
+    own_excesses: Floats
+    ratios: Floats | None
+    medians: RunMedians
+
+
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per pair, in order. A benchmark has neither load nor idle time: all its samples are charted."""
+    entries = [
+        _assess(pair.key, pair.metric, pair.obstacle or _unusable(pair), _samples(pair), options) for pair in pairs
+    ]
+    return in_families(entries, partial(_with_chances, options), alone=(pair.is_unsettled for pair in pairs))
+
+
+def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per counter of each table, in order."""
+    entries = [
+        _assess(key, metric, obstacle, prepared, options)
+        for pair in tables
+        for key, metric, obstacle, prepared in zip(
+            pair.keys,
+            pair.metrics,
+            pair.obstacles,
+            prepare(pair, drop_idle=options.settings.control_chart.drop_idle_time),
+            strict=True,
+        )
+    ]
+    alone = (key in pair.unsettled for pair in tables for key in pair.keys)
+    return in_families(entries, partial(_with_chances, options), alone=alone)
+
+
+def _unusable(pair: MetricPair) -> Reason | None:
+    if not pair.target.samples or not any(run.samples for run in pair.baseline):
+        return because(Untested.NEEDS_SAMPLES)
+    return None
+
+
+def _samples(pair: MetricPair) -> Prepared:
+    def samples(benchmark: Benchmark) -> Floats:
+        return np.array(benchmark.samples, dtype=np.float64)
+
+    runs = [samples(run) for run in pair.baseline if run.samples]
+    target = samples(pair.target)
+    cuts = [max(1, len(run) // max(len(target), 1)) for run in runs]
+    return Prepared(
+        target=np.sort(target),
+        runs=tuple(np.sort(run) for run in runs),
+        parts=cut_runs(list(zip(runs, cuts, strict=True))),
+        allowance=median_allowance(target, runs, longer=max(cuts) > 1) if runs and len(target) else 0.0,
+    )
+
+
+def _assess(
+    key: MetricKey, metric: Metric, obstacle: Reason | None, prepared: Prepared, options: DetectorOptions
+) -> tuple[Evidence, Charted | None]:
+    reason = obstacle or _no_values(prepared)
+    if reason is not None:
+        return untested(key, metric, reason), None
+    made = chart(
+        prepared.target,
+        prepared.runs,
+        parts=prepared.parts,
+        kind=options.settings.control_chart.limits,
+        single_run_margin=options.settings.control_chart.single_run_margin,
+    )
+    charted = Charted(
+        chart=made,
+        excess=made.violations.ratio - made.threshold,
+        own_excesses=excesses(made.left_out) if made.left_out else np.empty(0),
+        ratios=_worse_ratios(prepared.target, made, metric),
+        medians=prepared.medians,
+    )
+    baseline = _side(np.concatenate(prepared.runs), median=made.limits.center, runs=len(prepared.runs))
+    target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
+    change = 0.0 if target.value == baseline.value else relative(target.value, baseline.value)
+    out_of_control = charted.excess > 0
+    evidence = Evidence(
+        key=key,
+        metric=metric,
+        test=ID,
+        baseline=baseline,
+        target=target,
+        relative_change=change,
+        score=made.violations.ratio,
+        threshold=made.threshold,
+        excess=Excess(
+            above=made.violations.above > made.threshold_above, below=made.violations.below > made.threshold_below
+        ),
+        details={**_chart_details(made), **prepared.details, **(_normality(prepared) if out_of_control else {})},
+        reason=load_as_cause(change, prepared.load_difference) if out_of_control else None,
+        notes=(*prepared.notes, *_notes(made, options)),
+    )
+    return evidence, charted
+
+
+def _no_values(prepared: Prepared) -> Reason | None:
+    if not len(prepared.target):
+        return because(Untested.TARGET_MISSING)
+    return None if prepared.runs else because(Untested.BASELINE_MISSING)
+
+
+def _chart_details(made: Chart) -> dict[str, float]:
+    return {
+        "lower_control_limit": made.limits.lower,
+        "center_line": made.limits.center,
+        "upper_control_limit": made.limits.upper,
+        "share_above": made.violations.above,
+        "share_below": made.violations.below,
+        "threshold_above": made.threshold_above,
+        "threshold_below": made.threshold_below,
+    }
+
+
+def _notes(made: Chart, options: DetectorOptions) -> tuple[Reason, ...]:
+    if made.left_out:
+        return ()
+    margin = options.settings.control_chart.single_run_margin
+    return (because(Remark.LONE_CHART, expected=made.threshold - margin, margin=margin),)
+
+
+def _normality(prepared: Prepared) -> Mapping[str, float]:
+    """Shapiro-Wilk p-values of the target before and after the idle time was dropped (METHODS 2.6)."""
+    if prepared.unfiltered is None or len(prepared.target) < 3:
+        return {}
+    from scipy import stats
+
+    def p_value(ordered: Floats) -> float:
+        kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), SHAPIRO_SAMPLES)).astype(np.intp)]
+        return float(stats.shapiro(kept).pvalue) if kept[0] != kept[-1] else 1.0
+
+    return {"shapiro_p_with_idle_time": p_value(prepared.unfiltered), "shapiro_p": p_value(prepared.target)}
+
+
+def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:
+    """Of targets worse by each of `EFFECTS`, in 90% of them at least; the smaller of both ways where none is good."""
+    if not made.limits.center:
+        return None
+    sign = metric.direction.worse_sign
+    shifts = abs(made.limits.center) * EFFECTS
+    ways = [shifted_ratios(target, made.limits, way * shifts) for way in ((sign,) if sign else (1, -1))]
+    ratios = np.minimum.reduce(ways)
+    worse: Floats = ratios - float(special.ndtri(POWER)) * np.sqrt(ratios * (1 - ratios) / len(target))
+    return worse
+
+
+def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Charted | None]]) -> list[Evidence]:
+    """How often chance brings such an excess, from those of all these metrics' baseline runs, and such a median.
+
+    And the effect from which on the target would have been more out of control than any baseline run ever was.
+    """
+    drawn = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
+    of_baseline = np.concatenate([charted.own_excesses for charted in drawn]) if drawn else np.empty(0)
+    chances = iter(chance_of_excess(np.array([charted.excess for charted in drawn]), of_baseline=of_baseline).tolist())
+    charts = [(charted.medians, entry.metric) for entry, charted in entries if charted is not None]
+    p_levels = iter(level_p_values(charts, paired=options.paired, level=1 - options.settings.alpha))
+    largest = max(0.0, float(of_baseline.max(initial=0.0)))
+    evidence = []
+    for entry, charted in entries:
+        if charted is None:
+            evidence.append(entry)
+            continue
+        excess = replace(
+            entry.excess,
+            level_chance=next(p_levels),
+            chance=next(chances) if len(charted.own_excesses) else None,
+            detectable_effect=_detectable(charted, largest),
+        )
+        evidence.append(replace(entry, excess=excess))
+    return evidence
+
+
+def _detectable(charted: Charted, largest: float) -> float | None:
+    if charted.ratios is None or len(charted.medians.runs) < FEW_RUNS:
+        return None
+    visible = np.flatnonzero(charted.ratios > charted.chart.threshold + largest)
+    return float(EFFECTS[visible[0]]) if len(visible) else None
+
+
+def _side(samples: Floats, *, median: float, runs: int) -> Side:
+    return Side(
+        value=median,
+        statistic="median",
+        mean=float(samples.mean()),
+        median=median,
+        standard_deviation=float(samples.std(ddof=1)) if len(samples) > 1 else None,
+        count=len(samples),
+        runs=runs,
+    )

@@ -1,0 +1,235 @@
+"""What is compared with what, for counters: each table of the target with the same table of the baseline's runs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from perf_culprit.judge.common_rows import common_rows
+from perf_culprit.judge.counter_load import Load, load_of
+from perf_culprit.judge.metric_pairs import obstacle_of
+from perf_culprit.judge.unit_factors import conversion_factor
+from perf_culprit.model.finding import Baseline
+from perf_culprit.model.reason import Reason
+from perf_culprit.model.run import CounterTable, Direction, Metric, MetricKey, Run
+from perf_culprit.stats.ragged import Floats, Integers
+
+ABSENT = -1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class BaselineTable:
+    """One baseline run's table beside the target's: where its counters are, and what brings them to the target's unit.
+
+    `run` is the whole run. `columns` (m,): the column of each of the pair's counters, ABSENT where this run has none
+    that may be used. `factors` (m,): what its values are multiplied with. `parts`: how many tests as long as the
+    target's its table holds. `load` at its rows, as in `TablePair`.
+    """
+
+    run: Run
+    table: CounterTable
+    columns: Integers
+    factors: Floats
+    parts: int = 1
+    load: Load | Reason | None = None
+
+    def values(self, chosen: slice) -> Floats:
+        """(n, k): the chosen counters in the target's unit; all NaN where the run lacks one. A copy."""
+        columns = self.columns[chosen]
+        values = self.table.values[:, columns] * self.factors[chosen]
+        values[:, columns == ABSENT] = np.nan
+        return values
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TablePair:
+    """One source's counters on both sides. Its m counters are those of the target that any baseline run has too.
+
+    `metrics` are the ones to judge by: a direction may be the user's. `columns` (m,) is where they are in `target`.
+    `baseline` has one entry per run that has the table, oldest first. `obstacles` (m entries) say why a counter cannot
+    be compared at all, None where it can. `run` is the whole target. `unsettled` as in `Baseline`.
+    """
+
+    run: Run
+    name: str
+    metrics: tuple[Metric, ...]
+    target: CounterTable
+    columns: Integers
+    baseline: tuple[BaselineTable, ...]
+    obstacles: tuple[Reason | None, ...]
+    load: Load | Reason | None = None
+    unsettled: frozenset[MetricKey] = frozenset()
+
+    @property
+    def keys(self) -> tuple[MetricKey, ...]:
+        return tuple(MetricKey(self.name, metric.name) for metric in self.metrics)
+
+    def target_values(self, chosen: slice) -> Floats:
+        """(n, k): the chosen counters of the target. A copy."""
+        return self.target.values[:, self.columns[chosen]]
+
+    def medians(self, index: int) -> tuple[float, ...]:
+        """One value of one counter per run from oldest to newest, the target's last; runs without values left out."""
+        one = slice(index, index + 1)
+        runs = (*(run.values(one) for run in self.baseline), self.target_values(one))
+        finite = (values[np.isfinite(values)] for values in runs)
+        return tuple(float(np.median(values)) for values in finite if len(values))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CounterPairing:
+    """`tables` in the target's order; `missing` and `new` as in `Pairing`; `notes` on what was done to the tables."""
+
+    tables: tuple[TablePair, ...]
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
+    notes: tuple[Reason, ...] = ()
+
+
+def pair_counters(
+    baseline: Baseline,
+    target: Run,
+    *,
+    direction: Callable[[Metric, MetricKey], Direction] | None = None,
+    ignored: Callable[[MetricKey], bool] | None = None,
+) -> CounterPairing:
+    """Pair the target's counters with the baseline's by table and name; an only table is paired whatever its name.
+
+    All tables of a pair have rows of one length: what the history stored as medians is compared with such medians.
+    A run that was judged a regression in a counter is no baseline for that counter. `direction` overrides a metric's;
+    `ignored` counters are left out on both sides.
+    """
+    pairs: list[TablePair] = []
+    new: list[MetricKey] = []
+    missing: list[MetricKey] = []
+    notes: list[Reason] = []
+    for table in target.counters:
+        runs = [(run, own) for run in baseline.runs if (own := _same_table(table, run, target)) is not None]
+        common = common_rows(table, [own for _, own in runs])
+        beside = [
+            (run, made, parts)
+            for (run, _), made, parts in zip(runs, common.baseline, common.parts, strict=True)
+            if made is not None
+        ]
+        pair, unknown = _pair(target, common.target, beside, direction=direction, ignored=ignored)
+        new += unknown
+        if pair.metrics:
+            pairs.append(_under_load(replace(pair, unsettled=baseline.unsettled)))
+            notes += [*common.notes, *_load_remarks(pairs[-1])]
+        if runs and runs[-1][0] is baseline.runs[-1]:
+            present = {metric.name for metric in table.metrics}
+            gone = (MetricKey(table.name, m.name) for m in runs[-1][1].metrics if m.name not in present)
+            missing += [key for key in gone if ignored is None or not ignored(key)]
+    missing += _missing_tables(baseline, target, ignored)
+    return CounterPairing(
+        tables=tuple(pairs), missing=tuple(dict.fromkeys(missing)), new=tuple(new), notes=tuple(notes)
+    )
+
+
+def _same_table(table: CounterTable, run: Run, target: Run) -> CounterTable | None:
+    named = next((entry for entry in run.counters if entry.name == table.name), None)
+    # Files are often named for their run; where there is only one there is no doubt which one it is.
+    only = len(run.counters) == len(target.counters) == 1
+    return run.counters[0] if named is None and only else named
+
+
+def _under_load(pair: TablePair) -> TablePair:
+    """With the loads of all its tables, each from its own run; the target's quantity where runs recorded several."""
+    load = load_of(pair.target, _others(pair.run, pair.name))
+    name = load.name if isinstance(load, Load) else None
+    return replace(
+        pair,
+        load=load,
+        baseline=tuple(
+            replace(entry, load=load_of(entry.table, _others(entry.run, entry.table.name), name=name))
+            for entry in pair.baseline
+        ),
+    )
+
+
+def _others(run: Run, name: str) -> list[CounterTable]:
+    return [table for table in run.counters if table.name != name]
+
+
+def _load_remarks(pair: TablePair) -> list[Reason]:
+    """Where the target's load is from, if from another table, and that a clock does not fit, if in any run."""
+    loads = (pair.load, *(entry.load for entry in pair.baseline))
+    misfits = [load for load in loads if isinstance(load, Reason)]
+    if misfits:
+        return misfits[:1]
+    return [pair.load.remark] if isinstance(pair.load, Load) and pair.load.remark is not None else []
+
+
+def _missing_tables(baseline: Baseline, target: Run, ignored: Callable[[MetricKey], bool] | None) -> list[MetricKey]:
+    newest = baseline.runs[-1].counters if baseline.runs else ()
+    if len(newest) == len(target.counters) == 1:
+        return []
+    present = {table.name for table in target.counters}
+    keys = (MetricKey(table.name, m.name) for table in newest if table.name not in present for m in table.metrics)
+    return [key for key in keys if ignored is None or not ignored(key)]
+
+
+def _pair(
+    target: Run,
+    table: CounterTable,
+    runs: Sequence[tuple[Run, CounterTable, int]],
+    *,
+    direction: Callable[[Metric, MetricKey], Direction] | None,
+    ignored: Callable[[MetricKey], bool] | None,
+) -> tuple[TablePair, list[MetricKey]]:
+    usable = [_usable_columns(run, before, table.name) for run, before, _ in runs]
+    judged: list[tuple[int, Metric, Reason | None]] = []
+    new = []
+    for column, own in enumerate(table.metrics):
+        key = MetricKey(table.name, own.name)
+        if ignored is not None and ignored(key):
+            continue
+        earlier = [
+            before.metrics[columns[own.name]]
+            for (_, before, _), columns in zip(runs, usable, strict=True)
+            if own.name in columns
+        ]
+        if not earlier:
+            new.append(key)
+            continue
+        override = own.direction if direction is None else direction(own, key)
+        trusted = override is not own.direction
+        judged.append(
+            (column, replace(own, direction=override) if trusted else own, obstacle_of(own, earlier, trusted))
+        )
+    metrics = tuple(metric for _, metric, _ in judged)
+    pair = TablePair(
+        run=target,
+        name=table.name,
+        metrics=metrics,
+        target=table,
+        columns=np.array([column for column, _, _ in judged], dtype=np.intp),
+        baseline=tuple(
+            _beside(run, before, columns, metrics, parts=parts)
+            for (run, before, parts), columns in zip(runs, usable, strict=True)
+        ),
+        obstacles=tuple(obstacle for _, _, obstacle in judged),
+    )
+    return pair, new
+
+
+def _usable_columns(run: Run, table: CounterTable, name: str) -> dict[str, int]:
+    regressed = {key.metric for key in run.regressions if key.benchmark in {table.name, name}}
+    return {m.name: column for column, m in enumerate(table.metrics) if m.name not in regressed}
+
+
+def _beside(
+    run: Run, table: CounterTable, columns: dict[str, int], metrics: Sequence[Metric], *, parts: int
+) -> BaselineTable:
+    places = [columns.get(metric.name, ABSENT) for metric in metrics]
+    factors = [
+        1.0 if column == ABSENT else conversion_factor(table.metrics[column].unit, metric.unit) or 1.0
+        for column, metric in zip(places, metrics, strict=True)
+    ]
+    return BaselineTable(
+        run=run,
+        table=table,
+        columns=np.array(places, dtype=np.intp),
+        factors=np.array(factors, dtype=np.float64),
+        parts=parts,
+    )

@@ -1,0 +1,144 @@
+"""From counter tables to samples that can be charted: known values, at one load, without idle time [N12, section 4]."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.one_load import (
+    MOST_UNSCALABLE,
+    NOTABLE_LOAD_DIFFERENCE,
+    Loads,
+    measured_values,
+    scale,
+    table_loads,
+)
+from perf_culprit.judge.run_medians import RunMedians, median_allowance
+from perf_culprit.model.reason import Reason, Remark, because
+from perf_culprit.model.run import Metric
+from perf_culprit.stats.density import idle_boundary
+from perf_culprit.stats.ragged import Floats
+
+# Counters copied out of their tables at one time: enough to read memory in order, few enough to stay small.
+BLOCK_COUNTERS: Final = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Prepared:
+    """Sorted samples of one metric: the target's, and one array per baseline run that has any.
+
+    `parts`: the runs cut into pieces as long as the target's test, where any is longer. `load_difference`: of the
+    target's load from any that the baseline knows, where nothing could be scaled. `unfiltered` is the target before
+    its idle time was dropped, where that happened. `allowance` is that of `medians`.
+    """
+
+    target: Floats
+    runs: tuple[Floats, ...]
+    parts: tuple[tuple[Floats, ...], ...] = ()
+    unfiltered: Floats | None = None
+    details: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[Reason, ...] = ()
+    load_difference: float = 0.0
+    allowance: float = 0.0
+
+    @property
+    def medians(self) -> RunMedians:
+        runs = np.array([np.median(run) for run in self.runs])
+        return RunMedians(target=float(np.median(self.target)), runs=runs, allowance=self.allowance)
+
+
+def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
+    """Each counter of the table, in order."""
+    loads = table_loads(pair)
+    cuts = [run.parts for run in pair.baseline]
+    for start in range(0, len(pair.metrics), BLOCK_COUNTERS):
+        chosen = slice(start, min(start + BLOCK_COUNTERS, len(pair.metrics)))
+        target = measured_values(pair.target_values(chosen))
+        runs = [measured_values(run.values(chosen)) for run in pair.baseline]
+        for index in range(chosen.stop - start):
+            own = tuple(run[index] for run in runs)
+            yield _prepared(pair.metrics[start + index], target[index], own, loads, cuts=cuts, drop_idle=drop_idle)
+
+
+def _prepared(
+    metric: Metric, target: Floats, runs: tuple[Floats, ...], loads: Loads, *, cuts: Sequence[int], drop_idle: bool
+) -> Prepared:
+    details: dict[str, float] = {}
+    notes = []
+    (target, runs), skipped = scale(metric, target, runs, loads, details)
+    if skipped is None and loads.unknown > MOST_UNSCALABLE:
+        notes.append(because(Remark.ROWS_WITHOUT_LOAD, share=loads.unknown))
+    if skipped:
+        notes.append(skipped)
+        if abs(loads.difference) >= NOTABLE_LOAD_DIFFERENCE:
+            notes.append(because(Remark.LOAD_DIFFERS, change=loads.difference))
+    measured = [(run, cut) for run, cut in zip(runs, cuts, strict=True) if np.isfinite(run).any()]
+    prepared = Prepared(
+        target=_ordered(target),
+        runs=tuple(_ordered(run) for run, _ in measured),
+        parts=cut_runs(measured),
+        details=details,
+        notes=tuple(notes),
+        load_difference=loads.unusual if skipped else 0.0,
+        allowance=median_allowance(target, [run for run, _ in measured], longer=any(cut > 1 for _, cut in measured)),
+    )
+    return without_idle_time(prepared) if drop_idle else prepared
+
+
+def cut_runs(runs: Sequence[tuple[Floats, int]]) -> tuple[tuple[Floats, ...], ...]:
+    """Each run in so many pieces of equal length, sorted, NaN left out; empty where no run is cut."""
+    if all(cut == 1 for _, cut in runs):
+        return ()
+    return tuple(tuple(piece for own in np.array_split(run, cut) if len(piece := _ordered(own))) for run, cut in runs)
+
+
+def _ordered(values: Floats) -> Floats:
+    return np.sort(values[np.isfinite(values)])
+
+
+def without_idle_time(prepared: Prepared) -> Prepared:
+    """Drop each run's samples left of the minimum between its two modes, where most baseline runs have two modes.
+
+    A target with a second mode that the baseline does not have shows a change, not idle time.
+    """
+    if (boundaries := _boundaries(prepared.runs)) is None or not len(prepared.target):
+        return prepared
+    runs = tuple(_right_of(run, boundary) for run, boundary in zip(prepared.runs, boundaries, strict=True))
+    parts = tuple(
+        tuple(busy for part in own if len(busy := _right_of(part, boundary)))
+        for own, boundary in zip(prepared.parts, boundaries if prepared.parts else (), strict=True)
+    )
+    target = _right_of(prepared.target, idle_boundary(prepared.target))
+    dropped = 1 - len(target) / len(prepared.target)
+    usual = [1 - len(kept) / len(run) for kept, run in zip(runs, prepared.runs, strict=True)]
+    notes = prepared.notes
+    if not min(usual) <= dropped <= max(usual):
+        idle = because(Remark.IDLE_TIME_DIFFERS, target=dropped, least=min(usual), most=max(usual))
+        notes = (*notes, idle)
+    return replace(
+        prepared,
+        target=target,
+        runs=runs,
+        parts=parts,
+        unfiltered=prepared.target if dropped else None,
+        details={**prepared.details, "idle_share": dropped, "idle_share_baseline": float(np.median(usual))},
+        notes=notes,
+    )
+
+
+def _boundaries(runs: Sequence[Floats]) -> list[float | None] | None:
+    """One per run; None as soon as too many runs have a single mode."""
+    boundaries: list[float | None] = []
+    single = 0
+    for run in runs:
+        boundaries.append(idle_boundary(run))
+        single += boundaries[-1] is None
+        if 2 * single >= len(runs):
+            return None
+    return boundaries or None
+
+
+def _right_of(ordered: Floats, boundary: float | None) -> Floats:
+    return ordered if boundary is None else ordered[np.searchsorted(ordered, boundary) :]

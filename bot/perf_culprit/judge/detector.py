@@ -1,0 +1,48 @@
+"""What every detector is: a module with an identity, and a function per kind of measurement that it judges."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.model.finding import Evidence
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DetectorOptions:
+    """`settings.alpha` gives the intervals' confidence; for `settings.minimum_effect` sample counts are planned.
+
+    `paired`: all runs were measured interleaved on one machine, so a run is no unit of its own.
+    """
+
+    settings: PolicySettings = field(default_factory=PolicySettings)
+    paired: bool = False
+
+    def at(self, alpha: float) -> "DetectorOptions":
+        return replace(self, settings=self.settings.model_copy(update={"alpha": alpha}))
+
+
+class Detector(Protocol):
+    """A module of `bot/perf_culprit/judge/`: it describes what was measured, the policy judges.
+
+    A metric about which it can say nothing has neither p-value nor score, and a reason.
+    """
+
+    # Lower-case, as the user writes it in the configuration.
+    ID: str
+
+
+class BenchmarkDetector(Detector, Protocol):
+    """Judges the samples of benchmarks."""
+
+    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
+        """One evidence per pair, in order."""
+
+
+class CounterDetector(Detector, Protocol):
+    """Judges the series of counters."""
+
+    def detect_counters(self, tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
+        """One evidence per counter of each table (its `metrics`), in order."""

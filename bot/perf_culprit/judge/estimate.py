@@ -1,0 +1,128 @@
+"""One run's value with whatever is known of its error, from samples or from a tool's summary."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from scipy import special
+
+from perf_culprit.judge.statistic import MEAN, MEDIAN
+from perf_culprit.model.finding import Side
+from perf_culprit.model.run import Benchmark, Summary
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """`error` is the standard error of `value`; what is not known is None. `runs` counts the runs behind it."""
+
+    value: float
+    statistic: str
+    count: int | None = None
+    standard_deviation: float | None = None
+    error: float | None = None
+    runs: int = 1
+
+    @property
+    def moments(self) -> tuple[float, float, int] | None:
+        """Mean, standard deviation and count, where this is a mean and all are known."""
+        if self.statistic != MEAN or self.standard_deviation is None or self.count is None or self.count < 2:
+            return None
+        return self.value, self.standard_deviation, self.count
+
+    def side(self) -> Side:
+        return Side(
+            value=self.value,
+            statistic=self.statistic,
+            mean=self.value if self.statistic == MEAN else None,
+            median=self.value if self.statistic == MEDIAN else None,
+            standard_deviation=self.standard_deviation,
+            count=self.count or self.runs,
+            runs=self.runs,
+        )
+
+
+def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
+    """The benchmark's `statistic`; samples are reduced to it."""
+    if (summary := benchmark.summary) is None:
+        return _of_samples(benchmark.samples, statistic)
+    if statistic == MEDIAN != summary.statistic and summary.median is not None:
+        return Estimate(
+            value=summary.median, statistic=MEDIAN, count=summary.count, standard_deviation=summary.standard_deviation
+        )
+    error, deviation = None, _deviation(summary)
+    if summary.confidence_interval is not None and summary.confidence_level is not None:
+        low, high = summary.confidence_interval
+        error = abs(high - low) / 2 / float(special.ndtri(0.5 + summary.confidence_level / 2))
+    elif summary.statistic == MEAN and deviation is not None and (summary.count or 0) > 1:
+        error = deviation / math.sqrt(summary.count or 1)
+    return Estimate(
+        value=summary.value,
+        statistic=summary.statistic,
+        count=summary.count,
+        standard_deviation=deviation,
+        error=error if error is not None and math.isfinite(error) else None,
+    )
+
+
+def _deviation(summary: Summary) -> float | None:
+    """The stated one; else the largest that this mean, minimum and maximum leave possible (Bhatia & Davis 2000)."""
+    low, high, count = summary.minimum, summary.maximum, summary.count or 0
+    if summary.standard_deviation is not None or summary.statistic != MEAN or low is None or high is None or count < 2:
+        return summary.standard_deviation
+    variance = (high - summary.value) * (summary.value - low) * count / (count - 1)
+    return math.sqrt(variance) if variance >= 0 and math.isfinite(variance) else None
+
+
+def pooled_moments(estimates: Sequence[Estimate]) -> Estimate | None:
+    """All runs' samples as one group, by the law of total variance; None where a run's moments are not known."""
+    moments = [entry.moments for entry in estimates if entry.moments is not None]
+    if len(moments) < len(estimates):
+        return None
+    count = sum(entry[2] for entry in moments)
+    mean = math.fsum(entry[0] * entry[2] for entry in moments) / count
+    squares = math.fsum((n - 1) * deviation**2 + n * (value - mean) ** 2 for value, deviation, n in moments)
+    deviation = math.sqrt(squares / (count - 1))
+    return Estimate(
+        value=mean,
+        statistic=MEAN,
+        count=count,
+        standard_deviation=deviation,
+        error=deviation / math.sqrt(count),
+        runs=len(estimates),
+    )
+
+
+def averaged(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of the runs' values; its error from theirs or from their scatter, whichever is larger."""
+    values = [entry.value for entry in estimates]
+    runs = len(values)
+    mean = fmean(values)
+    errors = [entry.error for entry in estimates if entry.error is not None]
+    scatter = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (runs - 1)) if runs > 1 else None
+    error = None
+    if len(errors) == runs:
+        error = max(math.hypot(*errors) / runs, (scatter or 0.0) / math.sqrt(runs))
+    counts = [entry.count for entry in estimates if entry.count is not None]
+    return Estimate(
+        value=mean,
+        statistic=estimates[0].statistic,
+        count=sum(counts) if len(counts) == runs else None,
+        standard_deviation=scatter,
+        error=error,
+        runs=runs,
+    )
+
+
+def _of_samples(samples: Sequence[float], statistic: str) -> Estimate:
+    if statistic == MEDIAN:
+        return Estimate(value=median(samples), statistic=statistic, count=len(samples))
+    if statistic in {"min", "minimum"}:
+        return Estimate(value=min(samples), statistic=statistic, count=len(samples))
+    mean, count = fmean(samples), len(samples)
+    if count < 2:
+        return Estimate(value=mean, statistic=MEAN, count=count)
+    deviation = math.sqrt(math.fsum((sample - mean) ** 2 for sample in samples) / (count - 1))
+    return Estimate(
+        value=mean, statistic=MEAN, count=count, standard_deviation=deviation, error=deviation / math.sqrt(count)
+    )

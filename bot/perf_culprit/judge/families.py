@@ -1,0 +1,45 @@
+"""Which metrics share what they know of their noise."""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, TypeVar
+
+import numpy as np
+
+from perf_culprit.stats.ragged import Integers
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def families(kinds: Iterable[Hashable], *, alone: Iterable[bool]) -> Integers:
+    """A number per metric, shape (m,): those of one kind share one, and who is `alone` has a number to itself.
+
+    A metric is alone as long as a level that it was called for may be a new one: as noise, its step would hide that of
+    every other metric which follows it a run later.
+    """
+    numbers: dict[Hashable, int] = {}
+    pairs = zip(kinds, alone, strict=True)
+    keys = ((kind, index if single else None) for index, (kind, single) in enumerate(pairs))
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
+
+
+def by_kind(
+    items: Sequence[Item], kinds: Sequence[Hashable], assess: Mapping[Any, Callable[[Sequence[Item]], Sequence[Result]]]
+) -> Sequence[Result]:
+    """What the function of each item's kind gives for it beside the others of that kind, in order."""
+    if len(set(kinds)) == 1:
+        return assess[kinds[0]](items)
+    results: dict[int, Result] = {}
+    for kind in dict.fromkeys(kinds):
+        rows = [row for row, other in enumerate(kinds) if other == kind]
+        results.update(zip(rows, assess[kind]([items[row] for row in rows]), strict=True))
+    return [results[row] for row in range(len(items))]
+
+
+def in_families(
+    items: Sequence[Item], assess: Callable[[Sequence[Item]], Sequence[Result]], *, alone: Iterable[bool]
+) -> list[Result]:
+    """What `assess` gives for each item beside those of its family, in order."""
+    numbers = families(repeat(None, len(items)), alone=alone).tolist()
+    return list(by_kind(items, numbers, dict.fromkeys(numbers, assess)))

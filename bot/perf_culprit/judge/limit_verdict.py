@@ -1,0 +1,233 @@
+"""Verdicts on metrics that a detector judges by a limit instead of a p-value: docs/decision-rule.md."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.config.settings import MetricSettings, PolicySettings
+from perf_culprit.judge.change_point import ID as CHANGE_POINT
+from perf_culprit.judge.control_chart import ID as CONTROL_CHART
+from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.metric_pairs import some_of
+from perf_culprit.judge.one_load import at_one_load
+from perf_culprit.judge.rule_votes import spans
+from perf_culprit.judge.verdict import SUSPICION, Decided, level_of, too_few_samples
+from perf_culprit.judge.visible_change import is_untold
+from perf_culprit.model.finding import Evidence, Finding, Level, Verdict
+from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
+from perf_culprit.model.run import TimeSeries
+from perf_culprit.stats.common_rate import interval_medians
+from perf_culprit.stats.multiplicity import known_q_values, number, numbers
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.run_comparison import FEW_RUNS
+
+# Counters to draw; their samples are sorted once more.
+MOST_CHARTS: Final = 200
+
+
+def decide_by_limit(
+    evidence: Evidence,
+    *,
+    q_value: float | None,
+    level_q: float | None,
+    metric: MetricSettings,
+    policy: PolicySettings,
+    by_effect: bool,
+) -> Decided:
+    """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks.
+
+    `q_value` is that of the excess over the limit, `level_q` that of the target's median among the runs' medians.
+    Either suffices, but the excess only of enough runs: two of them do not show how runs differ.
+    """
+    score, limit = evidence.score, evidence.threshold
+    if score is None or limit is None:
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason or because(VerdictReason.NOTHING_TESTED))
+    if too_few := too_few_samples(evidence, policy.minimum_samples):
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=too_few)
+    worsening = _worsening(evidence)
+    if score > limit and evidence.reason is not None:
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason, worsening=worsening)
+    verdict, effect = Verdict.NO_CHANGE, None
+    small = abs(worsening) < metric.minimum_effect
+    runs = evidence.baseline.runs if evidence.baseline is not None else 0
+    # A change point was found in the series of all stored runs.
+    enough = runs >= FEW_RUNS or evidence.test == CHANGE_POINT
+    by_level = level_q is not None and level_q <= policy.false_discovery_rate and not small
+    by_excess = q_value is None or q_value <= surest(evidence, policy)
+    if score <= limit:
+        code = VerdictReason.WITHIN_LIMIT
+    elif by_effect and small:
+        code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
+    elif by_level or (by_excess and enough):
+        code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
+    elif not enough:
+        code = VerdictReason.OVER_LIMIT_FEW_RUNS
+        if level_q is not None and level_q <= SUSPICION and worsening >= metric.minimum_effect:
+            verdict = Verdict.INCONCLUSIVE
+    else:
+        code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
+    reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
+    decided = Decided(verdict=verdict, reason=reason, worsening=worsening)
+    if verdict is not Verdict.NO_CHANGE:
+        return decided
+    return _unchanged(decided, evidence, effect=metric.minimum_effect, by_effect=by_effect)
+
+
+def _unchanged(decided: Decided, evidence: Evidence, *, effect: float, by_effect: bool) -> Decided:
+    visible = evidence.excess.detectable_effect
+    if visible is not None and by_effect:
+        visible = max(visible, effect)
+    if is_untold(evidence, minimum_effect=effect, visible=visible):
+        return replace(decided, verdict=Verdict.INCONCLUSIVE, reason=because(VerdictReason.UNTOLD))
+    return replace(decided, detectable_effect=visible)
+
+
+def surest(evidence: Evidence, policy: PolicySettings) -> float:
+    """The false discovery rate that can be asked for: n exchangeable baseline runs cannot show less than 1 / n."""
+    runs = evidence.baseline.runs if evidence.baseline is not None else 1
+    return max(policy.false_discovery_rate, 1 / runs)
+
+
+def counter_findings(
+    tables: Sequence[TablePair], evidence: Sequence[Evidence], settings: PolicySettings
+) -> list[Finding]:
+    """One finding per evidence. Only changed counters get a series: medians of long series take their time."""
+    q_values = known_q_values(numbers(entry.excess.chance for entry in evidence))
+    level_q_values = known_q_values(numbers(entry.excess.level_chance for entry in evidence))
+    places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
+    ranked = sorted(range(len(evidence)), key=lambda row: -violation(evidence[row]))
+    drawn = {row for row in ranked[:MOST_CHARTS] if is_out_of_control(evidence[row])}
+    findings = []
+    for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
+        q_value = number(q_values[row])
+        metric = settings.of(entry.key)
+        decided = decide_by_limit(
+            entry, q_value=q_value, level_q=number(level_q_values[row]), metric=metric, policy=settings, by_effect=False
+        )
+        changed = decided.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+        regressed = decided.verdict is Verdict.REGRESSION
+        finding = Finding(
+            # A table has thousands of counters: what could not be scaled matters where something changed.
+            evidence=replace(entry, notes=()) if decided.verdict is Verdict.NO_CHANGE else entry,
+            verdict=decided.verdict,
+            reason=decided.reason,
+            q_value=q_value,
+            level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
+            minimum_effect=metric.minimum_effect,
+            detectable_effect=decided.detectable_effect,
+            series=pair.medians(index) if changed else (),
+        )
+        findings.append(with_chart(finding, pair, index) if row in drawn else finding)
+    return findings
+
+
+def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
+    """How many metrics are out of control, and how many would be if nothing had changed: 1 in (baseline runs + 1)."""
+    charted = [entry for finding in findings if (entry := finding.evidence).excess.chance is not None]
+    if not charted:
+        return []
+    alarms = sum(is_out_of_control(entry) for entry in charted)
+    by_chance = sum(1 / (entry.baseline.runs + 1) for entry in charted if entry.baseline is not None)
+    return [because(Remark.OUT_OF_CONTROL, found=alarms, count=len(charted), chance=by_chance)]
+
+
+def is_out_of_control(evidence: Evidence) -> bool:
+    return evidence.score is not None and evidence.threshold is not None and evidence.score > evidence.threshold
+
+
+def violation(evidence: Evidence) -> float:
+    """Relative to the threshold, which is the order to present them in [N12, section 5.3.1]."""
+    if not evidence.score or evidence.threshold is None:
+        return 0.0
+    return evidence.score / evidence.threshold if evidence.threshold else float("inf")
+
+
+def _scored(code: VerdictReason, test: str, *, score: float, limit: float, effect: float | None, runs: int) -> Reason:
+    few = runs if code is VerdictReason.OVER_LIMIT_FEW_RUNS else None
+    if test == CONTROL_CHART:
+        return because(code, outside=score, limit_outside=limit, effect=effect, runs=few)
+    return because(code, test=test, score=score, limit=limit, effect=effect, runs=few)
+
+
+def _worsening(evidence: Evidence) -> float:
+    """Of the medians, positive where it is bad; where no way is good, any change is."""
+    if (change := evidence.relative_change) is None:
+        above = evidence.target is not None and evidence.target.value > 0
+        change = float("inf") if above else -float("inf")
+    sign = evidence.metric.direction.worse_sign
+    return change * sign if sign else abs(change)
+
+
+def _side(evidence: Evidence, worsening: float, *, by_effect: bool) -> Verdict:
+    """Which side of the limits is violated more than usual; the bad one counts first [METHODS 2.7]."""
+    if not (sign := evidence.metric.direction.worse_sign):
+        return Verdict.REGRESSION
+    if by_effect:
+        return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
+    violated = (evidence.excess.above, evidence.excess.below)
+    worse, better = violated if sign > 0 else violated[::-1]
+    if worse or better:
+        return Verdict.REGRESSION if worse else Verdict.IMPROVEMENT
+    # Both sides a little, or a detector that does not tell them apart.
+    return Verdict.IMPROVEMENT if worsening < 0 else Verdict.REGRESSION
+
+
+MOST_INTERVALS: Final = 160
+
+
+def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
+    """Of the counter at `index` of the pair, with the limits or levels that its evidence names."""
+    one = slice(index, index + 1)
+    target, runs = pair.target_values(one)[:, 0], [run.values(one)[:, 0] for run in pair.baseline]
+    is_scaled = False
+    if finding.evidence.test == CONTROL_CHART:
+        (target, scaled), is_scaled = at_one_load(pair, index)
+        runs = list(scaled)
+    return replace(
+        finding,
+        baseline_samples=_some(runs),
+        target_samples=_some([target]),
+        time_series=_time_series(finding.evidence, pair.target.times_s, target, is_scaled=is_scaled),
+    )
+
+
+def _some(sides: Sequence[Floats]) -> tuple[float, ...]:
+    pooled = np.concatenate(sides)
+    return some_of(np.sort(pooled[np.isfinite(pooled)]).tolist())
+
+
+def _time_series(evidence: Evidence, times_s: Floats, values: Floats, *, is_scaled: bool) -> TimeSeries | None:
+    if len(times_s) < 2:
+        return None
+    count = min(len(times_s), MOST_INTERVALS)
+    step_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1)
+    edges_s = np.linspace(times_s[0], times_s[-1] + step_s, count + 1)
+    medians = interval_medians(times_s, values[:, None], edges_s=edges_s)[:, 0]
+    # An instant that came a little late leaves an interval empty, which is no gap.
+    alone = np.isnan(medians[1:-1]) & np.isfinite(medians[:-2]) & np.isfinite(medians[2:])
+    medians[1:-1][alone] = (medians[:-2] / 2 + medians[2:] / 2)[alone]
+    start_s, interval_s = float(edges_s[0]), float(edges_s[1] - edges_s[0])
+    if evidence.rules is not None:
+        lower, upper = evidence.rules.lower_boundary, evidence.rules.upper_boundary
+        violations = evidence.rules.violations
+    else:
+        lower, upper = (evidence.details.get(f"{side}_control_limit", np.nan) for side in ("lower", "upper"))
+        # The lowest of the values were dropped as idle, and violate nothing.
+        idle = np.nanquantile(values, evidence.details.get("idle_share", 0.0))
+        below = (medians < lower) & (medians >= idle)
+        violations = tuple(
+            (start_s + first * interval_s, start_s + last * interval_s)
+            for first, last in spans(below | (medians > upper))
+        )
+    return TimeSeries(
+        values=tuple(medians.tolist()),
+        start_s=start_s,
+        interval_s=interval_s,
+        lower=lower,
+        upper=upper,
+        violations=violations,
+        is_scaled=is_scaled,
+    )

@@ -1,0 +1,184 @@
+"""What is compared with what: each metric of the target with the same metric of the baseline's runs."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, pairwise
+
+import numpy as np
+
+from perf_culprit.judge.families import families
+from perf_culprit.judge.statistic import is_measurable
+from perf_culprit.judge.unit_factors import conversion_factor, depends_on_machine
+from perf_culprit.model.finding import Baseline
+from perf_culprit.model.reason import Reason, Untested, because
+from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
+from perf_culprit.stats.ragged import Booleans, Integers
+
+MOST_DRAWN = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricPair:
+    """One metric on both sides, in the target's unit.
+
+    `metric` is the one to judge by: its direction may be the user's, not the tool's. `baseline` has one entry per run
+    that measured the metric, oldest first, at least one; `commits` are those runs' where known. `obstacle` says why the
+    sides cannot be compared at all. `targets` are the target's runs: of several files each is one, else it is one.
+    `is_unsettled`: one of the runs may be the first of a new level (`Baseline.unsettled`).
+    """
+
+    key: MetricKey
+    metric: Metric
+    target: Benchmark
+    baseline: tuple[Benchmark, ...]
+    obstacle: Reason | None = None
+    commits: tuple[str | None, ...] = ()
+    is_separate: bool = False
+    is_unsettled: bool = False
+
+    @property
+    def targets(self) -> tuple[Benchmark, ...]:
+        if not (self.is_separate and self.target.rounds):
+            return (self.target,)
+        ends = accumulate(self.target.group_sizes, initial=0)
+        return tuple(
+            replace(self.target, samples=self.target.samples[start:end], group_sizes=(), rounds=())
+            for start, end in pairwise(ends)
+        )
+
+    @property
+    def series(self) -> tuple[float, ...]:
+        """One value per run from oldest to newest, the target's last."""
+        return (*(benchmark.value for benchmark in self.baseline), self.target.value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pairing:
+    """`pairs` in the target's order; `missing` metrics are in the newest baseline run but not in the target."""
+
+    pairs: tuple[MetricPair, ...]
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
+
+
+def pair_metrics(
+    baseline: Baseline, target: Run, *, direction: Callable[[Metric, MetricKey], Direction] | None = None
+) -> Pairing:
+    """Pair the target's metrics with the baseline's.
+
+    A run is no baseline for its `regressions` (`new_level` decides which). `direction` overrides a metric's.
+    """
+    # Plain tuples as keys: a suite's history has hundreds of thousands of entries, and a dataclass hashes slowly.
+    runs: dict[tuple[str, str], tuple[list[Benchmark], list[str | None]]] = {}
+    for run in baseline.runs:
+        regressed = {(key.benchmark, key.metric) for key in run.regressions}
+        for benchmark in run.benchmarks:
+            name = (benchmark.name, benchmark.metric.name)
+            if name in runs and name not in regressed:
+                runs[name][0].append(benchmark)
+                runs[name][1].append(run.commit)
+            elif name not in regressed:
+                runs[name] = [benchmark], [run.commit]
+    pairs, new = [], []
+    # Mostly the same for all metrics.
+    shared: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
+    for benchmark in target.benchmarks:
+        key, metric = benchmark.key, benchmark.metric
+        if (earlier := runs.get((benchmark.name, metric.name))) is None:
+            new.append(key)
+            continue
+        override = metric.direction if direction is None else direction(metric, key)
+        if overridden := override is not metric.direction:
+            metric = replace(metric, direction=override)
+        of_metric, commits = earlier[0], tuple(earlier[1])
+        commits = shared.setdefault(commits, commits)
+        paired = _pair(key, metric, benchmark, of_metric, commits=commits, trusted_direction=overridden)
+        unsettled = key in baseline.unsettled
+        if target.is_separate or unsettled:
+            paired = replace(paired, is_separate=target.is_separate, is_unsettled=unsettled)
+        pairs.append(paired)
+    measured = {benchmark.key for benchmark in target.benchmarks}
+    newest = baseline.runs[-1].benchmarks if baseline.runs else ()
+    missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
+    return Pairing(pairs=tuple(pairs), missing=missing, new=tuple(new))
+
+
+def some_samples(runs: Sequence[Benchmark]) -> tuple[float, ...]:
+    """For drawing: the runs' samples by size, of many some."""
+    return some_of(sorted(chain.from_iterable(run.samples for run in runs)))
+
+
+def some_of(ordered: Sequence[float]) -> tuple[float, ...]:
+    """Of more than MOST_DRAWN so many, at even distances of rank."""
+    last, most = len(ordered) - 1, min(len(ordered), MOST_DRAWN)
+    return tuple(ordered[round(i * last / (most - 1))] for i in range(most)) if last else tuple(ordered)
+
+
+def metric_families(pairs: Sequence[MetricPair]) -> Integers:
+    """A number per metric name, shape (m,): metrics of one name share the prior of their variances."""
+    return families((pair.metric.name for pair in pairs), alone=(pair.is_unsettled for pair in pairs))
+
+
+def are_timed(pairs: Sequence[MetricPair]) -> Booleans:
+    """Whether each metric depends on the machine and not on the program alone, shape (m,)."""
+    return np.array([depends_on_machine(pair.metric.unit) for pair in pairs], dtype=np.bool_)
+
+
+def _pair(
+    key: MetricKey,
+    metric: Metric,
+    target: Benchmark,
+    earlier: list[Benchmark],
+    *,
+    commits: tuple[str | None, ...],
+    trusted_direction: bool,
+) -> MetricPair:
+    obstacle, converted = None, tuple(earlier)
+    if not all(benchmark.metric == target.metric for benchmark in earlier):
+        # Of several obstacles the newest run's.
+        obstacle = obstacle_of(target.metric, [run.metric for run in reversed(earlier)], trusted_direction)
+        factors = [conversion_factor(run.metric.unit, metric.unit) for run in earlier]
+        converted = tuple(
+            run if factor in {None, 1.0} else scaled(run, metric, factor or 1.0)
+            for run, factor in zip(earlier, factors, strict=True)
+        )
+    if obstacle is None and not all(map(is_measurable, (*converted, target))):
+        obstacle = because(Untested.UNMEASURABLE_NUMBERS)
+    return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle, commits=commits)
+
+
+def obstacle_of(metric: Metric, earlier: Iterable[Metric], trusted_direction: bool) -> Reason | None:
+    """Why `metric` cannot be compared with the `earlier` ones, by the first that differs; None where it can."""
+    for other in earlier:
+        if conversion_factor(other.unit, metric.unit) is None:
+            return because(Untested.UNIT_CHANGED, before=other.unit or "none", now=metric.unit or "none")
+        if other.direction is not metric.direction and not trusted_direction:
+            return because(Untested.DIRECTION_CHANGED, before=other.direction.value, now=metric.direction.value)
+    return None
+
+
+def scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:
+    """All its numbers multiplied, as those of `metric`."""
+    summary = benchmark.summary
+    return replace(
+        benchmark,
+        metric=metric,
+        samples=tuple(sample * factor for sample in benchmark.samples),
+        summary=None if summary is None else _scaled_summary(summary, factor),
+    )
+
+
+def _scaled_summary(summary: Summary, factor: float) -> Summary:
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * factor
+
+    interval = summary.confidence_interval
+    return replace(
+        summary,
+        value=summary.value * factor,
+        standard_deviation=scaled(summary.standard_deviation),
+        minimum=scaled(summary.minimum),
+        maximum=scaled(summary.maximum),
+        median=scaled(summary.median),
+        confidence_interval=None if interval is None else (interval[0] * factor, interval[1] * factor),
+    )

@@ -1,0 +1,103 @@
+"""What earlier alarms do to a baseline: only a level that lasts is kept apart from the runs before it."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from perf_culprit.model.finding import Baseline
+from perf_culprit.model.reason import Reason, Remark, because
+from perf_culprit.model.run import Metric, MetricKey, Run
+from perf_culprit.stats.level_shift import NewLevels, new_levels
+from perf_culprit.stats.ragged import Floats
+
+SHOWN_METRICS = 10
+
+
+def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ...]]:
+    """The baseline whose runs' `regressions` are what they are no baseline for, and what to tell of it.
+
+    On the branch itself runs at a worse level are left out, so that the regression is reported until it is accepted. A
+    target that left the branch after it got worse is judged by the runs since: it inherited that level.
+    """
+    flagged = {key for run in baseline.runs for key in run.regressions}
+    if not (keys := sorted(flagged & set(target.keys))):
+        return _without_marks(baseline), ()
+    runs = (*baseline.runs, target)
+    values = _values(runs, keys)
+    if baseline.is_branched:
+        # Its own change is no witness for what happened before it left.
+        values[:, -1] = np.nan
+    by_metric = {
+        key: new_levels(
+            values[index],
+            flagged=np.array([key in run.regressions for run in baseline.runs] + [False]),
+            confirmed=np.array([key in run.confirmed for run in baseline.runs] + [False]),
+        )
+        for index, key in enumerate(keys)
+    }
+    inherited = {
+        key: levels.since for key, levels in by_metric.items() if baseline.is_branched and levels.since is not None
+    }
+    left_out = {
+        key: np.arange(len(runs)) < inherited[key] if key in inherited else levels.lasting | levels.undone
+        for key, levels in by_metric.items()
+    }
+    settled_runs = tuple(
+        replace(run, regressions=tuple(key for key, out in left_out.items() if out[index]))
+        if run.regressions or any(out[index] for out in left_out.values())
+        else run
+        for index, run in enumerate(baseline.runs)
+    )
+    unsettled = frozenset(key for key, levels in by_metric.items() if levels.is_open)
+    return replace(baseline, runs=settled_runs, unsettled=unsettled), _remarks(by_metric, inherited, baseline.runs)
+
+
+def _without_marks(baseline: Baseline) -> Baseline:
+    if not any(run.regressions for run in baseline.runs):
+        return baseline
+    return replace(baseline, runs=tuple(replace(run, regressions=()) for run in baseline.runs))
+
+
+def _values(runs: Sequence[Run], keys: Sequence[MetricKey]) -> Floats:
+    """One number per metric and run (m, n); NaN where the run has none in the unit of the newest, the target."""
+    values = np.full((len(keys), len(runs)), np.nan)
+    rows = {key: row for row, key in enumerate(keys)}
+    units: dict[MetricKey, str] = {}
+    for column, run in reversed(list(enumerate(runs))):
+        for key, metric, value in _measured(run, rows):
+            if units.setdefault(key, metric.unit) == metric.unit:
+                values[rows[key], column] = value
+    return values
+
+
+def _measured(run: Run, keys: Collection[MetricKey]) -> Iterator[tuple[MetricKey, Metric, float]]:
+    for benchmark in run.benchmarks:
+        if benchmark.key in keys:
+            yield benchmark.key, benchmark.metric, benchmark.value
+    for table in run.counters:
+        for column, key in enumerate(table.keys):
+            finite = table.values[:, column][np.isfinite(table.values[:, column])] if key in keys else np.empty(0)
+            if len(finite):
+                yield key, table.metrics[column], float(np.median(finite))
+
+
+def _remarks(
+    by_metric: Mapping[MetricKey, NewLevels], inherited: Mapping[MetricKey, int], runs: Sequence[Run]
+) -> tuple[Reason, ...]:
+    told = [
+        because(
+            Remark.INHERITED_LEVEL, benchmark=key.benchmark, metric=key.metric, commit=(runs[since].commit or "")[:7]
+        )
+        for key, since in list(inherited.items())[:SHOWN_METRICS]
+    ]
+    lasting = sum(bool(levels.lasting.any()) and key not in inherited for key, levels in by_metric.items())
+    undone = sum(bool(levels.undone.any()) and key not in inherited for key, levels in by_metric.items())
+    passed = sum(not (levels.lasting | levels.undone).any() for levels in by_metric.values())
+    if lasting:
+        told.append(because(Remark.LASTING_LEVEL, count=lasting))
+    if undone:
+        told.append(because(Remark.UNDONE_LEVEL, count=undone))
+    if passed:
+        told.append(because(Remark.PASSED_ALARM, count=passed))
+    return tuple(told)

@@ -1,0 +1,188 @@
+"""Both sides of a counter at one load [N12, section 4.1]; where that cannot be, as they are, with the reason."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.judge.counter_load import Load
+from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.run_medians import RunMedians
+from perf_culprit.judge.statistic import LARGEST, SMALLEST
+from perf_culprit.judge.unit_factors import milliseconds_per
+from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.model.run import Metric
+from perf_culprit.stats.load_scaling import (
+    LEAST_SPEARMAN,
+    FitQuality,
+    LinearLoad,
+    fit_load,
+    fit_quality,
+    scaling_factors,
+)
+from perf_culprit.stats.ragged import Floats
+
+# Samples that have no value at another load are left out while they are few (a ramp-up); else nothing is scaled.
+MOST_UNSCALABLE: Final = 0.05
+# Samples without a load (before the test and after it) are left out while they are fewer; else nothing is scaled.
+FEWEST_LOADED: Final = 0.5
+# A difference of load between target and baseline that a reader has to know of where nothing could be scaled.
+NOTABLE_LOAD_DIFFERENCE: Final = 0.05
+# Of a change of load, what a counter does that follows it: a part of it, or as much and a little of its own noise.
+FOLLOWED_LOAD: Final = (0.1, 1.25)
+# Loads that the baseline knows well enough to say what a counter does under them: the percentiles of its limits.
+USUAL_LOADS: Final = (5, 95)
+
+Sides = tuple[Floats, tuple[Floats, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Loads:
+    """The load at each instant on both sides; `target` is None, and `reason` says why, where nothing can be scaled."""
+
+    target: Floats | None = None
+    runs: tuple[Floats, ...] = ()
+    reference: float = 0.0
+    lowest: float = 0.0
+    highest: float = 0.0
+    reason: Reason | None = None
+
+    @property
+    def level(self) -> float:
+        """The target's median load."""
+        finite = np.empty(0) if self.target is None else self.target[np.isfinite(self.target)]
+        return float(np.median(finite)) if len(finite) else self.reference
+
+    @property
+    def unknown(self) -> float:
+        """The share of the target's rows without a load."""
+        return 0.0 if self.target is None else float(np.isnan(self.target).mean())
+
+    @property
+    def difference(self) -> float:
+        """Of the target's median load from the baseline's, as a fraction."""
+        return self.level / self.reference - 1 if self.reference else 0.0
+
+    @property
+    def unusual(self) -> float:
+        """The difference where the target was under a load about which the baseline says nothing, else 0."""
+        is_usual = abs(self.difference) < NOTABLE_LOAD_DIFFERENCE or self.lowest <= self.level <= self.highest
+        return 0.0 if is_usual else self.difference
+
+    @property
+    def unseen(self) -> bool:
+        """Whether the target's load is farther from all usual ones than these are from each other.
+
+        A line may be extended by its own length at most: what bends there, queues first of all, nobody has seen.
+        """
+        beyond = max(self.lowest - self.level, self.level - self.highest)
+        return bool(self.unusual) and beyond > self.highest - self.lowest
+
+
+def load_as_cause(change: float | None, difference: float) -> Reason | None:
+    """Whether a load that the baseline never saw explains a relative change of the medians.
+
+    `difference` of the loads, 0 where the load is a usual one. A counter follows the load in part or wholly; what
+    changes against it, more than it or not at all has other causes.
+    """
+    if change is None or not difference:
+        return None
+    least, most = FOLLOWED_LOAD
+    return because(Untested.UNUSUAL_LOAD, change=difference) if least <= change / difference <= most else None
+
+
+def without_load(medians: RunMedians, difference: float) -> RunMedians:
+    """What is left of the target's median where it follows a load that is so different as far as a counter may."""
+    usual = float(np.mean(medians.runs))
+    if not difference or usual == 0:
+        return medians
+    low, high = sorted((0.0, FOLLOWED_LOAD[1] * difference))
+    explained = min(max(medians.target / usual - 1, low), high)
+    return replace(medians, target=medians.target / (1 + explained))
+
+
+def table_loads(pair: TablePair) -> Loads:
+    recorded = (pair.load, *(run.load for run in pair.baseline))
+    if (misfit := next((load for load in recorded if isinstance(load, Reason)), None)) is not None:
+        return Loads(reason=misfit)
+    loads = [load for load in recorded if isinstance(load, Load)]
+    finite = [values for load in loads if np.isfinite(values := measured_values(load.values)).any()]
+    if len(finite) < len(recorded):
+        code = Remark.UNSCALED_SOME_WITHOUT_LOAD if finite else Remark.UNSCALED_WITHOUT_LOAD
+        return Loads(reason=because(code))
+    if len({load.name for load in loads}) > 1:
+        return Loads(reason=because(Remark.UNSCALED_OTHER_LOAD))
+    pooled = np.concatenate(finite[1:])
+    usual = pooled[np.isfinite(pooled)]
+    low, high = np.percentile(usual, USUAL_LOADS)
+    return Loads(
+        target=finite[0],
+        runs=tuple(finite[1:]),
+        reference=float(np.median(usual)),
+        lowest=float(low),
+        highest=float(high),
+    )
+
+
+def at_one_load(pair: TablePair, index: int) -> tuple[Sides, bool]:
+    """One counter as it is charted but for idle time, in the order of time; and whether it had to be scaled."""
+    one = slice(index, index + 1)
+    (target,), *runs = (
+        measured_values(values) for values in (pair.target_values(one), *(r.values(one) for r in pair.baseline))
+    )
+    sides, skipped = scale(pair.metrics[index], target, tuple(run for (run,) in runs), table_loads(pair), {})
+    return sides, skipped is None
+
+
+def scale(
+    metric: Metric, target: Floats, runs: tuple[Floats, ...], loads: Loads, details: dict[str, float]
+) -> tuple[Sides, Reason | None]:
+    """Both sides at the reference load, or the reason why not; what the fit was like goes into `details`."""
+    if loads.target is None:
+        return (target, runs), loads.reason
+    load, values = np.concatenate(loads.runs), np.concatenate(runs)
+    finite = np.isfinite(values) & np.isfinite(load)
+    if int(finite.sum()) < 2:
+        return (target, runs), because(Remark.UNSCALED_TOO_FEW)
+    load, values = (load, values) if finite.all() else (load[finite], values[finite])
+    model = fit_load(load, values)
+    quality = fit_quality(load, values, model=model)
+    details.update(load_r_squared=quality.r_squared, load_spearman=quality.spearman, load_error=quality.mean_error)
+    if misfit := _misfit(metric, model, quality, loads):
+        return (target, runs), misfit
+    factors = [scaling_factors(side, model=model, reference=loads.reference) for side in (loads.target, *loads.runs)]
+    sides = (target, *runs)
+    for side, factor, under in zip(sides, factors, (loads.target, *loads.runs), strict=True):
+        measured = np.isfinite(side)
+        loaded = measured & np.isfinite(under)
+        if loaded.sum() < FEWEST_LOADED * measured.sum():
+            return (target, runs), because(Remark.UNSCALED_TOO_FEW)
+        if (loaded & np.isnan(factor)).sum() > MOST_UNSCALABLE * measured.sum():
+            return (target, runs), because(Remark.UNSCALED_NEAR_ZERO)
+    details.update(load_slope=model.slope, load_intercept=model.intercept)
+    scaled = [side * factor for side, factor in zip(sides, factors, strict=True)]
+    return (scaled[0], tuple(scaled[1:])), None
+
+
+def _misfit(metric: Metric, model: LinearLoad, quality: FitQuality, loads: Loads) -> Reason | None:
+    """Why a line says nothing of what the counter does under the target's load.
+
+    A time that is shorter under more load is no effect of it: clients that wait for each answer ask less of a slow
+    system. Scaled, a slower system would look like a smaller load.
+    """
+    if quality.spearman < LEAST_SPEARMAN:
+        return because(Remark.UNSCALED_INDEPENDENT, spearman=quality.spearman)
+    if model.slope < 0 and milliseconds_per(metric.unit) is not None:
+        return because(Remark.UNSCALED_CLOSED_LOOP)
+    if loads.unseen:
+        return because(Remark.UNSCALED_UNSEEN_LOAD, load=loads.level, lowest=loads.lowest, highest=loads.highest)
+    return None
+
+
+def measured_values(values: Floats) -> Floats:
+    """A transposed copy, a counter per row; infinite and absurd numbers are as good as missing, tiny ones are zero."""
+    copied = np.array(values.T, order="C")
+    sizes = np.abs(copied)
+    copied[sizes > LARGEST] = np.nan
+    copied[sizes < SMALLEST] = 0.0
+    return copied

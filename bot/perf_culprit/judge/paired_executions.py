@@ -1,0 +1,95 @@
+"""The executions behind a paired metric, each reduced to one number, in their rounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
+
+import numpy as np
+
+from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.model.run import Benchmark
+from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.stats.side_blocks import Blocks
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Executions:
+    """`samples` of each execution, baseline's and target's, with `is_target` and its `round`; same lengths."""
+
+    samples: tuple[tuple[float, ...], ...]
+    is_target: tuple[bool, ...]
+    round: tuple[int, ...]
+
+    @property
+    def design(self) -> tuple[tuple[bool, ...], tuple[int, ...]]:
+        """Metrics of equal design are tested together."""
+        return self.is_target, self.round
+
+    @property
+    def blocks(self) -> Blocks:
+        return Blocks(np.array(self.is_target, dtype=np.bool_), np.array(self.round, dtype=np.intp))
+
+    def can_differ(self, alpha: float) -> bool:
+        """Whether the largest of differences would be significant."""
+        return min(self.per_side) > 1 and self.blocks.least_p_value < alpha
+
+    @property
+    def per_side(self) -> tuple[int, int]:
+        of_target = sum(self.is_target)
+        return len(self.is_target) - of_target, of_target
+
+    def values(self) -> Floats:
+        """(n,): medians or means of the executions' samples, whichever differ less within rounds.
+
+        The choice sees both sides without telling them apart, so the test stays exact.
+        """
+        sizes = np.array([len(samples) for samples in self.samples], dtype=np.intp)
+        samples = Ragged(np.fromiter(chain.from_iterable(self.samples), np.float64), sizes)
+        if sizes.max() == 1:
+            return samples.values
+        means, medians = samples.moments().mean, samples.medians()
+        blocks = self.blocks
+        steadier = np.abs(blocks.centred(medians)).sum() < np.abs(blocks.centred(means)).sum()
+        return medians if steadier else means
+
+
+def executions_of(pair: MetricPair) -> Executions | None:
+    """The executions of rounds in which both sides were executed; None where there is no such round.
+
+    A benchmark without rounds is one execution, for its groups are processes of it. Where the round of any is not
+    known, all of them count as one round: they were executed in turn.
+    """
+    groups = [
+        (is_target, *entry)
+        for is_target, benchmarks in ((False, pair.baseline), (True, (pair.target,)))
+        for entry in _split(benchmarks)
+    ]
+    if any(number is None for _, number, _ in groups):
+        groups = [(is_target, 0, samples) for is_target, _, samples in groups]
+    sides: dict[int | None, set[bool]] = {}
+    for is_target, number, _ in groups:
+        sides.setdefault(number, set()).add(is_target)
+    kept = [entry for entry in groups if len(sides[entry[1]]) > 1]
+    if not kept:
+        return None
+    kept.sort(key=lambda entry: entry[1] or 0)
+    return Executions(
+        samples=tuple(samples for _, _, samples in kept),
+        is_target=tuple(is_target for is_target, _, _ in kept),
+        round=tuple(number or 0 for _, number, _ in kept),
+    )
+
+
+def _split(benchmarks: Sequence[Benchmark]) -> list[tuple[int | None, tuple[float, ...]]]:
+    """Each execution's round, None where it is not known, and its samples."""
+    groups: list[tuple[int | None, tuple[float, ...]]] = []
+    for benchmark in benchmarks:
+        samples = benchmark.samples or (benchmark.value,)
+        if not benchmark.rounds:
+            groups.append((None, samples))
+            continue
+        ends = accumulate(benchmark.group_sizes, initial=0)
+        groups += [
+            (number, samples[start:end]) for number, (start, end) in zip(benchmark.rounds, pairwise(ends), strict=True)
+        ]
+    return groups

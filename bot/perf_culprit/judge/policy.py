@@ -1,0 +1,186 @@
+"""Where evidence becomes verdicts, and verdicts a conclusion. docs/decision-rule.md states the rule in words."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.errors import DataError
+from perf_culprit.judge import exact_counts
+from perf_culprit.judge.benchmark_findings import benchmark_findings, critical_p_of, p_values_of
+from perf_culprit.judge.common_machine import common_shift, hardware_differences
+from perf_culprit.judge.conclusion import conclusion_of, reading_order, smallest_detectable, withdrawn
+from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS
+from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
+from perf_culprit.judge.machine_speed import scale_by_ruler
+from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
+from perf_culprit.judge.new_level import settled
+from perf_culprit.judge.single_values import single_values
+from perf_culprit.judge.visible_change import at_critical
+from perf_culprit.model.count import is_count
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, Verdict
+from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
+from perf_culprit.model.report import Conclusion, Judgement
+from perf_culprit.model.run import Direction, Metric, MetricKey, Run
+
+__all__ = ["PolicySettings", "judge"]
+
+DEFAULT_DETECTOR: Final = "anova"
+DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
+
+
+def judge(
+    baseline: Baseline,
+    target: Run,
+    *,
+    detector: str = DEFAULT_DETECTOR,
+    counter_detector: str = DEFAULT_COUNTER_DETECTOR,
+    settings: PolicySettings,
+) -> Judgement:
+    """Judge every metric of `target`, and the run as a whole. A target that measured nothing is an error.
+
+    `detector` judges the benchmarks, `counter_detector` the counters.
+    """
+    if not target.benchmarks and not target.counters:
+        raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
+    baseline, of_levels = settled(baseline, target)
+    baseline, target = single_values(baseline, target)
+    notes = list(of_levels)
+    if settings.ruler is not None:
+        baseline, target, scaled = scale_by_ruler(baseline, target, settings.ruler.key)
+        notes.append(scaled)
+    pairing = _pairing(baseline, target, settings)
+    counters = _counter_pairing(baseline, target, settings)
+    if not baseline.runs:
+        return _nothing_to_compare(baseline, new=pairing.new + counters.new)
+    options = DetectorOptions(settings=settings, paired=baseline.source is BaselineSource.PAIRED)
+    detect = partial(exact_counts.detect, detector=DETECTORS[detector])
+    evidence = detect(pairing.pairs, options)
+    p_values = p_values_of(evidence)
+    critical_p = critical_p_of(p_values[:, 0], settings)
+    evidence = at_critical(pairing.pairs, evidence, detect, options, critical_p=critical_p)
+    findings = benchmark_findings(
+        pairing.pairs, evidence, settings, p_values=p_values, critical_p=critical_p, paired=options.paired
+    )
+    notes += [*_baseline_notes(baseline, pairing.pairs), *_category_notes(pairing.pairs, findings, settings)]
+    notes += chance_notes(findings)
+    if detector in REMARKS:
+        notes += REMARKS[detector](pairing.pairs, options)
+    if counters.tables:
+        of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
+        judged = counter_findings(counters.tables, of_counters, settings)
+        findings, notes = [*findings, *judged], [*notes, *counters.notes, *chance_notes(judged)]
+        if counter_detector in COUNTER_REMARKS:
+            notes += COUNTER_REMARKS[counter_detector](counters.tables, options)
+    hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
+    if hardware:
+        findings = [withdrawn(finding, hardware[0]) for finding in findings]
+        # First, since the first note is what the report gives as the reason.
+        conclusion, notes = Conclusion.OTHER_HARDWARE, [*hardware, *notes]
+    elif baseline.source is BaselineSource.HISTORY:
+        conclusion, findings, reasons = _machine_considered(findings, alpha=settings.alpha)
+        notes = [*reasons, *notes]
+    else:
+        conclusion = conclusion_of(findings)
+    accepted = [_accepted(finding, baseline.accepted) for finding in findings] if baseline.accepted else findings
+    if accepted != findings:
+        findings, conclusion = accepted, conclusion_of(accepted)
+    return Judgement(
+        conclusion=conclusion,
+        findings=tuple(sorted(findings, key=reading_order)),
+        missing=pairing.missing + counters.missing,
+        new=pairing.new + counters.new,
+        detectable_effect=smallest_detectable(findings),
+        notes=tuple(notes),
+        failed=any(finding.level is Level.FAIL for finding in findings),
+    )
+
+
+def _machine_considered(
+    findings: list[Finding], *, alpha: float
+) -> tuple[Conclusion, list[Finding], tuple[Reason, ...]]:
+    """Against stored runs, which other machines measured: what is left of the findings, and why not more."""
+    shift = None
+    if any(_is_change(finding) for finding in findings):
+        shift = common_shift([finding.evidence for finding in findings], alpha=alpha)
+    if shift is not None:
+        reason = because(VerdictReason.MACHINE_CHANGED, change=shift)
+        kept = [withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
+        return Conclusion.MACHINE_CHANGED, kept, (reason,)
+    return conclusion_of(findings), findings, ()
+
+
+def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairing:
+    def direction(metric: Metric, key: MetricKey) -> Direction:
+        return settings.of(key).direction or metric.direction
+
+    pairing = pair_metrics(baseline, target, direction=direction if settings.benchmarks else None)
+    return Pairing(
+        pairs=tuple(pair for pair in pairing.pairs if not settings.of(pair.key).ignore),
+        missing=tuple(key for key in pairing.missing if not settings.of(key).ignore),
+        new=tuple(key for key in pairing.new if not settings.of(key).ignore),
+    )
+
+
+def _counter_pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> CounterPairing:
+    if not settings.benchmarks:
+        return pair_counters(baseline, target)
+    return pair_counters(
+        baseline,
+        target,
+        direction=lambda metric, key: settings.of(key).direction or metric.direction,
+        ignored=lambda key: settings.of(key).ignore,
+    )
+
+
+def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Judgement:
+    """A first run, unless there are stored runs that were only left out for their hardware."""
+    if not baseline.only_other_hardware:
+        return Judgement(conclusion=Conclusion.FIRST_RUN, new=new)
+    left_out = (choice.reason for choice in baseline.choices if choice.reason.code is BaselineReason.OTHER_HARDWARE)
+    newest = next(left_out, because(BaselineReason.OTHER_HARDWARE))
+    arguments = {**newest.arguments, "count": baseline.left_out_for_hardware}
+    reason = Reason(code=BaselineReason.ONLY_OTHER_HARDWARE, arguments=arguments)
+    return Judgement(conclusion=Conclusion.OTHER_HARDWARE, new=new, notes=(reason,))
+
+
+def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
+    """An accepted regression fails nothing and is the new baseline; its numbers are still shown."""
+    if finding.verdict is not Verdict.REGRESSION:
+        return finding
+    acceptances = [entry for entry in accepted if entry.covers(finding.evidence.key)]
+    if not acceptances:
+        return finding
+    return replace(
+        finding,
+        verdict=Verdict.NO_CHANGE,
+        reason=because(VerdictReason.ACCEPTED),
+        severity=None,
+        level=Level.NOTE,
+        accepted=acceptances[-1],
+    )
+
+
+def _is_change(finding: Finding) -> bool:
+    return finding.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+
+
+def _baseline_notes(baseline: Baseline, pairs: Sequence[MetricPair]) -> list[Reason]:
+    measured = any(not is_count(pair.metric) for pair in pairs)
+    if measured and baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
+        return [because(Remark.LONE_BASELINE)]
+    return []
+
+
+def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], settings: PolicySettings) -> list[Reason]:
+    """Said when the category is assigned; a stored one was said before."""
+    slow: dict[str, int] = {}
+    for pair, finding in zip(pairs, findings, strict=True):
+        fastest = settings.of(pair.key).categories[0].name
+        new = not any(run.category for run in pair.baseline) and settings.of(pair.key).category is None
+        if new and finding.category not in {None, fastest}:
+            slow[str(finding.category)] = slow.get(str(finding.category), 0) + 1
+    return [because(Remark.CATEGORY_ASSIGNED, category=name, count=count) for name, count in slow.items()]

@@ -1,0 +1,242 @@
+"""An ensemble of association rules between counters [F11]: docs/detectors/rule-ensemble.md has reasons and rates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.evidence_columns import relative, untested
+from perf_culprit.judge.families import in_families
+from perf_culprit.judge.one_load import load_as_cause, table_loads, without_load
+from perf_culprit.judge.rule_models import Model, build_models
+from perf_culprit.judge.rule_options import RuleOptions, rule_options
+from perf_culprit.judge.rule_series import MINIMUM_INSTANTS, Series, normalise
+from perf_culprit.judge.rule_training import Training, choose_training
+from perf_culprit.judge.rule_votes import Combined, combine, in_violation, spans
+from perf_culprit.judge.rule_wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
+from perf_culprit.judge.run_medians import RunMedians, level_p_values, median_allowance
+from perf_culprit.model.finding import Evidence, Excess, RuleEvidence, Side
+from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.model.run import Metric, MetricKey
+from perf_culprit.stats.ragged import Floats
+
+ID: Final = "rule_ensemble"
+
+MOST_NOTES: Final = 3
+# From three runs on their spread is known well enough for the stated rate of false alarms.
+ENOUGH_RUNS: Final = 3
+# Of intervals, which nobody is shown.
+LEVEL: Final = 0.99
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Ensemble:
+    """Everything that the counters' evidence is made of; `series` are the training runs' and, last, the target's."""
+
+    tables: Sequence[TablePair]
+    training: Training
+    series: tuple[Series, ...]
+    names: tuple[str, ...]
+    models: Sequence[Model]
+    weights: Floats
+    combined: Combined
+
+    @property
+    def target(self) -> Series:
+        return self.series[-1]
+
+    def out_of_control(self, counter: int) -> bool:
+        return bool(self.combined.score[counter] > self.combined.threshold[counter])
+
+
+def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
+    """One evidence per counter of each table, in order. All tables are one system: rules join their counters."""
+    return assess(tables, rule_options(options.settings.rule_ensemble))
+
+
+def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
+    listed = [
+        (number, key, metric, obstacle)
+        for number, pair in enumerate(tables)
+        for key, metric, obstacle in zip(pair.keys, pair.metrics, pair.obstacles, strict=True)
+    ]
+    made = _ensemble(tables, options) if listed else because(Untested.BASELINE_MISSING)
+    if isinstance(made, Reason):
+        return [untested(key, metric, obstacle or made) for _, key, metric, obstacle in listed]
+    evidence = [
+        untested(key, metric, obstacle) if obstacle else _evidence(made, counter, number, key, metric)
+        for counter, (number, key, metric, obstacle) in enumerate(listed)
+    ]
+    unusual = [table_loads(pair).unusual for pair in tables]
+    return _with_levels(made, evidence, loads=[unusual[number] for number, *_ in listed])
+
+
+def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequence[float]) -> list[Evidence]:
+    """With the chance of the target's median among those of the nearest runs.
+
+    A counter is inconclusive where what an unusual load leaves unexplained is no more than such runs differ by.
+    """
+    judged = [counter for counter, entry in enumerate(evidence) if entry.score is not None]
+    medians = [_medians(made, counter) for counter in judged]
+    rests = [without_load(entry, loads[counter]) for entry, counter in zip(medians, judged, strict=True)]
+    metrics = [evidence[counter].metric for counter in judged]
+    completed = list(evidence)
+    unsettled = {key for pair in made.tables for key in pair.unsettled}
+    chances, unexplained = (
+        in_families(
+            list(zip(entries, metrics, strict=True)),
+            partial(level_p_values, paired=False, level=LEVEL),
+            alone=(evidence[counter].key in unsettled for counter in judged),
+        )
+        for entries in (medians, rests)
+    )
+    for counter, chance, rest in zip(judged, chances, unexplained, strict=True):
+        entry = evidence[counter]
+        reason = entry.reason
+        if reason is None and loads[counter] and made.out_of_control(counter) and rest > 1 - LEVEL:
+            reason = because(Untested.UNUSUAL_LOAD, change=loads[counter])
+        completed[counter] = replace(entry, reason=reason, excess=replace(entry.excess, level_chance=chance))
+    return completed
+
+
+def _medians(made: _Ensemble, counter: int) -> RunMedians:
+    target = made.target.values[:, counter]
+    every = [made.series[index].values[:, counter] for index in made.training.nearest]
+    runs = [run for run in every if np.isfinite(run).any()]
+    return RunMedians(
+        target=float(np.nanmedian(target)),
+        runs=np.array([np.nanmedian(run) for run in runs]),
+        allowance=median_allowance(target, runs, longer=False),
+    )
+
+
+def _ensemble(tables: Sequence[TablePair], options: RuleOptions) -> _Ensemble | Reason:
+    """Or the reason why there is none."""
+    training = choose_training(tables, options)
+    if not training.runs:
+        return because(Untested.ONLY_REGRESSIONS)
+    series = normalise(tables, training.runs, options)
+    lengths = [len(entry.values) for entry in series]
+    if lengths[-1] < MINIMUM_INSTANTS:
+        return because(Untested.TOO_FEW_TARGET_INTERVALS, count=lengths[-1], minimum=MINIMUM_INSTANTS)
+    if max(lengths[:-1]) < MINIMUM_INSTANTS:
+        return because(Untested.TOO_FEW_BASELINE_INTERVALS, minimum=MINIMUM_INSTANTS)
+    models = build_models([entry.values for entry in series[:-1]], series[-1].values, training.groups, options)
+    weights = training.weights if len(models) > 1 else np.ones(1)
+    return _Ensemble(
+        tables=tables,
+        training=training,
+        series=series,
+        names=counter_names(tables),
+        models=models,
+        weights=weights,
+        combined=combine(models, weights, options, decisive=training.decisive),
+    )
+
+
+def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric: Metric) -> Evidence:
+    target = side([made.target.values[:, counter]])
+    baseline = side([made.series[index].values[:, counter] for index in made.training.nearest])
+    combined = made.combined
+    if (reason := _reason(combined, counter, target)) is not None:
+        return untested(
+            key, metric, reason, baseline=baseline, target=target, change=change_of_medians(target, baseline)
+        )
+    flagged = made.out_of_control(counter)
+    change = change_of_medians(target, baseline)
+    violated = in_violation(made.models, made.weights, counter, instants=len(made.target.values))
+    rules = violated_rules(made.models, counter, made.names)
+    details = {"models": float(combined.models[counter]), "flagged_by": float(combined.flagged[counter])}
+    if rules:
+        details |= {
+            "old_confidence": rules[0].old_confidence,
+            "new_confidence": rules[0].new_confidence,
+            "confidence_change": rules[0].change,
+        }
+    notes = [broken_rule(rule) for rule in rules[:MOST_NOTES]] if flagged else []
+    start, step = made.target.starts_s[table], made.target.interval_s
+    scale = made.models[made.training.nearest[-1] if len(made.models) > 1 else 0].scale
+    return Evidence(
+        key=key,
+        metric=metric,
+        test=ID,
+        baseline=baseline,
+        target=target,
+        relative_change=change,
+        score=float(combined.score[counter]),
+        threshold=float(combined.threshold[counter]),
+        reason=load_as_cause(change, table_loads(made.tables[table]).unusual) if flagged else None,
+        excess=Excess(time_in_violation=float(violated.mean())),
+        details=details,
+        notes=(*notes, *(_doubts(made) if flagged else ())),
+        rules=RuleEvidence(
+            votes=model_votes(made.training, made.models, made.weights, counter),
+            rules=tuple(rules),
+            violations=tuple((start + first * step, start + last * step) for first, last in spans(violated)),
+            lower_boundary=finite(scale.low[counter]),
+            upper_boundary=finite(scale.high[counter]),
+        )
+        if flagged
+        else None,
+    )
+
+
+def _reason(combined: Combined, counter: int, target: Side | None) -> Reason | None:
+    if target is None:
+        return because(Untested.TARGET_MISSING)
+    if not combined.models[counter]:
+        return because(Untested.BASELINE_MISSING)
+    if combined.able[counter] <= combined.threshold[counter]:
+        return because(Untested.WITHOUT_RULES)
+    return None
+
+
+def _doubts(made: _Ensemble) -> list[Reason]:
+    doubts = []
+    loads = range(len(made.names) - len(made.tables), len(made.names))
+    if any(made.out_of_control(load) for load in loads):
+        doubts.append(because(Remark.LOAD_OUT_OF_CONTROL))
+    near = len(made.training.nearest)
+    if near < ENOUGH_RUNS:
+        doubts.append(because(Remark.FEW_NEAR_RUNS, count=near, wanted=ENOUGH_RUNS))
+    return doubts
+
+
+def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
+    """Which runs trained the models: the report's reader judges by them, too."""
+    training = choose_training(tables, rule_options(options.settings.rule_ensemble))
+    return [training_remark(training)] if training.runs else []
+
+
+def side(runs: Sequence[Floats]) -> Side | None:
+    """Of the intervals' medians, over runs; None without any value."""
+    measured = [kept for values in runs if len(kept := values[np.isfinite(values)])]
+    if not measured:
+        return None
+    values = np.concatenate(measured)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, deviation = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None
+    usable = deviation is not None and np.isfinite(deviation)
+    return Side(
+        value=(median := float(np.median(values))),
+        statistic="median",
+        mean=finite(mean),
+        median=median,
+        standard_deviation=deviation if usable else None,
+        count=len(values),
+        runs=len(measured),
+    )
+
+
+def change_of_medians(target: Side | None, baseline: Side | None) -> float | None:
+    if target is None or baseline is None:
+        return None
+    return 0.0 if target.value == baseline.value else relative(target.value, baseline.value)
+
+
+def finite(value: float) -> float:
+    return float(np.nan_to_num(value))

@@ -1,0 +1,229 @@
+"""One rule model per baseline run, held against its peers and then against the target (METHODS 4.2 to 4.6)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.stats.association_rules import Rules, lowest_plausible_share, mine_rules, relative_entropy
+from perf_culprit.stats.discretise import MISSING, Levels, Scale, equal_width_scale, three_level_scale, to_levels
+from perf_culprit.stats.items import Bits, HeldBits, Items, shares_change
+from perf_culprit.stats.next_run import prediction_limits
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
+from perf_culprit.stats.rule_change import (
+    NEVER,
+    NO_COUNTER,
+    Outcome,
+    apply_rules,
+    conditional_moments,
+    confidence_change,
+    mismatches,
+    premise_bits,
+    rounds_of_blame,
+)
+
+# How far a counter's shares of levels are from before (cosine distance) when it moved by itself; shares that differ by
+# chance are nearer, and it only decides which of several counters is blamed for broken rules between them.
+MOVED = 0.2
+
+# The spread of two runs is hardly known: limits of one degree of freedom at one percent would find nothing any more.
+TWO_RUNS = 2
+ALPHA_OF_TWO_RUNS = 0.1
+
+# Rules at a time whose values are looked at instant by instant: some tens of megabytes.
+BLOCK = 1 << 14
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Violated:
+    """The rules of one model that the target breaks, with their new confidence and its change, strongest first.
+
+    Items are numbers of `items`, whose counters are the merged ones of `kept`.
+    """
+
+    rules: Rules
+    new_confidence: Floats
+    change: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Model:
+    """What one model says of m counters: shapes (m,) over all counters, duplicates included.
+
+    `measured`: in its run and in the target. `ruled`: it has a rule that good runs keep. `flagged`: the target
+    breaks one. `wrong` (m, words) are the instants at which a broken rule's premise holds and the level is another.
+    `merged` (m,) is each counter's number among those that were mined, `kept` (k,) the counter of each such number.
+    """
+
+    scale: Scale
+    items: Items
+    violated: Violated
+    measured: Booleans
+    ruled: Booleans
+    flagged: Booleans
+    wrong: Bits
+    merged: Integers
+    kept: Integers
+
+
+def build_models(
+    runs: Sequence[Floats], target: Floats, groups: Sequence[Sequence[int]], options: RuleOptions
+) -> list[Model]:
+    """In the order of `runs` (n, m each); one for all of them where the options ask for a single model.
+
+    The baseline of three levels is a model's own environment, that of equal widths the whole repository.
+    """
+    everything = equal_width_scale(np.vstack(runs)) if options.discretisation == "equal_width" else None
+    models: dict[int, Model] = {}
+    for group in groups:
+        values = [runs[index] for index in group]
+        scale = everything or three_level_scale(np.vstack(values))
+        prepared = _Group.of(scale, values, target)
+        if options.ensemble == "single":
+            return [prepared.model(np.vstack(prepared.levels), options)]
+        models.update({index: prepared.model(own, options) for index, own in zip(group, prepared.levels, strict=True)})
+    return [models[index] for index in sorted(models)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Group:
+    """Runs of one environment as levels, duplicates merged: counters at the same level at every instant of every run.
+
+    Such counters have the same rules, and between each other only rules that nothing breaks; one of them is mined.
+    """
+
+    scale: Scale
+    items: Items
+    levels: tuple[Levels, ...]
+    bits: tuple[HeldBits, ...]
+    values: tuple[Floats, ...]
+    target: Levels
+    target_values: Floats
+    target_bits: HeldBits
+    merged: Integers
+    kept: Integers
+
+    @classmethod
+    def of(cls, scale: Scale, runs: Sequence[Floats], target: Floats) -> "_Group":
+        own, others = to_levels(target, scale), [to_levels(run, scale) for run in runs]
+        merged, kept = _duplicates(np.vstack([*others, own]), scale.sizes)
+        items = Items(scale.sizes[kept])
+        levels = tuple(entry[:, kept] for entry in others)
+        return cls(
+            scale=scale,
+            items=items,
+            levels=levels,
+            bits=tuple(HeldBits.of(entry, items) for entry in levels),
+            values=tuple(run[:, kept] for run in runs),
+            target=own[:, kept],
+            target_values=target[:, kept],
+            target_bits=HeldBits.of(own[:, kept], items),
+            merged=merged,
+            kept=kept,
+        )
+
+    def model(self, own: Levels, options: RuleOptions) -> Model:
+        counters = self.items.counters
+        rules, lowest = self._signatures(mine_rules(own, self.items, options.mining), options)
+        of_counter = counters[rules.consequents]
+        outcome = apply_rules(rules, self.target_bits, self.items)
+        change = confidence_change(rules.confidence, outcome.confidence)
+        tried = np.bincount(of_counter, minlength=len(self.kept))[of_counter]
+        # NaN, of a premise that never holds, is not above the threshold.
+        broken = np.flatnonzero(
+            (change > options.confidence_change) & _beyond_chance(outcome, lowest, options.alpha / np.maximum(tried, 1))
+        )
+        broken = broken[self._beyond_runs(rules.take(broken), options.alpha)]
+        moved = shares_change(self.items, own, self.target) > MOVED
+        accusing = broken[self._accuse(rules, broken, np.flatnonzero(outcome.premises), moved)]
+        strongest = accusing[np.argsort(-change[accusing], kind="stable")]
+        violated = Violated(
+            rules=rules.take(strongest), new_confidence=outcome.confidence[strongest], change=change[strongest]
+        )
+        wrong = np.zeros((len(self.kept), self.target_bits.held.shape[1]), dtype=np.uint64)
+        np.bitwise_or.at(wrong, of_counter[strongest], mismatches(violated.rules, self.target_bits, self.items))
+        measured = (own != MISSING).any(axis=0) & (self.target != MISSING).any(axis=0)
+        ruled, flagged = (np.isin(np.arange(len(self.kept)), which) for which in (of_counter, of_counter[strongest]))
+        return Model(
+            scale=self.scale,
+            items=self.items,
+            violated=violated,
+            measured=measured[self.merged],
+            ruled=ruled[self.merged],
+            flagged=flagged[self.merged],
+            wrong=wrong[self.merged],
+            merged=self.merged,
+            kept=self.kept,
+        )
+
+    def _signatures(self, rules: Rules, options: RuleOptions) -> tuple[Rules, Floats]:
+        """The rules that every run of the environment keeps, and the lowest confidence that is to be expected of each.
+
+        What good runs break is no signature of them: without this a counter whose level differs from run to run is
+        flagged by most models in any run.
+        """
+        peers = np.array([apply_rules(rules, bits, self.items).confidence for bits in self.bits])
+        broken: Booleans = confidence_change(rules.confidence, peers) > options.confidence_change
+        kept: Booleans = ~np.any(broken, axis=0)
+        if len(self.bits) == 1:
+            # The best of many premises looks better than it is, and no other run says by how much.
+            counts = len(self.levels[0]) * rules.support / rules.confidence
+            alpha = options.mining.alpha / max(self.items.total, 1)
+            return rules, lowest_plausible_share(rules.confidence, counts, alpha=alpha)
+        return rules.take(kept), np.fmin.reduce(peers, axis=0)[kept]
+
+    def _accuse(self, rules: Rules, broken: Integers, satisfied: Integers, moved: Booleans) -> Booleans:
+        """Which of the broken rules speak against their consequent, because no premise of theirs is to blame before."""
+        of_item = np.append(self.items.counters, NO_COUNTER)
+        premises, consequents = of_item[rules.premises], of_item[rules.consequents]
+        rounds = rounds_of_blame(premises[satisfied], consequents[satisfied], np.isin(satisfied, broken), moved=moved)
+        of_counter = np.append(rounds, NEVER)
+        own = of_counter[consequents[broken]]
+        accusing: Booleans = (own != NEVER) & (of_counter[premises[broken]] >= own[:, None]).all(axis=1)
+        return accusing
+
+    def _beyond_runs(self, rules: Rules, alpha: float) -> Booleans:
+        """Whether under each rule's premise the counter is elsewhere, or more restless, than one more good run may be.
+
+        A share of instants is no measure for that: it hardly falls as a run drifts away until it falls at once.
+        """
+        if len(self.bits) == TWO_RUNS:
+            alpha = max(alpha, ALPHA_OF_TWO_RUNS)
+        beyond = np.zeros(len(rules), dtype=bool)
+        for start in range(0, len(rules), BLOCK):
+            part = rules.take(np.arange(start, min(start + BLOCK, len(rules))))
+            moments = [self._moments(part, *run) for run in zip(self.bits, self.values, strict=True)]
+            mean, deviation = self._moments(part, self.target_bits, self.target_values)
+            low, high = prediction_limits(np.array([run[0] for run in moments]), alpha=alpha / 2)
+            # Only more spread is a change for the worse, so that all of the other half is on this side.
+            _, most = prediction_limits(np.array([run[1] for run in moments]), alpha=alpha)
+            unknown = ~np.isfinite(high)
+            beyond[start : start + BLOCK] = unknown | (mean < low) | (mean > high) | (deviation > most)
+        return beyond
+
+    def _moments(self, rules: Rules, bits: HeldBits, values: Floats) -> tuple[Floats, Floats]:
+        of_counter = self.items.counters[rules.consequents]
+        return conditional_moments(premise_bits(rules, bits, self.items), values[:, of_counter])
+
+
+def _beyond_chance(outcome: Outcome, expected: Floats, alpha: Floats) -> Booleans:
+    """Whether so few matches are rarer than `alpha` where each premise is matched with the `expected` share."""
+    confidence = np.nan_to_num(outcome.confidence, nan=1.0)
+    # A premise that never holds takes nothing from a certainty.
+    surprise = np.where(outcome.premises > 0, relative_entropy(confidence, expected), 0.0) * outcome.premises
+    rare: Booleans = (surprise >= -np.log(alpha)) & (confidence < expected)
+    return rare
+
+
+def _duplicates(levels: Levels, sizes: Integers) -> tuple[Integers, Integers]:
+    numbers: dict[tuple[int, bytes], int] = {}
+    kept: list[int] = []
+    merged = np.empty(levels.shape[1], dtype=np.intp)
+    for index, column in enumerate(np.ascontiguousarray(levels.T)):
+        key = (int(sizes[index]), column.tobytes())
+        if key not in numbers:
+            numbers[key] = len(kept)
+            kept.append(index)
+        merged[index] = numbers[key]
+    return merged, np.array(kept, dtype=np.intp)

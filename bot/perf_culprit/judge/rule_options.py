@@ -1,0 +1,33 @@
+"""What can be chosen about the rule ensemble."""
+
+from perf_culprit.config.settings import RuleEnsembleConfig
+from perf_culprit.stats.association_rules import Mining
+
+
+class RuleOptions(RuleEnsembleConfig):
+    """What users set, and what only experiments do. `discretisation` and `ensemble` name methods of [F11].
+
+    `single` is one model of all runs, for comparison. `confidence_change` flags a counter: 0.25 is a medium level (68%
+    of instants) that falls to 30%, a shift by one and a half standard deviations, or something quite different for more
+    than half of the test. `alpha` bounds how often a counter's rules fail by chance. `warm_up` and `cool_down` are the
+    fractions of a test that are dropped. `interval_s`: None finds one that holds a sample of the slowest counter, so
+    long that a test has no more than `intervals`. `most_models` of the nearest and newest runs are mined. With
+    `prefer_near_duplicates` only runs of the target's environment are, where there are two; a single one must agree
+    with the majority. `weights` are the user's own for models by commit; those not named weigh 1.
+    """
+
+    alpha: float = 0.01
+    interval_s: float | None = None
+    most_models: int = 10
+    prefer_near_duplicates: bool = True
+    premise_length: int = 1
+
+    @property
+    def mining(self) -> Mining:
+        return Mining(
+            minimum_support=self.support, minimum_confidence=self.confidence, premise_length=self.premise_length
+        )
+
+
+def rule_options(config: RuleEnsembleConfig) -> RuleOptions:
+    return RuleOptions.model_construct(**dict(config))

@@ -1,0 +1,103 @@
+"""Which baseline runs train the models, which of them share an environment, and what their models weigh."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.model.run import Environment, Run, is_package
+from perf_culprit.stats.model_votes import normalised, stacking_weights
+from perf_culprit.stats.ragged import Floats
+
+# They name one machine or one week's image of it, so that no two runs would be alike.
+NO_LIKENESS = frozenset({"host", "runner_image"})
+# One near-duplicate alone is no majority, and nothing shows how much good runs differ.
+ENOUGH_NEAR_DUPLICATES = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Training:
+    """`runs` from oldest to newest, with their models' `weights` (runs,) and `groups`: positions of equal environment.
+
+    `nearest` are the positions of the runs most like the target. `decisive` are those of its own environment where they
+    must agree with the majority. `left_out` counts runs judged regressions.
+    """
+
+    runs: tuple[Run, ...]
+    weights: Floats
+    groups: tuple[tuple[int, ...], ...]
+    nearest: tuple[int, ...]
+    decisive: tuple[int, ...]
+    left_out: int
+
+
+def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Training:
+    """Good runs only: those with a regression in any of these tables' counters are left out whole."""
+    target = tables[0].run.environment
+    names = {pair.name for pair in tables}
+    available = {id(entry.run): entry.run for pair in tables for entry in pair.baseline}
+    clean = [
+        run for run in _in_order(list(available.values())) if not any(key.benchmark in names for key in run.regressions)
+    ]
+    likeness = [sum(similarity(run.environment, target)) for run in clean]
+    chosen = list(range(len(clean)))
+    same: list[int] = []
+    if options.ensemble == "stacking" and options.prefer_near_duplicates:
+        same = [index for index in chosen if _identity(clean[index].environment) == _identity(target)]
+        chosen = same if len(same) >= ENOUGH_NEAR_DUPLICATES else chosen
+        chosen = sorted(chosen, key=lambda index: (likeness[index], index))
+    chosen = sorted(chosen[-options.most_models :])
+    runs = [clean[index] for index in chosen]
+    closest = max((likeness[index] for index in chosen), default=0)
+    return Training(
+        runs=tuple(runs),
+        weights=_weights(runs, target, options),
+        groups=_groups(runs, options),
+        nearest=tuple(at for at, index in enumerate(chosen) if likeness[index] == closest),
+        decisive=tuple(at for at, index in enumerate(chosen) if index in same),
+        left_out=len(available) - len(clean),
+    )
+
+
+def similarity(environment: Environment, target: Environment) -> tuple[int, ...]:
+    """Per component of either side 1 where both are known and equal, else 0 [F11, 6.1.4.2]."""
+    one, other = environment.components, target.components
+    names = sorted(filter(_is_likeness, one.keys() | other.keys()))
+    return tuple(int(one.get(name) == other.get(name)) for name in names)
+
+
+def _weights(runs: Sequence[Run], target: Environment, options: RuleOptions) -> Floats:
+    if options.weights:
+        own = options.weights
+        return normalised(np.array([max(own.get(run.commit or "", 1.0), 0.0) for run in runs], dtype=np.float64))
+    if options.ensemble == "stacking":
+        return stacking_weights([similarity(run.environment, target) for run in runs])
+    return normalised(np.ones(len(runs)))
+
+
+def _groups(runs: Sequence[Run], options: RuleOptions) -> tuple[tuple[int, ...], ...]:
+    if options.ensemble == "single":
+        return (tuple(range(len(runs))),) if runs else ()
+    groups: dict[frozenset[tuple[str, str]], list[int]] = {}
+    for index, run in enumerate(runs):
+        groups.setdefault(_identity(run.environment), []).append(index)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _identity(environment: Environment) -> frozenset[tuple[str, str]]:
+    return frozenset((name, value) for name, value in environment.components.items() if _is_likeness(name))
+
+
+def _is_likeness(component: str) -> bool:
+    """Packages are many and no machine: they would outvote it."""
+    return component not in NO_LIKENESS and not is_package(component)
+
+
+def _in_order(runs: list[Run]) -> list[Run]:
+    """Tables of one run each list it, so the order they were found in is that of age unless a table is new."""
+    times = [run.time for run in runs]
+    if any(time is None for time in times):
+        return runs
+    return sorted(runs, key=lambda run: run.time.timestamp() if run.time is not None else 0.0)

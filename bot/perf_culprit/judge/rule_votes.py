@@ -1,0 +1,73 @@
+"""The models' answers as one per counter: votes, threshold, and the instants in violation (METHODS 4.5 and 4.6)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perf_culprit.judge.rule_models import Model
+from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.stats.items import to_instants
+from perf_culprit.stats.model_votes import MAJORITY, bagging_threshold, normalised, votes
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Combined:
+    """Of m counters, shapes (m,): `score` is the weight of the models that flag it, out of control above `threshold`.
+
+    `able` is the weight of those that could flag it, because good runs keep a rule of theirs. `models` and `flagged`
+    count models. NaN where no model knows the counter.
+    """
+
+    score: Floats
+    threshold: Floats
+    able: Floats
+    models: Integers
+    flagged: Integers
+
+
+def combine(models: Sequence[Model], weights: Floats, options: RuleOptions, *, decisive: Sequence[int]) -> Combined:
+    """`weights` (models,) sum to 1; models that do not know a counter have no vote on it.
+
+    The score is not above what the `decisive` models alone give it: a counter that is as ever to the runs of the
+    target's own environment has not changed, whatever runs of others say.
+    """
+    measured = np.array([model.measured for model in models])
+    flagged = np.array([model.flagged for model in models]) & measured
+    counts = measured.sum(axis=0)
+    if options.ensemble == "bagging":
+        thresholds = np.array([bagging_threshold(count) for count in range(len(models) + 1)])[counts]
+    else:
+        thresholds = np.full(len(counts), MAJORITY)
+    score = votes(flagged, weights, measured)
+    if decisive:
+        chosen = list(decisive)
+        score = np.fmin(score, votes(flagged[chosen], normalised(weights[chosen]), measured[chosen]))
+    return Combined(
+        score=score,
+        threshold=thresholds,
+        able=votes(np.array([model.ruled for model in models]), weights, measured),
+        models=counts,
+        flagged=flagged.sum(axis=0),
+    )
+
+
+def in_violation(models: Sequence[Model], weights: Floats, counter: int, *, instants: int) -> Booleans:
+    """The instants (n,) at which models with half of the flagging weight or more see a broken rule of the counter.
+
+    Choice: the source counts mismatches for one model; of several the majority decides, as for the flag itself.
+    """
+    flagging = [(model, weight) for model, weight in zip(models, weights, strict=True) if model.flagged[counter]]
+    if not flagging:
+        return np.zeros(instants, dtype=bool)
+    wrong = np.array([to_instants(model.wrong[counter], instants) for model, _ in flagging])
+    of_flagging = np.array([weight for _, weight in flagging])
+    violated: Booleans = of_flagging @ wrong >= of_flagging.sum() / 2 - 1e-12
+    return violated
+
+
+def spans(instants: Booleans) -> list[tuple[int, int]]:
+    """Stretches of true: first instant and the one after the last."""
+    steps = np.diff(np.concatenate([[False], instants, [False]]).astype(np.int8))
+    return list(zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True))

@@ -1,0 +1,41 @@
+"""Counters that were read once in a run (a scrape of Prometheus): no series to chart, but a value per run."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from perf_culprit.model.finding import Baseline
+from perf_culprit.model.run import Benchmark, CounterTable, Run
+
+
+def single_values(baseline: Baseline, target: Run) -> tuple[Baseline, Run]:
+    """Both sides with the target's tables of one instant as benchmarks of one sample each.
+
+    A run that has such a table with more instants keeps it as it is, and has nothing to compare it with.
+    """
+    names = {table.name for table in target.counters if _is_single(table)}
+    if not names:
+        return baseline, target
+
+    def chosen(table: CounterTable) -> bool:
+        return table.name in names and _is_single(table)
+
+    return replace(baseline, runs=tuple(_moved(run, chosen) for run in baseline.runs)), _moved(target, chosen)
+
+
+def _is_single(table: CounterTable) -> bool:
+    return len(table.times_s) == 1
+
+
+def _moved(run: Run, chosen: Callable[[CounterTable], bool]) -> Run:
+    values = (
+        Benchmark(name=table.name, metric=metric, samples=(value,))
+        for table in run.counters
+        if chosen(table)
+        for metric, value in zip(table.metrics, table.values[0].tolist(), strict=True)
+        if np.isfinite(value)
+    )
+    return replace(
+        run, benchmarks=(*run.benchmarks, *values), counters=tuple(table for table in run.counters if not chosen(table))
+    )

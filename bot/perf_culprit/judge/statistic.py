@@ -1,0 +1,37 @@
+"""Which statistic of a metric is compared, and which numbers can be."""
+
+from collections.abc import Sequence
+
+from perf_culprit.model.run import Benchmark, Summary
+
+MEAN = "mean"
+MEDIAN = "median"
+# No benchmark measures numbers beyond these.
+SMALLEST, LARGEST = 1e-60, 1e60
+
+
+def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) -> str | None:
+    """`preferred` if all summaries state it, else what they all do ("value" may be any); None where they disagree."""
+    if all(entry.summary is None or states(entry.summary, preferred) for entry in benchmarks):
+        return preferred
+    named = {entry.summary.statistic for entry in benchmarks if entry.summary is not None}
+    if len(named) > 1:
+        named.discard("value")
+    return named.pop() if len(named) == 1 else None
+
+
+def is_measurable(benchmark: Benchmark) -> bool:
+    """Whether all numbers that are tested are zero or of a magnitude whose squared quotients do not overflow."""
+    summary = benchmark.summary
+    numbers: tuple[float, ...] = benchmark.samples
+    if summary is not None:
+        numbers = (summary.value, summary.standard_deviation or 0.0, *(summary.confidence_interval or ()))
+        numbers += () if summary.median is None else (summary.median,)
+    # In C where all is well, which is nearly always: a suite has millions of samples.
+    if min(numbers) >= SMALLEST and max(numbers) <= LARGEST:
+        return True
+    return all(number == 0 or SMALLEST <= abs(number) <= LARGEST for number in numbers)
+
+
+def states(summary: Summary, statistic: str) -> bool:
+    return summary.statistic == statistic or (statistic == MEDIAN and summary.median is not None)

@@ -1,0 +1,213 @@
+"""Quantities of whole commands: what counts them, and what files they leave."""
+
+import os
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from perf_culprit.model.count import BENCHMARK, Count, metric_of
+from perf_culprit.model.run import Benchmark
+from perf_culprit.python_child import python
+
+# Quantities of the user's command: what counts them, and what it leaves behind.
+#
+# All processes of the command are counted, the shell among them. What makes two runs of one program differ is fixed:
+# the
+# seed of Python's hashes, the layout of addresses, the locale. What is left is noise that a search learns like any
+# other.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Method:
+    """`command` begins with the program; `{logs}` is the folder of its logs.
+
+    `total` finds the numbers of a process in its log; `joined` makes one of all processes' numbers.
+    """
+
+    command: tuple[str, ...]
+    total: re.Pattern[str]
+    joined: Callable[[Iterable[int]], int] = sum
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+# Python takes small objects from pools of its own, which valgrind does not see.
+_EVERY_OBJECT: Final = {"PYTHONMALLOC": "malloc"}
+_VALGRIND: Final = ("valgrind", "--trace-children=yes", "--log-file={logs}/%p.log")
+_HEAP: Final = (*_VALGRIND, "--tool=dhat", "--dhat-out-file=/dev/null")
+# The kernel adds a process's reads and writes to its parent's when that has waited for it (proc(5)). No `cat`: its own
+# would count, and in a PID namespace only `self` is sure to be the shell.
+_KEEPING_IO: Final = (
+    'log=$1; shift; "$@"; code=$?; while read -r line; do echo "$line"; done < /proc/self/io > "$log"; exit $code'
+)
+# A shell's children count once it has waited for them, and still do after it became another program: a Python around
+# the command would count itself, 10 MB.
+_SAY_MEMORY: Final = f"""
+import resource, sys
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+open(sys.argv[1], "w").write(f"peak: {{peak * {1 if sys.platform == "darwin" else 1024}}}\\n")
+sys.exit(int(sys.argv[2]))
+"""
+_KEEPING_MEMORY: Final = f'log=$1; shift; "$@"; exec {shlex.join(python("-I", "-S", "-c", _SAY_MEMORY))} "$log" "$?"'
+METHODS: Final[Mapping[str, Method]] = {
+    Count.INSTRUCTIONS: Method(
+        command=(*_VALGRIND, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"),
+        total=re.compile(r"==\d+== I +refs: +([\d,]+)"),
+    ),
+    Count.INSTRUCTIONS_U: Method(
+        command=("perf", "stat", "-x;", "-e", "instructions:u", "-o", "{logs}/perf.log", "--"),
+        total=re.compile(r"^(\d+);[^;]*;instructions:u", re.MULTILINE),
+    ),
+    Count.ALLOCATIONS: Method(
+        command=_HEAP,
+        total=re.compile(r"==\d+== Total: +[\d,]+ bytes in ([\d,]+) blocks"),
+        environment=_EVERY_OBJECT,
+    ),
+    Count.ALLOCATED_BYTES: Method(
+        command=_HEAP,
+        total=re.compile(r"==\d+== Total: +([\d,]+) bytes in"),
+        environment=_EVERY_OBJECT,
+    ),
+    Count.PEAK_HEAP: Method(
+        command=_HEAP,
+        total=re.compile(r"==\d+== At t-gmax: +([\d,]+) bytes in"),
+        joined=max,
+        environment=_EVERY_OBJECT,
+    ),
+    Count.SYSTEM_CALLS: Method(
+        command=("strace", "-f", "-c", "-o", "{logs}/strace.log"),
+        total=re.compile(r"^100\.00 +[\d.]+ +\d+ +(\d+)(?: +\d+)? +total", re.MULTILINE),
+    ),
+    Count.IO_BYTES: Method(
+        command=("sh", "-c", _KEEPING_IO, "sh", "{logs}/io.log"),
+        total=re.compile(r"^[rw]char: (\d+)", re.MULTILINE),
+    ),
+    Count.PEAK_MEMORY: Method(
+        command=("sh", "-c", _KEEPING_MEMORY, "sh", "{logs}/memory.log"),
+        total=re.compile(r"peak: (\d+)"),
+        joined=max,
+    ),
+}
+# The same as INSTRUCTIONS by function: twice as slow, so of a culprit and its parent only.
+BY_FUNCTION: Final = (*_VALGRIND, "--tool=callgrind", "--callgrind-out-file={logs}/%p.callgrind")
+PACKAGES: Final = {"perf": "linux-perf, on Ubuntu linux-tools-generic"}  # the others' is called as they are
+FIXED: Final = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
+
+
+def is_missing(quantity: str) -> str | None:
+    """Why it cannot be counted here, with what to install; None where it can, or needs no counting."""
+    if quantity not in METHODS:
+        return None
+    program, *_ = METHODS[quantity].command
+    if shutil.which(program) is None:
+        return f"{program} is not installed (package {PACKAGES.get(program, program)})"
+    if quantity == Count.IO_BYTES and not Path("/proc/self/io").exists():
+        return "this system does not count a process's reads and writes (/proc/self/io)"
+    if quantity == Count.INSTRUCTIONS_U and not _has_counter():
+        return "this machine shows no hardware counters (most virtual ones do not; use instructions)"
+    return None
+
+
+@cache
+def _has_counter() -> bool:
+    probe = ["perf", "stat", "-x;", "-e", "instructions:u", "true"]
+    done = subprocess.run(probe, capture_output=True, check=False, text=True)
+    return METHODS[Count.INSTRUCTIONS_U].total.search(done.stderr) is not None
+
+
+@cache
+def _fixed_layout() -> tuple[str, ...]:
+    """The prefix that fixes addresses; nothing where the machine does not allow it (some containers)."""
+    if shutil.which("setarch") is None:
+        return ()
+    done = subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False)
+    return ("setarch", "-R") if done.returncode == 0 else ()
+
+
+def counted_command(command: str, counter: tuple[str, ...], logs: Path, *, fixed: bool = True) -> str:
+    """The shell command that runs `command` under `counter`, which leaves its logs in `logs`.
+
+    `fixed`: with the same layout of addresses each time.
+    """
+    words = [word.replace("{logs}", str(logs)) for word in counter]
+    return shlex.join([*(_fixed_layout() if fixed else ()), *words, "sh", "-e", "-c", command])
+
+
+def counted(quantity: str, logs: Path) -> Benchmark | None:
+    """All processes' numbers as one; None where no process left a number."""
+    method = METHODS[quantity]
+    texts = [log.read_text(errors="replace") for log in sorted(logs.iterdir())]
+    numbers = [int(one.replace(",", "")) for text in texts for one in method.total.findall(text)]
+    if not numbers:
+        return None
+    return taken(quantity, method.joined(numbers))
+
+
+def taken(quantity: str, value: float) -> Benchmark:
+    return Benchmark(name=BENCHMARK, metric=metric_of(quantity), samples=(float(value),))
+
+
+# What files of a built checkout weigh.
+
+MOST_ENTRIES: Final = 1_000_000  # of files and folders; a `node_modules` has a tenth
+
+
+class WeighingError(Exception):
+    """Nothing to weigh, or too much to look at; the message says which."""
+
+
+def weigh(tree: Path, pattern: str) -> int:
+    """Bytes of the files that the shell pattern matches, and of those in folders that it matches.
+
+    `**` is any number of folders. Links are not followed: neither they nor what they lead to counts, so nothing outside
+    `tree` does. Two names of one file count once.
+    """
+    parts = PurePosixPath(pattern).parts
+    if not parts or parts[0] == "/" or ".." in parts:
+        raise WeighingError(f"{pattern} is not in the checkout")
+    weights: dict[tuple[int, int], int] = {}
+    seen = 0
+    for folder, names, files in os.walk(_literal(tree, parts)):
+        seen += len(names) + len(files)
+        if seen > MOST_ENTRIES:
+            raise WeighingError(
+                f"there are more than {MOST_ENTRIES:,} files where {pattern} looks: name a folder in it"
+            )
+        above = Path(folder).relative_to(tree).parts
+        for name in files:
+            if _matches((*above, name), parts):
+                status = os.lstat(f"{folder}/{name}")
+                if stat.S_ISREG(status.st_mode):
+                    weights[status.st_dev, status.st_ino] = status.st_size
+    if not weights:
+        raise WeighingError(f"no file is called {pattern} after the build and the run")
+    return sum(weights.values())
+
+
+def _literal(tree: Path, parts: Sequence[str]) -> Path:
+    """The folder in which all matches are."""
+    folder = tree
+    for part in parts:
+        if any(character in part for character in "*?[") or not (folder / part).is_dir():
+            break
+        folder /= part
+        if folder.is_symlink():
+            raise WeighingError(f"{folder.relative_to(tree)} is a link, which is not followed")
+    return folder
+
+
+def _matches(path: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether the file, or a folder that it is in, is called so."""
+    if not parts:
+        return True
+    if parts[0] == "**":
+        return any(_matches(path[skipped:], parts[1:]) for skipped in range(len(path)))
+    return bool(path) and fnmatchcase(path[0], parts[0]) and _matches(path[1:], parts[1:])

@@ -1,0 +1,283 @@
+"""The user's commands on one worktree: what they get, and why they failed."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from perf_culprit.errors import DataError
+from perf_culprit.measure.processes import Log, is_confinable, namespace, run_command
+from perf_culprit.measure.quantities_of_commands import (
+    BY_FUNCTION,
+    FIXED,
+    METHODS,
+    WeighingError,
+    counted,
+    counted_command,
+    taken,
+    weigh,
+)
+from perf_culprit.model.bisection import FailureKind
+from perf_culprit.model.count import SIZE, Count
+from perf_culprit.model.run import Benchmark
+
+# Why an execution gave no numbers.
+
+
+class ExecutionError(DataError):
+    """A build or a run that failed, or that measured nothing. For `measure` an error, for a search a fact."""
+
+    def __init__(self, kind: FailureKind, message: str, *, place: str, next_step: str) -> None:
+        super().__init__(message, place=place, next_step=next_step)
+        self.kind = kind
+
+
+# What the user wants to run on a commit, and what a command gets to see of our environment.
+
+COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
+OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
+
+TOKEN_NAMES: Final = ("GITHUB_TOKEN", "GH_TOKEN")
+# A commit's code may be a stranger's. It gets no credentials, no inputs of the action, and none of the files by which
+# a step tells the runner what the next step finds in its PATH and environment.
+WITHHELD_NAMES: Final = frozenset(
+    {
+        *TOKEN_NAMES,
+        "GITHUB_ENV",
+        "GITHUB_OUTPUT",
+        "GITHUB_PATH",
+        "GITHUB_STATE",
+        "GITHUB_STEP_SUMMARY",
+    }
+)
+# GIT_*: a git hook's variables would send the command's own git calls to another repository, and git's configuration
+# by environment can hold a token.
+WITHHELD_PREFIXES: Final = ("ACTIONS_", "INPUT_", "STATE_", "GIT_", "PERF_CULPRIT_")
+# On GitHub's runners a job may hold secrets under any name, so only what building and running needs is passed on; the
+# workflow names what else a command wants to see.
+PASSED_NAMES: Final = frozenset(
+    {
+        *("AGENT_TOOLSDIRECTORY", "ANDROID_HOME", "ANDROID_SDK_ROOT", "AR", "AS", "CARGO_HOME"),
+        *("CARGO_TARGET_DIR", "CC", "CFLAGS", "CI", "CLASSPATH", "CONDA", "CONDA_PREFIX", "CPATH", "CPPFLAGS", "CXX"),
+        *("CXXFLAGS", "ComSpec", "GITHUB_ACTIONS", "GITHUB_WORKSPACE", "GOARCH", "GOCACHE", "GOFLAGS"),
+        *("GOMODCACHE", "GOOS", "GOPATH", "GOROOT", "GOTOOLCHAIN", "GRADLE_HOME", "GRADLE_OPTS"),
+        *("GRADLE_USER_HOME", "HOME", "HOSTNAME", "ImageOS", "ImageVersion", "LANG", "LANGUAGE", "LD", "LDFLAGS"),
+        *("LD_LIBRARY_PATH", "LIBRARY_PATH", "LOGNAME", "MAKEFLAGS", "MANPATH", "MAVEN_HOME", "MAVEN_OPTS"),
+        *("NO_COLOR", "NUMBER_OF_PROCESSORS", "PATH", "PATHEXT", "PKG_CONFIG_PATH", "PWD", "RUNNER_ARCH"),
+        *("RUNNER_OS", "RUNNER_TEMP", "RUNNER_TOOL_CACHE", "RUSTFLAGS", "RUSTUP_HOME", "SHELL"),
+        *("SOURCE_DATE_EPOCH", "SSL_CERT_DIR", "SSL_CERT_FILE", "SYSTEMROOT", "TEMP", "TERM", "TMP", "TMPDIR"),
+        *("TZ", "USER", "VCPKG_ROOT", "VIRTUAL_ENV", "WINDIR", "pythonLocation"),
+    }
+)
+PASSED_PREFIXES: Final = (
+    *("ANDROID_NDK", "BLIS_", "CMAKE_", "DOTNET_", "GOROOT_", "JAVA_", "LC_", "MKL_", "NVM_", "OMP_", "OPENBLAS_"),
+    *("PYTHON", "Python", "XDG_"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commands:
+    """Shell commands (`sh -e`), run in a commit's worktree. A command that takes longer than its limit is ended.
+
+    `environment` names variables of ours that they see, whatever is withheld else. With a `count` (a quantity) the
+    result of a run is that of it, not what it writes. `also` are quantities besides.
+    """
+
+    run: str
+    build: str | None = None
+    environment: tuple[str, ...] = ()
+    run_timeout_seconds: float = 600.0
+    build_timeout_seconds: float = 3600.0
+    count: str | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Of `also` what an execution gives by the way; a counted one gives nothing else."""
+        is_timed = self.count is None
+        return tuple(one for one in self.also if is_timed and (one == Count.PEAK_MEMORY or one.startswith(SIZE)))
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Of `also` what takes executions, or builds, of its own."""
+        return tuple(one for one in self.also if one not in self.beside)
+
+
+def on_runner(environ: Mapping[str, str]) -> bool:
+    """A job of GitHub's runner, where a command may be a stranger's and the environment hold anything."""
+    return environ.get("GITHUB_ACTIONS") == "true"
+
+
+def child_environment(environ: Mapping[str, str], *, named: Sequence[str] = (), **own: str) -> dict[str, str]:
+    """`environ` without what a stranger's code must not see, and with `own`; `named` is passed on in any case.
+
+    On a person's machine that is a list of what to withhold, on GitHub's runners one of what to pass on.
+    """
+    passed = _is_passed if on_runner(environ) else _is_not_withheld
+    return {name: value for name, value in environ.items() if name in named or passed(name)} | own
+
+
+def withheld(environ: Mapping[str, str], *, named: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names that a command does not get to see."""
+    return tuple(sorted(set(environ) - set(child_environment(environ, named=named))))
+
+
+def _is_not_withheld(name: str) -> bool:
+    return name not in WITHHELD_NAMES and not name.startswith(WITHHELD_PREFIXES)
+
+
+def _is_passed(name: str) -> bool:
+    return _is_not_withheld(name) and (name in PASSED_NAMES or name.startswith(PASSED_PREFIXES))
+
+
+# The user's commands on one worktree: what they get, and why they failed.
+
+# Plain numbers have no name of their own: their benchmark is called as this file.
+RESULT_NAME: Final = "result"
+LOGS: Final = "counts"
+# Such as of a program that is no benchmark.
+HINT: Final = "; `--metric instructions` measures a command that prints none"
+
+
+class Runner:
+    """Builds and executes; everything that the commands say goes into the log."""
+
+    def __init__(self, commands: Commands, *, log: Log, environ: Mapping[str, str]) -> None:
+        self.commands = commands
+        self._log = log
+        self._environ = environ
+        if names := withheld(environ, named=commands.environment):
+            log.remark(f"not in the commands' environment (--environment passes it on): {', '.join(names)}")
+        # A person's own commands may want their session, their sudo and what they left running.
+        self._confined = on_runner(environ)
+        if self._confined:
+            log.remark(_seen(commands, environ))
+
+    def build(self, tree: Path, commit: str) -> None:
+        if self.commands.build is None:
+            return
+        self._log.begin(f"{short(commit)}: build")
+        fault = run_command(
+            self.commands.build,
+            directory=tree,
+            environment=self._environment(**{COMMIT_VARIABLE: commit}),
+            log=self._log,
+            timeout_seconds=self.commands.build_timeout_seconds,
+            confined=self._confined,
+        )
+        if fault is not None:
+            raise self.failed("the build", commit, FailureKind.BUILD, fault)
+
+    def run(self, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None) -> Path:
+        """The result that the benchmark command wrote into the empty `folder`: a file or, where it made one, a folder.
+
+        Where it wrote none, its standard output is the result.
+        """
+        if Count.PEAK_MEMORY in self.commands.beside:
+            result = self._run_under(METHODS[Count.PEAK_MEMORY].command, tree, commit, folder, variables or {})
+        else:
+            result = self._run(self.commands.run, tree, commit, folder, variables or {})
+        if not _has_content(result):
+            fault = f"printed no samples, and wrote none to ${OUTPUT_VARIABLE}"
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault, hint=HINT)
+        return result
+
+    def counted(self, quantity: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Benchmark:
+        """Of one execution, which is made for it."""
+        if quantity.startswith(SIZE):
+            self._run(self.commands.run, tree, commit, folder, variables)
+        else:
+            method = METHODS[quantity]
+            self._run_under(method.command, tree, commit, folder, {**variables, **method.environment, **FIXED})
+        return self.left(quantity, tree, commit, folder)
+
+    def left(self, quantity: str, tree: Path, commit: str, folder: Path) -> Benchmark:
+        """What an execution in `folder` left of it."""
+        if quantity.startswith(SIZE):
+            try:
+                return taken(quantity, weigh(tree, quantity.removeprefix(SIZE)))
+            except WeighingError as error:
+                step = f"name files that the build or the run writes, from the top of the checkout: {SIZE}dist/*.whl"
+                place = f"commit {short(commit)}"
+                raise ExecutionError(FailureKind.MISSING, str(error), place=place, next_step=step) from None
+        benchmark = counted(quantity, folder / LOGS)
+        if benchmark is None:
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, "left no count")
+        return benchmark
+
+    def count_functions(self, tree: Path, commit: str, folder: Path) -> tuple[Path, ...]:
+        """Callgrind's file of each process of the benchmark command."""
+        self._run_under(BY_FUNCTION, tree, commit, folder, FIXED)
+        return tuple(sorted((folder / LOGS).glob("*.callgrind")))
+
+    def _run_under(
+        self, counter: tuple[str, ...], tree: Path, commit: str, folder: Path, variables: Mapping[str, str]
+    ) -> Path:
+        """The result; the counter's logs are beside it. Addresses are fixed where the variables fix the rest."""
+        logs = folder / LOGS
+        logs.mkdir()
+        command = counted_command(self.commands.run, counter, logs, fixed=FIXED.items() <= variables.items())
+        return self._run(command, tree, commit, folder, variables)
+
+    def run_other(
+        self, command: str, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None
+    ) -> Path:
+        """What another command, such as a profiler's, wrote or printed; nothing of it is counted."""
+        return self._run(command, tree, commit, folder, variables or {})
+
+    def warm_up(self, tree: Path, commit: str, folder: Path) -> None:
+        """Run once for what only a first run does (compiled files, caches of the disk); whatever it gives is lost."""
+        with contextlib.suppress(ExecutionError):
+            self._run(self.commands.run, tree, commit, folder, {})
+
+    def _run(self, command: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Path:
+        """Where the command wrote its result: the named file, or else its standard output."""
+        written, printed = folder / RESULT_NAME, folder / "standard-output" / RESULT_NAME
+        printed.parent.mkdir()
+        self._log.begin(f"{short(commit)}: run")
+        with printed.open("wb") as standard_output:
+            fault = run_command(
+                command,
+                directory=tree,
+                environment=self._environment(**{**variables, COMMIT_VARIABLE: commit, OUTPUT_VARIABLE: str(written)}),
+                log=self._log,
+                timeout_seconds=self.commands.run_timeout_seconds,
+                standard_output=standard_output,
+                confined=self._confined,
+            )
+        if fault is not None:
+            raise self.failed("the benchmark", commit, FailureKind.CRASHED, fault)
+        return written if _has_content(written) else printed
+
+    def _environment(self, **own: str) -> dict[str, str]:
+        return child_environment(self._environ, named=self.commands.environment, **own)
+
+    def failed(self, what: str, commit: str, kind: FailureKind, fault: str, *, hint: str = "") -> ExecutionError:
+        tail = self._log.tail
+        return ExecutionError(
+            kind,
+            f"{what} {fault}" + (f"; its output ends with: {tail}" if tail else ""),
+            place=f"commit {short(commit)}",
+            next_step=f"run the command in a checkout of this commit; its whole output is in {self._log.path}{hint}",
+        )
+
+
+def _seen(commands: Commands, environ: Mapping[str, str]) -> str:
+    """Which processes of this machine the commands see."""
+    if namespace() and all(is_confinable(command) for command in (commands.build or "", commands.run)):
+        return "the commands see no process but their own (a PID namespace)"
+    tokens = ", ".join(name for name in TOKEN_NAMES if environ.get(name))
+    danger = f", and may read {tokens} in the step's shell: give it to another step" if tokens else ""
+    return f"the commands see this machine's processes: no PID namespace{danger}"
+
+
+def short(commit: str) -> str:
+    return commit[:12]
+
+
+def _has_content(path: Path) -> bool:
+    # A link could name any file of this machine as the result.
+    if path.is_symlink():
+        return False
+    return any(path.iterdir()) if path.is_dir() else path.is_file() and path.stat().st_size > 0

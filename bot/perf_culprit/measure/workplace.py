@@ -1,0 +1,330 @@
+"""Where commits are built and executed: worktrees, kept builds, and a folder that is removed in any case."""
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.errors import DataError, InfrastructureError
+from perf_culprit.measure.processes import Log, end_orphans
+from perf_culprit.measure.quantities_of_commands import taken
+from perf_culprit.measure.runner import Commands, ExecutionError, Runner
+from perf_culprit.model.bisection import FailureKind
+from perf_culprit.model.count import Count
+from perf_culprit.model.run import Benchmark, Run
+
+# Built worktrees kept from one call to the next: complete copies, named by what they were built from.
+
+GIT_LINK: Final = ".git"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildCache:
+    """A folder of the user's. Entries are whole or not there; nothing is ever thrown away."""
+
+    folder: Path
+
+    def has(self, key: str) -> bool:
+        return (self.folder / key).is_dir()
+
+    def restore(self, key: str, worktree: Path) -> None:
+        """Fill a worktree that has no files yet. Times of files are kept, so that `make` has nothing to do."""
+        shutil.copytree(self.folder / key, worktree, symlinks=True, dirs_exist_ok=True)
+
+    def store(self, key: str, worktree: Path) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            made = Path(tempfile.mkdtemp(dir=self.folder, prefix=".new-"))
+            try:
+                shutil.copytree(worktree, made, symlinks=True, dirs_exist_ok=True, ignore=_git_link_of(worktree))
+                # Another process may have been faster: its entry is as good.
+                if not self.has(key):
+                    made.rename(self.folder / key)
+            finally:
+                shutil.rmtree(made, ignore_errors=True)
+        except OSError as error:
+            raise InfrastructureError(
+                f"the build cannot be kept: {error.strerror or error}",
+                place=str(self.folder),
+                next_step="give a folder with enough room with --cache, or leave it out",
+            ) from None
+
+
+def build_key(tree: str, command: str) -> str:
+    """The same files built by the same command on the same kind of machine give the same."""
+    facts = f"{tree}\x00{command}\x00{platform.machine()}\x00{platform.system()}"
+    return hashlib.sha256(facts.encode(errors="surrogateescape")).hexdigest()
+
+
+def _git_link_of(worktree: Path) -> Callable[[str, list[str]], list[str]]:
+    """The worktree's own link to its repository stays out; those of submodules' belong to the build."""
+
+    def ignored(folder: str, names: list[str]) -> list[str]:
+        return [GIT_LINK] if GIT_LINK in names and os.path.samefile(folder, worktree) else []  # noqa: PTH121 - gets text
+
+    return ignored
+
+
+# Commits as folders with built code: git worktrees that are removed in any case, and built once per content.
+
+# Of large projects a built worktree is gigabytes: beyond this many the one that was not used for longest goes.
+KEPT_WORKTREES: Final = 16
+
+Build = Callable[[Path, str], None]
+
+
+class Trees:
+    """The worktrees of one session. `build(folder, commit)` is called once for each content; it may raise.
+
+    Without a build `command` the files are as they are in git, and nothing is put into the `cache`.
+    """
+
+    def __init__(
+        self,
+        repository: Path,
+        folder: Path,
+        *,
+        build: Build,
+        command: str | None,
+        cache: BuildCache | None = None,
+        kept: int = KEPT_WORKTREES,
+    ) -> None:
+        self._repository = repository
+        self._folder = folder
+        self._build = build
+        self._command = command
+        self._cache = None if command is None else cache
+        self._kept = kept
+        self._paths: OrderedDict[str, Path] = OrderedDict()
+        self._failed: dict[str, ExecutionError] = {}
+        self._names: dict[str, str] = {}
+        self._made = 0
+
+    def of(self, commit: str) -> Path:
+        """The built worktree of this commit, or of another with the same files."""
+        tree = self._tree(commit)
+        if tree in self._failed:
+            raise self._failed[tree]
+        if tree in self._paths:
+            self._paths.move_to_end(tree)
+            return self._paths[tree]
+        while len(self._paths) >= self._kept:
+            self._remove(next(iter(self._paths)))
+        return self._add(tree, commit)
+
+    def build_seconds(self, commit: str) -> float:
+        """What a build takes in a folder of its own, which is gone afterwards."""
+        path = self._folder / f"build-{commit[:12]}"
+        try:
+            git.add_worktree(self._repository, path, commit)
+            started = time.monotonic()
+            self._build(path, commit)
+            return time.monotonic() - started
+        finally:
+            self._remove_folder(path)
+
+    def close(self) -> None:
+        for tree in tuple(self._paths):
+            self._remove(tree)
+
+    def _tree(self, commit: str) -> str:
+        if commit not in self._names:
+            (name,) = git.tree_names(self._repository, [commit])
+            if name is None:
+                raise InfrastructureError(
+                    f"the files of commit {commit} are not here",
+                    place=str(self._repository),
+                    next_step="fetch the whole history (actions/checkout: `fetch-depth: 0`)",
+                )
+            self._names[commit] = name
+        return self._names[commit]
+
+    def _add(self, tree: str, commit: str) -> Path:
+        self._made += 1
+        path = self._folder / f"{self._made:03d}-{commit[:12]}"
+        key = build_key(tree, self._command or "")
+        # Known before it is there, so that what an interrupt leaves half made is removed as well.
+        self._paths[tree] = path
+        try:
+            if self._cache is not None and self._cache.has(key):
+                git.add_worktree(self._repository, path, commit, checkout=False)
+                self._cache.restore(key, path)
+            else:
+                git.add_worktree(self._repository, path, commit)
+                if self._command is not None:
+                    self._build(path, commit)
+                if self._cache is not None:
+                    self._cache.store(key, path)
+        except ExecutionError as error:
+            self._failed[tree] = error
+            self._remove(tree)
+            raise
+        return path
+
+    def _remove(self, tree: str) -> None:
+        self._remove_folder(self._paths.pop(tree))
+
+    def _remove_folder(self, path: Path) -> None:
+        try:
+            git.remove_worktree(self._repository, path)
+        except git.GitError:
+            # Not a worktree yet, or files that git may not delete (a Go module cache is read-only).
+            remove_folder(path)
+            git.prune_worktrees(self._repository)
+
+
+def remove_folder(path: Path) -> None:
+    """Delete a folder of ours, also where a build took away the right to write."""
+    for folder, names, _ in os.walk(path):
+        for name in names:
+            inner = Path(folder, name)
+            if not inner.is_symlink():
+                inner.chmod(0o700)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+# Where commits are built and executed: a temporary folder that is gone afterwards, with everything in it.
+
+FOLDER_PREFIX: Final = "perf-culprit-measure-"
+LOCK_NAME: Final = "in-use"
+
+Reader = Callable[[Path], Run]
+
+
+def not_taken(quantity: str, error: ExecutionError) -> str:
+    return f"{quantity} could not be measured: {error.message} ({error.next_step})"
+
+
+class Workplace:
+    """Executes commits one after the other. `read` turns a result file or folder into a run."""
+
+    def __init__(self, trees: Trees, runner: Runner, folder: Path, *, read: Reader) -> None:
+        self._trees = trees
+        self._runner = runner
+        self._folder = folder
+        self._read = read
+        self._executions = 0
+
+    @property
+    def commands(self) -> Commands:
+        return self._runner.commands
+
+    def prepare(self, commit: str) -> None:
+        """Build it now, so that builds do not tear a round apart."""
+        self._trees.of(commit)
+
+    def tree(self, commit: str) -> Path:
+        """The folder in which this commit's commands run."""
+        return self._trees.of(commit)
+
+    def warm_up(self, commit: str) -> None:
+        """Execute it once without a result."""
+        tree = self._trees.of(commit)
+        self._runner.warm_up(tree, commit, self._next_folder())
+
+    def take(self, commit: str, quantity: str, *, variables: Mapping[str, str] | None = None) -> Benchmark:
+        """A quantity of one more execution or build, whatever the commands' own results are."""
+        if quantity == Count.BUILD_TIME:
+            return taken(quantity, self._trees.build_seconds(commit))
+        tree, folder = self._trees.of(commit), self._next_folder()
+        return self._runner.counted(quantity, tree, commit, folder, variables or {})
+
+    def count_functions(self, commit: str) -> tuple[Path, ...]:
+        """Its instructions by function: Callgrind's files, which stay until the workplace is left."""
+        return self._runner.count_functions(self._trees.of(commit), commit, self._next_folder())
+
+    def run(self, commit: str, *, command: str | None = None, variables: Mapping[str, str] | None = None) -> Path:
+        """What `command` (the benchmark's where None) wrote or printed in this commit's tree, unread and uncounted."""
+        chosen = self.commands.run if command is None else command
+        return self._runner.run_other(chosen, self._trees.of(commit), commit, self._next_folder(), variables=variables)
+
+    def _next_folder(self) -> Path:
+        self._executions += 1
+        folder = self._folder / "executions" / f"{self._executions:04d}"
+        folder.mkdir(parents=True)
+        return folder
+
+    def execute(self, commit: str, *, variables: Mapping[str, str] | None = None) -> tuple[Path, Run]:
+        """Where one execution's result was written and how it reads; an ExecutionError where there is none.
+
+        What is measured besides stands in the run, or a note of why it could not be. `variables` are added to the
+        command's environment.
+        """
+        tree = self._trees.of(commit)
+        folder = self._next_folder()
+        if (quantity := self.commands.count) is not None:
+            return folder, Run(benchmarks=(self.take(commit, quantity, variables=variables),))
+        result = self._runner.run(tree, commit, folder, variables=variables)
+        try:
+            run = self._read(result)
+        except DataError as error:
+            fault = f"gave a result that cannot be read: {error.message}"
+            raise self._runner.failed("the benchmark", commit, FailureKind.CRASHED, fault) from None
+        for quantity in self.commands.beside:
+            try:
+                benchmark = self._runner.left(quantity, tree, commit, folder)
+                run = replace(run, benchmarks=(*run.benchmarks, benchmark))
+            except ExecutionError as error:
+                run = replace(run, notes=(*run.notes, not_taken(quantity, error)))
+        return result, run
+
+
+@contextmanager
+def open_workplace(
+    repository: Path,
+    *,
+    commands: Commands,
+    read: Reader,
+    log: Log,
+    cache: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Iterator[Workplace]:
+    """A workplace. However it is left, its folder and worktrees are gone; so are those of one that was killed."""
+    remove_abandoned(repository)
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX)).resolve()
+    try:
+        with (folder / LOCK_NAME).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            runner = Runner(commands, log=log, environ=dict(os.environ if environ is None else environ))
+            trees = Trees(
+                repository,
+                folder,
+                build=runner.build,
+                command=commands.build,
+                cache=None if cache is None else BuildCache(folder=cache.resolve()),
+            )
+            try:
+                yield Workplace(trees, runner, folder, read=read)
+            finally:
+                trees.close()
+    finally:
+        remove_folder(folder)
+
+
+def remove_abandoned(repository: Path) -> None:
+    """Clean up after workplaces whose process was killed (`kill -9`): nobody holds their lock.
+
+    A benchmark that keeps running there would disturb what is measured now.
+    """
+    folders = {path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(FOLDER_PREFIX)}
+    for folder in sorted(folders):
+        try:
+            with (folder / LOCK_NAME).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                end_orphans(folder)
+                remove_folder(folder)
+        except OSError:
+            # In use, another user's, or not ours at all.
+            continue
+    if folders:
+        git.prune_worktrees(repository)

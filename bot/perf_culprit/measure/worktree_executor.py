@@ -1,0 +1,212 @@
+"""The order and pace of executions, the metric that is followed, and the executor of a search on this machine."""
+
+import math
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from statistics import median
+from typing import Final, TypeVar
+
+from perf_culprit.errors import DataError, UsageError, listed
+from perf_culprit.measure.processes import shown_output
+from perf_culprit.measure.runner import ExecutionError, short
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.model.bisection import Failure, FailureKind, Job
+from perf_culprit.model.run import Direction, Metric, MetricKey, Run
+
+# In which order commits are executed, and after which rounds one may look at the numbers.
+
+T = TypeVar("T")
+
+
+def interleaved(sides: Sequence[T], *, rounds: int) -> Iterator[tuple[int, T]]:
+    """(round, side): A B B A, A B B A, …; what drifts steadily meets all sides alike. Rounds count from 1."""
+    for number in range(1, rounds + 1):
+        for side in (*sides, *reversed(sides)):
+            yield number, side
+
+
+def analysis_rounds(rounds: int, *, analyses: int) -> tuple[int, ...]:
+    """The rounds after which the numbers are judged: as evenly spaced as they can be, the last always one of them."""
+    count = min(analyses, rounds)
+    return tuple(-(-rounds * number // count) for number in range(1, count + 1))
+
+
+# Which metric of which benchmark is followed through the commits.
+
+LISTED: Final = 20
+
+
+def require_benchmark(run: Run, *, benchmark: str | None, metric: str | None, end: str) -> None:
+    """Refuse names that the run of one end does not have, before the other end is built and measured."""
+    if not _matching(run, benchmark, metric):
+        raise _unknown(run, benchmark, metric, where=f" at the {end} commit")
+
+
+def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | None) -> tuple[MetricKey, Metric]:
+    """The one metric that the names leave, measured at both ends.
+
+    Raises:
+        UsageError: the names match nothing or several metrics; the message lists what there is.
+        DataError: only one end has it.
+    """
+    at_good, at_bad = _matching(good, benchmark, metric), _matching(bad, benchmark, metric)
+    both = {key: followed for key, followed in at_good.items() if key in at_bad}
+    if not both and (at_good or at_bad):
+        key, end = next(((key, "bad") for key in at_good), None) or next((key, "good") for key in at_bad)
+        raise DataError(
+            f"{_named([key])} is not measured at the {end} commit",
+            place="--benchmark",
+            next_step="choose ends that both have the benchmark, or another benchmark",
+        )
+    if not both:
+        raise _unknown(good, benchmark, metric)
+    if len(both) > 1:
+        raise UsageError(
+            f"{len(both)} metrics are measured, and a search follows one",
+            place="--benchmark",
+            next_step=f"name one with --benchmark and --metric: {_named(list(both))}",
+        )
+    key, followed = next(iter(both.items()))
+    if followed.direction is Direction.UNKNOWN:
+        raise UsageError(
+            f"{_named([key])} does not say whether lower or higher is better",
+            place="--metric",
+            next_step="choose another metric, or name the format with --tool",
+        )
+    return key, followed
+
+
+def _unknown(run: Run, benchmark: str | None, metric: str | None, *, where: str = "") -> UsageError:
+    wanted = f"benchmark {benchmark!r}" if benchmark else "benchmark"
+    wanted += f" with a metric {metric!r}" if metric else ""
+    keys = list(_matching(run, None, None))
+    close = get_close_matches(benchmark or "", [key.benchmark for key in keys], n=3)
+    keys.sort(key=lambda key: close.index(key.benchmark) if key.benchmark in close else len(close))
+    return UsageError(
+        f"there is no {wanted}{where}",
+        place="--benchmark" if benchmark else "--metric",
+        next_step=f"use one of: {_named(keys)}",
+    )
+
+
+def _matching(run: Run, benchmark: str | None, metric: str | None) -> dict[MetricKey, Metric]:
+    return {
+        entry.key: entry.metric
+        for entry in run.benchmarks
+        if benchmark in (None, entry.name) and metric in (None, entry.metric.name)
+    }
+
+
+def _named(keys: Sequence[MetricKey]) -> str:
+    names = [shown_output(f"{key.benchmark} ({key.metric})".encode(errors="replace")) for key in keys]
+    return listed(names, most=LISTED)
+
+
+# The executor of a search on this machine: a job's round in worktrees, one execution after the other.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoundResult:
+    """Samples by commit, and why commits gave none: what `Search.record` takes. `followed`: other metrics' medians."""
+
+    samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+    followed: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+
+
+class WorktreeExecutor:
+    """Measures one metric of one benchmark, and what the same executions say of `followed` ones.
+
+    `metric` is what the last execution said of it, None before one did.
+
+    With `warm` commits, those that ran before, every other one runs once before its first execution: a search on a
+    quiet machine executes some only once, and a first run is slower.
+    """
+
+    def __init__(
+        self,
+        workplace: Workplace,
+        *,
+        key: MetricKey,
+        warm: Collection[str] | None = None,
+        followed: Sequence[MetricKey] = (),
+    ) -> None:
+        self._workplace = workplace
+        self._key = key
+        self._followed = followed
+        self._warm = None if warm is None else set(warm)
+        self.metric: Metric | None = None
+
+    def execute(self, job: Job) -> RoundResult:
+        """First build what is not built, then execute the round without a pause."""
+        samples: dict[str, tuple[float, ...]] = {}
+        failures: dict[str, Failure] = {}
+        beside: dict[str, tuple[float | None, ...]] = {}
+        for commit in job.commits:
+            self._attempt(commit, failures, build_only=True)
+        for commit in job.commits:
+            run = None if commit in failures else self._attempt(commit, failures)
+            if run is not None:
+                benchmark = next((entry for entry in run.benchmarks if entry.key == self._key), None)
+                if benchmark is None:
+                    failures[commit] = Failure(kind=FailureKind.MISSING, message=missing_message(run, self._key))
+                else:
+                    samples[commit] = benchmark.samples or (benchmark.value,)
+                    self.metric = benchmark.metric
+                if self._followed:
+                    medians = {entry.key: median(entry.samples or (entry.value,)) for entry in run.benchmarks}
+                    beside[commit] = tuple(medians.get(key) for key in self._followed)
+        return RoundResult(samples=samples, failures=failures, followed=beside)
+
+    def _warm_up(self, commit: str) -> None:
+        if self._warm is not None and commit not in self._warm:
+            self._workplace.warm_up(commit)
+            self._warm.add(commit)
+
+    def _attempt(self, commit: str, failures: dict[str, Failure], *, build_only: bool = False) -> Run | None:
+        try:
+            if build_only:
+                self._workplace.prepare(commit)
+                self._warm_up(commit)
+                return None
+            return self._workplace.execute(commit)[1]
+        except ExecutionError as error:
+            failures[commit] = Failure(kind=error.kind, message=error.message)
+            return None
+
+
+def missing_message(run: Run, key: MetricKey) -> str:
+    where = f" at {short(run.commit)}" if run.commit else ""
+    return f"there is no benchmark {key.benchmark!r} with a metric {key.metric!r}{where}"
+
+
+# How long a round takes: when the rest will be done, and whether one more ends in time.
+
+
+class Pace:
+    """`deadline` by the monotonic clock. `guess`: seconds of a round, before there was one."""
+
+    def __init__(self, *, deadline: float = math.inf) -> None:
+        self.deadline = deadline
+        self.guess: float | None = None
+        self._seconds: list[float] = []
+
+    def add(self, seconds: float) -> None:
+        self._seconds.append(seconds)
+
+    @property
+    def allows_a_round(self) -> bool:
+        """The first is measured whatever the deadline, so that repeated calls get on."""
+        return time.monotonic() + max(self._seconds, default=-math.inf) <= self.deadline
+
+    def to_go(self, rounds: int) -> str:
+        """In words, for so many rounds; empty where nothing is known yet."""
+        each = sum(self._seconds) / len(self._seconds) if self._seconds else self.guess
+        if each is None:
+            return ""
+        minutes = min(each * rounds, max(self.deadline - time.monotonic(), 0.0)) / 60
+        if minutes < 1:
+            return ", less than a minute to go"
+        return f", about {minutes:.0f} minute{'s' if round(minutes) > 1 else ''} to go"

@@ -1,0 +1,363 @@
+"""Call trees and profiles of one revision, and the functions that a change touched."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from perf_culprit.model.reason import Reason
+
+# What a profile or trace of one revision says: a tree of call paths with the times measured on each.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfileNode:
+    """One path of methods from the root.
+
+    `parent` is the index of the calling node, always smaller than the node's own; None at a root. `elapsed_ms` (with
+    callees) and `self_ms` hold one number per repetition of the whole, in the same order at every node: the time that
+    all calls along this path took in that repetition. `calls` is their number per repetition, None where the source
+    only samples stacks. `file` and `line` say where the method is defined, as the source wrote it.
+    """
+
+    method: str
+    parent: int | None
+    elapsed_ms: tuple[float, ...]
+    self_ms: tuple[float, ...]
+    calls: float | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Profile:
+    """`service`: the process, thread group, benchmark or service that was observed.
+
+    `repetitions` is the length of every node's times; with one, only totals can be compared. `unit` is the unit of the
+    times: "ms", or what the source counts instead ("samples", "instructions"), which no time may be made of.
+    `are_calls`: the repetitions are calls of one running program, in the order of their time.
+    """
+
+    service: str
+    nodes: tuple[ProfileNode, ...]
+    repetitions: int
+    unit: str = "ms"
+    are_calls: bool = False
+
+
+class RecordFault(StrEnum):
+    """Why a record of a profile or trace was not used, or what was done with it."""
+
+    MALFORMED = "malformed"
+    TOO_LONG = "too_long"
+    NUMBER = "number"
+    UNOPENED = "unopened"
+    UNCLOSED = "unclosed"
+    OVERLAP = "overlap"
+    ORDER = "order"
+    LOST_PARENT = "lost_parent"
+    CYCLE = "cycle"
+    REPEATED = "repeated"
+    TOO_DEEP = "too_deep"
+    ASYNCHRONOUS = "asynchronous"
+    NO_EXECUTION = "no_execution"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnusedRecord:
+    """`place`: the file with the line or the record's number, counted from 1."""
+
+    fault: RecordFault
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfileReading:
+    """What files gave: one profile per service, by name, with a repetition per file, and what became of their records.
+
+    `notes`: what a reader has to know of the numbers, such as call graphs that were split into paths.
+    """
+
+    profiles: tuple[Profile, ...]
+    records: int
+    unused: tuple[tuple[RecordFault, int], ...] = ()
+    examples: tuple[UnusedRecord, ...] = ()
+    notes: tuple[Reason, ...] = ()
+    truncated_files: tuple[str, ...] = ()
+
+
+# Call trees of one revision, the methods that cost most in them, and the services that feel it.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallNode:
+    """All executions of one method along one path from the root, over all calls of the service.
+
+    `parent` is the index of the calling node, always smaller than the node's own; None at the root. `self_ms` is
+    `elapsed_ms` without the time of callees, never below 0 (callees that ran side by side can take longer together).
+    """
+
+    method: str
+    parent: int | None
+    calls: int
+    elapsed_ms: float
+    self_ms: float
+    longest_ms: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallTree:
+    """All calls of one service merged into one tree with every branch that any of them took.
+
+    `variants`: how many different trees (structure and methods) were merged; an estimate above some thousands.
+    """
+
+    service: str
+    calls: int
+    variants: int
+    nodes: tuple[CallNode, ...]
+
+    @property
+    def total_ms(self) -> float:
+        """The time of all its calls: of the nodes that nothing calls."""
+        return sum(node.elapsed_ms for node in self.nodes if node.parent is None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImpactedService:
+    """What a method means to a service that executes it, as shares of the service's time.
+
+    `children_share`: the time in what the method calls, directly or not, without its own.
+    """
+
+    service: str
+    self_share: float
+    children_share: float
+    self_ms_per_call: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MethodSuspect:
+    """`services`: those that execute it, the largest self share first: what to test again when it changes.
+
+    `tiny`: its absolute time is too small to matter in any service, whatever its shares.
+    """
+
+    method: str
+    score: float
+    self_ms: float
+    calls: int
+    longest_ms: float
+    tiny: bool
+    services: tuple[ImpactedService, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SlowCall:
+    call: str
+    elapsed_ms: float
+    time_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Window:
+    """Calls of a service logged in `width_s` seconds from `start_s` (seconds since 1970)."""
+
+    start_s: float
+    width_s: float
+    calls: int
+    mean_ms: float
+    longest_ms: float
+
+    @property
+    def calls_per_s(self) -> float:
+        return self.calls / self.width_s
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServiceStatistics:
+    """Response times of the calls whose root was logged. `standard_deviation_ms` is the population's."""
+
+    service: str
+    calls: int
+    min_ms: float
+    max_ms: float
+    mean_ms: float
+    standard_deviation_ms: float
+    slowest: tuple[SlowCall, ...]
+    windows: tuple[Window, ...]
+
+
+class LineFault(StrEnum):
+    """Why a line of a log was not used."""
+
+    NO_MATCH = "no_match"
+    TOO_LONG = "too_long"
+    ELAPSED = "elapsed"
+    LABEL = "label"
+    REPEATED = "repeated"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnusedLine:
+    """`line`: counted from 1 over all files in their order; None where only the line's parts were still known."""
+
+    fault: LineFault
+    line: int | None
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogReading:
+    """What became of a log's lines. `headless_calls`: without a logged root. `cut_calls`: too long to hold whole.
+
+    `rare_paths`: paths that were given up for their number, their methods still counted.
+    """
+
+    lines: int
+    executions: int
+    unused: tuple[tuple[LineFault, int], ...]
+    examples: tuple[UnusedLine, ...]
+    headless_calls: int
+    cut_calls: int
+    truncated_files: tuple[str, ...]
+    rare_paths: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diagnosis:
+    """`suspects`: every method, the most suspicious first. `minimum_self_ms`: less per call of a service is tiny.
+
+    `unit`: of all times; "ms", or what profiles count instead (samples, instructions), under the same names.
+    """
+
+    suspects: tuple[MethodSuspect, ...]
+    services: tuple[ServiceStatistics, ...]
+    trees: tuple[CallTree, ...]
+    reading: LogReading
+    fluctuation_weight: float
+    minimum_self_ms: float
+    unit: str = "ms"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MethodCosts:
+    """What a diagnosis of one revision brings into a report: what costs most there, not what got slower.
+
+    `suspects`: the first of `methods`; `services`: how many were observed. `unit` as in a diagnosis.
+    """
+
+    suspects: tuple[MethodSuspect, ...]
+    methods: int
+    services: int
+    unit: str = "ms"
+
+
+# The functions whose code a change touched, and how surely a profile's method is one of them.
+
+
+class Scope(StrEnum):
+    """What a piece of code belongs to: a function, or the code of a class or file outside its functions."""
+
+    FUNCTION = "function"
+    CLASS = "class"
+    FILE = "file"
+
+
+class ChangeKind(StrEnum):
+    """What happened to a function. Only the first three change what runs."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    DELETED = "deleted"
+    MOVED = "moved"  # the same code under another path or name
+    COSMETIC = "cosmetic"  # only comments, white space or docstrings
+
+
+CODE_CHANGES = frozenset({ChangeKind.ADDED, ChangeKind.CHANGED, ChangeKind.DELETED})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TouchedFunction:
+    """`path`, `first_line` and `last_line` are the head's, the base's where the function was deleted.
+
+    `qualified_name` is the name inside its file, dotted: classes and enclosing functions first, `Class.method`; of a
+    language with packages also these. `""` is the file's own code. Decorators count as lines of the function.
+    `moved_from` is the former place as `path:name`. `changed_line` is the first line inside that differs, where a
+    function of the same file changed.
+    """
+
+    path: str
+    qualified_name: str
+    kind: ChangeKind
+    first_line: int
+    last_line: int
+    scope: Scope = Scope.FUNCTION
+    moved_from: str | None = None
+    changed_line: int | None = None
+
+    @property
+    def changes_code(self) -> bool:
+        return self.kind in CODE_CHANGES
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Lines of the head, first and last included; `last` = `first` - 1 where lines were only taken out."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnresolvedFile:
+    """A changed file whose functions are not known: `lines` says which of its lines changed.
+
+    `lines` is empty for a binary or deleted file.
+    """
+
+    path: str
+    lines: tuple[LineRange, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Caller:
+    """A function that calls something of the name of a changed function; which one it calls is not resolved."""
+
+    path: str
+    qualified_name: str
+    first_line: int
+    last_line: int
+    called_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Touched:
+    """What lies between two commits, by function. `base` is None where `head` is a first commit.
+
+    `callers`: by name, Python only, at `head`. `notes`: what was left out, and why.
+    """
+
+    base: str | None
+    head: str
+    functions: tuple[TouchedFunction, ...] = ()
+    unresolved: tuple[UnresolvedFile, ...] = ()
+    callers: tuple[Caller, ...] = ()
+    notes: tuple[Reason, ...] = ()
+
+
+class Certainty(StrEnum):
+    """How surely a profile's method is a touched function, the surest first."""
+
+    FILE_AND_LINE = "file_and_line"
+    QUALIFIED_NAME = "qualified_name"
+    BARE_NAME = "bare_name"
+    FILE = "file"  # its file changed; the functions of that file are not known
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MethodMatch:
+    """`functions`: several where the name fits several (overloads); none where only the file is known to be touched."""
+
+    certainty: Certainty
+    path: str
+    functions: tuple[TouchedFunction, ...] = ()

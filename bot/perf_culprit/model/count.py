@@ -1,0 +1,98 @@
+"""What can be taken of a whole command whatever it says itself: counted, weighed or timed.
+
+A quantity is a member of `Count`, or `size:` and a pattern of files (`as_quantity`).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Final
+
+from perf_culprit.errors import UsageError, did_you_mean
+from perf_culprit.model.run import Direction, Metric, MetricKey
+
+BENCHMARK: Final = "command"  # what a quantity is of: the whole command
+AUTO: Final = "auto"  # as a metric: searched by instructions, confirmed by time
+MINIMUM_EFFECT: Final = 0.005  # below it a different path of a worktree, a longer file, is a change too
+SIZE: Final = "size:"
+
+
+class Count(StrEnum):
+    """As `--metric` names them. `INSTRUCTIONS_U` is the processor's own counter, the others are counted in software."""
+
+    INSTRUCTIONS = "instructions"
+    INSTRUCTIONS_U = "instructions:u"
+    ALLOCATIONS = "allocations"
+    ALLOCATED_BYTES = "allocated-bytes"
+    PEAK_HEAP = "peak-heap"
+    SYSTEM_CALLS = "system-calls"
+    IO_BYTES = "io-bytes"
+    PEAK_MEMORY = "peak-memory"
+    BUILD_TIME = "build-time"
+
+
+UNITS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        Count.INSTRUCTIONS: "instructions",
+        Count.INSTRUCTIONS_U: "instructions",
+        Count.ALLOCATIONS: "allocations",
+        Count.SYSTEM_CALLS: "calls",
+        Count.BUILD_TIME: "s",
+    }
+)
+EXACT: Final = frozenset(Count) - {Count.PEAK_MEMORY, Count.BUILD_TIME}
+
+
+def metric_of(quantity: str) -> Metric:
+    return Metric(name=quantity, unit=UNITS.get(quantity, "B"), direction=Direction.LOWER_IS_BETTER)
+
+
+def key_of(quantity: str) -> MetricKey:
+    return MetricKey(BENCHMARK, quantity)
+
+
+def as_quantity(text: str) -> str:
+    """`text`, which names a quantity.
+
+    Raises:
+        ValueError: it names none, or files outside of the checkout.
+    """
+    if text in frozenset(Count):
+        return text
+    if not text.startswith(SIZE):
+        hint = did_you_mean(text, Count)
+        raise ValueError(f"{text[:40]!r} is none of {', '.join(Count)}, {SIZE}PATTERN{hint and f': {hint}'}")
+    pattern = PurePosixPath(text.removeprefix(SIZE))
+    if not pattern.parts or pattern.is_absolute() or ".." in pattern.parts:
+        raise ValueError(
+            f"{text[:80]!r}: files lie in the checkout, such as {SIZE}dist/*.whl, without / in front or .."
+        )
+    return text
+
+
+def is_built(quantity: str | None) -> bool:
+    """Whether it is of a build or of what one left: nothing that runs is measured."""
+    return quantity is not None and (quantity == Count.BUILD_TIME or quantity.startswith(SIZE))
+
+
+def is_exact(quantity: str | None) -> bool:
+    """Whether it is so exact that one execution can tell; None is a tool's own metric."""
+    return quantity is not None and (quantity in EXACT or quantity.startswith(SIZE))
+
+
+def is_count(metric: Metric) -> bool:
+    """Whether numbers of this metric were counted or weighed, by us or by a tool that calls them so."""
+    return is_exact(metric.name)
+
+
+def quantity_of(metric: str | None, *, benchmark: str | None = None, tool: str = "auto") -> str | None:
+    """The quantity that a metric's name asks for. With a benchmark or a tool the metric is one of the tool's own."""
+    if metric is None or benchmark not in (None, BENCHMARK) or tool != "auto":
+        return None
+    if metric not in frozenset(Count) and not metric.startswith(SIZE):
+        return None
+    try:
+        return as_quantity(metric)
+    except ValueError as error:
+        raise UsageError(str(error), place="--metric", next_step="see docs/measure.md#more-than-time") from None

@@ -1,0 +1,308 @@
+"""A bisection that other machines measure, and why one began by itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from math import log
+from typing import Final, Protocol
+
+from perf_culprit.model.bisection import BisectionReport, CulpritDiagnosis, Job, Progress, Result, SearchState
+from perf_culprit.model.reason import Objection, Reason, because
+from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
+
+# Why a search began by itself: metrics of the stored runs that got worse.
+
+MOST_FOLLOWED = 200
+FOLLOWED_CHARACTERS = 20_000
+
+
+class CheckAnswer(StrEnum):
+    """Of a search that asks whether an issue's regression is over."""
+
+    OVER = "over"
+    STILL_THERE = "still_there"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlarmedMetric:
+    """A metric that got worse by the stored runs: the levels before and after, in its unit."""
+
+    key: MetricKey
+    metric: Metric
+    before: float
+    after: float
+
+    @property
+    def size(self) -> float:
+        """Of the step, in logarithms."""
+        return abs(log(self.after / self.before))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarm:
+    """Why a search began by itself: metrics that got worse at the same place, first the one that it follows.
+
+    `changes`: what else differs between the runs at its two ends. `reported`: its answer is where it belongs, and
+    `tracked`: an issue follows it.
+    `beside`: metrics that did not get worse there. The same executions give their numbers, which answer later alarms.
+    `left`: metrics that step elsewhere, to be searched on their own. `closes`: the commits that an issue is known by
+    whose regression seems over; then the search measures only whether it is.
+    """
+
+    metrics: tuple[AlarmedMetric, ...]
+    changes: tuple[EnvironmentChange, ...] = ()
+    reported: bool = False
+    tracked: bool = False
+    beside: tuple[MetricKey, ...] = ()
+    left: frozenset[MetricKey] = frozenset()
+    closes: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> frozenset[MetricKey]:
+        """What the search answers for."""
+        return frozenset(entry.key for entry in self.metrics) - self.left
+
+    @property
+    def followed(self) -> tuple[MetricKey, ...]:
+        """The further metrics whose numbers are asked for, as many as a dispatch has room for."""
+        keys: list[MetricKey] = []
+        room = FOLLOWED_CHARACTERS
+        for key in (*(entry.key for entry in self.metrics[1:]), *self.beside)[:MOST_FOLLOWED]:
+            room -= len(key.benchmark) + len(key.metric)
+            if room < 0:
+                break
+            keys.append(key)
+        return tuple(keys)
+
+
+# A bisection that other machines measure: what is sent to them, what came back, and where it stands.
+#
+# A *dispatch* is one run of the user's bisect workflow. It has a few *bisect jobs*, one machine each, and a bisect job
+# executes one or more rounds (`perf_culprit.model.bisection.Job`) of the search, one after the other.
+
+SHOWN_HEAD: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectCommands:
+    """Shell commands of the default branch's configuration, never of the commits that are searched.
+
+    With a `count` (a quantity) that is measured instead of what `run` writes. `direction` is what the configuration
+    says of the metric that is followed, where the results do not say which way is good.
+    `profile` writes a profile, None for our tracer; `profile_seconds`: for suspect and parent each, 0 for none.
+    """
+
+    run: str
+    build: str | None = None
+    tool: str = "auto"
+    run_timeout_seconds: float = 600.0
+    build_timeout_seconds: float = 3600.0
+    count: str | None = None
+    direction: Direction | None = None
+    profile: str | None = None
+    profile_seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectJob:
+    """The rounds that one machine executes, in this order; then it profiles the commit `diagnose` and its parent."""
+
+    id: str
+    rounds: tuple[Job, ...]
+    diagnose: str | None = None
+
+
+# By round and commit, a number per followed metric; None where an execution did not give it.
+FollowedValues = Mapping[str, Mapping[str, tuple[float | None, ...]]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectRequest:
+    """What a dispatch asks for: the jobs, and all that a job needs to know.
+
+    `followed`: further metrics whose numbers the same executions give.
+    """
+
+    bisection: str
+    dispatch: str
+    key: MetricKey
+    commands: BisectCommands
+    jobs: tuple[BisectJob, ...]
+    followed: tuple[MetricKey, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectJobResult:
+    """What one job measured. `metric` says what it saw: None where no execution gave a number.
+
+    `elapsed_seconds` from its start to these results, with builds; None where an older program wrote them.
+    """
+
+    bisection: str
+    dispatch: str
+    job: str
+    rounds: tuple[Result, ...]
+    metric: Metric | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    diagnosis: CulpritDiagnosis | None = None
+    elapsed_seconds: float | None = None
+    followed: FollowedValues = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dispatch:
+    """One run of the bisect workflow. It is stored before it is sent, and `run_id` after.
+
+    `sender` is the one controller that may send it at once; another may do so from `stored_at` on after a while.
+    `closed`: nothing of it is waited for any more.
+    """
+
+    id: str
+    jobs: tuple[BisectJob, ...]
+    sender: str
+    stored_at: datetime
+    run_id: int | None = None
+    closed: bool = False
+
+    @property
+    def rounds(self) -> tuple[str, ...]:
+        return tuple(entry.id for job in self.jobs for entry in job.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class ByTime:
+    """What is followed once counts have been searched (`auto`); `counted`: their search, while times confirm it."""
+
+    key: MetricKey
+    metric: Metric | None
+    counted: SearchState | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bisection:
+    """All that is known of one bisection; a file on the history branch.
+
+    `id` is what it was asked for by (a comment's id). `metric` is None until a job has seen the benchmark.
+    `pull_request` and `requested_by` say whom to answer; `head` is the pull request's head that was asked about, None
+    in an issue, where `pull_request` is the issue's number. `trusted`: every commit of the range is on the default
+    branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
+    `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
+    times follows. `notes` are for the answer, of searches before this one. `updates`: the packages that a candidate
+    gave another version. `alarm`: nobody asked for it; `followed` are the numbers of its further metrics.
+    `diagnoses`: of suspects that were confirmed or not. `runner_seconds`: of all jobs whose results count.
+    """
+
+    id: str
+    key: MetricKey
+    metric: Metric | None
+    commands: BisectCommands
+    search: SearchState
+    started_at: datetime
+    deadline: datetime | None = None
+    suite: str = "default"
+    jobs_per_dispatch: int = 4
+    rounds_per_job: int = 3
+    runner: str = "ubuntu-latest"
+    subjects: Mapping[str, str] = field(default_factory=dict)
+    pull_request: int | None = None
+    requested_by: str | None = None
+    head: str | None = None
+    trusted: bool = False
+    recorded: bool = False
+    dispatches: tuple[Dispatch, ...] = ()
+    fruitless: int = 0
+    stopped: Objection | None = None
+    environments: tuple[Mapping[str, str], ...] = ()
+    times: ByTime | None = None
+    notes: tuple[Reason, ...] = ()
+    diagnoses: tuple[CulpritDiagnosis, ...] = ()
+    runner_seconds: float = 0.0
+    updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
+    alarm: Alarm | None = None
+    followed: FollowedValues = field(default_factory=dict)
+
+    @property
+    def is_done(self) -> bool:
+        return self.search.outcome is not None
+
+    @property
+    def open_dispatch(self) -> Dispatch | None:
+        """The dispatch that is under way: one at a time."""
+        return next((entry for entry in self.dispatches if not entry.closed), None)
+
+    def objected(self, objection: Objection) -> Reason:
+        """The objection, against the head that was asked about."""
+        return because(objection, head=None if self.head is None else self.head[:SHOWN_HEAD])
+
+    def with_dispatch(self, changed: Dispatch) -> "Bisection":
+        dispatches = tuple(changed if entry.id == changed.id else entry for entry in self.dispatches)
+        return replace(self, dispatches=dispatches)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BisectionStep:
+    """What one call brought: reported after it was stored, maybe more than once, so reporting it again must do no harm.
+
+    `report` is there once the bisection has an outcome. `waiting` says why nothing was done. `remarks` are for the
+    answer: refused results, lost jobs, a rewritten branch.
+    """
+
+    bisection: Bisection
+    progress: Progress
+    report: BisectionReport | None = None
+    waiting: Reason | None = None
+    remarks: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFacts:
+    """What GitHub says of a run of the bisect workflow. The title is the workflow's own `run-name`."""
+
+    title: str
+    is_completed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunArtifact:
+    """A zip file that a run left, a stranger's data; or the `problem` for which it could not be had."""
+
+    name: str
+    zip_bytes: bytes = b""
+    problem: str | None = None
+
+
+class WorkflowRuns(Protocol):
+    """Starts runs of the bisect workflow and reads what they left."""
+
+    def send(self, inputs: Mapping[str, str]) -> int | None:
+        """Start a run; its id, None where the host does not say it."""
+
+    def find(self, title: str) -> int | None:
+        """The run of this title, None where none is to be seen (yet)."""
+
+    def look(self, run_id: int) -> RunFacts | None:
+        """None where there is no such run of the bisect workflow."""
+
+    def artifacts(self, run_id: int, names: Sequence[str]) -> tuple[RunArtifact, ...]:
+        """Those of `names` that the run left."""
+
+
+RUN_TITLE_WORD = "perf-bisect"
+ARTIFACT_PREFIX = "perf-culprit-bisect-"
+
+
+def run_title(bisection: str, dispatch: str) -> str:
+    """The workflow's `run-name`, by which a run is known as the one of a dispatch."""
+    return f"{RUN_TITLE_WORD} {bisection} {dispatch}"
+
+
+def parse_run_title(title: str) -> tuple[str, str] | None:
+    """(bisection, dispatch) of a run's title, or None where it is another kind of run."""
+    words = title.split(" ")
+    return (words[1], words[2]) if len(words) == 3 and words[0] == RUN_TITLE_WORD and all(words) else None
+
+
+def artifact_name(bisection: str, job: str) -> str:
+    return f"{ARTIFACT_PREFIX}{bisection}-{job}"

@@ -1,0 +1,296 @@
+"""One metric's judgement, the runs that it was judged against, and the rules between counters behind it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from perf_culprit.model.reason import Reason, Untested, VerdictReason
+from perf_culprit.model.run import Metric, MetricKey, Run, TimeSeries
+
+# What rules between counters say about one counter: the data behind a report's votes, rules and shaded spans.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelVote:
+    """One rule model: `run` names the baseline run that trained it (commit, else time or number)."""
+
+    run: str
+    weight: float
+    flagged: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ViolatedRule:
+    """A rule that held in the baseline and not in the target; an empty `premise` held always.
+
+    Premise and consequent are in words ("cpu is high"). Confidences are shares of the instants with the premise;
+    `change` is the cosine distance between them [F11].
+    """
+
+    premise: tuple[str, ...]
+    consequent: str
+    old_confidence: float
+    new_confidence: float
+    change: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuleEvidence:
+    """`rules` by falling change, at most a few. `violations` are spans of the target, in seconds of its table's clock.
+
+    `lower_boundary` and `upper_boundary` bound the medium level (or all levels) in the nearest model: chart data.
+    """
+
+    votes: tuple[ModelVote, ...]
+    rules: tuple[ViolatedRule, ...]
+    violations: tuple[tuple[float, float], ...]
+    lower_boundary: float
+    upper_boundary: float
+
+
+# One metric's judgement.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Acceptance:
+    """`commit` is where the new level begins. `benchmark` None: every benchmark that got worse there.
+
+    `benchmark` may also be a table of counters, or the full name of one counter or metric ("server cpu").
+
+    `author` is who accepted it, `time` when (UTC). `pull_request`: where it was said of a pull request's head, which a
+    squash leaves out of the default branch.
+    """
+
+    suite: str
+    benchmark: str | None
+    commit: str
+    reason: str
+    author: str
+    time: datetime
+    pull_request: int | None = None
+
+    def covers(self, key: MetricKey) -> bool:
+        return self.benchmark in (None, key.benchmark, key.full_name)
+
+
+class Verdict(StrEnum):
+    """What the policy says about one metric."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    NO_CHANGE = "no_change"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Severity(StrEnum):
+    """[H13]: `major` where the requirement of the assigned category is no longer met, else `minor`."""
+
+    MAJOR = "major"
+    MINOR = "minor"
+
+
+class Level(StrEnum):
+    """How loudly a regression is said; only `fail` gives exit code 1."""
+
+    NOTE = "note"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+# Verdict reasons that say, as all of `Untested` do, that there was no test, or none that tells anything.
+WITHOUT_TEST = frozenset(
+    {
+        VerdictReason.TOO_FEW_SAMPLES,
+        VerdictReason.TOO_FEW_ROUNDS,
+        VerdictReason.NOTHING_TESTED,
+        VerdictReason.BLIND,
+        VerdictReason.UNTOLD,
+        VerdictReason.NO_RELATIVE_CHANGE,
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """A two-sided confidence interval; `level` such as 0.99."""
+
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Side:
+    """The target or the baseline of one metric, described in the metric's unit.
+
+    `value` is what is compared and shown, `statistic` what it is: "mean", "median", "paired" (the
+    baseline's, moved by the change found within rounds), or what a tool states. `mean` and
+    `median` are those of the `count` samples, where known. `runs` counts the runs behind it; `relative_half_width` is
+    that of the value's 95% confidence interval.
+    """
+
+    value: float
+    statistic: str = "mean"
+    count: int
+    mean: float | None = None
+    median: float | None = None
+    runs: int = 1
+    standard_deviation: float | None = None
+    relative_half_width: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Precision:
+    """How exactly a test knows a change: what further measurements are planned by, and what would have been seen.
+
+    Errors are standard errors of the relative change: the whole one, and the part that more samples of the target would
+    lessen. `p_of_samples` is that of the samples alone, whatever their runs. `p_without_modes` leaves out the doubt of
+    a mode that one side was never in, where that doubt decides. `least_p_value`: so few `rounds` cannot give less.
+    `critical_half_width`: of the logarithm's interval at the p-value that would be significant in this suite.
+    """
+
+    degrees_of_freedom: float | None = None
+    standard_error: float | None = None
+    target_samples_error: float | None = None
+    p_of_samples: float | None = None
+    p_without_modes: float | None = None
+    critical_half_width: float | None = None
+    rounds: int | None = None
+    least_p_value: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Excess:
+    """What a detector that judges by a limit knows beside its score.
+
+    `chance`: how often such an excess comes without a change; `level_chance`: such a median among the runs' medians.
+    `above`, `below`: which limit is violated more than usual. `detectable_effect` would have been seen.
+    """
+
+    chance: float | None = None
+    level_chance: float | None = None
+    above: bool = False
+    below: bool = False
+    detectable_effect: float | None = None
+    time_in_violation: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What a detector has to say about one metric, before the policy judges.
+
+    `test` names the test that really ran (a summary gets a weaker one). `p_value` is None where nothing could be
+    tested; then `reason` says why. Beside a score above its threshold `reason` says what else explains it.
+    `relative_change` = (target - baseline) / baseline, with its interval.
+    `samples_needed`: samples per side that would decide an effect of the minimum size at the detector's confidence.
+    `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
+    out of control above the threshold. `details` holds the detector's own numbers by name (F, control limits, …), for
+    people: nothing is decided by them. `rules`: what a rule ensemble has beyond numbers, of counters out of control.
+    """
+
+    key: MetricKey
+    metric: Metric
+    test: str
+    baseline: Side | None
+    target: Side | None
+    relative_change: float | None = None
+    confidence_interval: Interval | None = None
+    p_value: float | None = None
+    score: float | None = None
+    threshold: float | None = None
+    samples_needed: int | None = None
+    reason: Reason | None = None
+    precision: Precision = Precision()
+    excess: Excess = Excess()
+    details: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[Reason, ...] = ()
+    rules: RuleEvidence | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """The policy's judgement of one metric, with everything a renderer needs.
+
+    `more_samples` is how many further target samples would decide a metric that is not decided. `detectable_effect` is
+    the smallest change, as a fraction, that would have been seen in a `no_change` metric; None where that is not known.
+    `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
+    oldest to newest and, last, the target's; `baseline_samples` and `target_samples` are by size, and some of many:
+    chart data, which the last two are for the command that measured only, as is `time_series` of a counter.
+    `accepted`: somebody accepted this regression; its verdict then is `no_change`.
+    """
+
+    evidence: Evidence
+    verdict: Verdict
+    reason: Reason
+    q_value: float | None = None
+    severity: Severity | None = None
+    level: Level = Level.NOTE
+    more_samples: int | None = None
+    detectable_effect: float | None = None
+    minimum_effect: float = 0.0
+    category: str | None = None
+    category_now: str | None = None
+    series: tuple[float, ...] = ()
+    baseline_samples: tuple[float, ...] = ()
+    target_samples: tuple[float, ...] = ()
+    time_series: TimeSeries | None = None
+    accepted: Acceptance | None = None
+
+    @property
+    def is_decided(self) -> bool:
+        """A change is proven, or one of the minimum effect is excluded: more samples would not be worth their time."""
+        return self.verdict is not Verdict.INCONCLUSIVE and self.reason.code is not VerdictReason.NOTHING_SEEN
+
+    @property
+    def is_untested(self) -> bool:
+        """Nothing is known of a change: no test could be made, or none that is worth anything."""
+        untested = isinstance(self.reason.code, Untested) or self.reason.code in WITHOUT_TEST
+        return self.verdict is Verdict.INCONCLUSIVE and untested
+
+
+# The runs that a target is judged against, and why each was chosen or left out.
+
+
+class BaselineSource(StrEnum):
+    """Where the baseline came from; decides which doubts are raised about it."""
+
+    FILES = "files"  # given on the command line
+    PAIRED = "paired"  # measured in the same job as the target, interleaved
+    HISTORY = "history"  # stored runs of earlier commits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunChoice:
+    """One stored run that was looked at: whether it is baseline, and why or why not."""
+
+    commit: str | None
+    time: str | None
+    chosen: bool
+    reason: Reason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Baseline:
+    """`runs` from oldest to newest. `base_commit` is what they stand for (the merge base).
+
+    `is_branched`: the target left the runs' branch, so that what got worse there before is not its doing.
+    `left_out_for_hardware` counts runs that would have been baseline, had they been measured on the target's hardware.
+    `accepted` are the regressions between these runs and the target that somebody accepted. `unsettled` metrics were
+    called regressions by runs of which no later one tells yet whether they began a new level.
+    """
+
+    runs: tuple[Run, ...]
+    source: BaselineSource
+    base_commit: str | None = None
+    is_branched: bool = False
+    choices: tuple[RunChoice, ...] = ()
+    notes: tuple[Reason, ...] = ()
+    left_out_for_hardware: int = 0
+    accepted: tuple[Acceptance, ...] = ()
+    unsettled: frozenset[MetricKey] = frozenset()
+
+    @property
+    def only_other_hardware(self) -> bool:
+        """There is something to compare with, but all of it was measured on other hardware."""
+        return not self.runs and self.left_out_for_hardware > 0

@@ -1,0 +1,180 @@
+"""What `doctor` finds in a job, and how large a history is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Final
+
+# What `doctor` finds in a job: the event, the token's permissions, the checkout and the history, as values.
+
+
+class Permission(StrEnum):
+    """Of GITHUB_TOKEN, spelled as in a workflow."""
+
+    ACTIONS = "actions"
+    CHECKS = "checks"
+    CONTENTS = "contents"
+    ISSUES = "issues"
+    PULL_REQUESTS = "pull-requests"
+
+
+class Grant(StrEnum):
+    """Whether a token may write there."""
+
+    HELD = "held"
+    MISSING = "missing"
+    UNKNOWN = "unknown"
+
+
+class Role(StrEnum):
+    """What this event makes of a job."""
+
+    RECORD = "record"
+    OTHER_BRANCH = "other_branch"
+    PULL_REQUEST = "pull_request"
+    FORK = "fork"
+    QUEUE = "queue"
+    REPORT = "report"
+    COMMAND = "command"
+    BISECT = "bisect"
+    PRIVILEGED = "privileged"  # pull_request_target: a stranger's pull request with a writing token
+    NONE = "none"
+
+
+_WRITING: Final = (Permission.CHECKS, Permission.CONTENTS, Permission.PULL_REQUESTS)
+# What the job that writes needs to be allowed, by its event (docs/security.md).
+NEEDED: Final[Mapping[Role, tuple[Permission, ...]]] = {
+    Role.RECORD: (Permission.CHECKS, Permission.CONTENTS),
+    Role.OTHER_BRANCH: (Permission.CHECKS,),
+    Role.PULL_REQUEST: (Permission.CHECKS, Permission.PULL_REQUESTS),
+    Role.FORK: (),
+    Role.QUEUE: (Permission.CHECKS,),
+    Role.REPORT: (Permission.ACTIONS, *_WRITING),
+    Role.COMMAND: tuple(Permission),
+    Role.BISECT: tuple(Permission),
+    Role.PRIVILEGED: (),
+    Role.NONE: (),
+}
+# What a search that begins by itself needs of the job that records (docs/tracking-issues.md).
+AUTOMATIC: Final = (Permission.ACTIONS, Permission.PULL_REQUESTS)
+
+
+class Symptom(StrEnum):
+    """Each has its words in `bot/perf_culprit/say/maintenance_text.py`."""
+
+    ROLE = "role"
+    PERMISSION = "permission"
+    ANONYMOUS = "anonymous"
+    NO_ANSWER = "no_answer"
+    NO_CHECKOUT = "no_checkout"
+    SHALLOW = "shallow"
+    OTHER_CHECKOUT = "other_checkout"
+    MERGE_CHECKOUT = "merge_checkout"
+    STORED_CREDENTIALS = "stored_credentials"
+    NO_RUNS = "no_runs"
+    RUNS = "runs"
+    BASE_WITHOUT_RUN = "base_without_run"
+    BASE_WITH_RUN = "base_with_run"
+    BRANCH_RULES = "branch_rules"
+
+
+class Health(StrEnum):
+    FINE = "fine"
+    UNKNOWN = "unknown"
+    WRONG = "wrong"
+    UNSAFE = "unsafe"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """`kind` is the variant of the symptom: a role's or a permission's name. `facts` fill in the words."""
+
+    symptom: Symptom
+    health: Health = Health.FINE
+    kind: str = ""
+    facts: Mapping[str, str | int] = field(default_factory=dict, hash=False)
+
+
+# What a history weighs, what its compaction did, and what an import stored.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredSuite:
+    """`name` is that of its folder; `first` and `last` are the days of its runs (20261123)."""
+
+    name: str
+    runs: int
+    uncompacted: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredMonth:
+    """Of one month (202611): the runs that the branch or its past still holds, and the searches that began in it.
+
+    `packed_bytes` of these runs, in each form that is still there; `executions` of these searches, and the time of
+    their jobs on runners, `runner_seconds`.
+    """
+
+    month: str
+    runs: int = 0
+    packed_bytes: int = 0
+    searches: int = 0
+    executions: int = 0
+    runner_seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistorySize:
+    """Sizes as git packs them. `compacted_bytes`: of the branch once `history compact` has done its work.
+
+    `to_compact` and `to_drop` are the runs that it would reduce and remove. `since`: the day of the oldest commit.
+    `is_cut`: that commit has parents that are not here (a shallow clone), so that the past weighs more.
+    """
+
+    place: str
+    packed_bytes: int
+    compacted_bytes: int
+    limit_bytes: int
+    largest_file_bytes: int
+    commits: int
+    since: date
+    is_cut: bool
+    to_compact: int
+    to_drop: int
+    suites: tuple[StoredSuite, ...]
+    months: tuple[StoredMonth, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compacted:
+    """What `history compact` did. Not `done`: the branch was one commit and had nothing to reduce or remove."""
+
+    place: str
+    runs: int
+    compacted: int
+    dropped: int
+    done: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Imported:
+    """`on_line` of the `commits` are ancestors of HEAD: only those are baselines of later runs.
+
+    Runs `already_stored` are kept as they are, `without_commit` results were left out, `dropped` runs were too old for
+    the history's size limit. Not `stored`: it was a dry run.
+    """
+
+    runs: int
+    suites: tuple[str, ...]
+    commits: int
+    on_line: int
+    first: datetime | None
+    last: datetime | None
+    without_commit: int
+    without_environment: int
+    already_stored: int
+    dropped: int
+    stored: bool

@@ -1,0 +1,310 @@
+"""Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/phrases.py`."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeGuard, get_args
+
+# The codes of reasons that speak of a bisection.
+
+
+class Objection(StrEnum):
+    """Why nothing more may be measured for a pull request's bisection."""
+
+    PULL_REQUEST_CLOSED = "pull_request_closed"
+    HEAD_MOVED = "head_moved"
+
+
+class SearchReason(StrEnum):
+    """What to know of a bisection's answer, what became of its dispatches, and what it waits for."""
+
+    STILL_THERE = "still_there"
+    TIME_SPENT = "time_spent"
+    DISPATCHES_FRUITLESS = "dispatches_fruitless"
+    SAME_COUNT = "same_count"
+    NOT_COUNTED = "not_counted"
+    NO_COMMIT_BY_COUNTS = "no_commit_by_counts"
+    TIME_CONFIRMS = "time_confirms"
+    TIME_UNCHANGED = "time_unchanged"
+    ENDS_ALIKE_BY_TIME = "ends_alike_by_time"
+    RUN_UNKNOWN = "run_unknown"
+    RUN_OF_OTHER = "run_of_other"
+    RESULT_REFUSED = "result_refused"
+    NOTHING_MEASURED = "nothing_measured"
+    ROUNDS_LOST = "rounds_lost"
+    SENT_LATE = "sent_late"
+    RUN_UNDER_WAY = "run_under_way"
+    BEING_SENT = "being_sent"
+
+
+# Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/`.
+#
+# Decisions read codes and arguments, never a sentence. docs/architecture.md says how to add a reason.
+
+# Numbers are ours; strings may come from a stranger's file and are shown as such.
+Argument = int | float | str | tuple[str, ...]
+
+
+class VerdictReason(StrEnum):
+    """Why a metric got its verdict; those of the machine are also said of the whole run."""
+
+    SIGNIFICANT = "significant"
+    EXACT_DIFFERENCE = "exact_difference"
+    EXACTLY_EQUAL = "exactly_equal"
+    BELOW_MINIMUM_EFFECT = "below_minimum_effect"
+    EXCLUDED = "excluded"
+    NOTHING_SEEN = "nothing_seen"
+    LOOKS_WORSE_SAMPLES = "looks_worse_samples"
+    LOOKS_WORSE_ROUNDS = "looks_worse_rounds"
+    LOOKS_WORSE_BETWEEN_RUNS = "looks_worse_between_runs"
+    LOOKS_WORSE = "looks_worse"
+    TOO_FEW_SAMPLES = "too_few_samples"
+    TOO_FEW_ROUNDS = "too_few_rounds"
+    NOTHING_TESTED = "nothing_tested"
+    BLIND = "blind"
+    UNTOLD = "untold"
+    NO_RELATIVE_CHANGE = "no_relative_change"
+    WITHIN_LIMIT = "within_limit"
+    OVER_LIMIT = "over_limit"
+    OVER_LIMIT_LIKE_BASELINE = "over_limit_like_baseline"
+    OVER_LIMIT_FEW_RUNS = "over_limit_few_runs"
+    OVER_LIMIT_SMALL_EFFECT = "over_limit_small_effect"
+    OTHER_HARDWARE = "other_hardware"
+    MACHINE_CHANGED = "machine_changed"
+    ENVIRONMENT_CHANGED = "environment_changed"
+    CULPRIT_REVERTED = "culprit_reverted"
+    CULPRIT_REMOVED = "culprit_removed"
+    LONE_RUN = "lone_run"
+    ACCEPTED = "accepted"
+    NOT_CONFIRMED = "not_confirmed"
+
+
+class Untested(StrEnum):
+    """Why a detector could say nothing, or nothing with bounds, about a metric."""
+
+    UNIT_CHANGED = "unit_changed"
+    DIRECTION_CHANGED = "direction_changed"
+    DIFFERENT_STATISTICS = "different_statistics"
+    UNMEASURABLE_NUMBERS = "unmeasurable_numbers"
+    BASELINE_ZERO = "baseline_zero"
+    BASELINE_NEAR_ZERO = "baseline_near_zero"
+    WITHOUT_SPREAD = "without_spread"
+    ALL_EQUAL = "all_equal"
+    TOO_FEW_FOR_MEDIAN = "too_few_for_median"
+    NEEDS_SAMPLES = "needs_samples"
+    TARGET_MISSING = "target_missing"
+    BASELINE_MISSING = "baseline_missing"
+    TOO_FEW_RUNS = "too_few_runs"
+    TOO_FEW_EXECUTIONS = "too_few_executions"
+    AFTER_ALARM = "after_alarm"
+    ONLY_REGRESSIONS = "only_regressions"
+    TOO_FEW_TARGET_INTERVALS = "too_few_target_intervals"
+    TOO_FEW_BASELINE_INTERVALS = "too_few_baseline_intervals"
+    WITHOUT_RULES = "without_rules"
+    UNUSUAL_LOAD = "unusual_load"
+
+
+class Remark(StrEnum):
+    """What a reader has to know of a metric's numbers, or of the whole run."""
+
+    TEXT = "text"  # a reader's remark on its file, or a reason that this version does not know
+    MEAN_UNCERTAIN = "mean_uncertain"
+    COARSE_CLOCK = "coarse_clock"
+    INTERVALS_OVERLAP = "intervals_overlap"
+    CHANGED_SINCE = "changed_since"
+    LONE_CHART = "lone_chart"
+    UNSCALED_WITHOUT_LOAD = "unscaled_without_load"
+    UNSCALED_SOME_WITHOUT_LOAD = "unscaled_some_without_load"
+    UNSCALED_OTHER_LOAD = "unscaled_other_load"
+    UNSCALED_TOO_FEW = "unscaled_too_few"
+    UNSCALED_INDEPENDENT = "unscaled_independent"
+    UNSCALED_NEAR_ZERO = "unscaled_near_zero"
+    UNSCALED_CLOSED_LOOP = "unscaled_closed_loop"
+    UNSCALED_UNSEEN_LOAD = "unscaled_unseen_load"
+    LOAD_DIFFERS = "load_differs"
+    LOAD_BESIDE = "load_beside"
+    LOAD_BY_START = "load_by_start"
+    LOAD_ON_OTHER_CLOCK = "load_on_other_clock"
+    ROWS_WITHOUT_LOAD = "rows_without_load"
+    ROWS_REDUCED = "rows_reduced"
+    ROWS_TOO_LONG = "rows_too_long"
+    OTHER_LENGTH = "other_length"
+    IDLE_TIME_DIFFERS = "idle_time_differs"
+    BROKEN_RULE = "broken_rule"
+    LOAD_OUT_OF_CONTROL = "load_out_of_control"
+    FEW_NEAR_RUNS = "few_near_runs"
+    CONFIRMED = "confirmed"
+    NOT_MEASURED_AGAIN = "not_measured_again"
+    PROPOSED_VERDICT = "proposed_verdict"
+    OTHER_COMMIT = "other_commit"
+    MEASURED_AGAIN = "measured_again"
+    LONE_BASELINE = "lone_baseline"
+    CATEGORY_ASSIGNED = "category_assigned"
+    INHERITED_LEVEL = "inherited_level"
+    LASTING_LEVEL = "lasting_level"
+    UNDONE_LEVEL = "undone_level"
+    PASSED_ALARM = "passed_alarm"
+    OUT_OF_CONTROL = "out_of_control"
+    SCALED_BY_RULER = "scaled_by_ruler"
+    RULER_NOT_IN_TARGET = "ruler_not_in_target"
+    RULER_TOO_FEW_RUNS = "ruler_too_few_runs"
+    RULER_WITHOUT_TIMES = "ruler_without_times"
+    RULER_NOT_FOLLOWED = "ruler_not_followed"
+    RULER_NOT_STRAIGHT = "ruler_not_straight"
+    AUTO_SUMMARIES = "auto_summaries"
+    AUTO_TOO_FEW = "auto_too_few"
+    AUTO_CONSTANT = "auto_constant"
+    AUTO_NORMAL = "auto_normal"
+    AUTO_MEANS_AS_GOOD = "auto_means_as_good"
+    AUTO_MEDIANS_BETTER = "auto_medians_better"
+    RULES_LEARNED_FROM = "rules_learned_from"
+
+
+class BaselineReason(StrEnum):
+    """Why a stored run is baseline or not, and what to know of the choice."""
+
+    AT_MERGE_BASE = "at_merge_base"
+    BEFORE_MERGE_BASE = "before_merge_base"
+    BEFORE_TARGET = "before_target"
+    ENOUGH_NEWER_RUNS = "enough_newer_runs"
+    UNREADABLE = "unreadable"
+    OTHER_HARDWARE = "measured_on_other_hardware"
+    NO_METRIC_LEFT = "no_metric_left"
+    NOTHING_LEFT = "nothing_left"
+    NO_COMMON_ANCESTOR = "no_common_ancestor"
+    SEVERAL_MERGE_BASES = "several_merge_bases"
+    BEGINS_AT_ACCEPTED = "begins_at_accepted"
+    MORE_ACCEPTED = "more_accepted"
+    RUN_UNREADABLE = "run_unreadable"
+    MORE_UNREADABLE = "more_unreadable"
+    UNKNOWN_COMPONENT = "unknown_component"
+    MORE_RUNS = "more_runs"
+    OLDER_RUNS = "older_runs"
+    RUNS_ELSEWHERE = "runs_elsewhere"
+    ONLY_OTHER_HARDWARE = "only_other_hardware"
+    BASE_NOT_MEASURED = "base_not_measured"
+
+
+class Doubt(StrEnum):
+    """Why compared call trees decide nothing."""
+
+    ONE_REPETITION = "one_repetition"
+    UNKNOWN_WEIGHTS = "unknown_weights"
+    FEW_SAMPLES = "few_samples"
+    NOT_ALIGNED = "not_aligned"
+    ALL_SLOWER = "all_slower"
+    WHOLE_SLOWER = "whole_slower"
+    MORE_SAMPLES = "more_samples"
+    NOISY_METHODS = "noisy_methods"
+    NOT_PROFILED = "not_profiled"
+
+
+class Caveat(StrEnum):
+    """What to know of compared call trees and of changed functions: what was not asked, and not looked at."""
+
+    ONE_STATE = "one_state"
+    TOTALS_ALONE = "totals_alone"
+    ONE_PROFILE = "one_profile"
+    FEW_REPETITIONS = "few_repetitions"
+    FILES_LEFT = "files_left"
+    NAMES_LEFT = "names_left"
+    CALLING_FILES_LEFT = "calling_files_left"
+    CALLING_FILES_UNREAD = "calling_files_unread"
+    COMMON_NAMES = "common_names"
+    NO_GRAMMAR = "no_grammar"
+    LINES_UNUSED = "lines_unused"
+    RECORDS_UNUSED = "records_unused"
+    FILE_DAMAGED = "file_damaged"
+
+
+class AuditReason(StrEnum):
+    """What to know of an audit's numbers, and why it recommends what it does."""
+
+    SPLIT_AT_RANDOM = "split_at_random"
+    SHARED_BASELINES = "shared_baselines"
+    LASTED = "lasted"
+    NOT_YET_REFUTED = "not_yet_refuted"
+    FEW_TRIALS = "few_trials"
+    AGREES_WITH_STATED = "agrees_with_stated"
+    FEWEST_WRONG = "fewest_wrong"
+    OTHERS_TOO_LOUD = "others_too_loud"
+    STRICTER_RATE = "stricter_rate"
+    NO_RATE_HELPS = "no_rate_helps"
+    COUNTERS_AGREE = "counters_agree"
+    COUNTERS_TOO_LOUD = "counters_too_loud"
+    COUNTER_RUNS_AGREE = "counter_runs_agree"
+    COUNTER_RUNS_TOO_LOUD = "counter_runs_too_loud"
+    NEVER_DETECTED = "never_detected"
+    NOISE_HIDES_LITTLE = "noise_hides_little"
+    SMALL_CHANGES_HIDDEN = "small_changes_hidden"
+    SAMPLES_ENOUGH = "samples_enough"
+    SAMPLES_WANTED = "samples_wanted"
+    RUNS_DIFFER_MORE = "runs_differ_more"
+
+
+class SeriesReason(StrEnum):
+    """What a series, or a line of stored runs, was made without."""
+
+    OTHER_UNIT = "other_unit"
+    MIXED_STATISTICS = "mixed_statistics"
+    OFF_THE_LINE = "off_the_line"
+    NOT_READABLE = "not_readable"
+    HARDWARE_OF_OLDER = "hardware_of_older"
+
+
+class ProfileNote(StrEnum):
+    """What a reader of profiles did with them that changes what their numbers mean."""
+
+    CALL_GRAPH = "call_graph"
+    PATHS_NOT_FOLLOWED = "paths_not_followed"
+    WEIGHTS_WITHOUT_PERIOD = "weights_without_period"
+    PERIOD_DIVIDED = "period_divided"
+    FIRST_EVENT_USED = "first_event_used"
+    COUNTED_TWICE = "counted_twice"
+    STACKS_CUT = "stacks_cut"
+
+
+ReasonCode = (
+    VerdictReason
+    | Untested
+    | Remark
+    | BaselineReason
+    | Doubt
+    | Caveat
+    | AuditReason
+    | Objection
+    | SearchReason
+    | SeriesReason
+    | ProfileNote
+)
+FAMILIES: tuple[type[ReasonCode], ...] = get_args(ReasonCode)
+# No value is in two families: a file holds the value alone.
+CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reason:
+    """`arguments` by name, as the sentence of `code` names them. Effects and shares are fractions."""
+
+    code: ReasonCode
+    arguments: Mapping[str, Argument] = field(default_factory=dict, hash=False)
+
+
+def because(code: ReasonCode, /, **arguments: Argument | None) -> Reason:
+    """`because(VerdictReason.EXCLUDED, effect=0.05)`; what is None or no number is left out."""
+    return Reason(code=code, arguments={name: value for name, value in arguments.items() if _is_known(value)})
+
+
+def _is_known(value: Argument | None) -> TypeGuard[Argument]:
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def left_out_reasons(counts: Mapping[SeriesReason, int]) -> tuple[Reason, ...]:
+    """Of what was left out, one for each that counts something."""
+    return tuple(because(code, count=count) for code, count in counts.items() if count)
+
+
+def remark(text: str) -> Reason:
+    """Text that a reader of files wrote."""
+    return because(Remark.TEXT, text=text)

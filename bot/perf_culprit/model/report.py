@@ -1,0 +1,323 @@
+"""All that one comparison has to say: findings, call trees of both revisions, conclusion."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from perf_culprit.model.call_tree import Certainty, ImpactedService, MethodCosts
+from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
+from perf_culprit.model.reason import BaselineReason, Reason
+from perf_culprit.model.run import NO_COST, Cost, Environment, EnvironmentChange, MetricKey
+
+# The call trees of two revisions side by side: which methods got slower, which are suspects, what they touch.
+
+
+class Answer(StrEnum):
+    """`not_slower` says how large a change would have been seen; where that cannot be said it is `undecided`."""
+
+    SLOWER = "slower"
+    NOT_SLOWER = "not_slower"
+    UNDECIDED = "undecided"
+
+
+class Basis(StrEnum):
+    """What the answer rests on, from the strongest to the weakest."""
+
+    SAMPLES = "samples"
+    COUNTS = "counts"
+    TOTALS = "totals"
+
+
+class NodeState(StrEnum):
+    """What the search says of one path. `not_tested`: too small a part of the whole to be tested."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    UNDECIDED = "undecided"
+    ADDED = "added"
+    REMOVED = "removed"
+    NOT_TESTED = "not_tested"
+
+
+class ChangeCause(StrEnum):
+    """Where a slower path has its time from: its caller calls it more often, or one call takes longer."""
+
+    MORE_CALLS = "more_calls"
+    TIME_PER_CALL = "time_per_call"
+    BOTH = "both"
+
+
+class SuspectReason(StrEnum):
+    """Why a slower method is a suspect and not just on the way to one."""
+
+    PATH_END = "path_end"
+    OWN_TIME = "own_time"
+    ORIGIN = "origin"
+    CHANGED_CALLS = "changed_calls"
+    CALLS_MORE_OFTEN = "calls_more_often"
+    ADDED = "added"
+    TOUCHED = "touched"
+    CALLS_TOUCHED = "calls_touched"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeAmount:
+    """Means per repetition, in the unit of the service: with callees, without them, and the number of calls."""
+
+    elapsed: float
+    self_time: float
+    calls: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedNode:
+    """One path of methods in both revisions; `parent` as in a call tree. A side without the path is None.
+
+    `relative_change` and its interval are of the elapsed time. `self_q_value` is of the time without callees. Values of
+    probability are None where nothing was tested. `changed_calls`: the methods that it calls directly differ.
+    """
+
+    method: str
+    state: NodeState
+    parent: int | None = None
+    baseline: NodeAmount | None = None
+    target: NodeAmount | None = None
+    relative_change: float | None = None
+    confidence_interval: Interval | None = None
+    p_value: float | None = None
+    q_value: float | None = None
+    self_q_value: float | None = None
+    cause: ChangeCause | None = None
+    changed_calls: bool = False
+    reasons: tuple[SuspectReason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServiceComparison:
+    """`unit`: of all amounts; "share" where each is a share of the whole. Repetitions: what the tests rest on.
+
+    `nodes` has the target's paths and the baseline's; `hidden_nodes` counts those that were left out for their number.
+    `visible`: a single method that gained this share of the whole would have been seen, None where nothing was tested.
+    `aligned`: the share of time in methods that both revisions have. `common_factor`: what all methods changed by, such
+    as another machine state, None where it is not known. Totals are means per repetition in the unit, of shares all
+    samples. `doubts`: why it is undecided, the most important first.
+    """
+
+    service: str
+    unit: str
+    basis: Basis
+    baseline_repetitions: int
+    target_repetitions: int
+    nodes: tuple[ComparedNode, ...]
+    hidden_nodes: int = 0
+    answer: Answer = Answer.UNDECIDED
+    visible: float | None = None
+    aligned: float = 1.0
+    common_factor: float | None = None
+    baseline_total: float = 0.0
+    target_total: float = 0.0
+    doubts: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TouchedCode:
+    """The changed function that a method is, at the head; `name` is empty where only its file is known.
+
+    From the first line that changed, or its first one where that is not known. Lines are None where the function is
+    gone or not known.
+    """
+
+    file: str
+    name: str
+    certainty: Certainty
+    first_line: int | None = None
+    last_line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreParts:
+    """What the score is made of, each from 0 to 1 (docs/diagnosis.md).
+
+    All but `touched` are shares of the services' slowdown: `own_time` without and `slowdown` with callees; `origin` is
+    what begins here and not above, `branch` what no single callee explains. `touched` is 1 where the commit surely
+    changed the method, less where only names agree.
+    """
+
+    own_time: float
+    origin: float
+    branch: float
+    slowdown: float
+    touched: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedSuspect:
+    """One method over all services. Amounts are sums over its paths in the service where it gained most.
+
+    `path`: from the root to it there. `services`: those that run it, the largest share first: what to test again.
+    """
+
+    method: str
+    score: float
+    parts: ScoreParts
+    reasons: tuple[SuspectReason, ...]
+    service: str
+    unit: str
+    path: tuple[str, ...]
+    baseline: NodeAmount | None = None
+    target: NodeAmount | None = None
+    relative_change: float | None = None
+    q_value: float | None = None
+    cause: ChangeCause | None = None
+    services: tuple[ImpactedService, ...] = ()
+    touched: TouchedCode | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuspectShare:
+    """The share of a service's time that is spent in the suspects and what they call."""
+
+    service: str
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TreeComparison:
+    """All that comparing two revisions' call trees has to say.
+
+    `suspects`: the most suspicious first. `impacted`: every service of the target, the largest share first.
+    `commit`: the one that introduced the change, where known; `base` and `head`: the ends that were compared.
+    `touched` counts the functions that the commits changed, None where no repository was asked.
+    """
+
+    services: tuple[ServiceComparison, ...]
+    suspects: tuple[ComparedSuspect, ...]
+    impacted: tuple[SuspectShare, ...] = ()
+    added_methods: tuple[str, ...] = ()
+    removed_methods: tuple[str, ...] = ()
+    added_services: tuple[str, ...] = ()
+    removed_services: tuple[str, ...] = ()
+    commit: str | None = None
+    base: str | None = None
+    head: str | None = None
+    touched: int | None = None
+    alpha: float
+    minimum_effect: float
+    notes: tuple[Reason, ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """Of all services: slower where one is, else undecided where one is."""
+        answers = {one.answer for one in self.services}
+        if Answer.SLOWER in answers:
+            return Answer.SLOWER
+        return Answer.UNDECIDED if Answer.UNDECIDED in answers or not answers else Answer.NOT_SLOWER
+
+
+# All that one comparison has to say: the only thing that renderers and publishers see.
+
+
+class Conclusion(StrEnum):
+    """The one-line verdict over a whole run, from loudest to quietest."""
+
+    REGRESSION = "regression"
+    OTHER_HARDWARE = "other_hardware"
+    MACHINE_CHANGED = "machine_changed"
+    INCONCLUSIVE = "inconclusive"
+    IMPROVEMENT = "improvement"
+    NO_CHANGE = "no_change"
+    FIRST_RUN = "first_run"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """The decision rule that was in force, for the report's small print. Rates and effects are fractions."""
+
+    detector: str
+    alpha: float
+    false_discovery_rate: float
+    minimum_effect: float
+    minimum_samples: int
+    fail: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prediction:
+    """What a simulation says of a changed design: nothing of it was measured.
+
+    `model` is the path of the model file.
+    """
+
+    model: str
+    scenario: str
+    conclusion: Conclusion
+    findings: tuple[Finding, ...]
+    detectable_effect: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """Versioned by its JSON form (report.json v1, docs/report-v1.schema.json).
+
+    `target_commit` is whom the verdict is about; `merge_commit` what was measured where that is GitHub's merge of it
+    into `base_commit`. `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics
+    that the baseline has and the target lacks; `new` those that the target has and no baseline run.
+    `detectable_effect`: a worsening of this fraction would have been seen in every metric judged `no_change`.
+    `environment_changes`: what differs from the newest baseline run's environment.
+    `diagnosis`: where the time went, compared by the call trees of the two revisions.
+    `cost`: what measuring the target took, and what was measured beside it. `costs`: which methods of the target cost
+    most. `predictions`: what simulations say of model files that changed;
+    they fail nothing.
+    """
+
+    conclusion: Conclusion
+    findings: tuple[Finding, ...]
+    settings: Settings
+    suite: str = "default"
+    target_commit: str | None = None
+    base_commit: str | None = None
+    merge_commit: str | None = None
+    baseline_source: BaselineSource = BaselineSource.FILES
+    baseline_runs: int = 0
+    choices: tuple[RunChoice, ...] = ()
+    environment: Environment = field(default_factory=Environment)
+    environment_changes: tuple[EnvironmentChange, ...] = ()
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
+    detectable_effect: float | None = None
+    notes: tuple[Reason, ...] = ()
+    failed: bool = False
+    diagnosis: TreeComparison | None = None
+    costs: MethodCosts | None = None
+    predictions: tuple[Prediction, ...] = ()
+    cost: Cost = NO_COST
+
+    @property
+    def blames_target(self) -> bool:
+        """False where commits of the base that nobody measured may have brought what was found."""
+        return all(note.code is not BaselineReason.BASE_NOT_MEASURED for note in self.notes)
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the verdict is what the findings say; of a report from elsewhere it need not be."""
+        has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)
+        fails = self.blames_target and any(finding.level is Level.FAIL for finding in self.findings)
+        return has_regression == (self.conclusion is Conclusion.REGRESSION) and fails == self.failed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """`findings` are ordered for reading: loudest verdict first, then by size.
+
+    `detectable_effect`: a change for the worse of at least this fraction would have been seen, with the policy's power,
+    in every metric judged `no_change`; None where there is none. `failed`: some regression reached the fail threshold.
+    """
+
+    conclusion: Conclusion
+    findings: tuple[Finding, ...] = ()
+    missing: tuple[MetricKey, ...] = ()
+    new: tuple[MetricKey, ...] = ()
+    detectable_effect: float | None = None
+    notes: tuple[Reason, ...] = ()
+    failed: bool = False

@@ -1,0 +1,309 @@
+"""One execution of a benchmark suite on one commit and machine: its metrics, counters and environment."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+# How git names a commit in full: SHA-1 or SHA-256.
+
+FULL_HASH_PATTERN: Final = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+FULL_HASH: Final = re.compile(FULL_HASH_PATTERN)
+
+
+# What is measured: a name, a unit and which way is good.
+
+
+class Direction(StrEnum):
+    """Which way is good; a property of the metric, read from the tool's output and never guessed."""
+
+    LOWER_IS_BETTER = "lower_is_better"
+    HIGHER_IS_BETTER = "higher_is_better"
+    UNKNOWN = "unknown"  # most counters: any departure from the normal range counts against the target
+
+    @property
+    def worse_sign(self) -> int:
+        """The sign of a relative change that is bad: +1 where lower is better, -1 where higher is, 0 where unknown."""
+        return {Direction.LOWER_IS_BETTER: 1, Direction.HIGHER_IS_BETTER: -1, Direction.UNKNOWN: 0}[self]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metric:
+    """A measured quantity, such as `time` in `ns`. `unit` is the tool's own spelling; "" where it has none."""
+
+    name: str
+    unit: str
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MetricKey:
+    """What makes two measurements comparable: the benchmark and the metric's name."""
+
+    benchmark: str
+    metric: str
+
+    @property
+    def full_name(self) -> str:
+        """As a report shows it where a benchmark has several metrics. A counter's benchmark is its table."""
+        return f"{self.benchmark} {self.metric}"
+
+
+# Where a run was measured, as named components.
+
+# Components that change a benchmark's level by themselves: numbers from another CPU are no baseline.
+HARDWARE_COMPONENTS = ("cpu", "architecture", "os")
+
+# A package of a lock file is the component "pip:numpy".
+PACKAGE_SEPARATOR = ":"
+# They name one machine of many alike, and say nothing of what it does.
+OF_ONE_MACHINE = frozenset({"host"})
+
+# Of a file: more is no machine, and a stranger's file could fill the history with it.
+MOST_COMPONENTS = 2000
+MOST_CHARACTERS = 100_000
+LONGEST_NAME = 100
+LONGEST_VALUE = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EnvironmentChange:
+    """A component that has another value now, such as `pip:numpy`, "2.4.5", "2.4.6"."""
+
+    name: str
+    before: str
+    after: str
+
+
+def is_package(component: str) -> bool:
+    return PACKAGE_SEPARATOR in component
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Environment:
+    """Named components, such as {"cpu": "AMD EPYC 7763", "os": "Linux", "python": "3.13.5"}.
+
+    The well-known names are `cpu`, `cpu_count`, `architecture`, `memory`, `os`, `os_release`, `runner_image`,
+    `host`, one per compiler or runtime (`gcc`, `clang`, `python`, `java`, `go`, `rust`, `node`, `dotnet`), and one per
+    package of a lock file, by its ecosystem: `pip:numpy`, `npm:react`, `cargo:serde`, `go:golang.org/x/text`.
+    A component that is not known is left out, never an empty string.
+    """
+
+    components: Mapping[str, str] = field(default_factory=dict)
+
+    def differences(self, other: "Environment", names: Iterable[str] = HARDWARE_COMPONENTS) -> tuple[str, ...]:
+        """The names whose values are known on both sides and differ."""
+        return tuple(
+            name
+            for name in names
+            if name in self.components and name in other.components and self.components[name] != other.components[name]
+        )
+
+    def changes_to(self, later: "Environment") -> tuple[EnvironmentChange, ...]:
+        """What is known of both and differs, packages last."""
+        names = sorted(self.components.keys() - OF_ONE_MACHINE, key=lambda name: (is_package(name), name))
+        ours, theirs = self.components, later.components
+        return tuple(
+            EnvironmentChange(name=name, before=ours[name], after=theirs[name])
+            for name in self.differences(later, names)
+        )
+
+    @property
+    def bounded(self) -> "Environment":
+        """What a file may hold of it: the machine, then packages, up to the limits of number and size."""
+        kept: dict[str, str] = {}
+        room = MOST_CHARACTERS
+        for name, value in sorted(self.components.items(), key=lambda item: is_package(item[0])):
+            room -= len(name) + min(len(value), LONGEST_VALUE)
+            if room < 0 or len(kept) == MOST_COMPONENTS:
+                break
+            if len(name) <= LONGEST_NAME:
+                kept[name] = value[:LONGEST_VALUE]
+        return Environment(components=kept)
+
+    def merged(self, other: "Environment") -> "Environment":
+        """These components, with `other`'s where this one knows nothing."""
+        return Environment(components={**other.components, **self.components})
+
+
+# Counters: system quantities sampled during a run, each a series beside the others.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CounterTable:
+    """Counters of one source that share their sampling instants. Tables of one run may differ in rate and clock.
+
+    `times_s` (n,): seconds since 1970, or since the start where the file has no date; strictly increasing.
+    `values` (n, m): column j is `metrics[j]`; NaN where a value is missing. `load` (n,): what was asked of the system
+    at each instant (requests per second, users, …), where the source recorded it; NaN where missing.
+    `name` tells the source from others of the run: a host, a file. Arrays are not written to. `interval_s`: each row
+    holds medians of an interval this long and is identified by its first instant; None where rows are as sampled.
+    """
+
+    name: str
+    metrics: tuple[Metric, ...]
+    times_s: "Floats"
+    values: "Floats"
+    load: "Floats | None" = None
+    load_name: str | None = None
+    interval_s: float | None = None
+
+    @property
+    def keys(self) -> tuple[MetricKey, ...]:
+        return tuple(MetricKey(self.name, metric.name) for metric in self.metrics)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimeSeries:
+    """One counter of the target over time, for drawing: medians of equal intervals, NaN where one has no value.
+
+    The first value is at `start_s` of the table's clock, the next `interval_s` later. `lower`, `upper`: the medium
+    level's boundaries or the control limits. `violations`: spans of the same clock. `is_scaled`: to the load of the
+    baseline.
+    """
+
+    values: tuple[float, ...]
+    start_s: float
+    interval_s: float
+    lower: float
+    upper: float
+    violations: tuple[tuple[float, float], ...] = ()
+    is_scaled: bool = False
+
+
+# One execution of a benchmark suite on one commit and machine.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """What a tool reports instead of its samples: an honest mark that the samples are not there.
+
+    `value` is the tool's headline number (`statistic` names it: mean, median, value, …) in the metric's unit;
+    `confidence_interval` belongs to `value` at `confidence_level`. `count` is the number of samples behind it, `median`
+    theirs where the headline number is another.
+    """
+
+    value: float
+    statistic: str = "value"
+    count: int | None = None
+    standard_deviation: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    median: float | None = None
+    confidence_interval: tuple[float, float] | None = None
+    confidence_level: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Benchmark:
+    """A named measurement: raw `samples` where the tool keeps them, else a `summary`; exactly one of the two.
+
+    `group_sizes` splits `samples` in order into processes or forks where the tool has such levels (pyperf, JMH);
+    empty means one group. `rounds` names each group's round: of runs with one job, groups of one round were executed
+    one right after the other; empty where there were no rounds. `category` is the response-time category that the first
+    measurement assigned.
+    """
+
+    name: str
+    metric: Metric
+    samples: tuple[float, ...] = ()
+    summary: Summary | None = None
+    group_sizes: tuple[int, ...] = ()
+    rounds: tuple[int, ...] = ()
+    category: str | None = None
+
+    @property
+    def key(self) -> MetricKey:
+        return MetricKey(self.name, self.metric.name)
+
+    @property
+    def value(self) -> float:
+        """One number for charts: the samples' mean, or the summary's headline value."""
+        if self.summary is not None:
+            return self.summary.value
+        return sum(self.samples) / len(self.samples)
+
+
+def first_doubled(benchmarks: Sequence[Benchmark]) -> tuple[int, int] | None:
+    """The places of the first two of one name and metric; None where each has its own."""
+    places: dict[MetricKey, int] = {}
+    for index, benchmark in enumerate(benchmarks):
+        if (first := places.setdefault(benchmark.key, index)) != index:
+            return first, index
+    return None
+
+
+# All are in memory at once, and their report has to be read again: benchmarks/README.md says what that takes.
+MOST_METRICS = 50_000
+MOST_EXECUTIONS = 1_000_000
+LONGEST_SECONDS = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What measuring took: executions, warm-ups included, and the machine's time with builds. 0 executions: unknown."""
+
+    executions: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.executions + other.executions, self.seconds + other.seconds)
+
+
+NO_COST = Cost()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """Everything measured for one commit in one environment at one time.
+
+    `commit` is a full hash, or None outside version control. `time` is aware (UTC) or None where unknown.
+    `job` names the job that measured; runs with the same job were interleaved on one machine (paired).
+    `regressions` are the metrics for which this run was judged a regression, `confirmed` those of them that a second
+    measurement saw too.
+    `analyses`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
+    divided by it. `is_separate`: its executions are runs of their own, given as files one by one; never stored.
+    `notes` are data-quality remarks of the readers, for the report.
+    """
+
+    benchmarks: tuple[Benchmark, ...] = ()
+    counters: tuple[CounterTable, ...] = ()
+    environment: Environment = field(default_factory=Environment)
+    commit: str | None = None
+    time: datetime | None = None
+    suite: str = "default"
+    job: str | None = None
+    regressions: tuple[MetricKey, ...] = ()
+    confirmed: tuple[MetricKey, ...] = ()
+    analyses: int = 1
+    is_separate: bool = False
+    cost: Cost = NO_COST
+    notes: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[MetricKey, ...]:
+        """Everything measured: the benchmarks, then the counters by table and name."""
+        of_counters = (key for table in self.counters for key in table.keys)
+        return (*(benchmark.key for benchmark in self.benchmarks), *of_counters)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileRead:
+    """`format` is the reader's id; `samples` are those of all `metrics`; `notes` say what was left out and why."""
+
+    place: str
+    format: str
+    benchmarks: int
+    metrics: int
+    samples: int
+    tables: int
+    notes: tuple[str, ...] = ()

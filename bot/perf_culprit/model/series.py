@@ -1,0 +1,276 @@
+"""Series over commits, builds or releases: where they changed, and what a dashboard shows of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+from perf_culprit.model.finding import Acceptance, Interval, Verdict
+from perf_culprit.model.reason import Reason
+from perf_culprit.model.run import Metric, MetricKey, Run
+
+# Series over commits or builds, and where they changed.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """`values`: one per run, oldest first; NaN where a run lacks it. `notes` say what was done to them.
+
+    `minimum_effect`: relative changes smaller than this are not looked for.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    unit: str = ""
+    minimum_effect: float = 0.0
+    notes: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesTable:
+    """Series of the same runs. `labels` name the runs (commits, builds, times), "" where nothing does.
+
+    `label_name` says what the labels are. `notes` are about the table: what was left out of it.
+    """
+
+    place: str
+    series: tuple[Series, ...]
+    labels: tuple[str, ...]
+    label_name: str | None = None
+    notes: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangePoint:
+    """`index` (from 0) and `label` are those of the first run of the new level; of a drift, of its steepest place.
+
+    `before` and `after` are medians in the series' unit. `q_value` is over all changes of the table.
+    """
+
+    index: int
+    label: str
+    kind: Literal["step", "drift"]
+    before: float
+    after: float
+    relative_change: float | None
+    p_value: float
+    q_value: float
+    strength: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesAlarm:
+    """Raised with run `index` by a bot that sees only the runs up to it, for a change at `change_index`."""
+
+    index: int
+    label: str
+    change_index: int
+    change_label: str
+    relative_change: float | None
+    strength: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Detectable:
+    """What would have been found: a rise by `size`, in the series' unit, that lasts `rows` rows.
+
+    `relative_change` is of the series' median, None where that is zero. A `size` of 0 is any rise at all.
+    """
+
+    size: float
+    relative_change: float | None
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesChanges:
+    """What was found in one series. `alarms` is None where nobody asked.
+
+    Where nothing could be judged, `values_lacking` says how many more values it takes. Where nothing was found,
+    `detectable` says what would have been, and `detectable_alarm` what would have raised an alarm; None there: no step
+    of any size.
+    """
+
+    series: Series
+    changes: tuple[ChangePoint, ...] = ()
+    alarms: tuple[SeriesAlarm, ...] | None = None
+    detectable: Detectable | None = None
+    detectable_alarm: Detectable | None = None
+    rows_lacking_online: int = 0
+    values_lacking: int = 0
+
+
+# How the numbers of released versions differ from one to the next [B17, section V].
+
+
+class Outcome(StrEnum):
+    """What two intervals say about their medians."""
+
+    DEVIATION = "deviation"  # significantly different, and the intervals do not overlap
+    SIGNIFICANT_OVERLAP = "significant_overlap"  # significantly different, but the intervals overlap
+    OVERLAP = "overlap"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Version:
+    """A version's name with the run that measured it."""
+
+    name: str
+    run: Run
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """One version against the one before it that measured the metric.
+
+    `gap` is the distance between the two intervals as a fraction of the earlier median, 0 where they overlap; it is
+    None, as `relative_change` is, where that median is zero. `verdict` is `no_change` for deviations below the minimum
+    effect, and where the metric's direction is unknown.
+    """
+
+    version: str
+    outcome: Outcome
+    verdict: Verdict
+    median: float
+    interval: Interval
+    relative_change: float | None
+    gap: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TransientRegression:
+    """A regression at `start` that was undone at `end`: the level before `start` is reached again."""
+
+    start: str
+    end: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """`first` is the version that the first cell is compared with. Versions that lack the metric have no cell.
+
+    `too_few` are versions with fewer samples than the interval of a median needs.
+    """
+
+    key: MetricKey
+    metric: Metric
+    first: str | None
+    cells: tuple[Cell, ...] = ()
+    transient_regressions: tuple[TransientRegression, ...] = ()
+    too_few: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeviationMatrix:
+    """`versions` from oldest to newest; `rows` in the order in which their metrics first appear."""
+
+    versions: tuple[str, ...]
+    rows: tuple[Row, ...]
+    minimum_effect: float
+
+
+# What a dashboard shows: the series of one suite in one environment, and what is known of their changes.
+
+# "Lately" is this many runs.
+LATELY_RUNS: Final = 30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PanelRun:
+    """A stored run without its numbers. `judged`: the metrics that it was judged a regression in."""
+
+    commit: str
+    judged: tuple[MetricKey, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PanelSeries:
+    """`values` are the `statistic` of each run in the metric's unit, None where the run lacks it.
+
+    `changes` are those that stand in the series by itself, by its first `judged` values; which of them count among all
+    series is decided over all. Nothing could be judged where the runs have no `statistic` in common (""), or fewer
+    values than it takes by `values_lacking`.
+    """
+
+    benchmark: str
+    metric: Metric
+    statistic: str
+    minimum_effect: float
+    values: tuple[float | None, ...] = ()
+    changes: tuple[ChangePoint, ...] = ()
+    judged: int = 0
+    values_lacking: int = 0
+
+    @property
+    def key(self) -> MetricKey:
+        return MetricKey(self.benchmark, self.metric.name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Panel:
+    """`environment` has the components that keep numbers apart, none where nothing is known of the machine.
+
+    `runs` are those of one line of commits, oldest first.
+    """
+
+    suite: str
+    environment: Mapping[str, str]
+    runs: tuple[PanelRun, ...]
+    series: tuple[PanelSeries, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedCulprit:
+    """What a stored bisection named. `thread` is the number of the pull request or issue that asked for it."""
+
+    suite: str
+    key: MetricKey
+    commit: str
+    relative_change: float
+    posterior: float | None
+    thread: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """`seconds` since 1970 are the committer's clock's, for display. `tag`: the release that it is, if any."""
+
+    hash: str
+    subject: str = ""
+    seconds: int = 0
+    tag: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownChange:
+    """A change of series `series` of panel `panel`, with who accepted it and which commit a bisection named."""
+
+    panel: int
+    series: int
+    change: ChangePoint
+    accepted: Acceptance | None = None
+    culprit: NamedCulprit | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """`worst`: the largest change for the worse since `release` (where there is none, lately), as measured.
+
+    None where nothing got worse. `judged` counts the series that could be judged.
+    """
+
+    release: str | None
+    judged: int
+    worst: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dashboard:
+    """`commits` are those that have runs or are named otherwise, oldest first. `notes` say what was left out."""
+
+    commits: tuple[Commit, ...]
+    panels: tuple[Panel, ...]
+    changes: tuple[ShownChange, ...]
+    standing: Standing
+    repository_url: str | None = None
+    notes: tuple[Reason, ...] = ()

@@ -1,0 +1,41 @@
+"""How Python processes of ours are started: the folder that they work in, such as a stranger's checkout, has no say.
+
+Python puts that folder first in `sys.path` for `-m` and `-c`. Not `-I`, which would ignore the user's site-packages and
+PYTHONPATH as well: this package may be installed there.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.context import BaseContext
+
+
+SAFE_PATH: Final = "PYTHONSAFEPATH"
+
+
+def python(*arguments: str) -> list[str]:
+    """The command of such a process."""
+    return [sys.executable, "-P", *arguments]
+
+
+@contextmanager
+def process_pool(
+    workers: int, *, context: "BaseContext | None" = None, initializer: Callable[[], object] | None = None
+) -> "Iterator[ProcessPoolExecutor]":
+    """The commands of its processes are not ours to write: their -P is a variable as long as the pool lives."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=initializer) as pool:
+            yield pool
+    finally:
+        del os.environ[SAFE_PATH]
+        if before is not None:
+            os.environ[SAFE_PATH] = before

@@ -1,0 +1,1 @@
+"""Files of strangers become runs, profiles and call trees."""

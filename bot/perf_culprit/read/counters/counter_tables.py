@@ -1,0 +1,190 @@
+"""The only way to build a counter table from foreign numbers: limits, order of time, what is missing."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from math import isnan
+from typing import TYPE_CHECKING, TypeAlias
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.run import CounterTable, Environment, Metric
+from perf_culprit.read.results.content import shown
+from perf_culprit.read.results.parser import Parsed, checked_metric, checked_name
+
+if TYPE_CHECKING:
+    from perf_culprit.stats.ragged import Floats
+
+
+# 160 MB of numbers: a day of 2,000 counters every 15 seconds is 11.5 million.
+MAX_CELLS = 20_000_000
+MAX_COLUMNS = 50_000
+# Of values that come one at a time: each instant costs a hundred bytes until the table is built.
+MAX_INSTANTS = 2_000_000
+
+Built: TypeAlias = tuple[CounterTable, tuple[str, ...]]
+
+
+def build_table(
+    name: str,
+    *,
+    times_s: "Sequence[float] | Floats",
+    values: "Floats",
+    metrics: Sequence[Metric],
+    place: str,
+    load: "Floats | None" = None,
+    load_name: str | None = None,
+) -> Built:
+    """The table and what the report should say about its data.
+
+    `values` is (n, m) in the file's order. Rows are sorted by time. Of several rows of one instant, each counter's
+    last value counts. Infinite values count as missing; a counter without any value is left out.
+    """
+    import numpy as np
+
+    times = np.array(times_s, dtype=np.float64)
+    check_size(len(times), len(metrics), place=place)
+    if not np.isfinite(times).all():
+        raise DataError("holds a time that is no finite number", place=place, next_step="check the times of the file")
+    notes = []
+    columns = values if load is None else np.column_stack([values, load])
+    infinite = np.isinf(columns)
+    if infinite.any():
+        columns = np.where(infinite, np.nan, columns)
+        notes.append(f"infinite values count as missing: {int(infinite.sum())}")
+    times, columns, order_notes = _ordered(times, columns)
+    notes += order_notes
+    if load is not None:
+        columns, load = columns[:, :-1], columns[:, -1]
+        load = None if np.isnan(load).all() else np.ascontiguousarray(load)
+    filled = np.flatnonzero(~np.isnan(columns).all(axis=0))
+    if not len(filled):
+        raise DataError("no counter has a value", place=place, next_step="check that the counters were being recorded")
+    if len(filled) < len(metrics):
+        notes.append(f"counters without any value are left out: {len(metrics) - len(filled)}")
+        columns = columns[:, filled]
+    kept = [checked_metric(metrics[index], place=place) for index in filled.tolist()]
+    _check_unique(kept, place)
+    table = CounterTable(
+        name=checked_name(name, place=place),
+        metrics=tuple(kept),
+        times_s=times,
+        values=np.ascontiguousarray(columns),
+        load=load,
+        load_name=None if load is None else load_name,
+    )
+    return table, tuple(f"{place}: {note}" for note in notes)
+
+
+def parsed_tables(
+    built: Iterable[Built], *, notes: Iterable[str] = (), environment: Environment | None = None
+) -> Parsed:
+    """The tables of one file, and what to know of them said once."""
+    tables, table_notes = zip(*built, strict=True)
+    return Parsed(
+        counters=tables,
+        environment=environment or Environment(),
+        notes=tuple(dict.fromkeys([*chain.from_iterable(table_notes), *notes])),
+    )
+
+
+def check_size(rows: int, columns: int, *, place: str) -> None:
+    if not rows or not columns:
+        raise DataError("holds no counter", place=place, next_step="check that the counters were being recorded")
+    if columns > MAX_COLUMNS or rows * columns > MAX_CELLS:
+        raise _too_large(place)
+
+
+def _too_large(place: str) -> DataError:
+    return DataError(
+        f"holds more than {MAX_COLUMNS:,} counters, {MAX_INSTANTS:,} instants or {MAX_CELLS:,} values",
+        place=place,
+        next_step="record fewer counters, or sample less often",
+    )
+
+
+def _ordered(times: "Floats", columns: "Floats") -> "tuple[Floats, Floats, list[str]]":
+    """Sorted by time with one row per instant. A clock that was set back leaves no other order to tell."""
+    import numpy as np
+
+    notes = []
+    if back := int((np.diff(times) < 0).sum()):
+        order = np.argsort(times, kind="stable")
+        times, columns = times[order], columns[order]
+        notes.append(f"the time goes back {back} times (was the clock set?); rows are sorted by time")
+    is_first = np.append(True, np.diff(times) > 0)
+    if not is_first.all():
+        starts = np.flatnonzero(is_first)
+        notes.append(f"rows of the same time as another, joined with it: {len(times) - len(starts)}")
+        # For each cell the newest row at or before it that has a value; none within the instant means missing.
+        newest = np.where(np.isnan(columns), -1, np.arange(len(times))[:, None])
+        newest = np.maximum.accumulate(newest, axis=0)[np.append(starts[1:], len(times)) - 1]
+        joined = columns[np.maximum(newest, 0), np.arange(columns.shape[1])]
+        times, columns = times[starts], np.where(newest < starts[:, None], np.nan, joined)
+    return times, columns, notes
+
+
+def _check_unique(metrics: Sequence[Metric], place: str) -> None:
+    seen: set[str] = set()
+    for metric in metrics:
+        if metric.name in seen:
+            raise DataError(
+                f"the counter `{shown(metric.name)}` stands there twice",
+                place=place,
+                next_step="give each counter a name of its own",
+            )
+        seen.add(metric.name)
+
+
+class Readings:
+    """Values that come one at a time, in any order: each time becomes a row, each counter a column.
+
+    Of several values of one counter at one time the last counts.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._rows: dict[float, int] = {}
+        self._columns: dict[str, tuple[int, Metric]] = {}
+        # One entry per value; arrays take a fifth of what lists do.
+        self._cell_rows, self._cell_columns, self._cell_values = array("q"), array("q"), array("d")
+
+    def __bool__(self) -> bool:
+        return bool(self._columns)
+
+    def __len__(self) -> int:
+        """The number of values; missing ones are none."""
+        return len(self._cell_values)
+
+    def add(self, time_s: float, metric: Metric, value: float) -> None:
+        row = self._rows.setdefault(time_s, len(self._rows))
+        column, _ = self._columns.setdefault(metric.name, (len(self._columns), metric))
+        if row >= MAX_INSTANTS or column >= MAX_COLUMNS or len(self) >= MAX_CELLS:
+            raise _too_large(self._place)
+        if not isnan(value):
+            self._cell_rows.append(row)
+            self._cell_columns.append(column)
+            self._cell_values.append(value)
+
+    def build(self, name: str, *, load_column: str | None = None, load_name: str | None = None) -> Built:
+        """The table; the counter `load_column` becomes its load."""
+        import numpy as np
+
+        check_size(len(self._rows), len(self._columns), place=self._place)
+        values = np.full((len(self._rows), len(self._columns)), np.nan)
+        values[np.array(self._cell_rows), np.array(self._cell_columns)] = np.array(self._cell_values)
+        metrics = [metric for _, metric in self._columns.values()]
+        load = None
+        if load_column in self._columns:
+            index = self._columns[load_column][0]
+            load = values[:, index]
+            values = np.delete(values, index, axis=1)
+            del metrics[index]
+        return build_table(
+            name,
+            times_s=list(self._rows),
+            values=values,
+            metrics=metrics,
+            place=self._place,
+            load=load,
+            load_name=load_name,
+        )

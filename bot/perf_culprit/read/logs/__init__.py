@@ -1,0 +1,1 @@
+"""Execution logs become call trees (docs/diagnosis.md)."""

@@ -1,0 +1,230 @@
+"""Partial results of a log: a monoid, so that processes or a cluster can share the work in any grouping.
+
+`analyse` makes the part of a stretch of lines, `merge` joins the parts of neighbouring stretches, `Part()` with the
+same settings is neutral. A call whose lines lie near an end of the stretch stays open: its other lines may be in the
+neighbour.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from perf_culprit.model.call_tree import LineFault, UnusedLine
+from perf_culprit.read.logs.log_pattern import LABEL, METHOD, LinePattern, Row
+from perf_culprit.read.logs.merged_tree import MAX_NODES
+from perf_culprit.read.logs.reading_settings import ReadingSettings
+from perf_culprit.read.logs.service_calls import CompleteCalls, ServicePart, check_services
+
+MAX_LINE_BYTES: Final = 1 << 16
+MAX_EXAMPLES: Final = 8
+# A call that never ends must not fill the memory: it is closed as it is, and counted.
+MAX_CALL_ROWS: Final = 100_000
+MAX_CALL_BYTES: Final = 192 << 20
+_Key: TypeAlias = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenCall:
+    """`from_start`, `from_end`: executions before its first row and after its last one in the part."""
+
+    rows: list[Row]
+    from_start: int
+    from_end: int
+
+    @property
+    def key(self) -> _Key:
+        return self.rows[0][2:4]
+
+    @property
+    def is_too_long(self) -> bool:
+        rows = self.rows
+        return len(rows) > MAX_CALL_ROWS or sum([len(row[LABEL] or b"") + len(row[METHOD] or b"") for row in rows]) > (
+            MAX_CALL_BYTES
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """`rows`: lines that the pattern matched. `open_calls`: in the order of their first rows."""
+
+    settings: ReadingSettings = field(default_factory=ReadingSettings)
+    ms_per_unit: float = 1.0
+    lines: int = 0
+    rows: int = 0
+    services: dict[bytes, ServicePart] = field(default_factory=dict)
+    open_calls: tuple[OpenCall, ...] = ()
+    unused: Counter[LineFault] = field(default_factory=Counter)
+    examples: tuple[UnusedLine, ...] = ()
+    cut_calls: int = 0
+
+
+def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> Part:
+    """The part of whole lines."""
+    # One byte is searched for much faster than two.
+    data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
+    unused: list[UnusedLine] = []
+    counts: Counter[LineFault] = Counter()
+    rows = None if _has_long_line(data) else pattern.read_all(data)
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    if rows is None:
+        rows = [row for row in _each(data, pattern, unused, counts) if row is not None]
+    elif len(rows) < lines:
+        for place, line in pattern.unmatched(data):
+            if line.strip():
+                number = data.count(b"\n", 0, place) if len(unused) < MAX_EXAMPLES else 0
+                _note(unused, counts, LineFault.NO_MATCH, number, line)
+    closed, open_calls = _by_call(rows, settings.horizon)
+    part = Part(
+        settings=settings,
+        ms_per_unit=pattern.ms_per_unit,
+        lines=lines,
+        rows=len(rows),
+        unused=counts,
+        examples=tuple(unused),
+    )
+    return _with_calls(part, closed=closed, open_calls=open_calls)
+
+
+def _has_long_line(data: bytes) -> bool:
+    start = 0
+    while len(data) - start > MAX_LINE_BYTES:
+        start = data.rfind(b"\n", start, start + MAX_LINE_BYTES + 1) + 1
+        if not start:
+            return True
+    return False
+
+
+def _each(
+    data: bytes, pattern: LinePattern, unused: list[UnusedLine], counts: Counter[LineFault]
+) -> Sequence[Row | None]:
+    """Line by line, with what cannot be used noted."""
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for i, line in enumerate(lines):
+        if len(line) > MAX_LINE_BYTES:
+            _note(unused, counts, LineFault.TOO_LONG, i, line)
+            lines[i] = b""
+    read = pattern.read(lines)
+    for i, row in enumerate(read):
+        if row is None and lines[i].strip():
+            _note(unused, counts, LineFault.NO_MATCH, i, lines[i])
+    return read
+
+
+def merge(a: Part, b: Part) -> Part:
+    """The part of `a`'s lines followed by `b`'s. Associative but for the rounding of sums; neither is changed."""
+    if not a.lines or not b.lines:
+        return b if b.lines else a
+    open_calls = _joined(a, b)
+    later = (one if one.line is None else replace(one, line=one.line + a.lines) for one in b.examples)
+    whole = replace(
+        a,
+        lines=a.lines + b.lines,
+        rows=a.rows + b.rows,
+        unused=a.unused + b.unused,
+        examples=(*a.examples, *later)[:MAX_EXAMPLES],
+        cut_calls=a.cut_calls + b.cut_calls,
+    )
+    horizon = a.settings.horizon
+    still_open = [call for call in open_calls if call.from_start < horizon or call.from_end < horizon]
+    closed = [call.rows for call in open_calls if call.from_start >= horizon and call.from_end >= horizon]
+    return _with_calls(whole, closed=closed, open_calls=still_open, neighbour=b.services)
+
+
+def _joined(a: Part, b: Part) -> list[OpenCall]:
+    """The open calls of both, one where they are the two halves of one call."""
+    last = {call.key: i for i, call in enumerate(a.open_calls)}
+    first = {call.key: i for i, call in reversed([*enumerate(b.open_calls)])}
+    halves: set[int] = set()
+    open_calls = []
+    for i, call in enumerate(a.open_calls):
+        half = first.get(call.key) if last[call.key] == i else None
+        if half is None or call.from_end + b.open_calls[half].from_start >= a.settings.horizon:
+            open_calls.append(replace(call, from_end=call.from_end + b.rows))
+        else:
+            halves.add(half)
+            other = b.open_calls[half]
+            open_calls.append(
+                OpenCall(rows=call.rows + other.rows, from_start=call.from_start, from_end=other.from_end)
+            )
+    return open_calls + [
+        replace(call, from_start=call.from_start + a.rows) for i, call in enumerate(b.open_calls) if i not in halves
+    ]
+
+
+def finish(part: Part) -> Part:
+    """The part of a whole log: nothing comes before or after, so its open calls are as complete as they get."""
+    return _with_calls(part, closed=[call.rows for call in part.open_calls], open_calls=[])
+
+
+def _by_call(rows: Sequence[Row], horizon: int) -> tuple[list[list[Row]], list[OpenCall]]:
+    calls: defaultdict[_Key, list[Row]] = defaultdict(list)
+    for row in rows:
+        calls[row[2:4]].append(row)
+    from_end = {row[2:4]: len(rows) - 1 - i for i, row in enumerate(rows[-horizon:], max(0, len(rows) - horizon))}
+    from_start: dict[_Key, int] = {}
+    for i, row in enumerate(rows[:horizon]):
+        from_start.setdefault(row[2:4], i)
+    ends = from_start.keys() | from_end.keys()
+    open_calls = [
+        OpenCall(rows=own, from_start=from_start.get(key, horizon), from_end=from_end.get(key, horizon))
+        for key, own in calls.items()
+        if key in ends
+    ]
+    return [own for key, own in calls.items() if key not in ends], open_calls
+
+
+def _with_calls(
+    part: Part,
+    *,
+    closed: Iterable[Sequence[Row]],
+    open_calls: Sequence[OpenCall],
+    neighbour: Mapping[bytes, ServicePart] | None = None,
+) -> Part:
+    """The part with more complete calls and its neighbour's; open calls that are too long count as complete."""
+    complete = CompleteCalls(settings=part.settings, ms_per_unit=part.ms_per_unit)
+    too_long: list[OpenCall] = []
+    kept: list[OpenCall] = []
+    for call in open_calls:
+        (too_long if call.is_too_long else kept).append(call)
+    for rows in (*closed, *(call.rows for call in too_long)):
+        complete.add(rows)
+    services = {**part.services}
+    sources = [source for source in (neighbour, complete.services()) if source]
+    for service in {name: None for source in sources for name in source}:
+        more = [source[service] for source in sources if service in source]
+        first = services.get(service)
+        services[service] = (
+            first.merged(more, settings=part.settings) if first else more[0].merged(more[1:], settings=part.settings)
+        )
+    nodes = sum(len(one.tree.methods) for one in services.values())
+    if nodes > MAX_NODES:
+        services = {
+            name: replace(one, tree=one.tree.without_rare(max(1, len(one.tree.methods) * MAX_NODES // 2 // nodes)))
+            for name, one in services.items()
+        }
+    check_services(len(services))
+    examples = (
+        UnusedLine(fault=fault, line=None, text=_shown(b" ".join([field for field in row if field])))
+        for fault, row in complete.unused_rows
+    )
+    return replace(
+        part,
+        services=services,
+        open_calls=tuple(kept),
+        unused=part.unused + complete.unused,
+        examples=(*part.examples, *examples)[:MAX_EXAMPLES],
+        cut_calls=part.cut_calls + len(too_long),
+    )
+
+
+def _note(examples: list[UnusedLine], counts: Counter[LineFault], fault: LineFault, index: int, line: bytes) -> None:
+    counts[fault] += 1
+    if len(examples) < MAX_EXAMPLES:
+        examples.append(UnusedLine(fault=fault, line=index + 1, text=_shown(line)))
+
+
+def _shown(line: bytes) -> str:
+    return line[:400].decode("utf-8", "replace")

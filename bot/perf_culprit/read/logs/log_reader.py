@@ -1,0 +1,285 @@
+"""Log files to one whole part, by processes of this machine or a Dask cluster."""
+
+import gc
+import os
+import signal
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import chain
+from multiprocessing import get_context
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
+
+from perf_culprit.errors import ConfigError, DataError, InfrastructureError, UsageError
+from perf_culprit.python_child import process_pool
+from perf_culprit.read.logs.log_chunks import BLOCK_BYTES, STDIN_NAME, Lines, Stretch, blocks
+from perf_culprit.read.logs.log_partial import Part, analyse, finish, merge
+from perf_culprit.read.logs.log_pattern import LinePattern, presets_that_read
+from perf_culprit.read.logs.reading_settings import ReadingSettings
+
+# Workers on other machines: a Dask cluster as the executor that `read_log` takes.
+
+CONNECT_LIMIT_S: Final = 15.0
+SCHEMES: Final = ("tcp://", "tls://")
+# A worker that is lost costs its blocks once more, not the whole log.
+RETRIES: Final = 2
+# Dask warns of more than 10 MiB in one task; unpacked lines travel in their task.
+CLUSTER_BLOCK_BYTES: Final = 8 << 20
+SHARED: Final = "put the logs on a file system that all workers see under the same path"
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cluster:
+    """`workers`: threads of all machines, each analysing one block at a time."""
+
+    executor: Executor
+    workers: int
+
+
+@contextmanager
+def open_cluster(address: str, names: Sequence[str]) -> Iterator[Cluster]:
+    """The cluster whose scheduler listens at `address`, once all its workers see the log files `names` as we do.
+
+    Only connect to a scheduler that you trust: what it answers is unpickled here, and what we send runs there.
+
+    Raises: UsageError without the package, or for an address of another kind; InfrastructureError where nothing
+    answers, or a worker cannot do its part.
+    """
+    if not address.startswith(SCHEMES):
+        raise UsageError(
+            f"{address!r} is no address of a scheduler", place="--cluster", next_step="give tcp://HOST:PORT"
+        )
+    try:
+        from distributed import Client, KilledWorker
+        from distributed.comm.core import CommClosedError
+    except ImportError:
+        step = "pip install 'perf-culprit[cluster]', here and on the workers"
+        raise UsageError("a cluster needs a package that is not installed", place="--cluster", next_step=step) from None
+    try:
+        client: Any = Client(  # type: ignore[no-untyped-call] # the package publishes few types
+            address, timeout=CONNECT_LIMIT_S, set_as_default=False
+        )
+    except (OSError, ValueError):
+        step = "check that `dask scheduler` runs there, and that this machine may connect to it"
+        raise InfrastructureError(f"no scheduler answers at {address}", place="--cluster", next_step=step) from None
+    with client:
+        _check_workers(client, names)
+        executor = client.get_executor(pure=False, retries=RETRIES)
+        try:
+            yield Cluster(executor=_Told(executor), workers=sum(client.nthreads().values()))
+        except (KilledWorker, CommClosedError):
+            raise InfrastructureError(
+                "workers, or the connection to them, were lost",
+                place="--cluster",
+                next_step="see the workers' own logs; where they ran out of memory, give each fewer threads",
+            ) from None
+        finally:
+            executor.shutdown(wait=False)
+
+
+def _check_workers(client: Any, names: Sequence[str]) -> None:
+    """Whether every worker can run this program and sees each plain file with its length."""
+    expected = sizes([str(Path(name).absolute()) for name in names if name != STDIN_NAME])
+    try:
+        answers = client.run(sizes, [*expected], on_error="return")
+    except Exception as error:  # noqa: BLE001 - whatever a worker without this program raises, it cannot help
+        raise _cannot_run(str(error)) from None
+    if not answers:
+        raise InfrastructureError("has no workers", place="--cluster", next_step="start `dask worker` on some machines")
+    for worker, answer in answers.items():
+        if not isinstance(answer, dict):
+            raise _cannot_run(f"{worker}: {answer}")
+        for name, size in expected.items():
+            if answer.get(name) != size:
+                seen = answer.get(name)
+                state = "does not see it" if seen is None else f"sees {seen} bytes instead of {size}"
+                raise InfrastructureError(f"the worker {worker} {state}", place=name, next_step=SHARED)
+
+
+def _cannot_run(cause: str) -> InfrastructureError:
+    return InfrastructureError(
+        f"a worker cannot run perf-culprit: {cause[:300]}",
+        place="--cluster",
+        next_step="install the same version of perf-culprit and of its extra `cluster` on every worker",
+    )
+
+
+def sizes(paths: Sequence[str]) -> dict[str, int | None]:
+    """What a worker is asked: the size of each file, None where it is not there."""
+    return {path: os.stat(path).st_size if os.path.isfile(path) else None for path in paths}  # noqa: PTH113, PTH116 - the paths came as text and go back as text
+
+
+class _Told(Executor):
+    """The cluster's executor, whose failures say on which machine and what to do."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        return self._executor.submit(_told, fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """The cluster is its owner's: it stays up."""
+
+
+def _told(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    try:
+        return function(*args, **kwargs)
+    except OSError as error:
+        raise InfrastructureError(
+            f"the worker on {socket.gethostname()} cannot read it: {error.strerror or error}",
+            place=str(error.filename),
+            next_step=SHARED,
+        ) from None
+
+
+# Log files to one whole part: a producer of blocks, workers that analyse them, parts merged in the files' order.
+
+# A block takes a fraction of a second; the rest is for busy machines.
+BLOCK_TIME_LIMIT_S: Final = 30.0
+_HEAD_LINES: Final = 50
+Analysis: TypeAlias = Callable[[Stretch | Lines], Part]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadLog:
+    part: Part
+    truncated_files: tuple[str, ...]
+
+
+def read_log(
+    names: Sequence[str],
+    *,
+    pattern: LinePattern,
+    settings: ReadingSettings,
+    workers: int = 2,
+    executor: Executor | None = None,
+    block_bytes: int = BLOCK_BYTES,
+    time_limit_s: float = BLOCK_TIME_LIMIT_S,
+) -> ReadLog:
+    """The files as one log. A given `executor` (of a cluster, say) shares their folder and is left open.
+
+    Raises: DataError for a file that cannot be read; ConfigError where the pattern takes for ever; DataError where
+    nothing can be used.
+    """
+    truncated: list[str] = []
+    produced = chain.from_iterable(blocks(name, truncated=truncated.append, block_bytes=block_bytes) for name in names)
+    head, is_whole = _first_blocks(produced, block_bytes)
+    if not head:
+        raise DataError(
+            "holds no line", place=", ".join(names), next_step="check that the logger was on during the load test"
+        )
+    every = chain(head, produced)
+    analysed = partial(analyse_block, pattern=pattern, settings=settings, limit_s=time_limit_s)
+    if executor is not None:
+        part = _shared(every, analysed, executor=executor, ahead=2 * workers)
+    elif is_whole and can_be_limited():
+        part = reduce(merge, map(analysed, head))
+    else:
+        part = _on_processes(every, analysed, workers=workers)
+    part = finish(part)
+    if not any(service.calls for service in part.services.values()):
+        raise _nothing_usable(names, head[0], part)
+    return ReadLog(part=part, truncated_files=tuple(dict.fromkeys(truncated)))
+
+
+def analyse_block(block: Stretch | Lines, *, pattern: LinePattern, settings: ReadingSettings, limit_s: float) -> Part:
+    """What a worker runs."""
+    with time_limit(limit_s, pattern=pattern.name):
+        return analyse(block.read(), pattern=pattern, settings=settings)
+
+
+def _first_blocks(produced: Iterator[Stretch | Lines], most_bytes: int) -> tuple[list[Stretch | Lines], bool]:
+    """Blocks of together `most_bytes` and the one after them, and whether these are all: then no process pays off."""
+    head: list[Stretch | Lines] = []
+    size = 0
+    for block in produced:
+        head.append(block)
+        size += block.size
+        if size > most_bytes:
+            return head, False
+    return head, True
+
+
+def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, workers: int) -> Part:
+    # Spawned, not forked: safe whatever threads the caller has. Their rows are many and hold no cycles, so collecting
+    # garbage would only cost time.
+    with process_pool(workers, context=get_context("spawn"), initializer=gc.disable) as pool:
+        try:
+            return _shared(every, analysed, executor=pool, ahead=2 * workers)
+        except BrokenProcessPool:
+            raise InfrastructureError(
+                "a worker process ended without a result",
+                next_step="try --workers 1; where that helps, the machine has too little memory for more",
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _shared(every: Iterator[Stretch | Lines], analysed: Analysis, *, executor: Executor, ahead: int) -> Part:
+    whole = Part()
+    pending: deque[Future[Part]] = deque()
+    for block in every:
+        pending.append(executor.submit(analysed, block))
+        if len(pending) >= ahead:
+            whole = merge(whole, pending.popleft().result())
+    while pending:
+        whole = merge(whole, pending.popleft().result())
+    return whole
+
+
+def _nothing_usable(names: Sequence[str], first: Stretch | Lines, part: Part) -> DataError:
+    lines = first.read()[: 1 << 20].splitlines()[:_HEAD_LINES]
+    reading = presets_that_read(lines)
+    example = f", such as {part.examples[0].text[:120]!r}" if part.examples else ""
+    return DataError(
+        f"none of {part.lines:,} lines is a method execution{example}",
+        place=", ".join(names),
+        next_step=f"use --pattern {reading[0]}, which reads it"
+        if reading
+        else "write a pattern file for its lines (docs/diagnosis.md)",
+    )
+
+
+def can_be_limited() -> bool:
+    """Whether this thread gets alarms: only a process's main thread does."""
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def time_limit(seconds: float, *, pattern: str) -> Iterator[None]:
+    """A ConfigError after `seconds` of the body: a pattern can be made to run for ever on one line.
+
+    CPython's matcher looks at alarms while it searches.
+    Without effect in threads, which get no alarms: who brings an executor of threads trusts the pattern.
+    """
+    if not can_be_limited():
+        yield
+        return
+
+    def late(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise ConfigError(
+            f"took more than {seconds:g} s for one block of lines",
+            place=pattern,
+            next_step="take nested or neighbouring repeats out of the pattern, such as (a+)+ or .*.*; "
+            r"possessive repeats (\S++) give up at once",
+        )
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,371 @@
+"""Service calls whose lines are complete: call trees, variants and response times."""
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Final, TypeAlias
+
+import msgspec
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.call_tree import LineFault, ServiceStatistics, SlowCall, Window
+from perf_culprit.read.logs.log_pattern import ELAPSED, LABEL, THREAD, TIME, Row
+from perf_culprit.read.logs.merged_tree import MergedTree, Shape, Squares, shape_of
+from perf_culprit.read.logs.reading_settings import ReadingSettings
+
+# How many different call trees a service has, in constant memory.
+
+# Above it the count is an estimate with a standard error of 1 / sqrt(4,096 - 2) = 1.6%.
+KEPT: Final = 4_096
+_DIGESTS: Final = 2**64
+
+
+def smallest(digests: Iterable[bytes]) -> frozenset[bytes]:
+    """The smallest KEPT of them: all that counting needs, and mergeable (Bar-Yossef et al. 2002, k minimum values)."""
+    kept = frozenset(digests)
+    return kept if len(kept) <= KEPT else frozenset(sorted(kept)[:KEPT])
+
+
+def count(digests: frozenset[bytes]) -> int:
+    """Exact below KEPT. Assumes 8-byte digests that spread evenly."""
+    if len(digests) < KEPT:
+        return len(digests)
+    return round((KEPT - 1) / (int.from_bytes(max(digests), "big") / _DIGESTS))
+
+
+# Response times of one service's calls: moments, slowest calls, windows. Mergeable in any grouping.
+
+MAX_WINDOWS: Final = 1_440
+# Digits alone: seconds since 1970 up to the year 5138, milliseconds above.
+_FIRST_MILLISECONDS: Final = 1e11
+_LAST_SECONDS: Final = 253_402_300_800.0  # the year 10000
+_UNKNOWN_TIME: Final = -1.0
+_Total: TypeAlias = tuple[int, float, float]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TimedCall:
+    """Ordered so that the slowest come first, and equal ones always in the same order."""
+
+    negative_ms: float
+    time_s: float
+    call: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResponseTimes:
+    """`deviations`: sum of squares around the mean. `windows`: number -> calls, time, longest time.
+
+    A window is `window_s · 2^doublings` wide: doubled until the log has at most MAX_WINDOWS of them.
+    """
+
+    calls: int = 0
+    mean_ms: float = 0.0
+    deviations: float = 0.0
+    min_ms: float = math.inf
+    max_ms: float = 0.0
+    slowest: tuple[TimedCall, ...] = ()
+    doublings: int = 0
+    windows: tuple[tuple[int, _Total], ...] = ()
+
+
+def response_times(calls: Iterable[tuple[float, float | None, bytes]], *, settings: ReadingSettings) -> ResponseTimes:
+    """From (response time in ms, time in seconds, name) of each call."""
+    timed = [(elapsed_ms, _UNKNOWN_TIME if time_s is None else time_s, call) for elapsed_ms, time_s, call in calls]
+    if not timed:
+        return ResponseTimes()
+    times = [entry[0] for entry in timed]
+    mean = math.fsum(times) / len(times)
+    windows: dict[int, _Total] = {}
+    for elapsed_ms, time_s, _ in timed:
+        if time_s != _UNKNOWN_TIME:
+            _add_window(windows, int(time_s // settings.window_s), (1, elapsed_ms, elapsed_ms))
+    doublings, windows = _coarsened(windows, 0)
+    return ResponseTimes(
+        calls=len(times),
+        mean_ms=mean,
+        deviations=math.fsum((time - mean) ** 2 for time in times),
+        min_ms=min(times),
+        max_ms=max(times),
+        slowest=_slowest((TimedCall(-entry[0], entry[1], entry[2]) for entry in timed), settings=settings),
+        doublings=doublings,
+        windows=tuple(sorted(windows.items())),
+    )
+
+
+def merged(one: ResponseTimes, other: ResponseTimes, *, settings: ReadingSettings) -> ResponseTimes:
+    """As if computed from all calls at once (Chan, Golub & LeVeque 1979 for the moments)."""
+    if not one.calls or not other.calls:
+        return one if one.calls else other
+    calls = one.calls + other.calls
+    difference = other.mean_ms - one.mean_ms
+    doublings = max(one.doublings, other.doublings)
+    windows: dict[int, _Total] = {}
+    for part in (one, other):
+        for number, total in part.windows:
+            _add_window(windows, number >> (doublings - part.doublings), total)
+    doublings, windows = _coarsened(windows, doublings)
+    return ResponseTimes(
+        calls=calls,
+        mean_ms=one.mean_ms + difference * other.calls / calls,
+        deviations=one.deviations + other.deviations + difference**2 * one.calls * other.calls / calls,
+        min_ms=min(one.min_ms, other.min_ms),
+        max_ms=max(one.max_ms, other.max_ms),
+        slowest=_slowest((*one.slowest, *other.slowest), settings=settings),
+        doublings=doublings,
+        windows=tuple(sorted(windows.items())),
+    )
+
+
+def statistics(service: str, times: ResponseTimes, *, settings: ReadingSettings) -> ServiceStatistics:
+    width_s = settings.window_s * 2.0**times.doublings
+    return ServiceStatistics(
+        service=service,
+        calls=times.calls,
+        min_ms=times.min_ms if times.calls else 0.0,
+        max_ms=times.max_ms,
+        mean_ms=times.mean_ms,
+        standard_deviation_ms=math.sqrt(times.deviations / times.calls) if times.calls else 0.0,
+        slowest=tuple(
+            SlowCall(
+                call=slow.call.decode("utf-8", "replace"),
+                elapsed_ms=-slow.negative_ms,
+                time_s=None if slow.time_s == _UNKNOWN_TIME else slow.time_s,
+            )
+            for slow in times.slowest
+        ),
+        windows=tuple(
+            Window(
+                start_s=number * width_s, width_s=width_s, calls=calls, mean_ms=total_ms / calls, longest_ms=longest_ms
+            )
+            for number, (calls, total_ms, longest_ms) in times.windows
+        ),
+    )
+
+
+def seconds_since_1970(text: bytes) -> float | None:
+    """ISO 8601 or digits; UTC where no zone is given. None for any other text: the call is then in no window."""
+    try:
+        number = float(text)
+    except ValueError:
+        try:
+            moment = datetime.fromisoformat(text.decode("ascii"))
+        except ValueError:
+            return None
+        number = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    else:
+        number = number / 1000 if number >= _FIRST_MILLISECONDS else number
+    return number if 0 <= number < _LAST_SECONDS else None
+
+
+def _slowest(calls: Iterable[TimedCall], *, settings: ReadingSettings) -> tuple[TimedCall, ...]:
+    return tuple(heapq.nsmallest(settings.slowest_kept, calls))
+
+
+def _add_window(windows: dict[int, _Total], number: int, total: _Total) -> None:
+    calls, total_ms, longest_ms = windows.get(number, (0, 0.0, 0.0))
+    windows[number] = (calls + total[0], total_ms + total[1], max(longest_ms, total[2]))
+
+
+def _coarsened(windows: dict[int, _Total], doublings: int) -> tuple[int, dict[int, _Total]]:
+    while len(windows) > MAX_WINDOWS:
+        doublings += 1
+        wider: dict[int, _Total] = {}
+        for number, total in windows.items():
+            _add_window(wider, number >> 1, total)
+        windows = wider
+    return doublings, windows
+
+
+# Service calls whose lines are complete: into trees, response times and counts of what could not be used.
+
+MAX_SERVICES: Final = 1_000
+MAX_LABEL_BYTES: Final = 1 << 15
+# Some decades: more is a broken clock.
+MAX_ELAPSED_MS: Final = 1e12
+_NUMBERS: Final = msgspec.json.Decoder(list[float])
+
+
+def check_services(count: int) -> None:
+    if count > MAX_SERVICES:
+        raise DataError(
+            f"more than {MAX_SERVICES:,} different services",
+            next_step="check that the pattern's group `service` leaves out arguments and ids",
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServicePart:
+    """What is known of one service from a part of a log."""
+
+    tree: MergedTree
+    times: ResponseTimes
+    variants: frozenset[bytes]
+    calls: int
+    headless_calls: int
+
+    def merged(self, others: Sequence["ServicePart"], *, settings: ReadingSettings) -> "ServicePart":
+        times = self.times
+        for other in others:
+            times = merged(times, other.times, settings=settings)
+        return ServicePart(
+            tree=self.tree.merged([other.tree for other in others]),
+            times=times,
+            variants=smallest(self.variants.union(*(other.variants for other in others))),
+            calls=self.calls + sum(other.calls for other in others),
+            headless_calls=self.headless_calls + sum(other.headless_calls for other in others),
+        )
+
+
+@dataclass(kw_only=True, slots=True)
+class _Alike:
+    """Calls of one service with the same lines but for their times."""
+
+    shape: Shape
+    times_ms: list[list[float]] = field(default_factory=list)
+
+
+@dataclass(kw_only=True, slots=True)
+class CompleteCalls:
+    """Collects calls, then gives their services' parts."""
+
+    settings: ReadingSettings
+    ms_per_unit: float
+    unused: Counter[LineFault] = field(default_factory=Counter)
+    unused_rows: list[tuple[LineFault, Row]] = field(default_factory=list)
+    _alike: dict[bytes, dict[tuple[tuple[bytes, ...], tuple[bytes, ...]], _Alike]] = field(default_factory=dict)
+    _timed: dict[bytes, list[tuple[float, float | None, bytes]]] = field(default_factory=dict)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """One service call: rows that share `service` and `call`."""
+        times, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
+        service, call = rows[0][2:4]
+        alike = self._alike.get(service, {}).get((labels, methods))
+        times_ms = self._times_ms(elapsed)
+        if alike is not None and times_ms is not None:
+            self._count(service, call, alike, times_ms, times)
+            return
+        usable: Sequence[Row] = rows
+        if times_ms is None or None in methods or None in (service, call) or not _are_labels(labels):
+            usable = [row for row in rows if self._is_usable(row)]
+        if len({row[LABEL] for row in usable}) == len(usable):
+            self._add_usable(usable)
+            return
+        for part in self._apart(usable):
+            self._add_usable(part)
+
+    def services(self) -> dict[bytes, ServicePart]:
+        parts = {}
+        for service, shapes in self._alike.items():
+            tree = MergedTree(squares=Squares() if self.settings.squares else None)
+            for (_, methods), alike in shapes.items():
+                tree.add(alike.shape, methods, alike.times_ms)
+            calls = sum(len(alike.times_ms) for alike in shapes.values())
+            timed = self._timed.get(service, [])
+            parts[service] = ServicePart(
+                tree=tree,
+                times=response_times(timed, settings=self.settings),
+                variants=smallest(alike.shape.digest for alike in shapes.values()),
+                calls=calls,
+                headless_calls=calls - len(timed),
+            )
+        return parts
+
+    def _add_usable(self, rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        times, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
+        service, call = rows[0][2:4]
+        shapes = self._alike.get(service)
+        if shapes is None:
+            shapes = self._alike[service] = {}
+            check_services(len(self._alike))
+        alike = shapes.get((labels, methods))
+        if alike is None:
+            alike = shapes[labels, methods] = _Alike(shape=shape_of(labels, methods))
+        self._count(service, call, alike, [float(time) * self.ms_per_unit for time in elapsed], times)
+
+    def _count(
+        self, service: bytes, call: bytes, alike: _Alike, times_ms: list[float], times: Sequence[bytes | None]
+    ) -> None:
+        alike.times_ms.append(times_ms)
+        if alike.shape.has_root:
+            tops = alike.shape.tops
+            time = times[tops[0]]
+            elapsed_ms = times_ms[tops[0]] if len(tops) == 1 else sum(times_ms[top] for top in tops)
+            self._timed.setdefault(service, []).append(
+                (elapsed_ms, time if time is None else seconds_since_1970(time), call)
+            )
+
+    def _times_ms(self, elapsed: Sequence[bytes]) -> list[float] | None:
+        """None where one of them may be no usable time."""
+        try:
+            times_ms = _numbers(elapsed)
+        except (TypeError, ValueError):
+            return None
+        if self.ms_per_unit != 1:
+            times_ms = [time * self.ms_per_unit for time in times_ms]
+        # The sum is NaN where one of them is.
+        return times_ms if min(times_ms) >= 0 and sum(times_ms) <= MAX_ELAPSED_MS else None
+
+    def _is_usable(self, row: Row) -> bool:
+        fault = _fault(row, self.ms_per_unit)
+        if fault is not None:
+            self._leave_out(fault, row)
+        return fault is None
+
+    def _apart(self, rows: Sequence[Row]) -> Iterable[list[Row]]:
+        """A call's name that came again: told apart by thread where logged, else at the first repeated label."""
+        by_thread: dict[bytes | None, list[Row]] = {}
+        for row, alike in groupby(rows):
+            same = list(alike)
+            # Without a time, lines that look the same may well be different executions.
+            kept = 1 if row[TIME] is not None else len(same)
+            by_thread.setdefault(row[THREAD], []).extend(same[:kept])
+            for repeated in same[kept:]:
+                self._leave_out(LineFault.REPEATED, repeated)
+        for own in by_thread.values():
+            part: dict[bytes, Row] = {}
+            for row in own:
+                if row[LABEL] in part:
+                    yield [*part.values()]
+                    part = {}
+                part[row[LABEL]] = row
+            yield [*part.values()]
+
+    def _leave_out(self, fault: LineFault, row: Row) -> None:
+        self.unused[fault] += 1
+        if self.unused[fault] == 1:
+            self.unused_rows.append((fault, row))
+
+
+def _numbers(texts: Sequence[bytes]) -> list[float]:
+    """All at once where JSON writes them so, in a third of the time."""
+    try:
+        numbers = _NUMBERS.decode(b"[%b]" % b",".join(texts))
+    except msgspec.DecodeError:
+        numbers = []
+    return numbers if len(numbers) == len(texts) else [*map(float, texts)]
+
+
+def _fault(row: Row, ms_per_unit: float) -> LineFault | None:
+    if None in row[2:]:
+        return LineFault.NO_MATCH
+    try:
+        elapsed_ms = float(row[ELAPSED]) * ms_per_unit
+    except ValueError:
+        return LineFault.ELAPSED
+    if not 0 <= elapsed_ms <= MAX_ELAPSED_MS:
+        return LineFault.ELAPSED
+    return None if _are_labels((row[LABEL],)) else LineFault.LABEL
+
+
+def _are_labels(labels: Sequence[bytes]) -> bool:
+    """Components between single dots, none of them empty."""
+    if None in labels or max(map(len, labels)) > MAX_LABEL_BYTES:
+        return False
+    return b".." not in b"." + b".\n.".join(labels) + b"."

@@ -1,0 +1,157 @@
+"""Call graphs (who called whom, without the paths) unfolded into a tree of paths, and how well that can be done."""
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from perf_culprit.model.reason import ProfileNote, Reason, because
+from perf_culprit.read.profiles.profile_tree import TOP, Frame, ProfileTree
+
+# Paths, those that cost most first; what a graph's other paths cost stays known per function.
+MAX_PATHS: Final = 5_000
+OTHER_PATHS: Final = Frame("(other paths)")
+# Costs are sums of doubles.
+_ROUNDING_SHARE: Final = 1e-9
+
+
+@dataclass(kw_only=True, slots=True)
+class Edge:
+    calls: float = 0.0
+    inclusive: float = 0.0
+
+
+@dataclass(kw_only=True, slots=True)
+class CallGraph:
+    """Function i: its frame, its own cost, and its callees with what the calls from here cost."""
+
+    frames: list[Frame] = field(default_factory=list)
+    self_cost: list[float] = field(default_factory=list)
+    callees: list[dict[int, Edge]] = field(default_factory=list)
+
+    def new(self, frame: Frame) -> int:
+        self.frames.append(frame)
+        self.self_cost.append(0.0)
+        self.callees.append({})
+        return len(self.frames) - 1
+
+    def call(self, caller: int, callee: int, *, calls: float, inclusive: float) -> None:
+        edge = self.callees[caller].setdefault(callee, Edge())
+        edge.calls += calls
+        edge.inclusive += inclusive
+
+
+def unfold(graph: CallGraph, *, note: Callable[[Reason], None]) -> ProfileTree:
+    """A tree whose self costs add up to the graph's, function by function.
+
+    Recursive calls are taken out (depth first from the functions that nobody calls). A caller's share of a callee is
+    its share of the inclusive cost over all calls of it, so a callee is taken to cost the same per unit of inclusive
+    cost whoever called its caller. This is exact where every function has one caller, else a model, and `note` is
+    told so. Inclusive costs are summed from self costs.
+    """
+    edges, order = _without_recursion(graph)
+    shares = _shares(graph, edges)
+    inclusive = [*graph.self_cost]
+    for function in reversed(order):
+        for callee, _ in edges[function]:
+            inclusive[function] += shares[function, callee] * inclusive[callee]
+    called = {callee for callees in edges for callee, _ in callees}
+    roots = [function for function in order if function not in called]
+    tree = ProfileTree()
+    followed = [0.0] * len(graph.frames)
+    queue: list[tuple[float, int, int, int, float]] = []
+
+    def add(parent: int, function: int, share: float, calls: float) -> None:
+        node = tree.child(parent, graph.frames[function])
+        elapsed = share * inclusive[function]
+        tree.add(node, elapsed=elapsed, self_time=share * graph.self_cost[function], calls=calls)
+        followed[function] += share
+        heapq.heappush(queue, (-elapsed, len(tree.frames), node, function, share))
+
+    for root in roots:
+        add(TOP, root, 1.0, 1.0)
+    while queue and len(tree.frames) < MAX_PATHS:
+        _, _, node, function, share = heapq.heappop(queue)
+        for callee, edge in edges[function]:
+            add(node, callee, share * shares[function, callee], share * edge.calls)
+    note(because(ProfileNote.CALL_GRAPH))
+    _add_others(graph, tree, followed, note=note)
+    return tree
+
+
+def _add_others(graph: CallGraph, tree: ProfileTree, followed: list[float], *, note: Callable[[Reason], None]) -> None:
+    """What was not followed, below the first root, so that every function keeps its whole self cost."""
+    total = sum(graph.self_cost)
+    rest = {
+        function: (1 - share) * graph.self_cost[function]
+        for function, share in enumerate(followed)
+        if (1 - share) * graph.self_cost[function] > _ROUNDING_SHARE * total
+    }
+    if not rest:
+        return
+    others = tree.child(0, OTHER_PATHS)
+    tree.add(others, elapsed=sum(rest.values()), self_time=0.0, calls=0.0)
+    for function, cost in rest.items():
+        node = tree.child(others, graph.frames[function])
+        tree.add(node, elapsed=cost, self_time=cost, calls=0.0)
+    note(because(ProfileNote.PATHS_NOT_FOLLOWED, share=sum(rest.values()) / total))
+
+
+def _without_recursion(graph: CallGraph) -> tuple[list[list[tuple[int, Edge]]], list[int]]:
+    """Each function's callees but those that close a circle, and all functions, callers first."""
+    count = len(graph.frames)
+    called = {callee for caller, callees in enumerate(graph.callees) for callee in callees if callee != caller}
+    weights = [
+        cost + sum(edge.inclusive for edge in callees.values())
+        for cost, callees in zip(graph.self_cost, graph.callees, strict=True)
+    ]
+    starts = sorted(range(count), key=lambda function: (function in called, -weights[function]))
+    edges: list[list[tuple[int, Edge]]] = [[] for _ in range(count)]
+    state = [0] * count  # 0 unseen, 1 on the way down, 2 done
+    finished: list[int] = []
+    for start in starts:
+        if state[start]:
+            continue
+        state[start] = 1
+        stack = [(start, _heaviest_first(graph.callees[start]))]
+        while stack:
+            function, remaining = stack[-1]
+            for callee, edge in remaining:
+                if state[callee] == 1:
+                    continue
+                edges[function].append((callee, edge))
+                if state[callee] == 0:
+                    state[callee] = 1
+                    stack.append((callee, _heaviest_first(graph.callees[callee])))
+                    break
+            else:
+                state[function] = 2
+                finished.append(function)
+                stack.pop()
+    return edges, finished[::-1]
+
+
+def _heaviest_first(callees: Mapping[int, Edge]) -> Iterator[tuple[int, Edge]]:
+    """So that of a circle the call is left out that hardly costs: a cheap call into it must not become its way in."""
+    return iter(sorted(callees.items(), key=lambda call: -call[1].inclusive))
+
+
+def _shares(graph: CallGraph, edges: list[list[tuple[int, Edge]]]) -> dict[tuple[int, int], float]:
+    """Per call: its share of the callee's cost; by the number of calls where the calls cost nothing."""
+    inclusive = [0.0] * len(graph.frames)
+    calls = [0.0] * len(graph.frames)
+    callers = [0] * len(graph.frames)
+    for callees in edges:
+        for callee, edge in callees:
+            inclusive[callee] += edge.inclusive
+            calls[callee] += edge.calls
+            callers[callee] += 1
+    return {
+        (caller, callee): edge.inclusive / inclusive[callee]
+        if inclusive[callee]
+        else edge.calls / calls[callee]
+        if calls[callee]
+        else 1 / callers[callee]
+        for caller, callees in enumerate(edges)
+        for callee, edge in callees
+    }

@@ -1,0 +1,184 @@
+"""Profiles in JSON: whole documents of a known type, or elements decoded in batches while the file is read."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.call_tree import RecordFault
+from perf_culprit.read.json_pieces import JsonPieces, end_of, value_end
+from perf_culprit.read.profiles.profile_file import ProfileFile
+
+# A file that is one JSON value of a known type, whose elements may be broken one by one.
+
+T = TypeVar("T")
+UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def decode(file: ProfileFile, kind: type[T], *, what: str, next_step: str = "write it again") -> T:
+    """A DataError where the file is no `what`."""
+    try:
+        return msgspec.json.decode(file.content(), type=kind)
+    except UNDECODABLE:
+        raise DataError(f"is no whole {what}", place=file.place, next_step=next_step) from None
+
+
+def each(raws: Iterable[msgspec.Raw], kind: type[T], *, file: ProfileFile, what: str) -> Iterator[tuple[str, T]]:
+    """The elements with where they are in the file; one that is no `what` is counted and left out."""
+    decoder = msgspec.json.Decoder(kind)
+    for number, raw in enumerate(raws, 1):
+        at = f": {what} {number}"
+        if (value := one(raw, decoder, file=file, at=at)) is not None:
+            yield at, value
+
+
+def one(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: ProfileFile, at: str) -> T | None:
+    """The element, which is counted; None where it is none, which is noted."""
+    file.intake.records += 1
+    try:
+        return decoder.decode(raw)
+    except UNDECODABLE:
+        file.reject(RecordFault.MALFORMED, bytes(raw), at=at)
+        return None
+
+
+# The elements of large JSON arrays, decoded in batches while the file is read: memory does not grow with it.
+
+BATCH_BYTES: Final = 4 << 20
+# Ends of objects, from the last one back, that are tried as the end of a batch before brackets are counted.
+_TRIED_ENDS: Final = 6
+_BLANK: Final = re.compile(rb"[\s,\xef\xbb\xbf]*+")
+_SPACE: Final = re.compile(rb"[\s:]*+")
+
+
+@dataclass(kw_only=True)
+class JsonElements(Generic[T]):
+    """Elements of type `kind` of the arrays that are members `names` of a top object, or of a top array.
+
+    Several documents may follow each other (JSON lines). An element that is not of that type is counted and noted as a
+    `what` with its `number`, from 1; so is a file that ends within an array or object.
+    """
+
+    file: ProfileFile
+    names: frozenset[bytes]
+    kind: type[T]
+    what: str
+    number: int = 0
+    _pieces: JsonPieces = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pieces = JsonPieces(
+            chunks=self.file.chunks(), next_step="check that the profiler finished, and wrote only JSON to this file"
+        )
+        self._one: msgspec.json.Decoder[T] = msgspec.json.Decoder(self.kind)
+        self._many: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[self.kind])  # type: ignore[name-defined]
+        self._raw: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
+
+    def __iter__(self) -> Iterator[list[T]]:
+        """Batches of elements. Raises: DataError where the file is no JSON at all between the arrays."""
+        while (opening := self._pieces.peek(_BLANK)) is not None:
+            if opening == b"[":
+                self._pieces.at += 1
+                yield from self._array()
+            elif opening == b"{":
+                self._pieces.at += 1
+                yield from self._members()
+            else:
+                raise self._pieces.no_json()
+
+    def _members(self) -> Iterator[list[T]]:
+        while (opening := self._pieces.peek(_BLANK)) != b"}":
+            if opening is None:
+                self._cut()
+                return
+            if opening != b'"':
+                raise self._pieces.no_json()
+            if (name := self._value()) is None:
+                return
+            if self._pieces.peek(_SPACE) == b"[" and name.strip(b'"') in self.names:
+                self._pieces.at += 1
+                yield from self._array()
+            elif self._value() is None:
+                return
+        self._pieces.at += 1
+
+    def _array(self) -> Iterator[list[T]]:
+        while (opening := self._pieces.peek(_BLANK)) != b"]":
+            if opening is None:
+                self._cut()
+                return
+            if len(self._pieces.buffer) - self._pieces.at < BATCH_BYTES:
+                self._pieces.more(BATCH_BYTES)
+            batch = self._batch()
+            if batch is None:
+                value = self._value()
+                if value is None:
+                    return
+                batch = self._checked([value])
+            if batch:
+                yield batch
+        self._pieces.at += 1
+
+    def _batch(self) -> list[T] | None:
+        """As many elements as the buffer surely holds whole, or None."""
+        end = len(self._pieces.buffer)
+        for _ in range(_TRIED_ENDS):
+            end = self._pieces.buffer.rfind(b"}", self._pieces.at, end)
+            if end < 0:
+                break
+            piece = b"[%b]" % self._pieces.buffer[self._pieces.at : end + 1]
+            # Brackets balance at the right end only, so what decodes is whole elements.
+            try:
+                batch = self._many.decode(piece)
+            except msgspec.ValidationError:
+                # An element of another type; one behind it may be no JSON at all.
+                try:
+                    values = [bytes(raw) for raw in self._raw.decode(piece)]
+                except UNDECODABLE:
+                    continue
+                self._pieces.at = end + 1
+                return self._checked(values)
+            except UNDECODABLE:
+                continue
+            self._pieces.at = end + 1
+            self.number += len(batch)
+            return batch
+        return self._counted()
+
+    def _counted(self) -> list[T] | None:
+        """The same by counting brackets, for batches that hold broken elements or end with the array."""
+        values = []
+        while self._pieces.at < len(self._pieces.buffer):
+            start = end_of(_BLANK, self._pieces.buffer, self._pieces.at)
+            if self._pieces.buffer[start : start + 1] in (b"]", b""):
+                break
+            end = value_end(self._pieces.buffer, start)
+            if end is None:
+                break
+            values.append(self._pieces.buffer[start:end])
+            self._pieces.at = end
+        return self._checked(values) if values else None
+
+    def _checked(self, values: list[bytes]) -> list[T]:
+        elements = []
+        for value in values:
+            self.number += 1
+            try:
+                elements.append(self._one.decode(value))
+            except UNDECODABLE:
+                self.file.intake.records += 1
+                self.file.reject(RecordFault.MALFORMED, value, at=f": {self.what} {self.number}")
+        return elements
+
+    def _value(self) -> bytes | None:
+        """The value that begins here; None where the file ends before it does, which is noted."""
+        value = self._pieces.value()
+        if value is None:
+            self._cut()
+        return value
+
+    def _cut(self) -> None:
+        self.file.intake.truncated(self.file.name)

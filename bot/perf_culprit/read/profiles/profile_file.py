@@ -1,0 +1,164 @@
+"""One file of a profile or trace: its beginning for detection, then its bytes or lines within bounds."""
+
+import codecs
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.call_tree import RecordFault, UnusedRecord
+from perf_culprit.model.reason import Reason
+from perf_culprit.read.logs.log_chunks import STDIN_NAME, Readable, unpacked
+
+# Counts what readers take in and what they cannot use, with examples.
+
+MAX_EXAMPLES: Final = 3
+MAX_TEXT_CHARACTERS: Final = 200
+
+
+@dataclass(kw_only=True, slots=True)
+class Intake:
+    """Of one run over several files. At most MAX_EXAMPLES examples per fault are kept."""
+
+    records: int = 0
+    unused: Counter[RecordFault] = field(default_factory=Counter)
+    examples: list[UnusedRecord] = field(default_factory=list)
+    notes: dict[Reason, None] = field(default_factory=dict)
+    truncated_files: dict[str, None] = field(default_factory=dict)
+
+    def reject(self, fault: RecordFault, text: object, *, place: str) -> None:
+        """`text` is foreign: a name, a line, a part of a record. What shows it has to clean it."""
+        self.unused[fault] += 1
+        if self.unused[fault] <= MAX_EXAMPLES:
+            if isinstance(text, bytes | bytearray | memoryview):
+                text = bytes(text[:MAX_TEXT_CHARACTERS]).decode("utf-8", "replace")
+            shown = str(text)[:MAX_TEXT_CHARACTERS].encode("utf-8", "replace").decode()
+            self.examples.append(UnusedRecord(fault=fault, place=place, text=shown))
+
+    def note(self, note: Reason) -> None:
+        self.notes[note] = None
+
+    def truncated(self, name: str) -> None:
+        self.truncated_files[name] = None
+
+
+# One file of a profile or trace: its beginning for detection, then its bytes or lines in bounded memory.
+
+HEAD_BYTES: Final = 1 << 16
+CHUNK_BYTES: Final = 1 << 20
+MAX_LINE_CHARACTERS: Final = 4 << 20
+# Formats that are read piece by piece, and those that have to be in memory whole.
+MAX_STREAMED_BYTES: Final = 16 << 30
+MAX_WHOLE_BYTES: Final = 512 << 20
+_UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+@contextmanager
+def opened(name: str, *, intake: Intake, trusted: bool = False) -> Iterator["ProfileFile"]:
+    with ExitStack() as stack:
+        try:
+            stream = stack.enter_context(unpacked(name, truncated=intake.truncated))
+            head = b""
+            while len(head) < HEAD_BYTES and (piece := stream.read(HEAD_BYTES)):
+                head += piece
+        except (OSError, ValueError) as error:
+            raise _unreadable(name, error) from None
+        yield ProfileFile(name=name, intake=intake, trusted=trusted, head=head, stream=stream)
+
+
+@dataclass(kw_only=True, slots=True)
+class ProfileFile:
+    """Open for one pass. `trusted`: the user says that the file comes from no stranger."""
+
+    name: str
+    intake: Intake
+    trusted: bool
+    head: bytes
+    stream: Readable
+
+    @property
+    def place(self) -> str:
+        return printable("standard input" if self.name == STDIN_NAME else self.name)
+
+    @property
+    def beginning(self) -> str:
+        """The decoded head, without a mark of order or leading spaces."""
+        return self._decoder().decode(self.head).lstrip("\ufeff \t\r\n")
+
+    def begins(self, opening: str, *words: str) -> bool:
+        """Whether the content begins with `opening`, and the beginning has all the words."""
+        text = self.beginning
+        return text.startswith(opening) and all(word in text for word in words)
+
+    def reject(self, fault: RecordFault, text: object, *, at: str = "") -> None:
+        """As `Intake.reject`; `at` is where in the file: `:12`, `: sample 3`."""
+        self.intake.reject(fault, text, place=self.place + at)
+
+    def chunks(self, *, most: int = MAX_STREAMED_BYTES) -> Iterator[bytes]:
+        """All bytes from the first on; UTF-16, which some shells write, as UTF-8."""
+        if not self.head.startswith(_UTF16_BOMS):
+            yield from self._bytes(most=most)
+            return
+        decoder = self._decoder()
+        for chunk in self._bytes(most=most):
+            yield decoder.decode(chunk).encode("utf-8", "replace")
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Lines with their numbers and without their ends; those that are too long are counted and left out."""
+        rest = ""
+        number = 0
+        skipping = False
+        decoder = self._decoder()
+        for chunk in self._bytes():
+            *whole, rest = (rest + decoder.decode(chunk)).split("\n")
+            for line in whole:
+                number += 1
+                if skipping:
+                    skipping = False
+                elif len(line) > MAX_LINE_CHARACTERS:
+                    self._too_long(number, line)
+                else:
+                    yield number, line.removesuffix("\r")
+            if len(rest) > MAX_LINE_CHARACTERS:
+                if not skipping:
+                    self._too_long(number + 1, rest)
+                skipping, rest = True, ""
+        rest += decoder.decode(b"", final=True)
+        if rest and not skipping:
+            yield number + 1, rest.removesuffix("\r")
+
+    def content(self) -> bytes:
+        """All bytes at once; a DataError where they are too many."""
+        return b"".join(self.chunks(most=MAX_WHOLE_BYTES))
+
+    def _bytes(self, *, most: int = MAX_STREAMED_BYTES) -> Iterator[bytes]:
+        yield self.head
+        size = len(self.head)
+        try:
+            while chunk := self.stream.read(CHUNK_BYTES):
+                size += len(chunk)
+                if size > most:
+                    step = "record a shorter time, or less often"
+                    raise DataError(f"is larger than {most:,} bytes unpacked", place=self.place, next_step=step)
+                yield chunk
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
+
+    def _decoder(self) -> codecs.IncrementalDecoder:
+        encoding = "utf-16" if self.head.startswith(_UTF16_BOMS) else "utf-8-sig"
+        return codecs.getincrementaldecoder(encoding)(errors="replace")
+
+    def _too_long(self, number: int, line: str) -> None:
+        self.intake.records += 1
+        self.reject(RecordFault.TOO_LONG, line, at=f":{number}")
+
+
+def _unreadable(name: str, error: OSError | ValueError) -> DataError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return DataError(f"cannot be read: {reason}", place=printable(name), next_step="give profiles that exist")
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

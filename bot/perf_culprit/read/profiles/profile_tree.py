@@ -1,0 +1,322 @@
+"""A profile while it is read: a node per path of methods, from names, intervals or call graphs."""
+
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.call_tree import Profile, ProfileNode, RecordFault
+
+# How foreign names become methods: bounded, writable, and the same in every repetition.
+
+MAX_NAME_CHARACTERS: Final = 1_000
+# Files of these names are told apart by their folders.
+_NAMELESS_FILES: Final = frozenset({"__init__.py", "__main__.py", "index.js", "index.ts", "mod.rs", "main.py"})
+_NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]++|[0-9]++")
+MAX_LINE_NUMBER: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """`method` tells methods apart: it holds the file's name where a bare name would not."""
+
+    method: str
+    file: str | None = None
+    line: int | None = None
+
+
+def frame(name: str, file: str | None = None, line: int | None = None) -> Frame:
+    """With a file, the method is `file:name`, the file without its folders: those differ from machine to machine."""
+    name = bounded(name) or "(no name)"
+    if not file:
+        return Frame(name)
+    file = bounded(file)
+    if line is not None and not 0 <= line <= MAX_LINE_NUMBER:
+        line = None
+    return Frame(f"{_short(file)}:{name}"[:MAX_NAME_CHARACTERS], file, line)
+
+
+@lru_cache(maxsize=1 << 15)
+def frame_of(text: str) -> Frame:
+    """From a name that may end with its place, as py-spy and VizTracer write it: `find (shop/dao.py:12)`."""
+    name, separator, place = text.rpartition(" (")
+    file, _, line = place.removesuffix(")").rpartition(":")
+    if separator and file and place.endswith(")") and line.isascii() and line.isdigit() and len(line) < 10:
+        return frame(name, file, int(line))
+    return frame(text)
+
+
+@lru_cache(maxsize=1 << 12)
+def group_name(text: str) -> str:
+    """The name of a process or thread without its numbers, which differ from run to run: one name per group."""
+    return _NUMBERS.sub("*", bounded(text))
+
+
+def bounded(text: str) -> str:
+    """At most MAX_NAME_CHARACTERS on one line, which any file can hold."""
+    cut = text if len(text) <= MAX_NAME_CHARACTERS else text[: MAX_NAME_CHARACTERS - 1] + "…"
+    return cut.encode("utf-8", "replace").decode("utf-8").strip()
+
+
+def _short(file: str) -> str:
+    parts = [part for part in file.replace("\\", "/").split("/") if part]
+    kept = 2 if parts and parts[-1] in _NAMELESS_FILES else 1
+    return "/".join(parts[-kept:])
+
+
+# Whether the weights of sampled stacks are counts of samples, multiples of a period, or something else.
+
+# The units of a profile whose stacks are counted, and of one whose stacks have weights of their own.
+SAMPLES: Final = "samples"
+WEIGHT: Final = "weight"
+# As many stacks with a common divisor have it hardly by chance: below 1 in 250 even for 2.
+FEWEST_STACKS: Final = 8
+# Of few stacks only a divisor that no handful of counts has: of 3 different numbers by chance 1 in 10^9. One number, or
+# the same twice, is a multiple of itself: below a second's samples at 100 kHz it may be a count *(choice)*.
+LARGE_PERIOD: Final = 1_000
+PERIOD_OF_ONE: Final = 100_000
+FEWEST_DIFFERENT: Final = 3
+# Counts of samples have rare stacks; where the rarest of FEWEST_STACKS has more, it is no count *(choice)*.
+RAREST: Final = 100.0
+
+
+@dataclass(kw_only=True, slots=True)
+class Weights:
+    """Of the stacks of one file, in any order; zeros say nothing."""
+
+    stacks: int = 0
+    divisor: int = 0
+    smallest: float = math.inf
+    is_whole: bool = True
+    _different: set[float] = field(default_factory=set, init=False)
+
+    def add(self, weight: float) -> None:
+        if weight <= 0:
+            return
+        self.stacks += 1
+        if len(self._different) < FEWEST_DIFFERENT:
+            self._different.add(weight)
+        self.smallest = min(self.smallest, weight)
+        self.is_whole = self.is_whole and weight.is_integer()
+        if self.is_whole:
+            self.divisor = math.gcd(self.divisor, int(weight))
+
+    @property
+    def period(self) -> float | None:
+        """What to divide by to count samples: 1 of counts; None where nothing makes counts of the weights."""
+        if self.is_whole:
+            large = LARGE_PERIOD if len(self._different) == FEWEST_DIFFERENT else PERIOD_OF_ONE
+            if self.divisor >= large or (self.divisor > 1 and self.stacks >= FEWEST_STACKS):
+                return float(self.divisor)
+            return None if self.stacks >= FEWEST_STACKS and self.smallest >= RAREST else 1.0
+        return None
+
+
+# A profile while it is read: a node per path of methods, as flat lists, so that no depth is too deep.
+
+# Real programs have thousands; more are arguments or ids within names.
+MAX_NODES: Final = 200_000
+MAX_DEPTH: Final = 10_000
+TOP: Final = -1
+MS: Final = "ms"
+# Of what a file without names of its own is about.
+SERVICE: Final = "profile"
+
+
+@dataclass(kw_only=True, slots=True)
+class ProfileTree:
+    """Node i: its caller's index (smaller than i, or TOP), its method, and one repetition's time, self time and calls.
+
+    A path is identified by its methods alone; of several files and lines the first file and the smallest line are kept.
+    """
+
+    parents: list[int] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    depths: list[int] = field(default_factory=list)
+    elapsed: list[float] = field(default_factory=list)
+    self_time: list[float] = field(default_factory=list)
+    calls: list[float] = field(default_factory=list)
+    index: dict[tuple[int, str], int] = field(default_factory=dict)
+
+    def child(self, parent: int, frame: Frame) -> int:
+        """The node below `parent`, or `parent` itself where it is as deep as nodes may be."""
+        node = self.index.get((parent, frame.method))
+        if node is None:
+            return self._new(parent, frame)
+        first = self.frames[node]
+        if frame.line is not None and first.line is not None and frame.line < first.line and frame.file == first.file:
+            self.frames[node] = frame
+        return node
+
+    def add(self, node: int, *, elapsed: float, self_time: float, calls: float) -> None:
+        self.elapsed[node] += elapsed
+        self.self_time[node] += self_time
+        self.calls[node] += calls
+
+    def add_stack(self, frames: Sequence[Frame], amount: float) -> bool:
+        """A sampled stack, root first. False where it is too deep: then the deepest node kept has what lies below."""
+        node = TOP
+        for frame in frames[:MAX_DEPTH]:
+            node = self.child(node, frame)
+            self.elapsed[node] += amount
+        if frames:
+            self.self_time[node] += amount
+        return len(frames) <= MAX_DEPTH
+
+    def profile(self, service: str = SERVICE, *, unit: str = MS, counted: bool = True, scale: float = 1.0) -> Profile:
+        """Times multiplied by `scale`; self times that rounding or parallel callees made negative are 0.
+
+        `counted`: whether the source counts calls.
+        """
+        return Profile(
+            service=service,
+            nodes=tuple(
+                ProfileNode(
+                    method=frame.method,
+                    parent=None if parent == TOP else parent,
+                    elapsed_ms=(self.elapsed[i] * scale,),
+                    self_ms=(max(0.0, self.self_time[i] * scale),),
+                    calls=self.calls[i] if counted else None,
+                    file=frame.file,
+                    line=frame.line,
+                )
+                for i, (parent, frame) in enumerate(zip(self.parents, self.frames, strict=True))
+            ),
+            repetitions=1,
+            unit=unit,
+        )
+
+    def _new(self, parent: int, frame: Frame) -> int:
+        depth = 0 if parent == TOP else self.depths[parent] + 1
+        if depth >= MAX_DEPTH:
+            return parent
+        node = len(self.frames)
+        if node >= MAX_NODES:
+            raise DataError(
+                f"more than {MAX_NODES:,} different paths of methods",
+                next_step="check that the names leave out arguments, ids and times; profile a smaller part",
+            )
+        self.index[parent, frame.method] = node
+        self.parents.append(parent)
+        self.frames.append(frame)
+        self.depths.append(depth)
+        self.elapsed.append(0.0)
+        self.self_time.append(0.0)
+        self.calls.append(0.0)
+        return node
+
+
+# Executions of one thread as intervals of time, nested into call paths.
+
+# Begin and end are rounded apart: what overlaps by less lies side by side. Relative to the times' own size, as
+# microseconds since 1970 leave a double no more than this.
+_ROUNDING_SHARE: Final = 4e-16
+
+
+@dataclass(kw_only=True, slots=True)
+class Intervals:
+    """One execution per place in the arrays. `names`: indexes of frames."""
+
+    starts: "array[float]" = field(default_factory=lambda: array("d"))
+    ends: "array[float]" = field(default_factory=lambda: array("d"))
+    names: "array[int]" = field(default_factory=lambda: array("L"))
+
+    def add(self, start: float, end: float, name: int) -> None:
+        self.starts.append(start)
+        self.ends.append(end)
+        self.names.append(name)
+
+
+@dataclass(kw_only=True, slots=True)
+class OpenCalls:
+    """Begins and ends of one thread, in the order of their times, matched by name from the innermost out.
+
+    An end that passes over inner calls closes these too; `reject` hears of it.
+    """
+
+    frames: Sequence[Frame]
+    reject: Callable[[RecordFault, str], None]
+    intervals: Intervals = field(default_factory=Intervals)
+    names: list[int] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    open_by_name: Counter[int] = field(default_factory=Counter)
+
+    def begin(self, name: int, time: float) -> None:
+        self.names.append(name)
+        self.times.append(time)
+        self.open_by_name[name] += 1
+
+    def end(self, name: int | None, time: float) -> None:
+        """Without a name the innermost ends."""
+        if not (self.names if name is None else self.open_by_name[name]):
+            self.reject(RecordFault.UNOPENED, "(no name)" if name is None else self.frames[name].method)
+            return
+        while name is not None and self.names[-1] != name:
+            self._unclosed(time)
+        self._close(time)
+
+    def finish(self, time: float) -> None:
+        while self.names:
+            self._unclosed(time)
+
+    def _unclosed(self, time: float) -> None:
+        self.reject(RecordFault.UNCLOSED, self.frames[self.names[-1]].method)
+        self._close(time)
+
+    def _close(self, time: float) -> None:
+        name = self.names.pop()
+        self.open_by_name[name] -= 1
+        self.intervals.add(self.times.pop(), time, name)
+
+
+def nest(
+    intervals: Intervals,
+    *,
+    frames: Sequence[Frame],
+    tree: ProfileTree,
+    rounding: float,
+    reject: Callable[[RecordFault, str], None],
+) -> None:
+    """Adds the intervals to the tree: each is called by the shortest one around it.
+
+    Of two with the same times the later in the arrays is the caller: what ends last, or is written last, is around the
+    other. `rounding`: overlaps up to it are none (in the unit of the times). Longer ones are cut at the caller's end
+    and reported to `reject`.
+    """
+    import numpy as np
+
+    starts, ends = np.frombuffer(intervals.starts), np.frombuffer(intervals.ends)
+    order = np.lexsort((-np.arange(len(starts)), -ends, starts)).tolist() if len(starts) else []
+    names = intervals.names
+    nodes: list[int] = []
+    node_ends: list[float] = []
+    elapsed, self_time, calls, child = tree.elapsed, tree.self_time, tree.calls, tree.child
+    for i in order:
+        start, end = intervals.starts[i], intervals.ends[i]
+        slack = rounding + _ROUNDING_SHARE * abs(start)
+        while nodes and node_ends[-1] <= start + slack:
+            nodes.pop()
+            node_ends.pop()
+        parent = TOP
+        if nodes:
+            parent = nodes[-1]
+            if end > node_ends[-1]:
+                if end > node_ends[-1] + slack:
+                    reject(RecordFault.OVERLAP, frames[names[i]].method)
+                end = node_ends[-1]
+        node = child(parent, frames[names[i]])
+        nodes.append(node)
+        node_ends.append(end)
+        if node == parent:
+            reject(RecordFault.TOO_DEEP, frames[names[i]].method)
+            continue
+        elapsed[node] += end - start
+        self_time[node] += end - start
+        calls[node] += 1
+        if parent != TOP:
+            self_time[parent] -= end - start

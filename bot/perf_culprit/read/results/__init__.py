@@ -1,0 +1,1 @@
+"""Artifacts in any known format become a run."""

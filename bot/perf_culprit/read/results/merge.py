@@ -1,0 +1,286 @@
+"""What several files say, as one run."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import reduce
+from itertools import chain, count
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.run import (
+    HARDWARE_COMPONENTS,
+    NO_COST,
+    Benchmark,
+    CounterTable,
+    Environment,
+    MetricKey,
+    Run,
+    first_doubled,
+)
+from perf_culprit.read.results.content import shown
+from perf_culprit.read.results.parser import Parsed
+from perf_culprit.read.results.plain_numbers import VALUE
+from perf_culprit.read.results.surroundings import elsewhere
+from perf_culprit.wire.checked_json import same_fields
+from perf_culprit.wire.run_json import refuse_too_many
+
+# Files of plain numbers are named after themselves: where `base.txt` and `head.txt` are compared, both are one.
+
+NAME = "numbers"
+
+
+def named_alike(baseline: Sequence[Run], target: Run) -> tuple[tuple[Run, ...], Run]:
+    """Both sides with all their files' numbers under one name, if the sides hold nothing else and share no name."""
+    names = {benchmark.name for run in baseline for benchmark in run.benchmarks}
+    everything = chain(target.benchmarks, *(run.benchmarks for run in baseline))
+    plain = all(benchmark.metric == VALUE for benchmark in everything)
+    if not plain or any(benchmark.name in names for benchmark in target.benchmarks):
+        return tuple(baseline), target
+    return tuple(map(_as_one, baseline)), _as_one(target)
+
+
+def _as_one(run: Run) -> Run:
+    if not run.benchmarks:
+        return run
+    parts = run.benchmarks
+    one = Benchmark(
+        name=NAME,
+        metric=VALUE,
+        samples=tuple(chain.from_iterable(part.samples for part in parts)),
+        group_sizes=tuple(chain.from_iterable(part.group_sizes or (len(part.samples),) for part in parts)),
+        rounds=tuple(chain.from_iterable(part.rounds for part in parts)) if all(part.rounds for part in parts) else (),
+    )
+    return replace(run, benchmarks=(one,))
+
+
+# What several files say, as one run: the same metric in two files is one more group of samples.
+
+DEFAULT_SUITE = "default"
+RUNTIMES = ("python", "java", "go", "rust", "node", "dotnet", "julia")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Read:
+    """What one file (or tree of files) said, which it was, and the format that it was read as."""
+
+    place: str
+    parsed: Parsed
+    format: str = ""
+
+
+def merge(
+    reads: Sequence[Read],
+    *,
+    suite: str | None = None,
+    commit: str | None = None,
+    time: datetime | None = None,
+    job: str | None = None,
+    environment: Environment | None = None,
+    now: datetime | None = None,
+    notes: Iterable[str] = (),
+) -> Run:
+    """One run of all that was read. What the caller says about commit, time, suite and job stands over the files.
+
+    `environment` is the caller's machine `now`: it completes what the files say, if all were measured on it just now.
+    Our own run files are complete: what they do not say was not known when they were written.
+    """
+    benchmarks, turned = _benchmarks(reads)
+    counters = _counters(reads)
+    more = f" and {len(reads) - 1:,} more" if len(reads) > 1 else ""
+    refuse_too_many(benchmarks, counters, place=f"{reads[0].place}{more}")
+    all_notes = [*notes, *(note for read in reads for note in read.parsed.notes), *_environment_notes(reads)]
+    if turned:
+        all_notes.append(f"summaries of several files, where each file's value counts as one sample: {turned}")
+    times = [read.parsed.time for read in reads if read.parsed.time is not None]
+    measured_on = reduce(Environment.merged, (read.parsed.environment for read in reads), Environment())
+    if environment is not None:
+        foreign = _foreign(reads, environment, now=now or datetime.now(UTC))
+        all_notes += foreign
+        if not foreign and not any(read.parsed.is_own_run for read in reads):
+            measured_on = measured_on.merged(environment)
+    return Run(
+        benchmarks=benchmarks,
+        counters=counters,
+        environment=measured_on,
+        commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
+        time=time or (min(times) if times else None),
+        suite=suite or _agreed(((read.place, read.parsed.suite) for read in reads), "suite") or DEFAULT_SUITE,
+        # Files of different jobs were not measured on one machine: such a run is paired with nothing.
+        job=job or (reads[0].parsed.job if len({read.parsed.job for read in reads}) == 1 else None),
+        regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
+        confirmed=tuple(dict.fromkeys(key for read in reads for key in read.parsed.confirmed)),
+        analyses=max((read.parsed.analyses for read in reads), default=1),
+        cost=sum((read.parsed.cost for read in reads), NO_COST),
+        notes=tuple(dict.fromkeys(all_notes)),
+    )
+
+
+def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
+    """The merged benchmarks in order of their first appearance, and how many summaries became samples."""
+    if len(reads) == 1:
+        _refuse_doubled(reads[0])
+        return tuple(map(_without_group, reads[0].parsed.benchmarks)), 0
+    merged: dict[MetricKey, Benchmark] = {}
+    places: dict[MetricKey, str] = {}
+    turned = set[MetricKey]()
+    for read in reads:
+        for benchmark in read.parsed.benchmarks:
+            key = benchmark.key
+            if key not in merged:
+                merged[key], places[key] = benchmark, read.place
+                continue
+            merged[key] = _joined(merged[key], benchmark, first=places[key], second=read.place, turned=key in turned)
+            if benchmark.summary is not None:
+                turned.add(key)
+    return tuple(map(_without_group, merged.values())), len(turned)
+
+
+def _refuse_doubled(read: Read) -> None:
+    """What one file measured in two units could not be read again from our own format."""
+    benchmarks = read.parsed.benchmarks
+    # Our own files are asked as they are read.
+    if read.parsed.is_own_run or (doubled := first_doubled(benchmarks)) is None:
+        return
+    key = benchmarks[doubled[0]].key
+    units = sorted({shown(benchmark.metric.unit) or "no unit" for benchmark in benchmarks if benchmark.key == key})
+    raise DataError(
+        f"`{shown(key.benchmark)}` ({shown(key.metric)}) stands there more than once, in {' and '.join(units)}",
+        place=read.place,
+        next_step="let one suite measure a benchmark once, in one unit",
+    )
+
+
+def _without_group(benchmark: Benchmark) -> Benchmark:
+    """A summary that is still one has no group that could be of a round."""
+    return replace(benchmark, rounds=()) if benchmark.summary is not None and benchmark.rounds else benchmark
+
+
+def _counters(reads: Sequence[Read]) -> tuple[CounterTable, ...]:
+    """All tables. Those of equal names are told apart by their files: their clocks differ, so they stay tables.
+
+    All of them are, not all but the first: a table keeps its name whatever the order of the files.
+    """
+    shared = Counter(table.name for read in reads for table in read.parsed.counters)
+    names: set[str] = set()
+    tables: list[CounterTable] = []
+    for read in reads:
+        file = read.place.replace("\\", "/").rpartition("/")[2]
+        for table in read.parsed.counters:
+            own = table.name if shared[table.name] == 1 else f"{table.name} ({file})"
+            candidates = chain((own,), (f"{table.name} ({file} {i})" for i in count(2)))
+            name = next(candidate for candidate in candidates if candidate not in names)
+            names.add(name)
+            tables.append(table if name == table.name else replace(table, name=name))
+    return tuple(tables)
+
+
+def _joined(earlier: Benchmark, more: Benchmark, *, first: str, second: str, turned: bool) -> Benchmark:
+    if earlier.metric != more.metric:
+        raise _conflict(
+            f"`{shown(more.name)}` ({shown(more.metric.name)}) is {shown(more.metric.unit) or 'without unit'}, "
+            f"{more.metric.direction.value}, but {shown(earlier.metric.unit) or 'without unit'}, "
+            f"{earlier.metric.direction.value} in {first}",
+            second,
+        )
+    were_summaries = earlier.summary is not None or turned
+    # Executions that were joined before do not say that their single values were summaries.
+    may_have_been = were_summaries or (earlier.rounds and set(earlier.group_sizes) == {1})
+    if were_summaries if more.summary is None else not may_have_been:
+        raise _conflict(f"`{shown(more.name)}` has samples here or in {first}, and only a summary in the other", second)
+    return Benchmark(
+        name=earlier.name,
+        metric=earlier.metric,
+        samples=_samples(earlier) + _samples(more),
+        group_sizes=_group_sizes(earlier) + _group_sizes(more),
+        rounds=earlier.rounds + more.rounds if earlier.rounds and more.rounds else (),
+        category=earlier.category or more.category,
+    )
+
+
+def _samples(benchmark: Benchmark) -> tuple[float, ...]:
+    return (benchmark.value,) if benchmark.summary is not None else benchmark.samples
+
+
+def _group_sizes(benchmark: Benchmark) -> tuple[int, ...]:
+    return benchmark.group_sizes or (len(_samples(benchmark)),)
+
+
+def _agreed(values: Iterable[tuple[str, str | None]], what: str) -> str | None:
+    """What all files that say something say; two answers mean that these are not one run."""
+    stated = [(place, value) for place, value in values if value is not None]
+    for place, value in stated:
+        if value != stated[0][1]:
+            raise _conflict(f"{what} is `{shown(value)}`, but `{shown(stated[0][1])}` in {stated[0][0]}", place)
+    return stated[0][1] if stated else None
+
+
+def _foreign(reads: Sequence[Read], machine: Environment, *, now: datetime) -> list[str]:
+    """A remark per file that was measured elsewhere or earlier."""
+    origins = ((read.place, elsewhere(read.parsed, machine, now=now)) for read in reads if not read.parsed.is_own_run)
+    return [
+        f"{place}: not measured by this job ({shown(why)}); what it does not say of its machine stays unknown"
+        for place, why in origins
+        if why is not None
+    ]
+
+
+def _environment_notes(reads: Sequence[Read]) -> list[str]:
+    first = reads[0]
+    return [
+        f"{read.place} and {first.place} were measured in different environments ({', '.join(names)})"
+        for read in reads[1:]
+        if (names := first.parsed.environment.differences(read.parsed.environment, (*HARDWARE_COMPONENTS, *RUNTIMES)))
+    ]
+
+
+def _conflict(message: str, place: str) -> DataError:
+    return DataError(message, place=place, next_step="collect files of one run only, or let one tool write them all")
+
+
+# Several results of one side as executions: each is a group of samples with its round.
+
+# Of A B B A, which is how executions of two sides are best interleaved.
+PER_ROUND = 2
+
+
+def join_executions(
+    executions: Sequence[tuple[str, Run]],
+    *,
+    rounds: Sequence[int] | None = None,
+    suite: str | None = None,
+    commit: str | None = None,
+    time: datetime | None = None,
+    job: str | None = None,
+) -> Run:
+    """One run of `executions`, each with its place, in their order.
+
+    Processes inside one execution become one group: they share its time and so its noise. `rounds` (one per execution)
+    are taken from the order where they are not given: as many executions of either side make a round as A B B A has. A
+    result that knows its own rounds keeps them, after those before it.
+    """
+    if len(executions) == 1 and rounds is None:
+        ((place, run),) = executions
+        only = Read(place=place, parsed=same_fields(Parsed, run))
+        return merge([only], suite=suite, commit=commit, time=time, job=job)
+    numbers = rounds or in_order(len(executions))
+    reads, first = [], 0
+    for (place, run), number in zip(executions, numbers, strict=True):
+        benchmarks = tuple(_as_execution(benchmark, number, first=first) for benchmark in run.benchmarks)
+        if any(benchmark.rounds for benchmark in run.benchmarks):
+            first = max(round_ for benchmark in benchmarks for round_ in benchmark.rounds)
+        reads.append(Read(place=place, parsed=same_fields(Parsed, run, benchmarks=benchmarks)))
+    return merge(reads, suite=suite, commit=commit, time=time, job=job)
+
+
+def in_order(count: int) -> tuple[int, ...]:
+    """The rounds of `count` executions of one side; an odd one out belongs to the last round."""
+    last = max(count // PER_ROUND, 1)
+    return tuple(min(position // PER_ROUND + 1, last) for position in range(count))
+
+
+def _as_execution(benchmark: Benchmark, number: int, *, first: int) -> Benchmark:
+    if benchmark.rounds:
+        return replace(benchmark, rounds=tuple(first + before for before in benchmark.rounds))
+    group_sizes = () if benchmark.summary is not None else (len(benchmark.samples),)
+    return replace(benchmark, group_sizes=group_sizes, rounds=(number,))

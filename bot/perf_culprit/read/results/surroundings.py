@@ -1,0 +1,339 @@
+"""The environment of a measurement: this machine, its toolchain, and the packages of lock files."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from defusedxml import ElementTree
+
+from perf_culprit.model.run import LONGEST_NAME, PACKAGE_SEPARATOR, Environment
+from perf_culprit.read.results.parser import Parsed, components, epoch_time
+
+# Versions of the compilers and runtimes on the PATH, as the commands that are measured find them.
+
+TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
+    "gcc": ("gcc", "-dumpfullversion"),
+    "clang": ("clang", "-dumpversion"),
+    "rust": ("rustc", "--version"),
+    "go": ("go", "version"),
+    "node": ("node", "--version"),
+    "java": ("java", "-version"),
+    "dotnet": ("dotnet", "--version"),
+    "python": ("python3", "--version"),
+}
+# Of our environment, which may hold a token, only what finds them; and nothing is downloaded to answer.
+PASSED_ON: Final = ("PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "DOTNET_ROOT", "LD_LIBRARY_PATH")
+OFFLINE: Final = {"GOTOOLCHAIN": "local", "RUSTUP_AUTO_INSTALL": "0", "DOTNET_CLI_TELEMETRY_OPTOUT": "1"}
+LONGEST_ANSWER_S: Final = 5.0
+_VERSION: Final = re.compile(r"\d+(?:\.[\w+-]+)+|\b\d+\b")
+
+
+@cache
+def toolchain(folder: Path) -> Environment:
+    """Those that answer, asked at once; in `folder`, whose files may choose a version."""
+    asked = {name: _asked(words, folder) for name, words in TOOLS.items() if shutil.which(words[0])}
+    return components(**{name: None if tool is None else _version(tool) for name, tool in asked.items()})
+
+
+def _asked(words: tuple[str, ...], folder: Path) -> "subprocess.Popen[str] | None":
+    try:
+        return subprocess.Popen(
+            words,
+            cwd=folder,
+            env={**{name: os.environ[name] for name in PASSED_ON if name in os.environ}, **OFFLINE},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError:
+        return None
+
+
+def _version(tool: "subprocess.Popen[str]") -> str | None:
+    with tool:
+        try:
+            text, _ = tool.communicate(timeout=LONGEST_ANSWER_S)
+        except subprocess.TimeoutExpired:
+            tool.kill()
+            return None
+    match = _VERSION.search(text.partition("\n")[0])
+    return match[0] if match and tool.returncode == 0 else None
+
+
+# Lock files: the packages that a run was built and measured with, as components such as `pip:numpy`.
+#
+# What cannot be read says nothing; a verdict does not wait for it. Only well-known names in the folder itself count.
+
+LARGEST_FILE_BYTES: Final = 10_000_000
+MOST_FILES: Final = 20
+
+Pairs = Iterator[tuple[str, str]]
+
+_PINNED: Final = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*===?\s*([^\s;,#\\]+)")
+_REQUIRED: Final = re.compile(r"(?:require\s+)?(\S+\.\S+|\S+/\S+)\s+(v\d\S*)(?:\s*//.*)?")
+_PROPERTY: Final = re.compile(r"\$\{([^}]+)\}")
+
+
+def lock_environment(folder: Path) -> Environment:
+    """The packages of all lock files in `folder`."""
+    try:
+        files = sorted(path for path in folder.iterdir() if ecosystem_of(path.name) and path.is_file())
+        contents = {
+            path.name: path.read_bytes() for path in files[:MOST_FILES] if path.stat().st_size <= LARGEST_FILE_BYTES
+        }
+    except OSError:
+        return Environment()
+    return packages(contents)
+
+
+def packages(files: Mapping[str, bytes]) -> Environment:
+    """The packages of lock files by name; several versions of one, as npm and Cargo may have, in one value."""
+    versions: defaultdict[str, set[str]] = defaultdict(set)
+    for name, data in files.items():
+        if (kind := ecosystem_of(name)) is None or len(data) > LARGEST_FILE_BYTES:
+            continue
+        ecosystem, read = kind
+        for package, version in _read(read, data):
+            component = f"{ecosystem}{PACKAGE_SEPARATOR}{package}"
+            if package and version and component.isprintable() and len(component) <= LONGEST_NAME:
+                versions[component].add(" ".join(version.split()))
+    return Environment(components={name: ", ".join(sorted(texts)) for name, texts in sorted(versions.items())})
+
+
+def ecosystem_of(name: str) -> "tuple[str, Callable[[str], Pairs]] | None":
+    """Ecosystem and reader of a lock file's name; None of any other file's."""
+    return next((kind for pattern, kind in LOCK_FILES.items() if fnmatchcase(name, pattern)), None)
+
+
+def _read(read: Callable[[str], Pairs], data: bytes) -> Iterable[tuple[str, str]]:
+    try:
+        return list(read(data.decode()))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ElementTree.ParseError):
+        return []
+
+
+def _requirements(text: str) -> Pairs:
+    for line in text.splitlines():
+        if pinned := _PINNED.match(line.strip()):
+            yield _normal(pinned[1]), pinned[2]
+
+
+def _python_lock(text: str) -> Pairs:
+    for entry in tomllib.loads(text)["package"]:
+        # The project itself and its parts: their versions say nothing of what they hold.
+        if not {"editable", "virtual", "directory"} & dict(entry.get("source") or {}).keys():
+            yield _normal(entry["name"]), str(entry.get("version", ""))
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _cargo_lock(text: str) -> Pairs:
+    for entry in tomllib.loads(text)["package"]:
+        if "source" in entry:
+            yield entry["name"], str(entry["version"])
+
+
+def _npm_lock(text: str) -> Pairs:
+    file = json.loads(text)
+    if "packages" not in file:
+        yield from _npm_tree(file["dependencies"])
+        return
+    for path, entry in file["packages"].items():
+        _, is_installed, name = path.rpartition("node_modules/")
+        if is_installed and not entry.get("link"):
+            yield name, str(entry.get("version", ""))
+
+
+def _npm_tree(dependencies: Mapping[str, Any]) -> Pairs:
+    for name, entry in dependencies.items():
+        yield name, str(entry.get("version", ""))
+        yield from _npm_tree(entry.get("dependencies", {}))
+
+
+def _go_mod(text: str) -> Pairs:
+    """`go.sum` holds what was looked at as well; `go.mod` says what is built with."""
+    for line in text.splitlines():
+        if required := _REQUIRED.fullmatch(line.strip()):
+            yield required[1], required[2]
+
+
+def _pom(text: str) -> Pairs:
+    def children(element: Any) -> dict[str, Any]:
+        return {child.tag.rpartition("}")[2]: child for child in element}
+
+    root = ElementTree.fromstring(text)
+    top = children(root)
+    properties = {name: entry.text or "" for name, entry in children(top.get("properties", [])).items()}
+    for element in root.iter():
+        if element.tag.rpartition("}")[2] not in {"dependency", "plugin", "parent"}:
+            continue
+        facts = {name: entry.text or "" for name, entry in children(element).items()}
+        version = _PROPERTY.sub(lambda used: properties.get(used[1], used[0]), facts.get("version", ""))
+        yield f"{facts.get('groupId', '')}:{facts.get('artifactId', '')}", version
+
+
+LOCK_FILES: Final[Mapping[str, tuple[str, Callable[[str], Pairs]]]] = {
+    "requirements*.txt": ("pip", _requirements),
+    "constraints*.txt": ("pip", _requirements),
+    "uv.lock": ("pip", _python_lock),
+    "poetry.lock": ("pip", _python_lock),
+    "package-lock.json": ("npm", _npm_lock),
+    "Cargo.lock": ("cargo", _cargo_lock),
+    "go.mod": ("go", _go_mod),
+    "pom.xml": ("maven", _pom),
+}
+
+
+# The environment of this machine, for results that do not say where they were measured.
+
+CPU_FACTS = Path("/proc/cpuinfo")
+MEMORY_FACTS = Path("/proc/meminfo")
+# Docker's and podman's.
+CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
+# The action's image: what runs in it measured nothing.
+OWN_IMAGE = Path("/opt/perf-culprit/bot/perf_culprit")
+# "name=value" lines of a workflow, about what a container can't see: "gcc=14.2.0".
+TOLD_VARIABLE = "PERF_CULPRIT_ENVIRONMENT"
+# x86 writes "model name"; some ARM kernels "Model"; s390 and others nothing that names the model.
+CPU_MODEL_FIELDS = ("model name", "Model", "cpu model")
+BYTES_PER_GIB = 1 << 30
+
+
+def machine_environment(environ: Mapping[str, str] | None = None) -> Environment:
+    """CPU, memory, system, what the workflow says and, on a GitHub runner, its image. What is not known is left out."""
+    variables = os.environ if environ is None else environ
+    lines = (line.partition("=") for line in variables.get(TOLD_VARIABLE, "").splitlines())
+    told = components(**{name.strip(): value for name, _, value in lines if name.strip()})
+    return told.merged(_seen(variables))
+
+
+def surroundings(folder: Path) -> Environment:
+    """This machine, the compilers and runtimes on it, and the packages that the lock files in `folder` name."""
+    tools = Environment() if OWN_IMAGE.exists() else toolchain(folder)
+    return machine_environment().merged(tools).merged(lock_environment(folder))
+
+
+def _seen(variables: Mapping[str, str]) -> Environment:
+    return components(
+        cpu=_cpu_model(_read_fact(CPU_FACTS)),
+        cpu_count=os.cpu_count(),
+        architecture=platform.machine(),
+        memory=_memory(_read_fact(MEMORY_FACTS)),
+        os=platform.system(),
+        os_release=platform.release(),
+        runner_image=_runner_image(variables),
+        # A container's name is no machine's.
+        host=None if any(map(Path.exists, CONTAINER_MARKS)) else platform.node(),
+        python=None if OWN_IMAGE.exists() else platform.python_version(),
+    )
+
+
+def _read_fact(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _cpu_model(facts: str) -> str | None:
+    fields = _fields(facts)
+    return next((fields[name] for name in CPU_MODEL_FIELDS if fields.get(name)), None)
+
+
+def _memory(facts: str) -> str | None:
+    """Whole GiB: the kernel's own share differs from boot to boot."""
+    number, _, unit = _fields(facts).get("MemTotal", "").partition(" ")
+    return f"{round(int(number) * 1024 / BYTES_PER_GIB)} GiB" if number.isdecimal() and unit == "kB" else None
+
+
+def _fields(facts: str) -> dict[str, str]:
+    """`name : value` lines; the first of a name counts (one block per CPU)."""
+    fields: dict[str, str] = {}
+    for line in facts.splitlines():
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip(), value.strip())
+    return fields
+
+
+def _runner_image(variables: Mapping[str, str]) -> str | None:
+    """GitHub's hosted runners say their image; others at least say that they are runners of their own."""
+    image, version = variables.get("ImageOS"), variables.get("ImageVersion")
+    if image:
+        return f"{image} {version}" if version else image
+    return variables.get("RUNNER_ENVIRONMENT") or None
+
+
+# Whether a file was measured on this machine, just now: only then may this machine's environment complete it.
+#
+# docs/history.md states the rule in words.
+
+# GitHub's own machines end a job after six hours: what is older was not measured by the job that collects it.
+LONGEST_JOB: Final = timedelta(hours=6)
+# Clocks of counters that count from the start of a test are far below; no test lasts ten years.
+FIRST_DATE_S: Final = 10 * 365 * 86_400
+ARCHITECTURES: Final[Mapping[str, str]] = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+SYSTEMS: Final[Mapping[str, str]] = {"macos": "darwin"}
+_NOISE: Final = re.compile(r"\((?:r|tm)\)|@.*|\b(?:cpu|processor|\d+-core)\b", re.IGNORECASE)
+
+
+def elsewhere(parsed: Parsed, machine: Environment, *, now: datetime) -> str | None:
+    """What shows that the file was measured elsewhere or earlier, such as "os: Windows"; None where nothing does."""
+    theirs, ours = parsed.environment.components, machine.components
+    for name, same in _SAME.items():
+        if name in theirs and name in ours and not same(theirs[name], ours[name]):
+            return f"{name}: {theirs[name]}"
+    if "host" in theirs and "host" not in ours and not parsed.benchmarks:
+        # Counters are often a server's. In a container nobody knows this machine's name to compare with.
+        return f"host: {theirs['host']}"
+    if (time := _time(parsed)) is not None and abs(now - time) > LONGEST_JOB:
+        return f"time: {time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return None
+
+
+def _time(parsed: Parsed) -> datetime | None:
+    """When the file's measurement ended, as far as it is dated."""
+    ends = [float(table.times_s[-1]) for table in parsed.counters if len(table.times_s)]
+    dated = [end for end in ends if end >= FIRST_DATE_S]
+    return epoch_time(max(dated)) if dated else parsed.time
+
+
+def _same_cpu(first: str, second: str) -> bool:
+    """Tools name a processor with and without "(R)", "CPU @ 2.50GHz" or "64-Core Processor"."""
+    words = [set(re.findall(r"[a-z0-9]+", _NOISE.sub(" ", name).lower())) for name in (first, second)]
+    return words[0] <= words[1] or words[1] <= words[0]
+
+
+def _known_as(names: Mapping[str, str]) -> Callable[[str, str], bool]:
+    def same(first: str, second: str) -> bool:
+        one, other = (names.get(name.lower(), name.lower()) for name in (first, second))
+        return one == other
+
+    return same
+
+
+def _same_host(first: str, second: str) -> bool:
+    return first.partition(".")[0].lower() == second.partition(".")[0].lower()
+
+
+_SAME: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "cpu": _same_cpu,
+    "architecture": _known_as(ARCHITECTURES),
+    "os": _known_as(SYSTEMS),
+    "host": _same_host,
+    "cpu_count": _known_as({}),
+}

@@ -1,0 +1,136 @@
+"""A bisection's measurements as SVG, and its answer for `git bisect`."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from perf_culprit.model.bisection import BisectionReport, MeasuredCommit
+from perf_culprit.say.bisection_answer import headline
+from perf_culprit.say.charts import COLOURS, HEIGHT, LEFT, Points, frame
+from perf_culprit.say.inert import SHORT_HASH, clean
+from perf_culprit.say.numbers import percent
+
+# What a search measured by commit, as SVG: the change against the good commit, its interval, and who is named.
+
+MOST_WIDTH = 1.0  # of an interval that is drawn whole: wider ones must not squeeze all others
+MOST_CHARACTERS = 55
+USUAL, NAMED = COLOURS[0], COLOURS[1]
+
+
+def bisection_svg(report: BisectionReport) -> str:
+    """A point per commit with a number, in the order of the history; each links to its commit's page."""
+    commit_range = report.commit_range
+    order = dict.fromkeys((commit_range.good, *commit_range.merge_bases, *commit_range.commits))
+    places = {commit: float(place) for place, commit in enumerate(order)}
+    marks = {places[entry.commit]: entry for entry in report.measured if entry.relative_change is not None}
+    points = [point for x, entry in marks.items() for point in _heights(x, entry)]
+    axis = f"commits after {_short(commit_range.good)}, up to {_short(commit_range.bad)}"
+    parts, place = frame(headline(report), axis, points or [(0.0, 0.0), (len(places) - 1.0, 0.0)])
+    name = escape(clean(f"{report.key.benchmark} ({report.key.metric})", limit=MOST_CHARACTERS))
+    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">change in %, {name}</text>')
+    named = {culprit.commit for culprit in report.outcome.culprits}
+    for x, entry in marks.items():
+        drawn = _mark([place(point) for point in _heights(x, entry)], entry, is_named=entry.commit in named)
+        change, subject = percent(entry.relative_change or 0.0, signed=True), report.subjects.get(entry.commit)
+        words = f"{_short(entry.commit)}: {change}, n = {entry.executions}"
+        title = words if subject is None else f"{words}: {clean(subject)}"
+        parts += _linked([f"<title>{escape(title)}</title>", *drawn], entry.commit, report.repository_url)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _heights(x: float, entry: MeasuredCommit) -> Points:
+    """In percent: its mean and, where it is narrow enough, both ends of its interval."""
+    interval, mean = entry.confidence_interval, entry.relative_change or 0.0
+    ends = [] if interval is None or interval.high - interval.low > MOST_WIDTH else [interval.low, interval.high]
+    return [(x, 100 * value) for value in (mean, *ends)]
+
+
+def _mark(points: Points, entry: MeasuredCommit, *, is_named: bool) -> Iterator[str]:
+    (x, y), *ends = points
+    colour = NAMED if is_named else USUAL
+    if ends:
+        (_, low), (_, high) = ends
+        yield f'<line x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}" stroke="{colour}" stroke-width="1.5"/>'
+    yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{5 if is_named else 3}" fill="{colour}"/>'
+    if is_named:
+        yield f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="{colour}">{_short(entry.commit)}</text>'
+
+
+def _linked(parts: list[str], commit: str, repository_url: str | None) -> list[str]:
+    if repository_url is None:
+        return ["<g>", *parts, "</g>"]
+    return [f'<a href="{escape(repository_url)}/commit/{escape(commit)}" target="_blank">', *parts, "</a>"]
+
+
+def _short(commit: str) -> str:
+    return escape(clean(commit)[:SHORT_HASH])
+
+
+# For `git bisect`: an answer as its log, for `git bisect replay FILE`, and a script for `git bisect run`.
+
+SUBJECT_LIMIT = 120
+
+
+def bisection_log(report: BisectionReport) -> str:
+    """The ends, and every measured commit with the side that the named culprit puts it on, newest first.
+
+    In that order, because git keeps the last `bad` only. Without one culprit only the ends are certain. A commit that
+    gave no number is skipped.
+    """
+    commit_range, outcome = report.commit_range, report.outcome
+    bad = _with_descendants(report, outcome.culprits[0].commit) if len(outcome.culprits) == 1 else set()
+    verdicts = {commit_range.bad: "bad", commit_range.good: "good"}
+    for entry in reversed(report.measured):
+        if entry.commit in outcome.skipped:
+            verdicts.setdefault(entry.commit, "skip")
+        elif bad and entry.commit in commit_range.commits:
+            verdicts.setdefault(entry.commit, "bad" if entry.commit in bad else "good")
+    return "\n".join(["git bisect start", *_lines(report, verdicts), *_found(report)]) + "\n"
+
+
+def _with_descendants(report: BisectionReport, culprit: str) -> set[str]:
+    commits, reached = report.commit_range.commits, set[str]()
+    for commit, parents in zip(commits, report.commit_range.parents, strict=True):
+        if commit == culprit or any(commits[parent] in reached for parent in parents):
+            reached.add(commit)
+    return reached
+
+
+def _lines(report: BisectionReport, verdicts: dict[str, str]) -> Iterator[str]:
+    for commit, verdict in verdicts.items():
+        yield f"# {verdict}: [{commit}] {_subject(report, commit)}"
+        yield f"git bisect {verdict} {commit}"
+
+
+def _found(report: BisectionReport) -> Iterator[str]:
+    for culprit in report.outcome.culprits:
+        yield f"# first bad commit: [{culprit.commit}] {_subject(report, culprit.commit)}"
+
+
+def _subject(report: BisectionReport, commit: str) -> str:
+    return clean(report.subjects.get(commit, ""), limit=SUBJECT_LIMIT)
+
+
+SCRIPT = """\
+#!/bin/sh
+# git bisect run {name}: 0 is good, 1 is bad, 125 cannot be measured or is too noisy to tell. It asks about
+# the checked-out commit, in a worktree. Slower by less than the minimum effect is good. 255 ends git's search.
+command -v perf-culprit > /dev/null || {{ echo "perf-culprit is not on PATH" >&2; exit 255; }}
+folder=$(mktemp -d) || exit 255
+trap 'rm -rf "$folder"' EXIT
+{measure} --output "$folder" >&2 || exit 125
+perf-culprit compare --paired --baseline "$folder/baseline.json" --target "$folder/target.json" \\
+  --json "$folder/report.json" >&2
+# By its exit code what cannot be told, and a regression below the fail threshold, would be good.
+case $(grep -o '"conclusion": *"[a-z_]*"' "$folder/report.json" | head -n 1) in
+  *regression*) exit 1 ;;
+  *improvement* | *no_change*) exit 0 ;;
+  *) exit 125 ;;
+esac
+"""
+
+
+def git_run_script(good: str, *, name: str, options: Sequence[str]) -> str:
+    """`good`: full hash; `options` are those of `measure` that say what to run."""
+    words = ["perf-culprit", "measure", "--commits", good, "HEAD", *options]
+    return SCRIPT.format(name=shlex.quote(name), measure=shlex.join(words))

@@ -1,0 +1,228 @@
+"""A bisection that is planned or under way."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final
+
+from perf_culprit.model.bisection import CommitRange, Phase, Progress
+from perf_culprit.model.dispatch import BisectionStep
+from perf_culprit.model.reason import Objection
+from perf_culprit.say.bisection_answer import bisection_markdown, headline
+from perf_culprit.say.bisection_words import sized
+from perf_culprit.say.charts import blocks
+from perf_culprit.say.inert import SHORT_HASH, Safe, code, commit, join, link, own, plain
+from perf_culprit.say.numbers import percent
+from perf_culprit.say.reason_text import sentence, sentence_markdown
+from perf_culprit.say.sections import counted
+
+# What a bisection would do: its candidates and what it would cost.
+
+LISTED: Final = 40
+BENCHMARKS: Final = 10
+SUBJECT_LIMIT: Final = 72
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredNoise:
+    """How much a benchmark differs from one stored run to the next, and what steps would cost at that noise."""
+
+    benchmark: str
+    metric: str
+    spread: float
+    runs: int
+    executions: tuple[tuple[float, int], ...]
+
+
+def plan_text(
+    commit_range: CommitRange,
+    *,
+    subjects: Mapping[str, str],
+    executions: tuple[int, int],
+    budget: int,
+    prior: Mapping[str, float] | None = None,
+    noise: Sequence[StoredNoise] | None = None,
+    seconds: float | None = None,
+) -> str:
+    """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
+
+    `prior`: the chance of each commit before anything is measured; None: all alike.
+    `noise`: what the history says; None where none was asked. `seconds` of an execution, with its part of the builds.
+    """
+    commits = commit_range.commits
+    merges = sum(len(parents) > 1 for parents in commit_range.parents)
+    clear, hidden = executions
+    ends = f"after {commit_range.good[:SHORT_HASH]} up to {commit_range.bad[:SHORT_HASH]}"
+    summary = (
+        f"{counted(len(commits), 'candidate')} {ends}: "
+        f"{counted(merges, 'merge')}, {len(commit_range.unchanged)} without a change of what the build reads, "
+        f"{counted(len(commit_range.reverts), 'revert')}"
+    )
+    lines = [summary]
+    if commit_range.merge_bases:
+        bases = ", ".join(base[:SHORT_HASH] for base in commit_range.merge_bases)
+        lines.append(f"good is no ancestor of bad: the merge base {bases} is measured first")
+    lines += [
+        "",
+        *(
+            f"  {commit[:SHORT_HASH]}  {_chance(commit, prior)}{plain(subjects.get(commit, ''), limit=SUBJECT_LIMIT)}"
+            + ("  (unchanged)" if place in commit_range.unchanged else "")
+            for place, commit in islice(enumerate(commits), LISTED)
+        ),
+    ]
+    if len(commits) > LISTED:
+        lines.append(f"  … and {len(commits) - LISTED} more")
+    cost = f"Expected: about {clear} executions; budget {budget}."
+    if hidden > clear:
+        cost = (
+            f"Expected: about {clear} executions for a step of four standard deviations of one execution, about "
+            f"{hidden} for a step of one, where the machine's level hardly moves; budget {budget}."
+        )
+    lines += ["", cost, _minutes(executions, budget, seconds), *_history(noise), "Nothing was measured."]
+    return "\n".join(lines) + "\n"
+
+
+def _minutes(executions: tuple[int, int], budget: int, seconds: float | None) -> str:
+    if seconds is None:
+        return "How many minutes: unknown, as no stored run says how long an execution takes (see --history)."
+    clear, hidden, most = (math.ceil(count * seconds / 60) for count in (*executions, budget))
+    span = counted(clear, "minute") if hidden == clear else f"{clear:,} to {counted(hidden, 'minute')}"
+    return f"By the stored runs, {seconds:.3g} s an execution with builds: about {span}, at most {most:,}."
+
+
+def _chance(commit: str, prior: Mapping[str, float] | None) -> str:
+    return "" if prior is None else f"{percent(prior.get(commit, 0.0)):>7}  "
+
+
+def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
+    if noise is None:
+        return
+    if not noise:
+        yield "The history holds too few runs of these commits to tell their noise."
+    for entry in noise[:BENCHMARKS]:
+        steps = ", ".join(f"+{step:.0%} about {count:,}" for step, count in entry.executions)
+        yield (
+            f"{plain(entry.benchmark)} ({plain(entry.metric)}): {entry.spread:.1%} from run to run in "
+            f"{counted(entry.runs, 'stored run')}; executions for {steps}"
+        )
+    if len(noise) > BENCHMARKS:
+        yield f"… and {len(noise) - BENCHMARKS} benchmarks more: name one with --benchmark"
+
+
+# Where a dispatched bisection stands: the answer in the thread and the check run, after every step.
+
+BAR_WIDTH: Final = 20
+MOST_REMARKS: Final = 10
+LEAST_SHOWN: Final = 0.005  # of the posterior
+
+PHASES: Final = {
+    Phase.MERGE_BASE: "measuring the merge base",
+    Phase.REPRODUCE: "reproducing the change",
+    Phase.SEARCH: "searching",
+    Phase.CONFIRM: "confirming the suspect",
+    Phase.RESIDUAL: "looking for what is left of the change",
+    Phase.DONE: "done",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepTexts:
+    """`title` is one line without Markdown; `body` is for the thread and for the check run."""
+
+    title: str
+    body: str
+
+
+def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection | None = None) -> StepTexts:
+    """`meanwhile`: what happened after the bisection's end."""
+    if step.report is not None:
+        title = headline(step.report)
+        blocks = [Safe(bisection_markdown(replace(step.report, repository_url=repository_url)).rstrip())]
+        if step.bisection.stopped is not None:
+            why = step.bisection.objected(step.bisection.stopped)
+            title = f"Stopped: {sentence(why)}"
+            blocks.insert(0, own("**Stopped:** {}.", sentence_markdown(why)))
+        elif meanwhile is not None:
+            blocks.insert(0, own("Meanwhile {}.", sentence_markdown(step.bisection.objected(meanwhile))))
+    else:
+        title = _title(step.progress)
+        blocks = [_progress(step, repository_url=repository_url)]
+    if step.remarks:
+        remarks = [own("- {}", sentence_markdown(remark)) for remark in step.remarks[:MOST_REMARKS]]
+        blocks.append(own("Remarks:\n\n{}", join("\n", remarks)))
+    blocks.append(_footer(step, repository_url=repository_url))
+    return StepTexts(title=title, body=join("\n\n", blocks) + "\n")
+
+
+def _title(progress: Progress) -> str:
+    left = max(1, round(2**progress.entropy_bits))
+    return f"{PHASES[progress.phase]}: {_of(progress)}, about {counted(left, 'commit')} left"
+
+
+def _of(progress: Progress) -> str:
+    if progress.expected_executions is None:
+        return counted(progress.executions, "execution")
+    return f"{progress.executions:,} of about {progress.executions + progress.expected_executions:,} executions"
+
+
+def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
+    progress, bisection = step.progress, step.bisection
+    lines = [own("### Bisecting {}", code(bisection.key.benchmark)), Safe(_standing(progress))]
+    if progress.relative_change is not None:
+        lines.append(Safe(f"Bad against good so far: {sized(progress.relative_change, progress.confidence_interval)}."))
+    if progress.suspects:
+        shown = [
+            own(
+                "{} at {}{}",
+                commit(suspect.commit, repository_url=repository_url),
+                Safe(percent(suspect.posterior)),
+                _subject(bisection.subjects.get(suspect.commit)),
+            )
+            for suspect in progress.suspects
+        ]
+        others = 1 - sum(suspect.posterior for suspect in progress.suspects)
+        if others >= LEAST_SHOWN:
+            shown.append(own("all others together at {}", Safe(percent(others))))
+        lines.append(own("Suspects: {}", join("; ", shown)))
+    dispatch = bisection.open_dispatch
+    if dispatch is not None:
+        jobs, rounds = len(dispatch.jobs), len(dispatch.rounds)
+        words = Safe(f"{counted(jobs, 'job')} with {counted(rounds, 'round')}")
+        run = link(Safe("under way"), f"{repository_url}/actions/runs/{dispatch.run_id}" if dispatch.run_id else None)
+        lines.append(own("Dispatch {}: {} {}.", len(bisection.dispatches), words, run))
+    if step.waiting is not None:
+        lines.append(own("Waiting: {}.", sentence_markdown(step.waiting)))
+    return join("\n\n", lines)
+
+
+def _standing(progress: Progress) -> str:
+    """With a bar once it is known how much is expected: before, it would stand at nothing whatever is measured."""
+    title, expected = _title(progress), progress.expected_executions
+    if expected is None:
+        return f"{title[:1].upper()}{title[1:]}."
+    share = progress.executions / max(1, progress.executions + expected)
+    return f"`{blocks(share, width=BAR_WIDTH, empty='░')}` {title}."
+
+
+def _subject(subject: str | None) -> Safe:
+    return own(", {}", code(subject, limit=72)) if subject else Safe("")
+
+
+def _footer(step: BisectionStep, *, repository_url: str) -> Safe:
+    bisection = step.bisection
+    commit_range = bisection.search.commit_range
+    parts = [
+        own(
+            "{} to {}",
+            commit(commit_range.good, repository_url=repository_url),
+            commit(commit_range.bad, repository_url=repository_url),
+        ),
+        Safe(counted(len(commit_range.commits), "candidate")),
+    ]
+    if step.report is None and bisection.runner_seconds:  # the report says it itself
+        parts.append(own("{} on runners", Safe(counted(math.ceil(bisection.runner_seconds / 60), "minute"))))
+    if bisection.requested_by:
+        parts.append(own("asked for by {}", code(bisection.requested_by, limit=40)))
+    parts.append(own("bisection {}", code(bisection.id, limit=64)))
+    return own("<sub>{}</sub>", join(" · ", parts))

@@ -1,0 +1,171 @@
+"""What a bisection's answer says in sentences of ours; foreign text never enters them."""
+
+from collections.abc import Iterator
+from math import ceil, expm1
+from typing import Final
+
+from perf_culprit.model.bisection import NEGLIGIBLE, BisectionReport, Culprit, Noise, Outcome, OutcomeKind, Sought
+from perf_culprit.model.finding import Interval
+from perf_culprit.say.inert import SHORT_HASH
+from perf_culprit.say.numbers import percent, percent_interval, significant
+from perf_culprit.say.sections import counted
+
+HEADLINES: Final = {
+    OutcomeKind.CULPRIT: "Found the commit",
+    OutcomeKind.SEVERAL_CULPRITS: "Several commits introduced the change",
+    OutcomeKind.SUSPECT_SET: "One of several commits introduced the change",
+    OutcomeKind.DECAY: "A slow decay: many commits, none of them alone",
+    OutcomeKind.NOT_REPRODUCED: "The change was not reproduced",
+    OutcomeKind.INCONCLUSIVE: "Inconclusive: more executions are needed",
+    OutcomeKind.FIXED_ON_GOOD_SIDE: "Nothing got worse: the good side got better",
+    OutcomeKind.BUDGET_SPENT: "Stopped before the answer was certain: the budget is spent",
+    OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
+}
+HARDLY_ANY: Final = 0.001  # noise of an exact count; how its last digits hang together is of no use
+PLAIN: Final = {
+    OutcomeKind.DECAY: "The change came in many small parts: no single culprit.",
+    OutcomeKind.INCONCLUSIVE: "The ends could not be told apart at this noise with this many executions.",
+    OutcomeKind.FIXED_ON_GOOD_SIDE: "The merge base measures like the bad end: only the good side changed.",
+    OutcomeKind.BUDGET_SPENT: "The ends of the range could not be told apart before.",
+    OutcomeKind.UNMEASURABLE: "Both ends need numbers to search between: check command, benchmark and metric.",
+}
+
+
+def reason_of(report: BisectionReport) -> str:
+    """Why the search ended as it did, in one sentence."""
+    outcome, left = report.outcome, counted(len(report.outcome.suspects), "candidate")
+    match outcome.kind:
+        case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
+            return _resolved(outcome)
+        case OutcomeKind.SUSPECT_SET:
+            return f"No measurable commit tells {left} apart."
+        case OutcomeKind.NOT_REPRODUCED:
+            return _beside(report) or _denied(report)
+        case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:
+            more = counted(outcome.needed, "more execution")
+            return f"The change is real; finding its commit takes about {more}, which is over the budget."
+        case OutcomeKind.BUDGET_SPENT if outcome.suspects:
+            one = "One candidate holds 95% of the probability; it is not confirmed against its parent."
+            return one if len(outcome.suspects) == 1 else f"{left} hold 95% of the probability."
+        case kind:
+            return _beside(report) or PLAIN[kind]
+
+
+def _beside(report: BisectionReport) -> str | None:
+    """What the merge base says of ends that are not in one line."""
+    base = _merge_base(report)
+    if base is None or report.outcome.kind is OutcomeKind.FIXED_ON_GOOD_SIDE:
+        return None
+    was = "worse" if _is_worse(report, base) else "better"
+    ends = f"search with --good {base[:SHORT_HASH]} and either end as --bad"
+    return f"The merge base is {was} than both ends, which do not differ: each side changed it. To find where: {ends}."
+
+
+def _merge_base(report: BisectionReport) -> str | None:
+    """The one that ended the search before its range was looked at."""
+    kinds, outcome = {OutcomeKind.FIXED_ON_GOOD_SIDE, OutcomeKind.NOT_REPRODUCED}, report.outcome
+    bases = report.commit_range.merge_bases if outcome.kind in kinds and outcome.relative_change is None else ()
+    changes = {entry.commit: abs(entry.relative_change or 0.0) for entry in report.measured}
+    return max(bases, key=lambda base: changes.get(base, 0.0), default=None)
+
+
+def beside_headline(report: BisectionReport) -> str | None:
+    base = _merge_base(report)
+    if base is None:
+        return None
+    if report.outcome.kind is OutcomeKind.NOT_REPRODUCED:
+        return "The ends do not differ: both sides changed alike"
+    better, worse = ("better", "worse") if _is_worse(report, base) else ("worse", "better")
+    return f"Nothing got {worse}: the good side got {better}"
+
+
+def _is_worse(report: BisectionReport, commit: str) -> bool:
+    """Than the good end."""
+    change = next((entry.relative_change for entry in report.measured if entry.commit == commit), None)
+    return report.settings.direction.worse_sign * (change or 0.0) > 0
+
+
+def _resolved(outcome: Outcome) -> str:
+    """How much of the change the named commits may leave to others."""
+    is_one = len(outcome.culprits) == 1
+    if outcome.unresolved is None:
+        return f"{'It' if is_one else 'Each'} is the first whose test against the good end is significant."
+    if outcome.unresolved > NEGLIGIBLE:
+        most = f"up to {percent(outcome.unresolved)} of the change"
+        if outcome.is_open:
+            return f"Unresolved: {most} may come from commits not named."
+        return f"No further culprit was seen; one of {most} could have been missed."
+    return "It explains the change." if is_one else "Together they explain the change."
+
+
+def _denied(report: BisectionReport) -> str:
+    interval = report.outcome.confidence_interval
+    expected, change = report.settings.expected_change, report.outcome.relative_change
+    if expected is not None and interval is not None and change is not None:
+        stored = expm1(report.settings.direction.worse_sign * expected)
+        seen = f"Measured side by side, the two ends differ by {sized(change, interval)}"
+        return f"{seen}, not by the {percent(stored, signed=True)} of the stored runs."
+    if (other := other_way(report)) is not None:
+        return f"The bad end is {other} than the good one: search with --direction {other}."
+    return "The ends of the range do not differ."
+
+
+def other_way(report: BisectionReport) -> Sought | None:
+    """The direction in which the ends differ where the other one was looked for, and not found."""
+    interval, sought = report.outcome.confidence_interval, report.settings.sought
+    is_denied = report.outcome.kind is OutcomeKind.NOT_REPRODUCED and report.settings.expected_change is None
+    if not is_denied or sought is Sought.ANY or interval is None or interval.low <= 0 <= interval.high:
+        return None
+    return Sought.BETTER if sought is Sought.WORSE else Sought.WORSE
+
+
+def introduced(culprit: Culprit) -> str:
+    what = "improvement" if culprit.improvement else "regression"
+    return f"introduced the {what}: {sized(culprit.relative_change, culprit.confidence_interval)}"
+
+
+def sized(relative_change: float, interval: Interval | None) -> str:
+    bounds = f" {percent_interval(interval.low, interval.high)}" if interval else ""
+    return f"{percent(relative_change, signed=True)}{bounds}"
+
+
+def certainty(posterior: float) -> str:
+    """Never certain: the model itself may be wrong."""
+    return "over 99.9%" if posterior > 0.999 else percent(posterior)
+
+
+def facts_of(report: BisectionReport) -> Iterator[str]:
+    """Sentences of numbers."""
+    outcome = report.outcome
+    if outcome.relative_change is not None:
+        yield f"Bad against good: {sized(outcome.relative_change, outcome.confidence_interval)}."
+    if outcome.visible_effect is not None and other_way(report) is None:
+        yield f"A change of {percent(outcome.visible_effect)} would have been seen."
+    if outcome.noise is not None:
+        yield _noise(outcome.noise)
+
+
+def _noise(noise: Noise) -> str:
+    spread = expm1(noise.standard_deviation)
+    if spread < HARDLY_ANY:
+        return f"Noise of one execution: below {percent(HARDLY_ANY)}."
+    parts = [f"Noise of one execution: {percent(spread)}"]
+    if noise.autocorrelation is not None:
+        parts.append(f"autocorrelation from one to the next {significant(noise.autocorrelation)}")
+    if noise.mode_ratio is not None and noise.slow_share is not None:
+        parts.append(
+            f"the machine has two states, a factor of {significant(noise.mode_ratio)} apart, "
+            f"the slow one {percent(noise.slow_share)} of the time"
+        )
+    return "; ".join(parts) + "."
+
+
+def cost_of(report: BisectionReport) -> str:
+    outcome, seconds = report.outcome, report.runner_seconds
+    minutes = f", {counted(ceil(seconds / 60), 'minute')} of measuring and building" if seconds else ""
+    return (
+        f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}{minutes}; "
+        f"{counted(len(report.commit_range.commits), 'candidate')}, "
+        f"{counted(len(report.measured), 'commit')} measured; "
+        f"engine {report.settings.engine}, seed {report.settings.seed}."
+    )

@@ -1,0 +1,236 @@
+"""Charts: block characters for fixed-width fonts, and lines as SVG."""
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from statistics import median
+from typing import Final, TypeAlias
+
+from perf_culprit.model.accuracy import Audit, DetectorAudit
+from perf_culprit.say.inert import clean
+from perf_culprit.say.numbers import percent
+
+# Charts of block characters, to be shown in a fixed-width font: in a table's cell, or a few lines high.
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+MOST_POINTS = 16
+FEWEST_POINTS = 3
+
+
+def sparkline(series: Sequence[float]) -> str:
+    """The newest points on eight levels from their smallest to their largest value; "" where there is no trend."""
+    points = [value for value in series[-MOST_POINTS:] if math.isfinite(value)]
+    if len(points) < FEWEST_POINTS:
+        return ""
+    # Halved, so that the span of two huge values of opposite sign stays a number.
+    low, span = min(points) / 2, max(points) / 2 - min(points) / 2
+    if span == 0:
+        return _LEVELS[0] * len(points)
+    top = len(_LEVELS) - 1
+    return "".join(_LEVELS[min(top, round((value / 2 - low) / span * top))] for value in points)
+
+
+def strips(sides: Sequence[Sequence[float]], *, width: int = 40) -> list[str]:
+    """Where each side's samples lie between the least and the largest of all, as densities of `width` characters.
+
+    Nothing where a side has none or all are equal.
+    """
+    finite = [[value for value in side if math.isfinite(value)] for side in sides]
+    if not all(finite):
+        return []
+    low, high = min(map(min, finite)), max(map(max, finite))
+    if not 0 < high - low < math.inf:
+        return []
+    counts = [Counter(min(width - 1, int((value - low) / (high - low) * width)) for value in side) for side in finite]
+    # The fullest place of either side is full: sides of other numbers of samples are still alike in height.
+    tops = [max(count.values()) for count in counts]
+    return [
+        "".join(_LEVELS[max(0, round(count[i] / top * 8) - 1)] if count[i] else " " for i in range(width))
+        for count, top in zip(counts, tops, strict=True)
+    ]
+
+
+def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, width: int, height: int) -> list[str]:
+    """The medians of `width` stretches as points, and the levels between `steps` (index, before, after) as lines."""
+    columns = min(width, len(values))
+    edges = [i * len(values) // columns for i in range(columns + 1)]
+    parts = [[value for value in values[start:end] if math.isfinite(value)] for start, end in pairwise(edges)]
+    points = [median(part) if part else math.nan for part in parts]
+    starts = [0, *(index for index, _, _ in steps)]
+    levels = [steps[0][1], *(after for _, _, after in steps)] if steps else []
+    finite = [value for value in (*points, *levels) if math.isfinite(value)]
+    low, span = min(finite), max(finite) - min(finite)
+    height = height if 0 < span < math.inf else 1
+
+    def place(value: float) -> int:
+        return 0 if height == 1 else height - 1 - min(height - 1, int((value - low) / span * height))
+
+    rows = [[" "] * columns for _ in range(height)]
+    for column, point in enumerate(points):
+        if levels:
+            rows[place(levels[bisect_right(starts, edges[column]) - 1])][column] = "─"
+        if math.isfinite(point):
+            rows[place(point)][column] = "•"
+    return ["".join(row) for row in rows]
+
+
+def bar(fraction: float) -> str:
+    """A bar of eight characters in steps of an eighth, filled with spaces."""
+    eighths = round(min(1.0, max(0.0, fraction)) * 64)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(8)
+
+
+def blocks(share: float, below: float = 0.0, *, width: int, empty: str = "·") -> str:
+    """A bar of `width` whole characters: `share` of them full, then `below` of them half full."""
+    full = round(min(1.0, share) * width)
+    return ("█" * full + "░" * min(round(below * width), width - full)).ljust(width, empty)
+
+
+# An audit's plot: which share of injected slowdowns each detector found, by their size, as SVG.
+
+NAMESPACE = "http://www.w3.org/2000/svg"
+AUDIT_WIDTH, AUDIT_HEIGHT = 760, 420
+AUDIT_LEFT, AUDIT_RIGHT, AUDIT_TOP, AUDIT_BOTTOM = 64, 200, 56, 48
+AUDIT_TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
+# Okabe & Ito: told apart with any kind of colour vision; the dashes do without colours.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 2", "12 4")
+
+
+def render_audit_svg(audit: Audit) -> str:
+    title = f"Slowdowns found in suite {clean(audit.suite)}: {audit.runs:,} runs, {audit.metrics:,} metrics"
+    box = f"0 0 {AUDIT_WIDTH} {AUDIT_HEIGHT}"
+    lines = [
+        f'<svg xmlns="{NAMESPACE}" viewBox="{box}" role="img" font-family="sans-serif" font-size="12">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{AUDIT_WIDTH}" height="{AUDIT_HEIGHT}" fill="#fff"/>',
+        f'<text x="{AUDIT_LEFT}" y="24" font-size="15">{escape(title)}</text>',
+        *_axes(),
+    ]
+    for index, entry in enumerate(audit.detectors):
+        lines += _curve(entry, index)
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _axes() -> Iterator[str]:
+    for effect in AUDIT_TICKS:
+        x = _x(effect)
+        yield f'<line x1="{x:.1f}" y1="{_y(0):.1f}" x2="{x:.1f}" y2="{_y(1):.1f}" stroke="#eee"/>'
+        yield f'<text x="{x:.1f}" y="{_y(0) + 18:.1f}" text-anchor="middle">{percent(effect)}</text>'
+    right = AUDIT_WIDTH - AUDIT_RIGHT
+    for share in SHARES:
+        stroke = "#888" if share == 0.9 else "#eee"
+        yield f'<line x1="{AUDIT_LEFT}" y1="{_y(share):.1f}" x2="{right}" y2="{_y(share):.1f}" stroke="{stroke}"/>'
+        yield f'<text x="{AUDIT_LEFT - 8}" y="{_y(share) + 4:.1f}" text-anchor="end">{percent(share)}</text>'
+    middle = (AUDIT_LEFT + AUDIT_WIDTH - AUDIT_RIGHT) / 2
+    yield f'<text x="{middle:.1f}" y="{AUDIT_HEIGHT - 8}" text-anchor="middle">size of the injected slowdown</text>'
+    yield f'<text x="{AUDIT_LEFT}" y="{AUDIT_TOP - 10}">share found</text>'
+
+
+def _curve(entry: DetectorAudit, index: int) -> Iterator[str]:
+    colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
+    points = " ".join(f"{_x(effect):.1f},{_y(share):.1f}" for effect, share in entry.curve)
+    yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+    x, y = AUDIT_WIDTH - AUDIT_RIGHT + 16, AUDIT_TOP + 12 + 40 * index
+    yield (
+        f'<line x1="{x}" y1="{y}" x2="{x + 24}" y2="{y}" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+    )
+    yield f'<text x="{x + 30}" y="{y + 4}">{escape(clean(entry.detector, limit=24))}</text>'
+    alarms = f"false alarms: {entry.alarms.count:,} of {entry.alarms.trials:,} runs"
+    yield f'<text x="{x}" y="{y + 20}" font-size="11" fill="#555">{alarms}</text>'
+
+
+def _x(effect: float) -> float:
+    first, last = math.log(AUDIT_TICKS[0]), math.log(AUDIT_TICKS[-1])
+    return AUDIT_LEFT + (math.log(effect) - first) / (last - first) * (AUDIT_WIDTH - AUDIT_LEFT - AUDIT_RIGHT)
+
+
+def _y(share: float) -> float:
+    return AUDIT_HEIGHT - AUDIT_BOTTOM - share * (AUDIT_HEIGHT - AUDIT_TOP - AUDIT_BOTTOM)
+
+
+# A chart of lines over numbers, as SVG: what was found, and as rings what is known from elsewhere.
+
+Points: TypeAlias = Sequence[tuple[float, float]]
+
+WIDTH: Final = 460
+HEIGHT: Final = 260
+LEFT, RIGHT, TOP, BOTTOM = 58, 16, 36, 62
+TICKS: Final = 5
+TITLE_SIZE: Final = 13.0
+TITLE_ROOM: Final = 700.0  # characters times font size that fit beside LEFT
+FONT: Final = 'font-family="sans-serif" font-size="11"'
+
+
+def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: Mapping[str, Points]) -> str:
+    """`measured` are marks in the colour of the line of the same name."""
+    parts, place = frame(title, x_name, [point for each in (*lines.values(), *measured.values()) for point in each])
+    for index, name in enumerate(dict.fromkeys((*lines, *measured))):
+        colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
+        parts += _line([place(point) for point in lines.get(name, ())], colour, dash)
+        parts += _rings([place(point) for point in measured.get(name, ())], colour)
+        if name:
+            x = LEFT + index * (WIDTH - LEFT) / max(len(lines), 1)
+            parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name, limit=24))}</text>')
+    return "\n".join([*parts, "</svg>"])
+
+
+def frame(
+    title: str, x_name: str, points: Points
+) -> tuple[list[str], Callable[[tuple[float, float]], tuple[float, float]]]:
+    """A chart with axes that hold `points` and 0, and nothing in it; and where in it a point lies."""
+    xs = _ticks([x for x, _ in points], from_zero=False)
+    ys = _ticks([y for _, y in points], from_zero=True)
+
+    def place(point: tuple[float, float]) -> tuple[float, float]:
+        x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (WIDTH - LEFT - RIGHT)
+        return x, HEIGHT - BOTTOM - (point[1] - ys[0]) / (ys[-1] - ys[0]) * (HEIGHT - TOP - BOTTOM)
+
+    size = min(TITLE_SIZE, TITLE_ROOM / max(1, len(clean(title))))
+    parts = [
+        f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" {FONT}>',
+        f"<title>{escape(clean(title))}</title>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+        f'<text x="{LEFT}" y="20" font-size="{size:.3g}">{escape(clean(title))}</text>',
+    ]
+    for tick in xs:
+        x, bottom = place((tick, ys[0]))
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{tick:,g}</text>')
+    for tick in ys:
+        x, y = place((xs[0], tick))
+        parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#eee"/>')
+        parts.append(f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{tick:,g}</text>')
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(f'<text x="{middle:.1f}" y="{HEIGHT - 30}" text-anchor="middle">{escape(clean(x_name))}</text>')
+    return parts, place
+
+
+def _line(points: Points, colour: str, dash: str) -> Iterator[str]:
+    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    yield f'<polyline points="{text}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+    for x, y in points:
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"/>'
+
+
+def _rings(points: Points, colour: str) -> Iterator[str]:
+    for x, y in points:
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+
+
+def _ticks(values: Sequence[float], *, from_zero: bool) -> list[float]:
+    """Round numbers from below the smallest value, or from 0, to above the largest."""
+    low, high = min(values), max(values)
+    if from_zero:
+        low = min(low, 0.0)
+    if high <= low:
+        high = low + (abs(low) or 1.0)
+    size = 10.0 ** math.floor(math.log10((high - low) / TICKS))
+    step = next(step for factor in (1, 2, 5, 10) if (step := factor * size) * TICKS >= high - low)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [number * step for number in range(first, last + 1)]

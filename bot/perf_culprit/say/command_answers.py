@@ -1,0 +1,146 @@
+"""What is answered to a command: every word of a comment, a name or a message is foreign and made inert."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from perf_culprit.errors import BotError
+from perf_culprit.model.finding import Acceptance, Verdict
+from perf_culprit.model.report import Report
+from perf_culprit.model.run import FULL_HASH
+from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link, own, prose
+from perf_culprit.say.sections import markdown_table, split
+
+NEXT_STEP_LIMIT: Final = 500
+ALL: Final = "all"
+
+# Command line -> what it does; docs/commands.md has the same table.
+HELP: Final = (
+    (
+        "/perf-bisect [HEAD] [benchmark=NAME] [metric=NAME] [good=COMMIT] [bad=COMMIT] [jobs=N] [budget=N|Nmin]",
+        "finds the commit that introduced a change, by measuring; a fork's pull request needs HEAD, all 40 digits",
+    ),
+    ("/perf-retry", "resumes a bisection of this thread that stopped, or measures the pull request again"),
+    (
+        "/perf-accept NAME|all REASON",
+        "accepts a change as the new baseline: it fails no check, and later runs are compared with it",
+    ),
+    ("/perf-help", "shows this"),
+)
+
+
+_ONWARDS: Final = "The next run is compared with this level."
+_ONWARDS_IN_PULL_REQUEST: Final = (
+    "Write `/perf-retry` to update the check. Once this very head is merged, later runs are compared with its level; "
+    "after another push, accept again."
+)
+
+
+def help_text() -> str:
+    rows = ((code(command, limit=SENTENCE_LIMIT), Safe(text)) for command, text in HELP)
+    note = Safe(
+        "A command stands alone on the first line of a new comment, by somebody with write permission. "
+        'Names with spaces go in quotes: `benchmark="sort large"`.'
+    )
+    return _blocks(markdown_table(("command", "does"), "ll", rows), note)
+
+
+def refusal_text(error: BotError) -> str:
+    """What was wrong and what would be valid."""
+    where = own("{}: ", code(error.place)) if error.place else Safe("")
+    blocks = [own("**Command rejected:** {}{}", where, prose(error.message))]
+    if error.next_step:
+        blocks.append(own("Next: {}", prose(error.next_step, limit=NEXT_STEP_LIMIT)))
+    return _blocks(*blocks)
+
+
+def failure_text(error: BotError, *, run_url: str) -> str:
+    """The command was fine, its execution failed. The error's words are for a terminal, so they are shown as code."""
+    blocks = [own("**Failed.** {}", code(error.message, limit=SENTENCE_LIMIT))]
+    if error.next_step:
+        blocks.append(own("Next: {}", code(error.next_step, limit=NEXT_STEP_LIMIT)))
+    return _blocks(*blocks, link(Safe("The job's log"), run_url))
+
+
+def no_permission_text(login: str) -> str:
+    text = "**Command rejected:** Commands need write permission in this repository; {} does not have it."
+    return _blocks(own(text, code(login)), Safe("Next: ask somebody who has it to write the command."))
+
+
+def fork_head_text(head: str) -> str:
+    """`head` comes from GitHub. The changes must be looked at before the line is copied, and only those are run."""
+    return _blocks(
+        Safe("**Command rejected:** This pull request comes from a fork, so the commit that may run must be named."),
+        own("Read the changes up to {}. If they may run on your machines, write:", code(head)),
+        own("```text\n/perf-bisect {}\n```", _hash(head)),
+    )
+
+
+def moved_text(*, named: str, head: str) -> str:
+    return _blocks(
+        own("**Command rejected:** The head of this pull request is {}, not {}.", code(head), code(named)),
+        Safe("Read what has changed since, then name the new head."),
+    )
+
+
+def closed_text() -> str:
+    return _blocks(Safe("**Command rejected:** This pull request is closed."), Safe("Next: reopen it, then ask again."))
+
+
+def again_text(*, repeats: str, run_url: str) -> str:
+    """`repeats` are our own words."""
+    if repeats == "nothing":
+        return _blocks(own("{} is still under way; its report will follow.", link(Safe("The measurement"), run_url)))
+    return _blocks(
+        own("Measuring again ({}): {}. The report will be updated.", Safe(repeats), link(Safe("the run"), run_url))
+    )
+
+
+def continued_text() -> str:
+    return _blocks(Safe("The bisection of this thread is under way; its answer above says how far it is."))
+
+
+def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_checked: bool) -> str:
+    """Not `is_checked`: nothing is known of which benchmarks there are."""
+    names = join(", ", (code(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
+    blocks = [
+        own("**Accepted** at {}: {}.", code(acceptance.commit[:10]), names),
+        own("Reason: {} ({})", prose(acceptance.reason), code(acceptance.author)),
+        Safe(_ONWARDS if acceptance.pull_request is None else _ONWARDS_IN_PULL_REQUEST),
+    ]
+    if benchmarks and not is_checked:
+        blocks.append(Safe("No stored run could confirm that name: compare it with the report."))
+    return _blocks(*blocks)
+
+
+def ready_lines(report: Report) -> str:
+    """Folded, below a regression: the commands to copy, with the very commit that was judged; empty where none fits.
+
+    A fence shows foreign names as they are; one that a command or the fence cannot hold is left out.
+    """
+    regressions = [finding for finding in split(report).changed if finding.verdict is Verdict.REGRESSION]
+    commit = report.target_commit
+    if not regressions or commit is None or not FULL_HASH.fullmatch(commit):
+        return ""
+    key = regressions[0].evidence.key
+    benchmark = f' benchmark="{key.benchmark}"' if _fits(key.benchmark) else ""
+    # Without stored runs, and of a counted command, the benchmark's name alone would not do.
+    metric = f' metric="{key.metric}"' if benchmark and _fits(key.metric) else ""
+    accepted = f'"{key.benchmark}"' if benchmark else ALL
+    return own(
+        "<details><summary>Find the commit, or accept the new level</summary>\n\n{}\n\n</details>\n",
+        Safe(f"```text\n/perf-bisect {commit}{benchmark}{metric}\n/perf-accept {accepted} REASON\n```"),
+    )
+
+
+def _fits(name: str) -> bool:
+    return name.isprintable() and len(name) <= NAME_LIMIT and not set(name) & set('"\\`')
+
+
+def _hash(commit: str) -> Safe:
+    if not FULL_HASH.fullmatch(commit):
+        raise ValueError(f"no commit hash: {commit!r}")
+    return Safe(commit)
+
+
+def _blocks(*blocks: Safe) -> str:
+    return join("\n\n", blocks) + "\n"

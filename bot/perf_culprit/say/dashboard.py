@@ -1,0 +1,209 @@
+"""A dashboard as the files of a static site: page, script, style, badge, and an index that a script hands over.
+
+No name becomes markup: the page's script writes all of them as text.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import groupby, islice
+from typing import Any, Final
+
+from perf_culprit.model.reason import Untested, because
+from perf_culprit.model.run import Metric
+from perf_culprit.model.series import LATELY_RUNS, Dashboard, Panel, PanelSeries, ShownChange, Standing
+from perf_culprit.say.charts import NAMESPACE
+from perf_culprit.say.inert import SENTENCE_LIMIT, clean, fill, plain
+from perf_culprit.say.numbers import percent, shown_unit
+from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.sections import counted, is_timed
+from perf_culprit.say.series_text import lacking_words
+from perf_culprit.wire.panel_json import KeptPanel
+
+INDEX: Final = "data/index.js"
+_TREND: Final = 40
+_TREND_HEIGHT: Final = 20
+_NAME_LIMIT: Final = 300
+_UNIT_LIMIT: Final = 24
+_SUBJECT_LIMIT: Final = 100
+
+
+def dashboard_files(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, bytes]:
+    """By path. `kept` says which chunks hold each panel's values."""
+    index = json.dumps(_index(dashboard, kept), separators=(",", ":"), allow_nan=False)
+    return {
+        "index.html": fill("dashboard.html.j2").encode(),
+        "dashboard.js": fill("dashboard.js.j2").encode(),
+        "dashboard.css": fill("dashboard.css.j2").encode(),
+        "badge.svg": badge(dashboard.standing).encode(),
+        INDEX: f"perfCulprit.index({index});\n".encode(),
+    }
+
+
+def _index(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, Any]:
+    numbers = {one.hash: number for number, one in enumerate(dashboard.commits)}
+    by_panel: dict[int, list[ShownChange]] = {}
+    for one in dashboard.changes:
+        by_panel.setdefault(one.panel, []).append(one)
+    return {
+        "repository": dashboard.repository_url,
+        "standing": _words(dashboard.standing)[0],
+        "notes": [plain(sentence(note), limit=SENTENCE_LIMIT) for note in dashboard.notes],
+        "commits": [
+            [one.hash, plain(one.subject, limit=_SUBJECT_LIMIT), one.seconds, one.tag and plain(one.tag)]
+            for one in dashboard.commits
+        ],
+        "panels": [
+            _panel(panel, by_panel.get(number, ()), kept[number], numbers)
+            for number, panel in enumerate(dashboard.panels)
+        ],
+    }
+
+
+def _panel(panel: Panel, changes: Sequence[ShownChange], kept: KeptPanel, numbers: Mapping[str, int]) -> dict[str, Any]:
+    several = len({one.metric.name for one in panel.series}) > 1
+    by_series = {row: list(group) for row, group in groupby(changes, key=lambda one: one.series)}
+    judged = set(panel.runs[-1].judged) if panel.runs else set()
+    machine = ", ".join(plain(value) for value in panel.environment.values())
+    identity = hashlib.sha256(json.dumps(sorted(panel.environment.items())).encode()).hexdigest()[:6]
+    return {
+        "suite": plain(panel.suite),
+        "machine": machine,
+        "machineId": identity,
+        "told": _told(panel, changes, len(judged)),
+        "lately": max(len(panel.runs) - LATELY_RUNS, 0),
+        "runs": [numbers[run.commit] for run in panel.runs],
+        "chunks": kept.chunks,
+        "perChunk": kept.series_per_chunk,
+        "series": [
+            _series(one, by_series.get(row, ()), several=several, is_judged=one.key in judged, numbers=numbers)
+            for row, one in enumerate(panel.series)
+        ],
+    }
+
+
+def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
+    """The state of the panel in a sentence or two."""
+    start = len(panel.runs) - LATELY_RUNS
+    last = {one.series: one for one in changes}
+    late = [_sign(one, panel.series[one.series].metric) for one in last.values() if one.change.index >= start]
+    worse, better = late.count(1), late.count(-1)
+    timed = all(is_timed(one.metric) for one in panel.series)
+    bad, good = ("slower", "faster") if timed else ("worse", "better")
+    total = counted(len(panel.series), "benchmark")
+    over = f"in the newest {counted(min(len(panel.runs), LATELY_RUNS), 'run')}"
+    if worse or better:
+        got = [(count, word) for count, word in ((worse, bad), (better, good)) if count]
+        told = f"{got[0][0]:,} of {total} got {got[0][1]}"
+        told += f" and {got[1][0]:,} {got[1][1]} {over}." if got[1:] else f" {over}."
+    else:
+        unclear = sum(_unjudged(one) is not None for one in panel.series)
+        told = f"No change in {total} {over}."
+        if unclear == len(panel.series):
+            told = f"{total[0].upper()}{total[1:]}: too few runs to find changes."
+        elif unclear:
+            told += f" {counted(unclear, 'benchmark')} {'has' if unclear == 1 else 'have'} too few runs."
+    if judged:
+        told += f" The newest run was judged a regression in {counted(judged, 'benchmark')}."
+    return told
+
+
+def _sign(one: ShownChange, metric: Metric) -> int:
+    """1 where it got worse, -1 where better."""
+    step = one.change.after - one.change.before
+    return metric.direction.worse_sign * ((step > 0) - (step < 0))
+
+
+def _series(
+    one: PanelSeries, changes: Sequence[ShownChange], *, several: bool, is_judged: bool, numbers: Mapping[str, int]
+) -> list[Any]:
+    """[name, unit, factor, worse sign, newest value, its run, trend, changes, newest judged worse, why not judged]."""
+    backwards = ((index, one.values[index]) for index in range(len(one.values) - 1, -1, -1))
+    measured = ((index, value) for index, value in backwards if value is not None)
+    tail = list(islice(measured, _TREND))
+    newest = [value for _, value in reversed(tail)]
+    factor, unit = shown_unit(tuple(newest), one.metric.unit)
+    return [
+        plain(one.key.full_name if several else one.benchmark, limit=_NAME_LIMIT),
+        plain(unit, limit=_UNIT_LIMIT) if unit else "",
+        factor,
+        one.metric.direction.worse_sign,
+        _short(newest[-1], factor),
+        tail[0][0],
+        _trend(newest),
+        [_change(each, one.metric, factor, numbers) for each in changes],
+        int(is_judged),
+        _unjudged(one),
+    ]
+
+
+def _unjudged(one: PanelSeries) -> str | None:
+    if not one.statistic:
+        return sentence(because(Untested.DIFFERENT_STATISTICS))
+    return lacking_words(one.judged, one.values_lacking) if one.values_lacking else None
+
+
+def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[str, int]) -> list[Any]:
+    """[run, before, after, relative change, worse or better, kind, accepted, culprit]."""
+    accepted, culprit = one.accepted, one.culprit
+    return [
+        one.change.index,
+        _short(one.change.before, factor),
+        _short(one.change.after, factor),
+        one.change.relative_change and _short(one.change.relative_change, 1.0),
+        _sign(one, metric),
+        one.change.kind,
+        accepted and [plain(accepted.author), plain(accepted.reason, limit=SENTENCE_LIMIT), accepted.pull_request],
+        culprit and [numbers[culprit.commit], culprit.relative_change, culprit.posterior, culprit.thread],
+    ]
+
+
+def _short(value: float, factor: float) -> float | None:
+    """None for what no script can show: a number beyond all bounds."""
+    short = float(f"{value * factor:.5g}")
+    return short if math.isfinite(short) else None
+
+
+def _trend(values: Sequence[float]) -> list[int]:
+    low, high = min(values), max(values)
+    if not 0 < high - low < float("inf"):
+        return []
+    return [round((value - low) / (high - low) * _TREND_HEIGHT) for value in values]
+
+
+_SUBJECT: Final = "performance"
+_FINE, _WORSE, _UNKNOWN = "#1a7f37", "#b3261e", "#59636e"
+# Of 11 px Verdana, as badges are drawn; textLength makes any font fit.
+_CHARACTER, _PAD, _HEIGHT = 6.6, 12, 20
+_TAG_LIMIT: Final = 24
+
+
+def badge(standing: Standing) -> str:
+    text, colour = _words(standing)
+    left, right = (round(len(part) * _CHARACTER) + _PAD for part in (_SUBJECT, text))
+    title = escape(f"{_SUBJECT}: {text}")
+    parts = [
+        f'<svg xmlns="{NAMESPACE}" width="{left + right}" height="{_HEIGHT}" role="img" aria-label="{title}">',
+        f"<title>{title}</title>",
+        f'<rect rx="3" width="{left + right}" height="{_HEIGHT}" fill="{colour}"/>',
+        f'<path d="M3 0H{left}V{_HEIGHT}H3A3 3 0 0 1 0 {_HEIGHT - 3}V3A3 3 0 0 1 3 0Z" fill="#444c56"/>',
+        '<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">',
+        *(
+            f'<text x="{middle:g}" y="14" textLength="{width - _PAD}">{escape(part)}</text>'
+            for middle, width, part in ((left / 2, left, _SUBJECT), (left + right / 2, right, text))
+        ),
+        "</g>\n</svg>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _words(standing: Standing) -> tuple[str, str]:
+    """The performance since the release in a few words, and their colour."""
+    since = f"since {clean(standing.release, limit=_TAG_LIMIT)}" if standing.release else f"in {LATELY_RUNS} runs"
+    if not standing.judged:
+        return "too few runs", _UNKNOWN
+    if standing.worst is None:
+        return f"no regression {since}", _FINE
+    return f"{percent(standing.worst, signed=True)} {since}", _WORSE

@@ -1,0 +1,212 @@
+"""Foreign text made inert: the one type that may enter a template, and the templates' environment."""
+
+import base64
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from perf_culprit.model.run import FULL_HASH
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+# Foreign text made inert, and the one type that may enter a template.
+#
+# Names, units, reasons and notes may come from a stranger's file. GitHub turns mentions, links, references, images and
+# emoji codes into structure everywhere but in code spans, so that is where foreign text goes. `Safe` marks text that
+# went
+# through here; templates refuse everything else.
+
+NAME_LIMIT = 120
+SENTENCE_LIMIT = 300
+# Of a line in a log: whole, but not without end.
+LINE_LIMIT = 4_000
+SHORT_HASH = 7
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# Controls, formats (bidi, zero width), surrogates, private use, unassigned.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+_HASH_LIKE = re.compile(r"[0-9a-f]{7,}")
+_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~:/?#@!$&'*+,;=%-]*)?")
+_MARKER = re.compile(r"<!-- [A-Za-z0-9:._/ -]{1,200} -->")
+# A word of a plain sentence: nothing that GitHub links, mentions or formats.
+_WORD = re.compile(
+    r"\(?(?:\d*[A-Za-z][A-Za-z0-9]*(?:['/_-][A-Za-z]+)*|[+\u00b1\u2212-]?\d+(?:,\d{3})*(?:\.\d+)?%?"
+    r"|[=%\u00b1\u2013\u2026])\)?[,;:.]?"
+)
+# Marked by backticks or quotes, or a word, with the punctuation around it; else a word with brackets inside.
+_PIECE = re.compile(
+    r"(?<!\S)(?=\S)(?:(\(?)(?:`([^`]+)`|'([^']+)'|([^\s()]*[^\s(),;:.?]))(\)?[,;:.?]*)|(\S*?)([,;:.?]*))(?!\S)"
+)
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+class Safe(str):
+    """Markdown that is or foreign text made inert."""
+
+    __slots__ = ()
+
+
+def own(template: str, *values: Safe | int) -> Safe:
+    """Our own words, with Safe values or counts in the places of `{}`."""
+    for value in values:
+        if not isinstance(value, Safe | int):
+            raise TypeError(f"foreign text must be made inert first: {value!r}")
+    return Safe(template.format(*(f"{value:,}" if isinstance(value, int) else value for value in values)))
+
+
+def unbroken(number: str) -> Safe:
+    """Our own number with its unit or sign, kept on one line."""
+    return Safe(number.replace(" ", NO_BREAK))
+
+
+def join(separator: str, parts: Iterable[Safe]) -> Safe:
+    return own("{}", Safe(separator.join(own("{}", part) for part in parts)))
+
+
+def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
+    """One line without invisible characters, at most `limit` long; still active in Markdown."""
+    text = text.lstrip()[: limit + 1]
+    if not text.isprintable():
+        text = "".join(_visible(character) for character in text)
+    text = text.strip() or "(empty)"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def plain(text: str, *, limit: int = NAME_LIMIT) -> str:
+    """Foreign text for a line of a terminal or a log, where `##[` anywhere is a command to GitHub's runner."""
+    return clean(text, limit=limit).replace("##[", "## [")
+
+
+def plain_lines(text: str) -> str:
+    """`plain` for a message of several lines, where `::` at a line's start is a command too; indents stay."""
+    return "\n".join(_plain_line(line) for line in text.split("\n"))
+
+
+def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
+    """A code span that shows `text` and nothing else."""
+    text = clean(text, limit=limit)
+    longest_run = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * (longest_run + 1)
+    padding = " " if text.startswith("`") or text.endswith("`") else ""
+    return Safe(f"{fence}{padding}{text}{padding}{fence}")
+
+
+def prose(text: str, *, limit: int = SENTENCE_LIMIT) -> Safe:
+    """Plain words and numbers as they are; every stretch of other words as a code span, punctuation outside."""
+    parts: list[Safe] = []
+    odd: list[str] = []
+
+    def end(before: str = "", after: str = "") -> None:
+        if odd:
+            parts.append(own("{}{}{}", Safe(before), code(" ".join(odd), limit=limit), Safe(after)))
+            odd.clear()
+
+    for piece in _PIECE.finditer(clean(text, limit=limit)):
+        before, marked, quoted, bare, behind, word, after = piece.groups(default="")
+        span = marked or quoted
+        if not span and _is_plain(piece[0], first=not piece.start()):
+            end()
+            parts.append(Safe(piece[0]))
+            continue
+        if span or before:
+            end()
+        odd.append(span or bare or word or after)
+        if span or before or behind or (word and after):
+            end(before, behind or after)
+    end()
+    return join(" ", parts)
+
+
+def row(cells: Sequence[Safe]) -> Safe:
+    """A table row. GFM splits cells before it reads code spans, so `|` is escaped here, once, for every cell."""
+    return Safe("| " + " | ".join(own("{}", cell).replace("|", "\\|") for cell in cells) + " |")
+
+
+def link(text: Safe, url: str | None) -> Safe:
+    """A link of ours; only the text where the address is missing or none."""
+    if url is None or not _URL.fullmatch(url):
+        return text
+    return own("[{}]({})", text, Safe(url))
+
+
+def commit(name: str, *, repository_url: str | None) -> Safe:
+    """A commit, shortened; linked only where it is a full hash."""
+    if not FULL_HASH.fullmatch(name):
+        return code(name, limit=40)
+    return link(code(name[:SHORT_HASH]), f"{repository_url}/commit/{name}" if repository_url else None)
+
+
+def marker(comment: str) -> Safe:
+    """The hidden comment that publishing finds its own comment by."""
+    if not _MARKER.fullmatch(comment) or "--" in comment[4:-3]:
+        raise ValueError(f"not a marker comment: {comment!r}")
+    return Safe(comment)
+
+
+def _plain_line(line: str) -> str:
+    words = line.lstrip(" ")
+    if not words.strip():
+        return ""
+    shown = plain(words, limit=LINE_LIMIT)
+    return line[: -len(words)] + (f": {shown[1:]}" if shown.startswith("::") else shown)
+
+
+def _is_plain(word: str, *, first: bool) -> bool:
+    if first and not word[0].isalpha():  # "1." or "+" would start a list
+        return False
+    return _WORD.fullmatch(word) is not None and _HASH_LIKE.search(word.lower()) is None
+
+
+def _visible(character: str) -> str:
+    category = unicodedata.category(character)
+    if character in _LINE_BREAKS or category == "Zs":
+        return " "
+    return _REPLACEMENT if category in _INVISIBLE else character
+
+
+# The templates' environment: it refuses every value that was not made inert.
+
+
+def fill(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("perf_culprit.say"),
+        # Autoescape is for HTML; Markdown is guarded by `_only_safe`, which has no way around it.
+        autoescape=False,  # noqa: S701 - see above
+        finalize=_only_safe,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _only_safe(value: object) -> Safe:
+    if not isinstance(value, Safe):
+        raise TypeError(f"a template may show Safe text only, not {type(value).__name__}")
+    return value
+
+
+def inline_data(data: Mapping[str, Any]) -> Safe:
+    """JSON for a script element of type application/json, which no character of a name can end."""
+    return Safe(json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))
+
+
+def inline(template: str) -> tuple[Safe, Safe]:
+    """A script or style sheet, and its hash for the page's content security policy."""
+    text = fill(template)
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Safe(text), Safe(f"'sha256-{digest}'")

@@ -1,0 +1,212 @@
+"""Numbers for reading: three significant digits, units that fit, both sides of a comparison in the same unit.
+
+A percent sign follows at once, every other unit after a space.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from perf_culprit.say.inert import NO_BREAK, Safe, own, plain, prose, unbroken
+
+NOT_A_NUMBER = "n/a"
+MINUS = "\N{MINUS SIGN}"
+SMALLEST_RATE_SHOWN = 0.0001
+_MOST_NINES = 6
+
+_TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
+_BYTE_UNITS = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
+_PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
+
+# Every spelling of the readers' tools -> seconds. "KB" is missing below on purpose: 1,000 or 1,024, nobody knows.
+_SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "μs", "usec", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1e-9),
+    "min": 60.0,
+}
+_BYTES = {
+    **dict.fromkeys(("B", "byte", "bytes"), 1.0),
+    "kB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "KiB": 2.0**10,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+    "TiB": 2.0**40,
+}
+_PER_CALL = ("/op", "/iter")
+_COUNTED = frozenset({"op", "ops", "req", "requests", "iter", "items", "events", "calls", "queries", "transactions"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quantity:
+    """A number with its unit. `is_own` tells our own spelling of a unit from a foreign string."""
+
+    number: str
+    unit: str
+    is_own: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Scale:
+    """The units to choose from, and what one of the tool's units is worth in the last of them."""
+
+    units: tuple[tuple[str, float], ...]
+    factor: float
+    suffix: str = ""
+
+
+def is_time(unit: str) -> bool:
+    return _without_suffix(unit)[0] in _SECONDS
+
+
+def is_bytes(unit: str) -> bool:
+    return _without_suffix(unit)[0] in _BYTES
+
+
+def is_rate(unit: str) -> bool:
+    return _rate(unit) is not None
+
+
+def quantities(values: tuple[float, ...], unit: str) -> tuple[Quantity, ...]:
+    """The values in one unit: the largest in which the largest value is at least 1."""
+    if _scale(unit) is None:
+        exact = all(math.isfinite(value) and value.is_integer() and abs(value) < 1e15 for value in values)
+        return tuple(
+            Quantity(number=f"{value:,.0f}" if exact else significant(value), unit=unit, is_own=False)
+            for value in values
+        )
+    factor, name = shown_unit(values, unit)
+    return tuple(Quantity(number=significant(value * factor), unit=name, is_own=True) for value in values)
+
+
+def shown_unit(values: tuple[float, ...], unit: str) -> tuple[float, str]:
+    """What values in `unit` are multiplied with to be shown, and the unit that they have then."""
+    scale = _scale(unit)
+    if scale is None:
+        return 1.0, unit
+    scaled = tuple(value * scale.factor for value in values)
+    largest = max((abs(value) for value in scaled if math.isfinite(value)), default=0.0)
+    name, size = next((entry for entry in scale.units if float(f"{largest / entry[1]:.3g}") >= 1), scale.units[-1])
+    if largest == 0:
+        name, size = next(entry for entry in scale.units if entry[1] == 1)
+    return scale.factor / size, f"{name}{scale.suffix}".strip()
+
+
+def significant(value: float) -> str:
+    """Three significant digits: 12.1, 310, 12,300, 0.00456, 1.23e9."""
+    if not math.isfinite(value):
+        return NOT_A_NUMBER
+    rounded = float(f"{value:.3g}")
+    size = abs(rounded)
+    if size == 0:
+        return "0"
+    if not 1e-4 <= size < 1e6:
+        # From `value`: rounding may take the largest floats to infinity.
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{mantissa}e{int(exponent)}".replace("-", MINUS)
+    decimals = max(0, 2 - math.floor(math.log10(size)))
+    return f"{rounded:,.{decimals}f}".replace("-", MINUS)
+
+
+def percent(fraction: float, *, signed: bool = False) -> str:
+    """0.3861 -> "38.6%"; trailing zeros of whole percents are dropped where no sign is asked for."""
+    return f"{_percent_number(fraction, signed=signed)}%"
+
+
+def percent_digits(fraction: float) -> str:
+    """Three significant digits however small: 0.0001 -> "0.01%"."""
+    return f"{100 * fraction:.3g}%"
+
+
+def deviation(fraction: float) -> str:
+    """A standard deviation: two digits tell all that is known of it."""
+    return f"{100 * fraction:.2g}%"
+
+
+def percent_at_least(fraction: float) -> str:
+    """Rounded up to a tenth: "4.1% or more would have been found" must hold for 4.1%."""
+    if not math.isfinite(fraction) or abs(fraction) > 1e6:
+        return percent(fraction)
+    return percent(math.ceil(fraction * 1000 - 1e-9) / 1000)
+
+
+def percent_interval(low: float, high: float) -> str:
+    return f"({_percent_number(low, signed=True)} … {_percent_number(high, signed=True)})"
+
+
+def q_text(q_value: float) -> str:
+    if q_value < SMALLEST_RATE_SHOWN:
+        return f"q < {SMALLEST_RATE_SHOWN}"
+    return f"q = {q_value:.2g}" if q_value >= 0.001 else f"q = {q_value:.4f}"
+
+
+def _percent_number(fraction: float, *, signed: bool) -> str:
+    points = fraction * 100
+    if not math.isfinite(points):
+        return NOT_A_NUMBER
+    if -100 < points <= -99.95:
+        # Two digits of what is left: half of it is twice as bad, and nothing at all is "-100".
+        decimals = min(1 - math.floor(math.log10(100 + points)), _MOST_NINES)
+        text = f"{math.floor(-points * 10**decimals) / 10**decimals:.{decimals}f}"
+    elif abs(points) >= 999.5:
+        text = significant(abs(points))
+    else:
+        text = f"{abs(points):.0f}" if abs(points) >= 99.95 else f"{abs(points):.1f}"
+    if not signed:
+        text = text.removesuffix(".0")
+    if text == "0.0":
+        return "±0.0"
+    sign = MINUS if points < 0 else "+" if signed else ""
+    return sign + text
+
+
+def _without_suffix(unit: str) -> tuple[str, str]:
+    for suffix in _PER_CALL:
+        if unit.endswith(suffix):
+            return unit.removesuffix(suffix), suffix
+    return unit, ""
+
+
+def _rate(unit: str) -> tuple[str, float] | None:
+    """("ops", 1000.0) for "ops/ms": what is counted, and how many per second one unit is."""
+    counted, _, time = unit.partition("/")
+    if counted in _COUNTED and time in _SECONDS:
+        return counted, 1 / _SECONDS[time]
+    return None
+
+
+def _scale(unit: str) -> _Scale | None:
+    base, suffix = _without_suffix(unit)
+    if base in _SECONDS:
+        return _Scale(units=_TIME_UNITS, factor=_SECONDS[base], suffix=suffix)
+    if base in _BYTES:
+        return _Scale(units=_BYTE_UNITS, factor=_BYTES[base], suffix=suffix)
+    rate = _rate(unit)
+    if rate is not None:
+        return _Scale(units=_PREFIXES, factor=rate[1], suffix=f" {rate[0]}/s")
+    return None
+
+
+UNIT_LIMIT: Final = 20
+
+
+def amount_text(quantity: Quantity, *, limit: int = UNIT_LIMIT) -> str:
+    """For a terminal; a unit of the tool's own is cut after `limit` characters."""
+    if not quantity.unit.strip():
+        return quantity.number
+    unit = quantity.unit if quantity.is_own else plain(quantity.unit, limit=limit)
+    return f"{quantity.number}{'' if unit == '%' else ' '}{unit}"
+
+
+def amount_markdown(quantity: Quantity) -> Safe:
+    """On one line; a unit of the tool's own is made inert."""
+    number = Safe(quantity.number)
+    if not quantity.unit.strip():
+        return number
+    if quantity.unit == "%":
+        return Safe(f"{number}%")
+    unit = unbroken(quantity.unit) if quantity.is_own else prose(quantity.unit, limit=UNIT_LIMIT)
+    return own("{}{}{}", number, Safe(NO_BREAK), unit)

@@ -1,0 +1,405 @@
+"""The sentence of every reason; what it says is decided elsewhere."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from perf_culprit.model.reason import (
+    AuditReason,
+    BaselineReason,
+    Caveat,
+    Doubt,
+    Objection,
+    ProfileNote,
+    ReasonCode,
+    Remark,
+    SearchReason,
+    SeriesReason,
+    Untested,
+    VerdictReason,
+)
+
+# The sentences of bisections: what to know of an answer, and what became of the dispatches.
+
+_INTRODUCED: Final = "{commit} introduced the {kind:prose}: {change:+%} ({low:+%} … {high:+%})"
+
+BISECTIONS: Final[Mapping[ReasonCode, str]] = {
+    Objection.PULL_REQUEST_CLOSED: "the pull request was closed",
+    Objection.HEAD_MOVED: "the head of the pull request has moved on[ from {head}]",
+    SearchReason.STILL_THERE: "the regression is still there",
+    SearchReason.TIME_SPENT: "the time was spent before the search had ended[; --resume {file:prose} resumes it]",
+    SearchReason.DISPATCHES_FRUITLESS: (
+        "{count:,} dispatches in a row gave no result; see the log of the bisect workflow"
+    ),
+    SearchReason.SAME_COUNT: "both ends count the same {count:prose}; search without --metric for a change of times",
+    SearchReason.NOT_COUNTED: "{why:prose}; times are measured instead",
+    SearchReason.NO_COMMIT_BY_COUNTS: (
+        "counts of instructions name no commit[ ({why:prose})]: times are measured instead"
+    ),
+    SearchReason.TIME_CONFIRMS: (
+        "its time ({benchmark}) confirms it: " + _INTRODUCED + "; {executions:# execution} of it and its parent"
+    ),
+    SearchReason.TIME_UNCHANGED: (
+        "by instructions " + _INTRODUCED + "; its time is not seen to change: times are measured instead"
+    ),
+    SearchReason.ENDS_ALIKE_BY_TIME: (
+        "times cannot tell the ends apart in {executions:# execution}[; bad against good: {change:+%} ({low:+%} … "
+        "{high:+%})][; a change of {visible:%} would have been seen][; noise of one execution: {spread:%}]"
+        "[, autocorrelation from one to the next {autocorrelation:.3g}][; the machine has two states, a factor of "
+        "{mode_ratio:.3g} apart, the slow one {slow_share:%} of the time]"
+    ),
+    SearchReason.RUN_UNKNOWN: (
+        "run {run:d} was refused: the stored bisection knows no dispatch {dispatch}; the history branch was "
+        "rewritten or put back; start again with a new command, or restore the branch"
+    ),
+    SearchReason.RUN_OF_OTHER: "run {run:d} was refused: dispatch {dispatch} was sent as run {sent:d}",
+    SearchReason.RESULT_REFUSED: "the result of {job} was refused: {why:prose}",
+    SearchReason.NOTHING_MEASURED: "{job} measured nothing: {why:prose}",
+    SearchReason.ROUNDS_LOST: "{lost:,} of {rounds:,} rounds were lost and will be measured again",
+    SearchReason.SENT_LATE: "dispatch {dispatch} was stored and never sent: it is sent now",
+    SearchReason.RUN_UNDER_WAY: "run {run:d} is under way",
+    SearchReason.BEING_SENT: "dispatch {dispatch} is being sent by another job",
+}
+
+
+# The sentences of call trees: why they decide nothing, what to know of them and of the profiles behind them.
+
+CALL_TREES: Final[Mapping[ReasonCode, str]] = {
+    Doubt.ONE_REPETITION: (
+        "one repetition per revision shows no noise, so no difference is certain; record {wanted:# repetition} of each"
+    ),
+    Doubt.UNKNOWN_WEIGHTS: (
+        "the stacks have weights that are no counts of samples, so one profile per revision says nothing of noise; "
+        "record {wanted:# profile} of each"
+    ),
+    Doubt.FEW_SAMPLES: (
+        "{baseline:# sample} and {target:# sample} are too few to test any method; profile for longer or more often, "
+        "or compare counts with --same-work where both did the same work"
+    ),
+    Doubt.NOT_ALIGNED: (
+        "only {aligned:%} of the time is in methods that both revisions have; record the same program in the same way"
+    ),
+    Doubt.ALL_SLOWER: (
+        "most methods take {factor:.2f} times as long: another machine state, interpreter or build, or a change that "
+        "slows all code; record both revisions in turn on one machine"
+    ),
+    Doubt.WHOLE_SLOWER: (
+        "the whole takes {change:+%}, and no single method explains it; record more repetitions of both revisions in "
+        "turn on one machine"
+    ),
+    Doubt.MORE_SAMPLES: (
+        "the number of samples grew by {change:%}, and no method's share did for sure; where both revisions did the "
+        "same work the whole is slower: compare again with --same-work"
+    ),
+    Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
+    Doubt.NOISY_METHODS: (
+        "a method that takes {visible:%} of the whole more could go unseen; record {wanted:# repetition} or more per "
+        "revision"
+    ),
+    Caveat.ONE_STATE: (
+        "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
+    ),
+    Caveat.TOTALS_ALONE: "one repetition holds totals alone: which methods are really slower is not certain",
+    Caveat.ONE_PROFILE: (
+        "one profile per revision: samples are taken for independent, and differences between runs for none"
+    ),
+    Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; record more of both revisions",
+    Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
+    Caveat.NAMES_LEFT: "callers were looked for of {limit:,} of {count:,} changed names",
+    Caveat.CALLING_FILES_LEFT: "callers were looked for in {limit:,} of {count:,} files",
+    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: no Python, or above {mebibytes:,} MiB",
+    Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
+    Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
+    Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
+    Caveat.NO_GRAMMAR: (
+        "not read: {count:# changed file} in languages without a grammar here (pip install 'perf-culprit[languages]')"
+    ),
+    Caveat.COMMON_NAMES: "too many functions call {names:and}: their callers are left out",
+    ProfileNote.CALL_GRAPH: (
+        "[{side:prose}: ]the profile is a call graph, which has no paths: the cost of a function is split over its "
+        "callers by their share of it, and recursion is folded into the first call"
+    ),
+    ProfileNote.PATHS_NOT_FOLLOWED: (
+        "[{side:prose}: ]{share:%} of the cost is on paths that were not followed: below (other paths)"
+    ),
+    ProfileNote.WEIGHTS_WITHOUT_PERIOD: (
+        "[{side:prose}: ]the stacks' weights are no counts of samples and have no common period (times?): shares of "
+        "them are compared, and one file alone shows no noise"
+    ),
+    ProfileNote.PERIOD_DIVIDED: (
+        "[{side:prose}: ]every weight is a multiple of {period:,.0f}: taken for the sampling period and divided"
+    ),
+    ProfileNote.FIRST_EVENT_USED: "[{side:prose}: ]of the events {events} the first is used",
+    ProfileNote.COUNTED_TWICE: (
+        "[{side:prose}: ]the log holds operation executions and events of the same operations; the family with fewer "
+        "is left out, as it would count them twice"
+    ),
+    ProfileNote.STACKS_CUT: (
+        "[{side:prose}: ]{count:# stack} of {file} cut at the root: print the whole with --stack-depth 64"
+    ),
+}
+
+
+# The sentence of every reason; those of call trees stand in a module of their own.
+
+_SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
+_WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
+_WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
+_BY: Final = " had a false alarm by {detector:prose}, which "
+_AGREES: Final = "agrees with the stated {stated:%g}"
+_IS_MORE: Final = "is more than the stated {stated:%g}"
+
+SENTENCES: Final[Mapping[ReasonCode, str]] = {
+    VerdictReason.SIGNIFICANT: "{test}: q = {q_value:.2g}",
+    VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
+    VerdictReason.EXACTLY_EQUAL: "exactly the same",
+    VerdictReason.BELOW_MINIMUM_EFFECT: "differs, but by less than the minimum effect of {effect:%}",
+    VerdictReason.EXCLUDED: "a worsening of {effect:%} is excluded",
+    VerdictReason.NOTHING_SEEN: "nothing found; a change of {effect:%} or more would have been seen",
+    VerdictReason.LOOKS_WORSE_SAMPLES: "not proven: {samples:# more sample} of the target would decide",
+    VerdictReason.LOOKS_WORSE_ROUNDS: (
+        "not proven: measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
+    ),
+    VerdictReason.LOOKS_WORSE_BETWEEN_RUNS: (
+        "not proven: measure both sides in one job; more samples of the target won't help"
+    ),
+    VerdictReason.LOOKS_WORSE: "not proven: repeat the measurement",
+    VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
+    VerdictReason.TOO_FEW_ROUNDS: (
+        "{count:# round} can't prove a change of any size among so many benchmarks; {rounds:# round} would"
+    ),
+    VerdictReason.NOTHING_TESTED: "nothing could be tested",
+    VerdictReason.BLIND: "not even a tenfold change would have been seen: too noisy, or too few runs",
+    VerdictReason.UNTOLD: (
+        "too large to count as unchanged, but not proven: measure both sides in turn[, about {rounds:# round} in all]"
+        "[, or {samples:# more sample} of the target]"
+    ),
+    VerdictReason.NO_RELATIVE_CHANGE: "there is no relative change",
+    VerdictReason.WITHIN_LIMIT: _SCORES,
+    VerdictReason.OVER_LIMIT: _SCORES,
+    VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
+    VerdictReason.OVER_LIMIT_FEW_RUNS: (
+        _SCORES + ": {runs:# baseline run} can't show how much runs differ by themselves, 3 do"
+    ),
+    VerdictReason.OVER_LIMIT_SMALL_EFFECT: _SCORES + ", but the medians differ by less than {effect:%}",
+    VerdictReason.OTHER_HARDWARE: "measured on other hardware ({component:prose}: {here} instead of {there})",
+    VerdictReason.MACHINE_CHANGED: (
+        "nearly all benchmarks moved together, by {change:+%} of time: the machine changed"
+    ),
+    VerdictReason.ENVIRONMENT_CHANGED: "the environment changed, the code is innocent: {changes}",
+    VerdictReason.CULPRIT_REVERTED: "{commit} made it worse, and {revert} has reverted it",
+    VerdictReason.CULPRIT_REMOVED: "{commit} made it worse, and the default branch no longer has it",
+    VerdictReason.LONE_RUN: (
+        "looks worse, but isn't proven: one run on a side doesn't show how much runs differ by themselves; "
+        "measuring both commits in turn does: "
+        "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
+    ),
+    VerdictReason.ACCEPTED: "accepted",
+    VerdictReason.NOT_CONFIRMED: "not confirmed by a second measurement[: {change:+%}]",
+    Untested.UNIT_CHANGED: "the unit changed from {before} to {now}",
+    Untested.DIRECTION_CHANGED: "the direction changed from {before} to {now}",
+    Untested.DIFFERENT_STATISTICS: "the runs report different statistics, such as a mean and a median",
+    Untested.UNMEASURABLE_NUMBERS: "the numbers are too large or too small to calculate with",
+    Untested.BASELINE_ZERO: "the baseline's {statistic:prose} is zero, so there is no relative change",
+    Untested.BASELINE_NEAR_ZERO: (
+        "the baseline's {statistic:prose} is not clearly different from zero, so the relative change has no bounds"
+    ),
+    Untested.WITHOUT_SPREAD: (
+        "numbers without spread; {runs:# more run} in the history or repeated measurements would decide"
+    ),
+    Untested.ALL_EQUAL: (
+        "all stored values are equal, as with a clock that is too coarse; repeated measurements would decide"
+    ),
+    Untested.TOO_FEW_FOR_MEDIAN: (
+        "too few samples: the {side:prose} has {count:,}, the interval of a median needs {minimum:,}"
+    ),
+    Untested.NEEDS_SAMPLES: "control charts need samples, and there is only a summary",
+    Untested.TARGET_MISSING: "all values of the target are missing",
+    Untested.BASELINE_MISSING: "all values of the baseline are missing",
+    Untested.TOO_FEW_RUNS: (
+        "change points need {minimum:# stored run}, and there are {count:,}; {lacking:,} more would do"
+    ),
+    Untested.TOO_FEW_EXECUTIONS: (
+        "{count:# execution} per side can't show how much executions differ by themselves; "
+        "{rounds:# round} of baseline, target, target, baseline would"
+    ),
+    Untested.AFTER_ALARM: (
+        "alarm {alarm:# run} before the target[ (commit {alarm_commit})], for a change since {since:# run} before the "
+        "target[ (commit {since_commit})]; the {unjudged:# run} after an alarm are not judged"
+    ),
+    Untested.ONLY_REGRESSIONS: "every baseline run was judged a regression, so none may train a model",
+    Untested.TOO_FEW_TARGET_INTERVALS: (
+        "the target has {count:# interval} that all its counters share; {minimum:,} are needed"
+    ),
+    Untested.TOO_FEW_BASELINE_INTERVALS: "no baseline run has {minimum:# interval} that all its counters share",
+    Untested.UNUSUAL_LOAD: (
+        "the target's load differs by {change:+%}, and no baseline run shows what this counter does under such a load"
+    ),
+    Untested.WITHOUT_RULES: (
+        "too few models have a rule for it that all good runs keep: its level is at chance, or differs from run to run"
+    ),
+    Remark.TEXT: "{text:prose}",
+    Remark.MEAN_UNCERTAIN: "the mean is known to ±{width:%} only; {repetitions:# repetition} would reach ±{wanted:%}",
+    Remark.COARSE_CLOCK: "all samples are equal: the clock may be too coarse for this benchmark",
+    Remark.INTERVALS_OVERLAP: "the medians differ significantly, but their intervals overlap",
+    Remark.CHANGED_SINCE: "changed since {ago:# run} before the target[ (commit {commit})]",
+    Remark.LONE_CHART: "a single baseline run: the limit is the {expected:%} to expect and a margin of {margin:%}",
+    Remark.UNSCALED_WITHOUT_LOAD: "not scaled to one load: there is no load beside the counters",
+    Remark.UNSCALED_SOME_WITHOUT_LOAD: "not scaled to one load: some runs have no load",
+    Remark.UNSCALED_OTHER_LOAD: "not scaled to one load: the load is not the same quantity in all runs",
+    Remark.UNSCALED_TOO_FEW: "not scaled to one load: too few values with a load",
+    Remark.UNSCALED_INDEPENDENT: "not scaled to one load: it does not follow the load (Spearman {spearman:.2f})",
+    Remark.UNSCALED_NEAR_ZERO: "not scaled to one load: by the fit it is near zero at some loads",
+    Remark.UNSCALED_CLOSED_LOOP: (
+        "not scaled to one load: it is shorter under more load, so the load depends on it: clients wait for each answer"
+    ),
+    Remark.UNSCALED_UNSEEN_LOAD: (
+        "not scaled to one load: the target's load ({load:,.4g}) is far outside of what the baseline saw "
+        "({lowest:,.4g} to {highest:,.4g})"
+    ),
+    Remark.LOAD_DIFFERS: "the target's load differs by {change:+%}",
+    Remark.LOAD_BESIDE: "{table}: its load is that of {driver}, at the same times",
+    Remark.LOAD_BY_START: "{table}: its load is that of {driver}; their clocks differ, so both count from their starts",
+    Remark.LOAD_ON_OTHER_CLOCK: (
+        "{table}: not scaled to one load, because its clock and that of {driver} have no time in common"
+    ),
+    Remark.ROWS_WITHOUT_LOAD: "{share:%} of the target's rows have no load and are left out",
+    Remark.ROWS_REDUCED: (
+        "{table}: {rows:# row} reduced to medians of {intervals:# interval}, as the baseline's are stored"
+    ),
+    Remark.ROWS_TOO_LONG: (
+        "{table}: {count:# stored run} left out: so long that their rows are too coarse for this short test"
+    ),
+    Remark.OTHER_LENGTH: (
+        "{table}: recorded for {seconds:,.0f} s, usually for {usual:,.0f} s in the baseline; tests of equal length "
+        "compare best"
+    ),
+    Remark.IDLE_TIME_DIFFERS: (
+        "{target:%} of the target's samples are idle time, {least:%} to {most:%} of the baseline runs'"
+    ),
+    Remark.BROKEN_RULE: "[when {premise:and}, ]{consequent}: {before:%} before, {now:%} now",
+    Remark.LOAD_OUT_OF_CONTROL: "the load differs from the baseline's too",
+    Remark.FEW_NEAR_RUNS: (
+        "only {count:# baseline run} this near in environment: {wanted:,} show how good runs differ"
+    ),
+    Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
+    Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
+    Remark.OTHER_COMMIT: (
+        "the checkout holds {commit}, neither the head nor GitHub's merge of it, and the numbers are taken for the "
+        "head's; name what was measured with the input ref"
+    ),
+    Remark.PROPOSED_VERDICT: (
+        "the measuring job's own settings (minimum effect {effect:%}, fail threshold {fail:%}) say: {verdict:prose}, "
+        "and the check {fails:prose}; judged here by those of the default branch"
+    ),
+    Remark.MEASURED_AGAIN: "measured again: {count:# flagged benchmark}, of which {unconfirmed:,} were not confirmed",
+    Remark.LONE_BASELINE: (
+        "a single run is the whole baseline: only changes that no machine explains count; to see smaller ones, measure "
+        "both commits in turn: perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
+    ),
+    Remark.INHERITED_LEVEL: (
+        "{benchmark} ({metric:prose}) got worse on the base branch[ at {commit}]: compared with the runs since"
+    ),
+    Remark.LASTING_LEVEL: (
+        "{count:# metric} got worse in earlier runs and stayed so: those runs are no baseline until it is accepted"
+    ),
+    Remark.UNDONE_LEVEL: (
+        "{count:# metric} changed more than tenfold in an earlier run and came back: no baseline while it was so"
+    ),
+    Remark.PASSED_ALARM: "{count:# metric} looked worse in an earlier run and did not stay so: it counts as noise",
+    Remark.CATEGORY_ASSIGNED: "not in the fastest category but in {category}: {count:# metric}",
+    Remark.OUT_OF_CONTROL: "{found:,} of {count:# metric} are out of control; up to {chance:.3g} would be by chance",
+    Remark.SCALED_BY_RULER: (
+        "scaled by the ruler {ruler}: the target's times by {factor:.3f} (Spearman {spearman:.2f}, mean error "
+        "{error:%})[; {left_out:# baseline run} without it left out]"
+    ),
+    Remark.RULER_NOT_IN_TARGET: "not scaled by the ruler: the target did not measure it",
+    Remark.RULER_TOO_FEW_RUNS: ("not scaled by the ruler: {count:# baseline run} measured it, {minimum:,} are needed"),
+    Remark.RULER_WITHOUT_TIMES: "not scaled by the ruler: no benchmark of time is in all baseline runs",
+    Remark.RULER_NOT_FOLLOWED: "not scaled by the ruler: the benchmarks do not follow it (Spearman {spearman:.2f})",
+    Remark.RULER_NOT_STRAIGHT: "not scaled by the ruler: its times differ too much for a straight line",
+    Remark.AUTO_SUMMARIES: "{metric}: judged by anova, because there are summaries instead of samples",
+    Remark.AUTO_TOO_FEW: (
+        "{metric}: judged by anova, because most benchmarks have fewer than {minimum:# sample}, too few to see how "
+        "they are distributed"
+    ),
+    Remark.AUTO_CONSTANT: "{metric}: judged by anova, because the samples do not vary",
+    Remark.AUTO_NORMAL: "{metric}: judged by anova, because {normal:,} of {count:# benchmark} could be normal",
+    Remark.AUTO_MEANS_AS_GOOD: (
+        "{metric}: judged by anova, because {odd:,} of {count:# benchmark} are not normal, but their medians are not "
+        "known much better than their means (errors {ratio:.2f} to 1)"
+    ),
+    Remark.AUTO_MEDIANS_BETTER: (
+        "{metric}: judged by median_interval, because {odd:,} of {count:# benchmark} are not normal and their medians "
+        "are known better than their means (errors {ratio:.2f} to 1)"
+    ),
+    Remark.RULES_LEARNED_FROM: "the rules come from {count:# run}: {runs}[; left out as regressions: {left_out:,}]",
+    BaselineReason.AT_MERGE_BASE: "at the merge base" + _WITHOUT,
+    BaselineReason.BEFORE_MERGE_BASE: "{commits:# commit} before the merge base" + _WITHOUT,
+    BaselineReason.BEFORE_TARGET: "{commits:# commit} before the target commit" + _WITHOUT,
+    BaselineReason.ENOUGH_NEWER_RUNS: "{window:# newer run} are enough",
+    BaselineReason.UNREADABLE: "its file cannot be read: {problem:prose}",
+    BaselineReason.OTHER_HARDWARE: "measured on {there}, the target on {here} ({component:prose})",
+    BaselineReason.NO_METRIC_LEFT: "every metric in it is from before an accepted change",
+    BaselineReason.NOTHING_LEFT: "nothing is left in it to compare with: compaction drops counters",
+    BaselineReason.NO_COMMON_ANCESTOR: (
+        "{head} and {base} have no common ancestor, so there is nothing to compare with"
+    ),
+    BaselineReason.SEVERAL_MERGE_BASES: "{count:# merge base} (criss-cross merges): runs of all of them count",
+    BaselineReason.BEGINS_AT_ACCEPTED: (
+        "{benchmark}: the baseline begins at {commit}, accepted by {author} there: {why:prose}"
+    ),
+    BaselineReason.MORE_ACCEPTED: "{count:# more benchmark} with accepted changes",
+    BaselineReason.RUN_UNREADABLE: "the stored run {run} cannot be read: {problem:prose}",
+    BaselineReason.MORE_UNREADABLE: "{count:# more stored run} cannot be read",
+    BaselineReason.UNKNOWN_COMPONENT: (
+        "{component:prose} is not known on both sides for {count:# baseline run}; taken as the same"
+    ),
+    BaselineReason.MORE_RUNS: "{count:# more run} looked at and not listed",
+    BaselineReason.OLDER_RUNS: "{count:# older stored run} not looked at",
+    BaselineReason.RUNS_ELSEWHERE: (
+        "{count:# stored run} of commits not before the {anchor:prose} (other branches, or newer)"
+    ),
+    BaselineReason.ONLY_OTHER_HARDWARE: (
+        "{count:# stored run} left out: measured on other hardware[ ({component:prose}: {there}, this run: {here})]"
+    ),
+    BaselineReason.BASE_NOT_MEASURED: (
+        "the newest baseline run is {commits:# commit} before the base: what those changed counts here as well"
+    ),
+    AuditReason.SPLIT_AT_RANDOM: (
+        "too few runs ({runs:,}) to judge one by the others, so samples of one run were split at random: the numbers "
+        "hold for both commits measured in one job, not against stored runs"
+    ),
+    AuditReason.SHARED_BASELINES: "the trials share their baseline runs, so the ranges are somewhat too narrow",
+    AuditReason.LASTED: "in no rate: up to {count:# alarm} that lasted, so real changes or another machine",
+    AuditReason.NOT_YET_REFUTED: (
+        "in no rate: {count:# alarm} of the newest run, which no later run confirms or refutes yet"
+    ),
+    AuditReason.FEW_TRIALS: "{trials:# trial} cannot show a rate of false alarms below {rate:.0%}",
+    AuditReason.AGREES_WITH_STATED: _WRONG_IN + ", which " + _AGREES,
+    AuditReason.FEWEST_WRONG: _WRONG_IN
+    + ", more than the stated {stated:%g} allows, but fewer than any other detector",
+    AuditReason.OTHERS_TOO_LOUD: "{detectors}: more false alarms than the stated rate allows",
+    AuditReason.STRICTER_RATE: (
+        "with a false-discovery-rate of {rate:%g} it would have been wrong in {count:,} of {trials:# run}"
+    ),
+    AuditReason.NO_RATE_HELPS: ("no false-discovery-rate makes it keep its word here: measure both commits in one job"),
+    AuditReason.COUNTERS_AGREE: "{count:,} of {trials:# counter}" + _BY + _AGREES,
+    AuditReason.COUNTERS_TOO_LOUD: "{count:,} of {trials:# counter}" + _BY + _IS_MORE,
+    AuditReason.COUNTER_RUNS_AGREE: "{count:,} of {trials:# run}" + _BY + _AGREES,
+    AuditReason.COUNTER_RUNS_TOO_LOUD: "{count:,} of {trials:# run}" + _BY + _IS_MORE,
+    AuditReason.NEVER_DETECTED: "more than 10% of the injected changes were not found at any size",
+    AuditReason.NOISE_HIDES_LITTLE: "the noise hides no more than {effect:%g} in 90% of the trials",
+    AuditReason.SMALL_CHANGES_HIDDEN: "changes below {effect:%g} are found in less than 90% of the trials",
+    AuditReason.SAMPLES_ENOUGH: "{samples:# sample} per run are enough for {effect:%g}",
+    AuditReason.SAMPLES_WANTED: "{samples:# sample} per run would find {effect:%g} in 90% of the metrics",
+    AuditReason.RUNS_DIFFER_MORE: (
+        "runs differ by more than samples can make up for: to find {effect:%g}, measure both commits in one job"
+    ),
+    SeriesReason.OTHER_UNIT: "runs in another unit than {unit} left out: {count:,}",
+    SeriesReason.MIXED_STATISTICS: "the runs report different statistics, such as a mean and a median",
+    SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",
+    SeriesReason.NOT_READABLE: "stored runs that cannot be read left out: {count:,}",
+    SeriesReason.HARDWARE_OF_OLDER: "stored runs on other hardware than the newest left out: {count:,}",
+    **BISECTIONS,
+    **CALL_TREES,
+}

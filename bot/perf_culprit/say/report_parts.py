@@ -1,0 +1,116 @@
+"""The report built from a judgement, its action outputs and its annotations."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.reason import remark
+from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
+from perf_culprit.model.run import Run
+from perf_culprit.say.call_tree_text import amounts, calls, certainty, change, shown_suspects, why
+from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
+from perf_culprit.say.sections import split
+
+# A judgement with everything around it that a reader needs: the report.
+
+
+def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, settings: Settings) -> Report:
+    is_paired = baseline.source is BaselineSource.PAIRED
+    return Report(
+        conclusion=judgement.conclusion,
+        findings=judgement.findings,
+        settings=settings,
+        suite=target.suite,
+        target_commit=target.commit,
+        base_commit=baseline.base_commit,
+        baseline_source=baseline.source,
+        baseline_runs=len(baseline.runs),
+        choices=baseline.choices,
+        environment=target.environment,
+        environment_changes=baseline.runs[-1].environment.changes_to(target.environment) if baseline.runs else (),
+        missing=judgement.missing,
+        new=judgement.new,
+        detectable_effect=judgement.detectable_effect,
+        notes=(*judgement.notes, *baseline.notes, *map(remark, target.notes)),
+        failed=judgement.failed,
+        cost=sum((run.cost for run in baseline.runs), target.cost) if is_paired else target.cost,
+    )
+
+
+# The action's outputs: what later steps of a workflow branch on.
+
+# A workflow may paste an output into a shell line or a comment. What is active in either becomes "_".
+_ACTIVE = re.compile(r"[^\w .:/\[\],=+%-]")
+
+
+def outputs(report: Report) -> dict[str, str]:
+    """Every output by name; "" where there is no value. Percentages are signed: -20 is 20% less than before."""
+    sections = split(report)
+    worst = next(iter(sections.regressions), None)
+    change = worst.evidence.relative_change if worst else None
+    return {
+        "conclusion": report.conclusion.value,
+        "failed": str(report.failed).lower(),
+        "compared": str(sections.total),
+        "regressions": str(len(sections.regressions)),
+        "improvements": str(len(sections.improvements)),
+        "inconclusive": str(len(sections.undecided) + len(sections.untested)),
+        "worst-benchmark": _ACTIVE.sub("_", clean(worst.evidence.key.benchmark)) if worst else "",
+        "worst-change-percent": _percent(change),
+        "detectable-effect-percent": _percent(report.detectable_effect),
+    }
+
+
+def _percent(fraction: float | None) -> str:
+    return "" if fraction is None or not math.isfinite(fraction) else f"{fraction * 100:.2f}"
+
+
+# Remarks beside the code that made it slower, for the check run: suspects that the commit changed.
+
+# More remarks are no help; they also fit one request.
+MOST_REMARKS: Final = 20
+_LONGEST_PATH: Final = 500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remark:
+    """Plain text: GitHub formats nothing of it. `path` is relative to the repository."""
+
+    path: str
+    line: int
+    title: str
+    message: str
+
+
+def remarks(report: Report) -> tuple[Remark, ...]:
+    """Of a regression only, one per changed function whose lines are known, the most suspicious first."""
+    if report.diagnosis is None or report.conclusion is not Conclusion.REGRESSION:
+        return ()
+    made: dict[tuple[str, int], Remark] = {}
+    for suspect in shown_suspects(report.diagnosis):
+        code = suspect.touched
+        if code is None or code.first_line is None or not 0 < code.first_line < 2**31 or not _is_inside(code.file):
+            continue
+        before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
+        text = (
+            f"{clean(suspect.method)}: {change(suspect)} with callees, own time {before} → {after}, "
+            f"calls {calls(suspect.baseline, suspect.target)}, {certainty(suspect)}. {why(suspect)}."
+        )
+        made.setdefault(
+            (code.file, code.first_line),
+            Remark(
+                path=code.file,
+                line=code.first_line,
+                title=f"Slower: {clean(suspect.method, limit=NAME_LIMIT)}",
+                message=clean(text, limit=2 * SENTENCE_LIMIT),
+            ),
+        )
+    return tuple(made.values())[:MOST_REMARKS]
+
+
+def _is_inside(path: str) -> bool:
+    """A path of the repository: it may come from a stranger's file."""
+    parts = path.split("/")
+    return path.isprintable() and len(path) <= _LONGEST_PATH and not path.startswith("/") and ".." not in parts

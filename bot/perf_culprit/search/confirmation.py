@@ -1,0 +1,143 @@
+"""Is the change real, and is it this commit: log Bayes factors for the reproduction and for a confirmation."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtri
+
+from perf_culprit.search import pattern_evidence
+from perf_culprit.search.hypotheses import Model
+from perf_culprit.search.noise import UNNAMED
+from perf_culprit.search.pair_evidence import DifferenceShape, combined, log_exchange_factors, log_quotient
+from perf_culprit.search.parent_pairs import round_differences
+from perf_culprit.search.round_samples import Samples, samples_of
+from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
+
+Floats = npt.NDArray[np.float64]
+
+CONVINCING: Final = 3.0  # log BF that counts as settled
+CERTAIN: Final = 6.9  # log BF on samples that are not all of the ends: odds of 1,000
+SETTLED: Final = 4.6  # the same for each of several doubts, where a fresh pair speaks for the step as well: odds of 100
+CONFIRM_ROUNDS: Final = 3
+STABLE_ROUNDS: Final = 2
+QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
+EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
+LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned again
+ONE_STATE: Final = 6.9  # log BF on all samples at which two states of the machine are no explanation any more
+SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
+# The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for
+# normal, Laplace, uniform, Student's and two-valued noise (computed), so that the bound of the width may be this much
+# smaller and is still one of 95%.
+SAFE_WIDTH: Final = 0.75
+ROOT_TWO: Final = float(np.sqrt(2))
+NORMAL_QUARTILE: Final = 0.6745
+
+
+def is_certain(standing: Standing) -> bool:
+    """That there is a change at all, by the ends or by all samples."""
+    model = standing.model
+    return bool(standing.state.named) or model.log_reproduced > CONVINCING or model.log_change > CERTAIN
+
+
+def is_settled(standing: Standing) -> bool:
+    """Of a stable machine: all samples together say that there is a step, that it is here, and that it is no state."""
+    model, settings = standing.model, standing.state.settings
+    return (
+        standing.is_plain
+        and standing.leading[1] > settings.stop
+        and model.log_change > SETTLED
+        and (settings.counts or model.log_two_states > SETTLED)
+    )
+
+
+def log_pair(standing: Standing, candidate: int) -> float:
+    """Log e-value of "differs from the commit before it" against "equally fast", on this phase's rounds alone.
+
+    A merge must differ from each of its parents: the weakest pair counts.
+    """
+    before, after = standing.edges(candidate)
+    factors = [
+        [_log_factors(*stretch, candidate, (commit, after)) for stretch in _stretches(standing)] for commit in before
+    ]
+    return min((combined(np.sum(own, axis=0)) for own in factors if own), default=0.0)
+
+
+def _stretches(standing: Standing) -> Iterator[tuple[Standing, Samples]]:
+    """The rounds of this phase in stretches, each with all that was measured before it: none judges itself."""
+    results = standing.state.results
+    starts = [start for place in LEARNED_AFTER if 0 < (start := standing.state.since + place) < len(results)]
+    for start, end in pairwise([*starts, len(results)]):
+        yield standing.before(start), samples_of(standing.state, standing.positions, results[start:end])
+
+
+def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tuple[int, int]) -> Floats:
+    """What the exchange of a round's values says of each of `STEPS`, and what the known size of its noise says.
+
+    Where modes of the machine were learned there is no such size.
+    """
+    pairs = round_differences(samples, *pair)
+    shape_of_pairs = _difference_shape(earlier, candidate)
+    exchanged = log_exchange_factors(pairs, shape_of_pairs)
+    if earlier.model.learned_modes is not None:
+        return np.append(exchanged, exchanged[0])
+    width = max(SAFE_WIDTH * _pair_bound(earlier.model), UNNAMED * abs(shape_of_pairs.step))
+    two_states = not earlier.state.settings.counts and (bool(earlier.named) or earlier.model.log_two_states < ONE_STATE)
+    return np.append(exchanged, log_quotient(pairs, shape_of_pairs.step, width, two_states=two_states))
+
+
+def _pair_bound(model: Model) -> float:
+    """Upper 95% bound of the standard deviation of the difference of two executions of one round."""
+    ends = round_differences(model.samples.select(model.ends), 0, model.reach.size)
+    if model.is_quiet or model.is_stable or ends.size < 2:
+        return ROOT_TWO * model.spread_bound
+    return float(np.sqrt(ends.var() * ends.size / chdtri(ends.size - 1, 0.95)))
+
+
+def confirming_rounds(standing: Standing) -> int:
+    """Rounds before which a suspect is never named: of a quiet machine fewer say as much."""
+    if not standing.state.since:
+        return WHOLE_ROUNDS
+    model = standing.before_phase.model
+    if not model.is_quiet:
+        return WHOLE_ROUNDS if standing.begins_whole else STABLE_ROUNDS if model.is_stable else CONFIRM_ROUNDS
+    if standing.state.settings.counts and model.change > EXACT * model.spread_bound:
+        return 1
+    counts = model.samples.counts(model.reach.size + 1)
+    return max(QUIET_ROUNDS - int(min(counts[0], counts[-1])), 1)
+
+
+def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
+    """What was known before the confirming rounds, so that they do not judge themselves."""
+    model = standing.model
+    columns = np.vstack([*(model.column_of(named) for named in model.named), model.column_of(candidate)])
+    seen = _seen_step(standing, candidate) if model.is_quiet else None
+    step = float(pattern_evidence.fit(model.design, columns).delta[-1]) if seen is None else seen
+    whole = float(model.step.delta[0])
+    width, gap, apart = _round_noise(standing)
+    size = max(abs(step), SMALLEST_STEP * abs(whole), 0.1 * width)
+    return DifferenceShape(step=size if step >= 0 else -size, width=width, gap=gap, apart=apart)
+
+
+def _seen_step(standing: Standing, candidate: int) -> float | None:
+    """Commit less parent as measured: of a quiet machine surer than a fit, which spreads several steps over one."""
+    before, after = standing.edges(candidate)
+    samples = standing.samples
+    levels = [samples.y[samples.commit == commit] for commit in (before[0], after)]
+    return float(levels[1].mean() - levels[0].mean()) if all(level.size for level in levels) else None
+
+
+def _round_noise(standing: Standing) -> tuple[float, float, float]:
+    """Width, gap and share of mixed pairs of differences inside a round, without steps."""
+    modes = standing.model.modes
+    if modes is not None:
+        share = modes.slow_share
+        inside = share * modes.slow_sd + (1 - share) * modes.fast_sd
+        return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share) * (1 - modes.stickiness)
+    ends = standing.samples.select(standing.model.ends)
+    pairs = round_differences(ends, 0, standing.reach.size)
+    center = float(np.median(pairs)) if pairs.size else 0.0
+    robust = float(np.median(np.abs(pairs - center))) / NORMAL_QUARTILE if pairs.size else 0.0
+    return max(robust, 1e-9), 0.0, 0.0

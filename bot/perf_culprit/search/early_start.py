@@ -1,0 +1,59 @@
+"""The search begins before the noise is known, where so far every execution is plainly fast or plainly slow."""
+
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.search.confirmation import CONVINCING
+from perf_culprit.search.cost import expected_executions
+from perf_culprit.search.search_view import SMALL_RANGE, Standing
+
+QUIET_ANALYSIS: Final = 2  # executions per end after which a quiet machine is believed
+EARLY_ANALYSIS: Final = 4  # executions per end after which overwhelming evidence begins a dear search
+EARLY_CONVINCING: Final = 4.6  # log BF that is overwhelming
+START: Final = 1.0  # log BF at which a cheap search begins; nothing is named before it is `CONVINCING`
+CHEAP: Final = 0.2  # of the budget, that a search may cost for that
+FEW: Final = 30  # executions that are cheap whatever the budget is
+CONTRADICTED: Final = -0.1  # log BF; a single execution of each end says nothing, 0
+
+
+def seems_quiet(standing: Standing) -> bool:
+    """Both ends ran once, and so far every execution lies beside one of them: the search may as well begin.
+
+    The noise is only presumed until there are enough executions, and the ends run again where it is not so.
+    """
+    model, counts = standing.model, standing.samples.counts(standing.reach.size + 1)
+    if not counts[0] == counts[-1] == 1 or standing.reach.size <= SMALL_RANGE or standing.state.named:
+        return False
+    if _is_contradicted(standing):
+        return False
+    is_negligible = model.change < np.log1p(standing.state.settings.minimum_effect)
+    return (
+        model.is_quiet
+        and not is_negligible
+        and (model.samples_tell or standing.leading[1] < standing.state.settings.stop)
+    )
+
+
+def begins_early(standing: Standing, log_bf: float) -> bool:
+    """A search that costs little begins once a change is likely, any other once it is overwhelming."""
+    counts = standing.samples.counts(standing.reach.size + 1)
+    needed = expected_executions(standing, optimistic=True)
+    if needed < max(CHEAP * standing.state.settings.budget_executions, FEW):
+        return min(log_bf, standing.model.log_change) > START
+    return min(counts[0], counts[-1]) >= EARLY_ANALYSIS and log_bf > EARLY_CONVINCING and needed <= standing.left
+
+
+def is_premature(standing: Standing) -> bool:
+    """The search began because all seemed quiet or likely, and now is not."""
+    counts = standing.samples.counts(standing.reach.size + 1)
+    per_end = min(counts[0], counts[-1])
+    if per_end < QUIET_ANALYSIS:
+        return not seems_quiet(standing)
+    # Where the ends differ for certain, more of them would not help.
+    return _is_contradicted(standing) and standing.model.log_reproduced < CONVINCING
+
+
+def _is_contradicted(standing: Standing) -> bool:
+    """No commit explains the samples better than no change does."""
+    return standing.model.modes is None and standing.model.log_change < CONTRADICTED

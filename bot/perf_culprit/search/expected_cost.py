@@ -1,0 +1,54 @@
+"""What a search will cost, before anything is measured."""
+
+from dataclasses import dataclass
+from math import ceil, log2
+from typing import Final
+
+from perf_culprit.model.bisection import CommitRange, SearchSettings
+from perf_culprit.search.cost import CONFIRMATION, OVER_THE_BOUND, STOP_BITS
+from perf_culprit.search.next_rounds import information_bits
+from perf_culprit.search.phases import FIRST_ANALYSIS
+from perf_culprit.search.search_view import ROUNDS_WITHOUT_ENDS
+
+# The size of the step over the standard deviation of one execution: plain to see, and lost in the noise of one.
+CLEAR: Final = 4.0
+HIDDEN: Final = 1.0
+# One machine, whose level hardly moves: the ends until a change is likely, and the suspects over the bound, as
+# simulated for 64 commits at d' of 1 to 3 (docs/bisection.md).
+STABLE_ENDS: Final = 4
+STABLE_OVER_THE_BOUND: Final = 1.3
+COUNTED: Final = 4  # executions by counts beside one for each halving
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """Executions for a step of four standard deviations of one execution, and for a step of one."""
+
+    clear: int
+    hidden: int
+
+
+def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
+    return Forecast(
+        clear=executions_for(commit_range, settings, d_prime=CLEAR),
+        hidden=executions_for(commit_range, settings, d_prime=HIDDEN),
+    )
+
+
+def executions_for(commit_range: CommitRange, settings: SearchSettings, *, d_prime: float) -> int:
+    """For a step of `d_prime` standard deviations of one execution.
+
+    Both ends first, then (log2 N + certainty) / information suspects, each with its part of the ends (BISECT 4). The
+    prior is taken as uniform over the candidates that can be the culprit; one machine as stable. Of counts any step is
+    plain.
+    """
+    candidates = max(len(commit_range.commits) - len(commit_range.unchanged), 1)
+    bits = log2(candidates)
+    if settings.counts:
+        return ceil(bits) + COUNTED
+    suspects = (bits + STOP_BITS) / information_bits(d_prime)
+    per_ends = settings.suspects_per_round
+    if not settings.one_machine:
+        return 2 * FIRST_ANALYSIS + ceil(OVER_THE_BOUND * suspects * (2 + per_ends) / per_ends) + CONFIRMATION
+    per_ends += ROUNDS_WITHOUT_ENDS
+    return STABLE_ENDS + ceil(STABLE_OVER_THE_BOUND * suspects * (2 + per_ends) / per_ends) + CONFIRMATION // 3

@@ -1,0 +1,79 @@
+"""What was measured at each commit, for people who want to see the evidence and not only the posterior."""
+
+from collections import defaultdict
+from dataclasses import replace
+from math import exp, log, sqrt
+from statistics import fmean, stdev
+from typing import Final
+
+from scipy.special import stdtrit
+
+from perf_culprit.model.bisection import MeasuredCommit, SearchState
+from perf_culprit.model.finding import Interval
+
+LEVEL: Final = 0.95
+ONE_LEVEL: Final = 0.25  # of the change, by which executions on several machines may differ to be compared at all
+
+
+def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
+    """Every commit that was executed, in the order of the history, the good end first.
+
+    The relative change is the geometric mean over rounds of (commit / good end of the same round) - 1: what slows a
+    whole round down cancels. Rounds without the good end (a quiet machine needs none) are compared with all of its
+    executions, where those are of one machine or of one level; else they say nothing here. The interval is Student's t
+    over rounds, of logarithms, at 95%; it assumes that rounds are independent and shows noise, not the model: the
+    posterior is the search's own.
+    """
+    if state.outcome is not None:  # what came back after the decision is not what it was made from
+        state = replace(state, results=state.results[: state.outcome.rounds])
+    ratios: dict[str, list[float]] = defaultdict(list)
+    executions: dict[str, int] = defaultdict(int)
+    failures: dict[str, dict[str, None]] = defaultdict(dict)
+    good = state.commit_range.good
+    anywhere = _good_anywhere(state)
+    for result in state.results:
+        reference = result.values.get(good, anywhere)
+        for commit, values in result.values.items():
+            executions[commit] += len(values)
+            if reference:
+                ratios[commit].append(_mean_log(values) - _mean_log(reference))
+        for commit, failure in result.failures.items():
+            executions[commit] += 1
+            failures[commit][failure.message or failure.kind.value] = None
+    order = (good, *state.commit_range.merge_bases, *state.commit_range.commits)
+    return tuple(
+        _measured(commit, executions[commit], ratios[commit], tuple(failures[commit]), is_good=commit == good)
+        for commit in dict.fromkeys(order)
+        if commit in executions
+    )
+
+
+def _good_anywhere(state: SearchState) -> tuple[float, ...]:
+    """The good end's executions; none where they differ from round to round by what counts beside the change."""
+    ends = (state.commit_range.good, state.commit_range.bad)
+    good, bad = (tuple(value for result in state.results for value in result.values.get(end, ())) for end in ends)
+    if not good or state.settings.one_machine:
+        return good
+    change = abs(_mean_log(bad) - _mean_log(good)) if bad else 0.0
+    return good if log(max(good) / min(good)) <= ONE_LEVEL * change else ()
+
+
+def _measured(
+    commit: str, executions: int, ratios: list[float], failures: tuple[str, ...], *, is_good: bool
+) -> MeasuredCommit:
+    interval = None
+    if len(ratios) > 1 and not is_good:
+        middle = fmean(ratios)
+        half = float(stdtrit(len(ratios) - 1, 0.5 + LEVEL / 2)) * stdev(ratios) / sqrt(len(ratios))
+        interval = Interval(low=exp(middle - half) - 1, high=exp(middle + half) - 1, level=LEVEL)
+    return MeasuredCommit(
+        commit=commit,
+        executions=executions,
+        relative_change=exp(fmean(ratios)) - 1 if ratios else None,
+        confidence_interval=interval,
+        failures=failures,
+    )
+
+
+def _mean_log(values: tuple[float, ...]) -> float:
+    return fmean(log(value) for value in values)

@@ -1,0 +1,215 @@
+"""What both ends of the range tell about the machine: modes, spread, stability, and the size of the whole change."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtri
+
+from perf_culprit.search import pattern_evidence, two_mode_noise
+from perf_culprit.search.descendants import Reach
+from perf_culprit.search.machine_modes import fit_modes, log_bayes_factor
+from perf_culprit.search.pattern_evidence import Design
+from perf_culprit.search.round_samples import Samples
+
+PLAIN: Final = 8.0  # a step of this many spreads of both modes together is plain in a normal form as well
+# What commits may change beside the named steps, as a part of the whole change: real ones change a little everywhere.
+UNNAMED: Final = 0.05
+QUIET: Final = (
+    6.0  # a value half way between fast and slow is then 3 standard deviations from either, in the worst case
+)
+STABLE: Final = 2 / 3  # of an execution's information that it keeps without ends of its own: twice what ends leave it
+SMALLEST_SPREAD: Final = 1e-9
+FEW_RESIDUALS: Final = 4  # degrees of freedom below which the spread of single executions is only presumed
+REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineNoise:
+    """Read from the samples of the ends, whose sides are known; `one_machine` measured all rounds or none."""
+
+    reach: Reach
+    samples: Samples
+    one_machine: bool = True
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.bool_]:
+        """Samples whose side is known beforehand [n]: the good end and the bad end.
+
+        On several machines only those of rounds with both, if there are any: what a single end measured on a machine
+        of another speed says nothing of the step, and beside it a step looks like a mode.
+        """
+        block, commit = self.samples.block, self.samples.commit
+        ends = np.isin(commit, (0, self.reach.size))
+        both = ends & np.isin(block, np.intersect1d(block[commit == 0], block[commit == self.reach.size]))
+        return ends if self.one_machine or not both.any() else both
+
+    @property
+    def modes(self) -> two_mode_noise.Modes | None:
+        """The learned shape where it helps: modes that lie close together against the step are mere noise."""
+        modes = self.learned_modes
+        return None if modes is None or modes.step > PLAIN * modes.spread else modes
+
+    @cached_property
+    def learned_modes(self) -> two_mode_noise.Modes | None:
+        """The learned shape, or None while a normal does as well."""
+        rounds, sure = 5, 5
+        while rounds <= self.samples.blocks:
+            sure, rounds = rounds, int(np.ceil(rounds * REFIT_GROWTH))
+        keep = self.ends & (self.samples.block < sure)
+        bad = (self.samples.commit[keep] == self.reach.size).astype(np.float64)
+        return _cached_fit(self.samples.y[keep].tobytes(), bad.tobytes(), self.samples.block[keep].tobytes())
+
+    @cached_property
+    def design(self) -> Design:
+        """The samples for the closed forms, cleaned of the machine's modes where those were learned."""
+        g, _ = pattern_evidence.wide_g(min(self.d_prime, 1 / UNNAMED))
+        return Design(self._cleaned, lambdas=self.lambdas, g=g, unnamed=UNNAMED * self.change)
+
+    @cached_property
+    def _cleaned(self) -> Samples:
+        return self.samples if self.modes is None else cleaned(self.samples, self.modes)
+
+    @property
+    def change(self) -> float:
+        """The size of the step from end to end, in logarithms; 0 where the ends do not differ in the way looked for."""
+        return max(float(self.step.delta[0]), 0.0)
+
+    @property
+    def lambdas(self) -> tuple[float, ...]:
+        """Spreads of the rounds' offsets to average over; a quiet machine has shown that it has none to speak of."""
+        return (0.0,) if self.is_quiet else tuple(pattern_evidence.LAMBDAS)
+
+    @cached_property
+    def spread_bound(self) -> float:
+        """Upper 95% bound of the standard deviation of one execution, offsets of rounds included.
+
+        That of the ends or, where it is smaller, of all executions beside the nearest of the ends' levels; never less
+        than repetitions of one commit surely vary: a slow spell may have missed the ends, and the machine's states may
+        look like them. Before there are `FEW_RESIDUALS` of these and either end ran twice, their plain estimate: a
+        presumption, that nothing is named by.
+        """
+        squares, dof = self._of_all
+        if self.samples_tell:
+            return max(min(_bound(*self._of_ends, 0.95), _bound(squares, dof, 0.95)), _bound(*self._repeated, 0.05))
+        return float(np.sqrt(squares / dof)) if dof else 0.0
+
+    @cached_property
+    def samples_tell(self) -> bool:
+        """Whether there is a bound of the noise at all."""
+        return self._of_ends[1] > 0 or self._of_all[1] >= FEW_RESIDUALS
+
+    @cached_property
+    def _of_ends(self) -> tuple[float, int]:
+        return self._levels(self.samples.select(self.ends))
+
+    @cached_property
+    def _of_all(self) -> tuple[float, int]:
+        return self._levels(self.samples)
+
+    def _levels(self, samples: Samples) -> tuple[float, int]:
+        """Sum of squares and degrees of freedom of samples around the level of the end that they are nearest to."""
+        ends = [samples.y[samples.commit == end] for end in (0, self.reach.size)]
+        if not all(end.size for end in ends):
+            return 0.0, 0
+        levels = np.array([end.mean() for end in ends])
+        bad = np.abs(samples.y - levels[1]) < np.abs(samples.y - levels[0])
+        bad = np.where(samples.commit == 0, False, (samples.commit == self.reach.size) | bad)
+        groups = [samples.y[bad], samples.y[~bad]]
+        return sum(float(((group - group.mean()) ** 2).sum()) for group in groups), samples.count - 2
+
+    @property
+    def _repeated(self) -> tuple[float, int]:
+        """Sum of squares and degrees of freedom of executions around the mean of their commit."""
+        samples = self.samples if self.one_machine else self.samples.select(self.ends)
+        counts = samples.counts(self.reach.size + 1)
+        means = np.bincount(samples.commit, samples.y, len(counts)) / np.maximum(counts, 1)
+        return float(((samples.y - means[samples.commit]) ** 2).sum()), samples.count - int(np.count_nonzero(counts))
+
+    @cached_property
+    def is_quiet(self) -> bool:
+        """The noise is so small against the change that an execution by itself tells fast from slow."""
+        return self.one_machine and self.change > QUIET * max(self.spread_bound, SMALLEST_SPREAD)
+
+    @cached_property
+    def is_stable(self) -> bool:
+        """The level of the machine hardly moves from round to round, as the rounds with both ends show it.
+
+        An execution without ends of its own keeps 1 / (1 + lambda^2) of its information, one of a round with both ends
+        about a third of what the round costs.
+        """
+        if not self.one_machine or self.modes is not None:
+            return False
+        ends = self.samples.select(self.ends)
+        bad = (ends.commit == self.reach.size).astype(np.float64)
+        kept = 1 / (1 + np.square(pattern_evidence.LAMBDAS))
+        return float(pattern_evidence.lambda_weights(Design(ends), bad) @ kept) > STABLE
+
+    @cached_property
+    def step(self) -> pattern_evidence.Fit:
+        """The whole change from end to end, ends only."""
+        samples = self._cleaned.select(self.ends)
+        return pattern_evidence.fit(Design(samples), (samples.commit == self.reach.size).astype(np.float64)[None])
+
+    @cached_property
+    def log_reproduced(self) -> float:
+        """Log BF10 of "the ends differ in the way that is looked for" against "no change", on the ends alone.
+
+        Where a shape was learned: the mean of the plain BF and that under the shape (the mean of e-values is one), so
+        that no choice of shape can deny what the plain form sees.
+        """
+        samples = self.samples.select(self.ends)
+        bad = (samples.commit == self.reach.size).astype(np.float64)
+        if not 0 < bad.sum() < samples.count:
+            return 0.0
+        plain = pattern_evidence.log_difference(samples, bad)
+        if self.learned_modes is None:
+            return plain
+        return float(np.logaddexp(plain, log_bayes_factor(samples.y, bad, samples.block)) - np.log(2))
+
+    @cached_property
+    def d_prime(self) -> float:
+        """The step in units of one execution's noise: delta * sqrt(information)."""
+        if self.modes is not None:
+            return max(self.modes.step, 0.0) * float(np.sqrt(self.modes.information))
+        return self.change / max(self.step.sigma, 1e-9)
+
+
+def _bound(squares: float, dof: int, level: float) -> float:
+    """Of a standard deviation: above it with a probability of 1 - `level`; without repetitions anything is possible."""
+    if dof <= 0:
+        return 0.0 if level < 1 / 2 else np.inf
+    return float(np.sqrt(squares / chdtri(dof, level)))
+
+
+@lru_cache(maxsize=64)
+def _cached_fit(y: bytes, bad: bytes, block: bytes) -> two_mode_noise.Modes | None:
+    """Learning takes tens of milliseconds and the same executions are asked about many times."""
+    numbers = np.frombuffer(y, dtype=np.float64), np.frombuffer(bad, dtype=np.float64)
+    if not 0 < numbers[1].sum() < len(numbers[1]):
+        return None
+    return fit_modes(*numbers, np.frombuffer(block, dtype=np.intp))
+
+
+def cleaned(samples: Samples, modes: two_mode_noise.Modes) -> Samples:
+    """The samples with the machine's mode taken out, as well as it is known, and weighted by the width of their mode.
+
+    Every commit gets a level of its own (the most probable one on a grid over its samples), so that a commit between
+    two steps keeps its place.
+    """
+    y = samples.y.copy()
+    weight = np.ones_like(y)
+    for commit in samples.measured():
+        own = samples.commit == commit
+        values = samples.y[own]
+        grid = np.linspace(values.min(), values.max() + modes.gap, 81)
+        slow, fast = modes.densities(values - grid[:, None])
+        score = np.log(modes.slow_share * slow + (1 - modes.slow_share) * fast).sum(axis=1)
+        level = grid[int(np.argmax(score))]
+        slow, fast = modes.densities(values - level)
+        share = modes.slow_share * slow / (modes.slow_share * slow + (1 - modes.slow_share) * fast)
+        y[own] = values + (1 - share) * modes.gap
+        weight[own] = share + (1 - share) * min((modes.slow_sd / modes.fast_sd) ** 2, 4.0)
+    return samples.with_values(y, weight)

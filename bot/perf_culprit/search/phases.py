@@ -1,0 +1,267 @@
+"""The decision rule: from which phase to which, and when the search ends (docs/bisection.md)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.model.bisection import NamedStep, OutcomeKind, Phase, SearchState, Sought
+from perf_culprit.search import pattern_evidence, residual, second_culprit
+from perf_culprit.search.confirmation import CONVINCING, confirming_rounds, is_certain, is_settled, log_pair
+from perf_culprit.search.cost import expected_executions
+from perf_culprit.search.early_start import QUIET_ANALYSIS, begins_early, is_premature, seems_quiet
+from perf_culprit.search.pattern_evidence import Design
+from perf_culprit.search.round_samples import samples_of
+from perf_culprit.search.search_answer import conclude, end_to_end, is_refuted, visible_effect
+from perf_culprit.search.search_view import Standing
+
+FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
+NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
+DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffreys 1961, appendix B)
+LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
+LAST_CONFIRM_ROUND: Final = 60
+REFUTED: Final = -2.0
+SETTLED_CONVINCING: Final = 1.5  # where all samples have settled the rest: odds of 4.5
+RAMP_CONVINCING: Final = 9.2  # odds of 10,000: a decay ends the search, and three even steps look like one for long
+LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
+LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest
+NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect, or a name, below this goes back to the search, with all samples
+FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1% each
+
+
+def advance(standing: Standing) -> SearchState:
+    """The state after all decisions that its results allow."""
+    while True:
+        state = standing.state
+        decided = _RULES[state.phase](standing) if state.phase in _RULES else state
+        if decided is state:
+            return _without_budget(standing)
+        standing = standing.later(decided)
+
+
+def _without_budget(standing: Standing) -> SearchState:
+    state = standing.state
+    if state.phase is Phase.DONE or standing.pending or standing.left >= 2:
+        return state
+    return conclude(standing, OutcomeKind.BUDGET_SPENT)
+
+
+def _enter(standing: Standing, phase: Phase, **changes: object) -> SearchState:
+    return replace(standing.state, phase=phase, since=len(standing.state.results), **changes)  # type: ignore[arg-type] # fields of the state
+
+
+def _ends_fail(standing: Standing) -> bool:
+    commit_range = standing.state.commit_range
+    return any(
+        commit in standing.skipped for commit in (commit_range.good, commit_range.bad, *commit_range.merge_bases)
+    )
+
+
+def _merge_base(standing: Standing) -> SearchState:
+    """Is the merge base still fast? Else the good side fixed what the bad side never lost, or lost as well."""
+    state = standing.state
+    if _ends_fail(standing):
+        return conclude(standing, OutcomeKind.UNMEASURABLE)
+    good, bad = state.commit_range.good, state.commit_range.bad
+    places = {good: 0, **dict.fromkeys(state.commit_range.merge_bases, 1), bad: 2}
+    results = [result for result in state.results if any(name in places for name in result.values)]
+    samples = samples_of(state, places, results)
+    counts = samples.counts(3)
+    if counts.min() < (QUIET_ANALYSIS if state.settings.counts else FIRST_ANALYSIS // 2):
+        return state
+    base, slow = (samples.commit == 1).astype(np.float64), (samples.commit == 2).astype(np.float64)
+    design = Design(samples)
+    fast_base, slow_base = pattern_evidence.log_one_step(design, np.stack([slow, np.maximum(base, slow)]))
+    none = pattern_evidence.log_no_step(design)
+    likelier = max(fast_base, slow_base)
+    alone = float(pattern_evidence.log_one_step(design, np.stack([base, 1 - base])).max())
+    if alone - max(likelier, none) > CONVINCING:  # both sides changed it, and are alike now
+        return conclude(standing, OutcomeKind.NOT_REPRODUCED)
+    if likelier - none < CONVINCING and counts.min() >= LAST_ANALYSIS // 2:
+        return conclude(standing, OutcomeKind.INCONCLUSIVE)
+    if likelier - none < CONVINCING or abs(fast_base - slow_base) < CONVINCING:
+        return state
+    return (
+        conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
+        if slow_base > fast_base
+        else replace(state, phase=Phase.REPRODUCE)
+    )
+
+
+def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the phase each
+    state = standing.state
+    if _ends_fail(standing):
+        return conclude(standing, OutcomeKind.UNMEASURABLE)
+    counts = standing.samples.counts(standing.reach.size + 1)
+    per_end = int(min(counts[0], counts[-1]))
+    if per_end < QUIET_ANALYSIS:
+        return _enter(standing, Phase.SEARCH) if seems_quiet(standing) else state
+    is_first_analysis = per_end >= FIRST_ANALYSIS
+    # Equal numbers may be rounded ones: of a time a few say nothing. In whole rounds the other commits say it too.
+    tells = is_first_analysis or state.settings.counts or counts.sum() >= 2 * FIRST_ANALYSIS
+    if is_refuted(standing) or (tells and (_is_negligible(standing) or _is_opposite(standing))):
+        return conclude(standing, OutcomeKind.NOT_REPRODUCED)
+    is_early = not is_first_analysis and not standing.model.is_quiet
+    judged, log_bf = _weighed(standing)
+    if is_early:
+        return _enter(judged, Phase.SEARCH) if begins_early(judged, log_bf) else state
+    if log_bf > CONVINCING:
+        needed = expected_executions(judged, optimistic=True)
+        if needed > standing.left:
+            return conclude(judged, OutcomeKind.INCONCLUSIVE, needed=needed)
+        return _enter(judged, Phase.SEARCH)
+    if log_bf < DENIED and _may_deny(standing):
+        return conclude(standing, OutcomeKind.NOT_REPRODUCED)
+    if per_end >= LAST_ANALYSIS:
+        return conclude(standing, OutcomeKind.INCONCLUSIVE)
+    return state
+
+
+def _weighed(standing: Standing) -> tuple[Standing, float]:
+    """The ends read for the likelier of the directions that are looked for, and the log BF of a change in any of them.
+
+    From here on the search knows its direction.
+    """
+    settings = standing.state.settings
+    if settings.sought is not Sought.ANY:
+        return standing, standing.model.log_reproduced
+    both = [_sought(standing, sought) for sought in (Sought.WORSE, Sought.BETTER)]
+    factors = [one.model.log_reproduced for one in both]
+    return both[int(np.argmax(factors))], float(np.logaddexp(factors[0], factors[1]) - np.log(2))
+
+
+def _is_opposite(standing: Standing) -> bool:
+    """The ends differ, and not in the direction that is looked for."""
+    settings = standing.state.settings
+    if settings.sought is Sought.ANY:
+        return False
+    other = Sought.BETTER if settings.sought is Sought.WORSE else Sought.WORSE
+    return _sought(standing, other).model.log_reproduced > CONVINCING
+
+
+def _sought(standing: Standing, sought: Sought) -> Standing:
+    """The same, read for this direction."""
+    settings = replace(standing.state.settings, sought=sought)
+    return standing.later(replace(standing.state, settings=settings))
+
+
+def _is_negligible(standing: Standing) -> bool:
+    """The ends surely differ by less than what counts as a change at all."""
+    smallest = float(np.log1p(standing.state.settings.minimum_effect))
+    whole = end_to_end(standing)
+    return abs(whole.center) + whole.half < smallest
+
+
+def _may_deny(standing: Standing) -> bool:
+    """Nothing is denied that the interval of the ends asserts, and nothing by a few executions."""
+    counts = standing.samples.counts(standing.reach.size + 1)
+    whole = end_to_end(standing)
+    # In the other direction than the one looked for there may be a change.
+    rise = abs(whole.center) if standing.state.settings.sought is Sought.ANY else whole.center
+    return min(counts[0], counts[-1]) >= NULL_ANALYSIS and rise - whole.half <= 0
+
+
+def _search(standing: Standing) -> SearchState:
+    state, model = standing.state, standing.model
+    if not state.named and is_premature(standing):
+        return _enter(standing, Phase.REPRODUCE)
+    if state.named and (second_culprit.is_explained(standing) or second_culprit.is_given_up(standing)):
+        return replace(state, phase=Phase.RESIDUAL)
+    if not state.named:
+        is_denied = standing.fresh_rounds % 5 == 4 and standing.model.log_reproduced < DENIED and _may_deny(standing)
+        if is_denied or is_refuted(standing):
+            return conclude(standing, OutcomeKind.NOT_REPRODUCED)
+        if len(model.samples.measured()) - 2 >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
+            return conclude(standing, OutcomeKind.DECAY)
+    suspect, posterior = standing.leading
+    is_sure = posterior >= state.settings.stop or standing.is_plain or is_certain(standing)
+    if is_sure and posterior >= standing.meets_parent:
+        confirming = _enter(standing, Phase.CONFIRM, suspect=standing.name(suspect + 1))
+        # Rounds of all commits hold the pair; that it was chosen by them has its price (`convincing`).
+        judges_all = standing.begins_whole and state.settings.one_machine and not (state.named or state.withdrawn)
+        return replace(confirming, since=0) if judges_all else confirming
+    return state
+
+
+def _confirm(standing: Standing) -> SearchState:
+    state = standing.state
+    if not state.named and is_refuted(standing):
+        return conclude(standing, OutcomeKind.NOT_REPRODUCED)
+    if state.suspect is None or standing.fresh_rounds < confirming_rounds(standing):
+        return state
+    candidate = standing.positions[state.suspect] - 1
+    log_e = log_pair(standing, candidate)
+    posterior = standing.posterior(candidate)
+    is_convincing = log_e > convincing(standing) and (is_settled(standing) or is_certain(standing))
+    # What the search would send back here is measured on.
+    least = min(NAMED_POSTERIOR, standing.meets_parent) if is_convincing else 0.0 if state.named else LOST_POSTERIOR
+    if posterior < least:
+        return _enter(standing, Phase.SEARCH, suspect=None)
+    is_named = is_convincing and posterior >= NAMED_POSTERIOR
+    is_no_step = bool(state.named) and (
+        second_culprit.is_small(standing, candidate)
+        or (posterior < LOST_POSTERIOR and second_culprit.is_explained(standing))
+    )
+    if is_named and not is_no_step:
+        step = NamedStep(
+            commit=state.suspect,
+            posterior=posterior,
+            log_bayes_factor=log_e,
+            rounds=len(state.results),
+            withdrawn=len(state.withdrawn),
+        )
+        return _enter(standing, Phase.RESIDUAL, suspect=None, named=(*state.named, step))
+    is_spent = standing.fresh_rounds >= LAST_CONFIRM_ROUND or (
+        state.named and second_culprit.is_given_up(standing, share=second_culprit.CONFIRMED_SHARE)
+    )
+    if log_e < REFUTED or is_no_step or is_spent:
+        return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
+    return state
+
+
+def convincing(standing: Standing) -> float:
+    """The log e-value at which a suspect is named."""
+    state = standing.state
+    if state.named:
+        return FURTHER_CONVINCING
+    least = SETTLED_CONVINCING if is_settled(standing) else CONVINCING
+    return least + (0.0 if state.since else float(np.log(len(state.commit_range.commits))))
+
+
+def _residual(standing: Standing) -> SearchState:
+    state = standing.state
+    if (reopened := _reopened(standing)) is not None:
+        return reopened
+    if second_culprit.is_sought(standing):
+        return replace(state, phase=Phase.SEARCH)
+    if standing.unseen and standing.left > 0:
+        return state
+    room = residual.budget(standing) - standing.fresh_executions
+    open_ends = [stretch for stretch in residual.stretches(standing) if stretch.open]
+    per_round = len({0, standing.reach.size, *(end for stretch in open_ends for end in (stretch.low, stretch.high))})
+    if room > 0 and any(stretch.decidable(-(-room // per_round)) for stretch in open_ends):
+        return state
+    return conclude(standing, OutcomeKind.CULPRIT)
+
+
+def _reopened(standing: Standing) -> SearchState | None:
+    """The search resumes where a step would not be named any more, now that this check has measured."""
+    state = standing.state
+    for step in state.named if standing.fresh_rounds else ():
+        others = tuple(other for other in state.named if other != step)
+        rest = standing.later(replace(state, named=others))
+        if rest.posterior(rest.positions[step.commit] - 1) < NAMED_POSTERIOR:
+            return _enter(rest, Phase.SEARCH)
+    return None
+
+
+_RULES: Final[Mapping[Phase, Callable[[Standing], SearchState]]] = {
+    Phase.MERGE_BASE: _merge_base,
+    Phase.REPRODUCE: _reproduce,
+    Phase.SEARCH: _search,
+    Phase.CONFIRM: _confirm,
+    Phase.RESIDUAL: _residual,
+}
+
+__all__ = ["advance", "convincing", "visible_effect"]

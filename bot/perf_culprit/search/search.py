@@ -1,0 +1,209 @@
+"""The search as its callers see it: propose rounds, record what they gave, ask for the outcome."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from statistics import median
+from typing import Final, Protocol
+
+import numpy as np
+
+from perf_culprit.errors import DataError, UsageError
+from perf_culprit.model.bisection import (
+    CommitRange,
+    Engine,
+    Failure,
+    FailureKind,
+    Job,
+    Outcome,
+    Progress,
+    Purpose,
+    Result,
+    SearchSettings,
+    SearchState,
+)
+from perf_culprit.search import bayes, weighted
+from perf_culprit.search.confirmation import CONVINCING
+from perf_culprit.search.descendants import Reach
+from perf_culprit.search.search_view import Standing, phase_start
+
+PLACE: Final = "the bisection"
+MOST_SUSPECTS: Final = 3
+
+
+class EngineModule(Protocol):
+    """What an engine decides; everything is a function of the standing alone."""
+
+    def next_rounds(self, standing: Standing, k: int) -> Sequence[tuple[Purpose, tuple[int, ...]]]: ...
+    def advance(self, standing: Standing) -> SearchState: ...
+    def partial_outcome(self, standing: Standing) -> Outcome: ...
+    def progress(self, standing: Standing) -> Progress: ...
+
+
+ENGINES: Final[dict[Engine, EngineModule]] = {Engine.BAYES: bayes, Engine.WEIGHTED: weighted}
+
+
+class Search:
+    """A search in progress. Its `state` is all it knows: `Search(state)` resumes where another stopped."""
+
+    def __init__(self, state: SearchState) -> None:
+        self._engine = ENGINES[state.settings.engine]
+        self._standing = Standing(state, Reach(state.commit_range))
+
+    @property
+    def state(self) -> SearchState:
+        return self._standing.state
+
+    @classmethod
+    def start(
+        cls,
+        commit_range: CommitRange,
+        *,
+        settings: SearchSettings,
+        prior: Mapping[str, float] | None = None,
+        stored: Sequence[Mapping[str, Sequence[float]]] = (),
+    ) -> "Search":
+        """A new search with a `prior` by commit (default uniform).
+
+        `stored` are samples of earlier runs by commit, one mapping per run, each a block of its own.
+        """
+        _check(settings)
+        state = SearchState(
+            commit_range=commit_range, settings=settings, prior=dict(prior or {}), stored=tuple(_stored_results(stored))
+        )
+        search = cls(replace(state, phase=phase_start(state)))
+        search._decide(search.state)
+        return search
+
+    def _decide(self, state: SearchState) -> None:
+        standing = self._standing.later(state)
+        advanced = self._engine.advance(standing)
+        self._standing = standing if advanced is state else standing.later(advanced)
+
+    def propose(self, k: int = 1) -> tuple[Job, ...]:
+        """Up to `k` more jobs to run in parallel; none while only pending ones bring progress, or at the end."""
+        state = self.state
+        jobs: list[Job] = []
+        left = self._standing.left
+        for purpose, commits in self._engine.next_rounds(self._standing, k):
+            if len(commits) > left:
+                break
+            left -= len(commits)
+            jobs.append(self._job(len(state.jobs) + len(jobs), purpose, commits))
+        if jobs:
+            self._standing = self._standing.later(replace(state, jobs=(*state.jobs, *jobs)))
+        elif not self._standing.pending and state.outcome is None:
+            self._end()
+        return tuple(jobs)
+
+    def _end(self) -> None:
+        """Nothing may be measured any more: what there is, is the answer."""
+        outcome = self._engine.partial_outcome(self._standing)
+        self._standing = self._standing.later(replace(self.state, outcome=outcome))
+
+    def _job(self, number: int, purpose: Purpose, commits: Sequence[int]) -> Job:
+        names = [self._standing.name(commit) for commit in commits]
+        order: Sequence[int] = range(len(names))
+        if purpose is not Purpose.REPRODUCE or len(names) > len(("good", "bad")):  # the ends alone alternate instead
+            order = np.random.default_rng([self.state.settings.seed, number]).permutation(len(names)).tolist()
+        return Job(id=f"round-{number + 1:04d}", commits=tuple(names[place] for place in order), purpose=purpose)
+
+    @property
+    def pending(self) -> tuple[Job, ...]:
+        """Jobs that were proposed and neither recorded nor abandoned."""
+        return self._standing.pending
+
+    def abandon(self, job_id: str) -> None:
+        """The job will not come back (lost machine, timeout): what it asked for may be proposed again."""
+        self._known(job_id)
+        if any(job.id == job_id for job in self.pending):
+            self._decide(replace(self.state, abandoned=(*self.state.abandoned, job_id)))
+
+    def _known(self, job_id: str) -> Job:
+        for job in self.state.jobs:
+            if job.id == job_id:
+                return job
+        raise DataError(f"no job {job_id!r} was proposed", place=PLACE, next_step="record jobs of this search only")
+
+    def record(
+        self, job_id: str, samples: Mapping[str, Sequence[float]], failures: Mapping[str, Failure] | None = None
+    ) -> bool:
+        """Take a job's samples by commit, and why commits gave none.
+
+        Several numbers of a commit are one execution's and count by their median. False: the job was recorded before,
+        this is ignored. An abandoned job that does come back is welcome.
+        """
+        job = self._known(job_id)
+        if any(result.job_id == job_id for result in self.state.results):
+            return False
+        strangers = (set(samples) | set(failures or {})) - set(job.commits)
+        if strangers:
+            raise DataError(
+                f"job {job_id} did not ask for {min(strangers)}", place=PLACE, next_step="record what the job measured"
+            )
+        result = _result(job_id, samples, failures or {})
+        if not result.values and not result.failures:
+            self.abandon(job_id)
+            return True
+        self._decide(replace(self.state, results=(*self.state.results, result)))
+        return True
+
+    def outcome(self) -> Outcome | None:
+        """The answer, or None while rounds are still wanted."""
+        return self.state.outcome
+
+    def partial_outcome(self) -> Outcome:
+        """The best answer now, for a search that is stopped from outside."""
+        return self.state.outcome or self._engine.partial_outcome(self._standing)
+
+    @property
+    def shows_worsening(self) -> bool:
+        """Whether the bad end is surely worse than the good one, whichever commit made it so."""
+        return not self._standing.seeks_improvement and self._standing.model.log_reproduced > CONVINCING
+
+    def progress(self) -> Progress:
+        return self._engine.progress(self._standing)
+
+
+def _result(job_id: str, samples: Mapping[str, Sequence[float]], failures: Mapping[str, Failure]) -> Result:
+    values: dict[str, tuple[float, ...]] = {}
+    failed = dict(failures)
+    for commit, numbers in samples.items():
+        if not numbers or commit in failed:
+            continue
+        value = float(median(numbers)) if all(isfinite(number) for number in numbers) else 0.0
+        if value > 0:
+            values[commit] = (value,)
+        else:
+            failed[commit] = Failure(kind=FailureKind.UNUSABLE, message="its numbers are not positive and finite")
+    return Result(job_id=job_id, values=values, failures=failed)
+
+
+def _stored_results(stored: Sequence[Mapping[str, Sequence[float]]]) -> Sequence[Result]:
+    usable = (
+        {
+            commit: tuple(number for number in numbers if isfinite(number) and number > 0)
+            for commit, numbers in run.items()
+        }
+        for run in stored
+    )
+    return [
+        Result(job_id=f"stored-{place + 1}", values={commit: numbers for commit, numbers in run.items() if numbers})
+        for place, run in enumerate(usable)
+    ]
+
+
+def _check(settings: SearchSettings) -> None:
+    def refuse(what: str) -> None:
+        raise UsageError(what, place=PLACE, next_step="correct the setting")
+
+    if not 0.5 < settings.stop < 1:
+        refuse(f"stop {settings.stop} is not between 0.5 and 1")
+    if not 1 <= settings.suspects_per_round <= MOST_SUSPECTS:
+        refuse(f"suspects_per_round {settings.suspects_per_round} is not between 1 and {MOST_SUSPECTS}")
+    if settings.budget_executions < 4:
+        refuse(f"a budget of {settings.budget_executions} executions measures nothing")
+    if not 0 < settings.alpha < 1:
+        refuse(f"alpha {settings.alpha} is not between 0 and 1")
+    if settings.repetitions < 3:
+        refuse(f"{settings.repetitions} repetitions tell nothing about the noise")

@@ -1,0 +1,224 @@
+"""The outcome of a search in values."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.model.bisection import Culprit, DecayPart, Noise, Outcome, OutcomeKind, Phase, SearchState, Suspect
+from perf_culprit.model.finding import Interval
+from perf_culprit.search import pattern_evidence, residual
+from perf_culprit.search.confirmation import is_certain
+from perf_culprit.search.culprit_sizes import named_sizes
+from perf_culprit.search.other_metrics import REFUTING_ANALYSIS, excludes
+from perf_culprit.search.parent_pairs import LEVEL, Size, sizes_of
+from perf_culprit.search.pattern_evidence import Design, G
+from perf_culprit.search.round_samples import autocorrelation
+from perf_culprit.search.search_view import Standing
+
+SET_MASS: Final = 0.95  # of the probability, that a suspect set holds
+LARGEST_SET: Final = 200  # suspects listed in an outcome
+FEWEST_BOUNDED: Final = 4  # executions of the ends: of fewer the prior alone says how noisy they are
+
+
+def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
+    return replace(standing.state, phase=Phase.DONE, outcome=outcome_of(standing, kind, needed=needed))
+
+
+def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> Outcome:
+    """The answer of this kind; named culprits outrank a spent budget.
+
+    A budget that was spent while the ends speak against a change leaves no suspects: their posteriors assume one.
+    """
+    base = Outcome(
+        kind=kind,
+        executions=standing.executions,
+        rounds=len(standing.state.results),
+        skipped=standing.skipped,
+        noise=_noise(standing),
+    )
+    # The merge base counts as good once it proved so.
+    is_beside = kind is OutcomeKind.NOT_REPRODUCED and standing.state.phase is Phase.MERGE_BASE
+    if is_beside or kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
+        return base
+    base = _with_change(standing, base)
+    if kind is OutcomeKind.BUDGET_SPENT and base.relative_change is not None and _is_doubtful(standing):
+        base = replace(base, kind=OutcomeKind.INCONCLUSIVE)
+    if base.kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}:
+        return replace(base, needed=needed, visible_effect=visible_effect(standing))
+    if kind is OutcomeKind.DECAY:
+        return _decay(standing, base)
+    if standing.state.named:
+        return _culprits(standing, base)
+    if standing.state.phase in (Phase.MERGE_BASE, Phase.REPRODUCE):
+        return replace(base, visible_effect=visible_effect(standing))
+    return replace(base, suspects=_suspects(standing))
+
+
+def _is_doubtful(standing: Standing) -> bool:
+    is_searched = standing.state.phase in (Phase.SEARCH, Phase.CONFIRM)
+    return is_searched and standing.model.log_reproduced < 0 and not is_certain(standing)
+
+
+def visible_effect(standing: Standing) -> float | None:
+    """The relative change whose log BF would have reached 3 with the executions of the ends that there are.
+
+    By the plain form: a learned shape may see less than it seems to.
+    """
+    counts = standing.samples.counts(standing.reach.size + 1)
+    good, bad = int(counts[0]), int(counts[-1])
+    if not good or not bad:
+        return None
+    pairs = good * bad / (good + bad)
+    samples = standing.samples.select(standing.model.ends)
+    plain = pattern_evidence.fit(Design(samples), (samples.commit == standing.reach.size).astype(np.float64)[None])
+    seen = float(np.expm1(plain.sigma * np.sqrt((2 * 3.0 + np.log1p(G * pairs)) / pairs)))
+    return max(seen, standing.state.settings.minimum_effect)
+
+
+def end_to_end(standing: Standing) -> Size:
+    """The change from good to bad in the direction looked for."""
+    (size,) = sizes_of(standing.model.step)
+    return size
+
+
+def is_refuted(standing: Standing) -> bool:
+    """Whether the change that was expected would have been seen at the ends by now, and was not."""
+    settings = standing.state.settings
+    counts = standing.samples.counts(standing.reach.size + 1)
+    if settings.expected_change is None or min(counts[0], counts[-1]) < REFUTING_ANALYSIS:
+        return False
+    if standing.model.modes is not None and standing.model.log_reproduced > 0:
+        return False  # no shape may deny what the plain form sees
+    whole = end_to_end(standing)
+    worse = whole.center if standing.sign == settings.direction.worse_sign else -whole.center
+    return excludes(worse, whole.half, expected=settings.expected_change)
+
+
+def _with_change(standing: Standing, base: Outcome) -> Outcome:
+    counts = standing.samples.counts(standing.reach.size + 1)
+    if not counts[0] or not counts[-1]:
+        return base
+    change, interval = _change(standing, end_to_end(standing))
+    knows_noise = counts[0] + counts[-1] >= FEWEST_BOUNDED
+    return replace(base, relative_change=change, confidence_interval=interval if knows_noise else None)
+
+
+def _change(standing: Standing, step: Size) -> tuple[float, Interval]:
+    """As a relative change of the metric, with its interval."""
+    sign = standing.sign
+    ends = (sign * (step.center - step.half), sign * (step.center + step.half))
+    low, high = sorted(float(np.expm1(np.clip(end, -50, 50))) for end in ends)
+    return float(np.expm1(sign * step.center)), Interval(low=low, high=high, level=LEVEL)
+
+
+def _culprits(standing: Standing, base: Outcome) -> Outcome:
+    steps = {step.commit: step for step in standing.state.named}
+    further = residual.further_probability(standing)
+    culprits = []
+    suspects: list[Suspect] = []
+    for candidate, size in zip(standing.named, named_sizes(standing), strict=True):
+        commit = standing.name(candidate + 1)
+        change, interval = _change(standing, size)
+        step = steps[commit]
+        culprits.append(
+            Culprit(
+                commit=commit,
+                posterior=step.posterior,
+                relative_change=change,
+                confidence_interval=interval,
+                log_bayes_factor=step.log_bayes_factor,
+                improvement=bool(size.center < 0) != standing.seeks_improvement,
+            )
+        )
+        group = standing.group_of(candidate)
+        if len(group) > 1:
+            share = standing.prior[group] / max(float(standing.prior[group].sum()), 1e-300) * step.posterior
+            suspects += [_suspect(standing, int(c), float(p)) for c, p in zip(group, share, strict=True)]
+    open_stretches = [stretch for stretch in residual.stretches(standing) if stretch.probability > 0.05]
+    widest = max(open_stretches, key=lambda stretch: stretch.upper, default=None) or residual.contradicted(standing)
+    if suspects:
+        kind = OutcomeKind.SUSPECT_SET
+        culprits = [culprit for culprit in culprits if culprit.commit not in {suspect.commit for suspect in suspects}]
+    else:
+        kind = OutcomeKind.CULPRIT if len(culprits) == 1 else OutcomeKind.SEVERAL_CULPRITS
+    return replace(
+        base,
+        kind=kind,
+        culprits=tuple(culprits),
+        suspects=tuple(suspects),
+        further_probability=further,
+        unresolved=0.0 if widest is None else min(widest.upper, 1.0),
+        unresolved_part=None if widest is None else (standing.name(widest.low), standing.name(widest.high)),
+    )
+
+
+def _suspect(standing: Standing, candidate: int, posterior: float) -> Suspect:
+    commit = standing.name(candidate + 1)
+    return Suspect(commit=commit, posterior=posterior, skipped=standing.skipped.get(commit))
+
+
+def _suspects(standing: Standing) -> tuple[Suspect, ...]:
+    """The smallest set with `SET_MASS` of the mass, most probable first; inseparable commits stay together."""
+    mass = standing.model.mass
+    order = np.argsort(-mass, kind="stable")
+    count = int(np.searchsorted(np.cumsum(mass[order]), SET_MASS)) + 1
+    return tuple(_suspect(standing, int(c), float(mass[c])) for c in order[: min(count, LARGEST_SET)])
+
+
+def _decay(standing: Standing, base: Outcome) -> Outcome:
+    """Isotonic regression of the measured commits' levels on their depth, in stretches between levels."""
+    samples, depth = standing.model.design.samples, standing.model.depth
+    measured = sorted((int(c) for c in samples.measured()), key=lambda c: (depth[c], c))
+    total = np.array([samples.weight[samples.commit == c].sum() for c in measured])
+    mean = np.array(
+        [np.average(samples.y[samples.commit == c], weights=samples.weight[samples.commit == c]) for c in measured]
+    )
+    level = isotonic(mean, total)
+    whole = max(float(level[-1] - level[0]), 1e-12)
+    sign = standing.sign
+    corners = [0, *(np.flatnonzero(np.diff(level) > 1e-12) + 1).tolist()]
+    parts = []
+    for low, high in pairwise(corners):
+        rise = float(level[high] - level[low])
+        parts.append(
+            DecayPart(
+                after=standing.name(measured[high - 1]),
+                until=standing.name(measured[high]),
+                relative_change=float(np.expm1(sign * rise)),
+                share=rise / whole,
+            )
+        )
+    return replace(base, decay=tuple(parts))
+
+
+def isotonic(values: pattern_evidence.Floats, weights: pattern_evidence.Floats) -> pattern_evidence.Floats:
+    """The non-decreasing sequence nearest to `values` [n] in weighted squares: pool adjacent violators."""
+    pools: list[tuple[float, float, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        pools.append((value, weight, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (a, wa, na), (b, wb, nb) = pools[-2:]
+            pools[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, na + nb)]
+    return np.concatenate([np.full(count, value) for value, _, count in pools])
+
+
+def _noise(standing: Standing) -> Noise | None:
+    if standing.state.phase is Phase.MERGE_BASE:
+        return None
+    model = standing.model
+    ends = model.samples.select(model.ends)
+    counts = ends.counts(standing.reach.size + 1)
+    if min(counts[0], counts[-1]) < 2:
+        return None
+    modes = model.modes
+    shift = modes.step if modes is not None else float(model.step.delta[0])
+    rest = ends.y - shift * (ends.commit == standing.reach.size)
+    return Noise(
+        standard_deviation=float(np.std(rest)),
+        autocorrelation=autocorrelation(rest, ends.block),
+        # The mode that is called the slow one may have been learned as the faster.
+        mode_ratio=None if modes is None else float(np.exp(abs(modes.gap))),
+        slow_share=None if modes is None else modes.slow_share if modes.gap >= 0 else 1 - modes.slow_share,
+    )

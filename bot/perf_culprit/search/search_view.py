@@ -1,0 +1,264 @@
+"""Everything that follows from a state: samples, who can be measured, and the model of what they say."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_culprit.model.bisection import FailureKind, Job, Phase, Result, SearchState
+from perf_culprit.search.descendants import Reach
+from perf_culprit.search.hypotheses import Model
+from perf_culprit.search.round_samples import Samples, orientation, samples_of
+
+Floats = npt.NDArray[np.float64]
+
+# A crash may be the machine's; a failed build is the commit's. As often as it works is too often.
+CRASHES_TO_SKIP: Final = 2
+SMALL_RANGE: Final = 8  # candidates of which each is looked at once before an answer: steps that cancel hide
+WHOLE_ROUNDS: Final = 2  # of all commits, with which a small range begins
+ROUNDS_WITHOUT_ENDS: Final = 3  # in a row, of a stable machine
+LIKELY: Final = 0.8  # posterior from which on no two commits are worth more than a suspect and its parent
+WITHDRAWAL: Final = float(np.exp(-3.0))  # what a failed confirmation leaves of a commit's prior
+KEPT_MODELS: Final = 8  # of a search: what came before each stretch of a confirmation, and the newest
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A state, read. Commits are numbered 0 (good end; merge bases too, once they proved fast), 1..N candidates."""
+
+    state: SearchState
+    reach: Reach
+    _models: dict[tuple[object, ...], Model] = field(default_factory=dict, repr=False, compare=False)
+
+    def later(self, state: SearchState) -> "Standing":
+        """The same search in this state: a model that it had before is not worked out again."""
+        return Standing(state, self.reach, self._models)
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        commit_range = self.state.commit_range
+        candidates = {commit: place + 1 for place, commit in enumerate(commit_range.commits)}
+        return {commit_range.good: 0, **dict.fromkeys(commit_range.merge_bases, 0), **candidates}
+
+    def name(self, commit: int) -> str:
+        commit_range = self.state.commit_range
+        if commit < 0:
+            return commit_range.merge_bases[-1 - commit]
+        return commit_range.commits[commit - 1] if commit else commit_range.good
+
+    @cached_property
+    def skipped(self) -> Mapping[str, str]:
+        """Commits that cannot be measured, and why. One that crashes now and then can."""
+        failures = [pair for result in self.state.results for pair in result.failures.items()]
+        measured = Counter(commit for result in self.state.results for commit in result.values)
+        crashes: dict[str, int] = {}
+        skipped: dict[str, str] = {}
+        for commit, failure in failures:
+            crashes[commit] = crashes.get(commit, 0) + 1
+            often = crashes[commit] >= max(CRASHES_TO_SKIP, measured[commit])
+            if failure.kind is not FailureKind.CRASHED or often:
+                skipped[commit] = f"{failure.kind}: {failure.message}" if failure.message else str(failure.kind)
+        return skipped
+
+    @cached_property
+    def usable(self) -> npt.NDArray[np.bool_]:
+        """Whether each commit can be measured [N + 1]."""
+        usable = np.ones(self.reach.size + 1, dtype=np.bool_)
+        usable[[self.positions[commit] for commit in self.skipped]] = False
+        return usable
+
+    @cached_property
+    def sign(self) -> int:
+        """From the model's step to a change of the metric: what is looked for is a rise in the model."""
+        return orientation(self.state)
+
+    @cached_property
+    def seeks_improvement(self) -> bool:
+        return self.sign != self.state.settings.direction.worse_sign
+
+    @property
+    def samples(self) -> Samples:
+        return self.model.samples
+
+    @cached_property
+    def before_phase(self) -> "Standing":
+        """The same without what the present phase measured; where that is all, its first round."""
+        return self.before(max(self.state.since, 1))
+
+    def before(self, result: int) -> "Standing":
+        """The same without what came with this result and later ones."""
+        return self.later(replace(self.state, results=self.state.results[:result]))
+
+    @cached_property
+    def unseen(self) -> tuple[int, ...]:
+        """Measurable commits of a small range without a sample (1..N)."""
+        if self.reach.size > SMALL_RANGE:
+            return ()
+        counts = self.samples.counts(self.reach.size + 1)
+        return tuple(int(commit) for commit in np.flatnonzero(self.usable & (counts == 0)))
+
+    @property
+    def begins_whole(self) -> bool:
+        """Whether the first rounds measure all commits: of a small range all are wanted. Counts need no second look.
+
+        Of a change that was expected the ends come first: most such alarms are the machine's. So they do where the
+        budget does not reach.
+        """
+        settings, size = self.state.settings, self.reach.size
+        is_affordable = settings.budget_executions >= WHOLE_ROUNDS * (size + 1)
+        return 1 < size <= SMALL_RANGE and is_affordable and not settings.counts and settings.expected_change is None
+
+    @cached_property
+    def prior(self) -> Floats:
+        """P(c) before any sample [N]: the caller's, or uniform; unchanged commits and failed suspects count less."""
+        state = self.state
+        commits = state.commit_range.commits
+        prior = np.array([state.prior.get(commit, 0.0) for commit in commits]) if state.prior else np.ones(len(commits))
+        prior[list(state.commit_range.unchanged)] = 0.0
+        for commit in state.withdrawn:
+            prior[self.positions[commit] - 1] *= WITHDRAWAL
+        return np.asarray(prior / prior.sum() if prior.sum() > 0 else np.full(len(commits), 1 / len(commits)))
+
+    @cached_property
+    def named(self) -> tuple[int, ...]:
+        """Named candidates (0..N-1), in topological order."""
+        return tuple(sorted(self.positions[step.commit] - 1 for step in self.state.named))
+
+    @cached_property
+    def _further_prior(self) -> Floats:
+        """The prior of one more step [N]; named steps, and what cannot be told from them, are no further ones."""
+        prior = self.prior.copy()
+        for candidate in self.named:
+            prior[self.group_of(candidate)] = 0.0
+        return prior
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the named steps leave no commit that could be a further one."""
+        return not self._further_prior.any()
+
+    @cached_property
+    def model(self) -> Model:
+        state = self.state
+        # Results are only ever added to; jobs and phases are no part of the model.
+        key = (len(state.results), state.settings, state.named, state.withdrawn)
+        self._models[key] = model = self._models.pop(key, None) or self._read()
+        while len(self._models) > KEPT_MODELS:
+            del self._models[next(iter(self._models))]
+        return model
+
+    def _read(self) -> Model:
+        prior = self.prior if self.exhausted else self._further_prior / self._further_prior.sum()
+        return Model(
+            reach=self.reach,
+            samples=samples_of(self.state, self.positions),
+            one_machine=self.state.settings.one_machine,
+            prior=prior,
+            named=self.named,
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """The first step on a stable machine: its posterior weighs the rounds of the pair like all others."""
+        return self.model.is_stable and not self.model.is_quiet and not self.state.named
+
+    @property
+    def meets_parent(self) -> float:
+        """Posterior at which a suspect is measured against its parent; a quiet machine is sure by a few more."""
+        stop = self.state.settings.stop
+        return stop if self.model.is_quiet or self.state.named else min(LIKELY, stop)
+
+    @cached_property
+    def skips_ends(self) -> bool:
+        """Whether the next round of the search needs no ends: the machine is stable, and was looked at of late."""
+        names = {self.state.commit_range.good, self.state.commit_range.bad}
+        recent = [job.commits for job in self.state.jobs[-ROUNDS_WITHOUT_ENDS:]]
+        return self.model.is_stable and any(names <= set(commits) for commits in recent)
+
+    @cached_property
+    def pending(self) -> tuple[Job, ...]:
+        closed = {result.job_id for result in self.state.results} | set(self.state.abandoned)
+        return tuple(job for job in self.state.jobs if job.id not in closed)
+
+    @cached_property
+    def executions(self) -> int:
+        """Runs of the benchmark so far, failed ones too; stored ones cost nothing."""
+        return executions(self.state.results)
+
+    @property
+    def fresh_executions(self) -> int:
+        return executions(self.state.results[self.state.since :])
+
+    @cached_property
+    def fresh_rounds(self) -> int:
+        """Rounds of the present phase that gave numbers."""
+        return sum(bool(result.values) for result in self.state.results[self.state.since :])
+
+    @property
+    def left(self) -> int:
+        """Executions that the budget still allows, pending ones taken off."""
+        committed = sum(len(job.commits) for job in self.pending)
+        return self.state.settings.budget_executions - self.executions - committed
+
+    @cached_property
+    def groups(self) -> npt.NDArray[np.uint64]:
+        """A fingerprint per hypothesis [N]; equal where no commit that can be measured tells them apart."""
+        bits = np.random.default_rng(1).integers(1, 2**63, size=self.reach.size + 1, dtype=np.uint64)
+        return self.reach.descendant_sums(np.where(self.usable, bits, 0).astype(np.uint64))
+
+    def group_of(self, candidate: int) -> npt.NDArray[np.intp]:
+        """The candidates that cannot be told from this one, itself among them; those without prior left out."""
+        if self.usable.all():
+            return np.array([candidate])
+        same = np.flatnonzero((self.groups == self.groups[candidate]) & ((self.prior > 0) | (self.groups.size == 1)))
+        return np.union1d(same, [candidate])
+
+    @cached_property
+    def leading(self) -> tuple[int, float]:
+        """The most probable candidate with the mass of its group: commits that no measurement tells apart."""
+        best = int(np.argmax(self.model.posterior))
+        return best, self.posterior(best)
+
+    def posterior(self, candidate: int) -> float:
+        """P(a step is this candidate, or one that no measurement tells from it)."""
+        return float(self.model.posterior[self.group_of(candidate)].sum())
+
+    def edges(self, candidate: int) -> tuple[tuple[int, ...], int]:
+        """What a confirmation compares: the nearest measurable commits before and at or after a candidate (0..N)."""
+        after = self._first_usable_after(candidate)
+        before = sorted(self._usable_before(candidate))
+        return tuple(before[-2:]), after
+
+    def _first_usable_after(self, candidate: int) -> int:
+        reached = self.reach.row(candidate) & self.usable
+        return int(np.flatnonzero(reached)[0]) if reached.any() else self.reach.size
+
+    def _usable_before(self, candidate: int) -> set[int]:
+        parents = self.state.commit_range.parents
+        usable: set[int] = set()
+        seen: set[int] = set()
+        waiting = [candidate]
+        while waiting:
+            own = parents[waiting.pop()]
+            if not own:
+                usable.add(0)
+            for parent in own:
+                if self.usable[parent + 1]:
+                    usable.add(parent + 1)
+                elif parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+        return usable
+
+
+def executions(results: tuple[Result, ...]) -> int:
+    return sum(len(result.values) + len(result.failures) for result in results)
+
+
+def phase_start(state: SearchState) -> Phase:
+    """The first phase: whether merge bases must be measured before the range."""
+    return Phase.MERGE_BASE if state.commit_range.merge_bases else Phase.REPRODUCE

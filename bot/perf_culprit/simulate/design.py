@@ -1,0 +1,280 @@
+"""The layered simulation model of a design [F11, chapter 4], and its quantities as people write them."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field
+
+from perf_culprit.config.settings import Section
+from perf_culprit.config.units import Percent
+
+# Quantities of a simulation model as people write them: `2 s`, `5 KB`, `17/s`, `normal(20, 4)`.
+
+_NUMBER: Final = r"(\d{1,15}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,2})?)"
+_QUANTITY: Final = re.compile(rf"\s*(\$?){_NUMBER}\s*([A-Za-zµ/%]*)\s*")
+_DISTRIBUTION: Final = re.compile(r"\s*(exponential|normal|uniform)\(([^()]*)\)\s*")
+_PARAMETERS: Final = {"exponential": 1, "normal": 2, "uniform": 2}
+
+SECONDS: Final = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+BYTES: Final = {
+    "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
+}  # fmt: skip
+PER_SECOND: Final = {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600}
+BYTES_PER_SECOND: Final = {"kbit/s": 125.0, "Mbit/s": 125e3, "Gbit/s": 125e6, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
+UNITS: Final = {"": 1.0, "unit": 1.0, "units": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """`kind` is constant, exponential, normal (cut off at 0) or uniform; `first`, `second` are its parameters.
+
+    In order: the value; the mean; mean and standard deviation; lowest and highest. Times are seconds, sizes bytes.
+    """
+
+    kind: str
+    first: float
+    second: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        return (self.first + self.second) / 2 if self.kind == "uniform" else self.first
+
+
+def _number(value: object, units: Mapping[str, float], example: str) -> float:
+    match = _QUANTITY.fullmatch(str(value)) if isinstance(value, str | int | float) else None
+    if match is None or match[3] not in units or (match[1] and units is not UNITS):
+        raise ValueError(f"write it with its unit, such as {example}, not {value!r}")
+    return float(match[2]) * units[match[3]]
+
+
+def _random(value: object, units: Mapping[str, float], example: str) -> Distribution:
+    match = _DISTRIBUTION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return Distribution("constant", _number(value, units, f"{example} or exponential({example})"))
+    numbers = [_number(part.strip(), units, example) for part in match[2].split(",")]
+    if len(numbers) != _PARAMETERS[match[1]]:
+        raise ValueError(f"{match[1]} has {_PARAMETERS[match[1]]} parameters, not {len(numbers)}")
+    if match[1] == "uniform" and numbers[0] > numbers[1]:
+        raise ValueError("uniform goes from the lowest to the highest value")
+    return Distribution(match[1], *numbers)
+
+
+def _of(
+    read: Callable[[object, Mapping[str, float], str], object], units: Mapping[str, float], example: str
+) -> BeforeValidator:
+    """The validator of a kind of quantity; what was read before is left as it is."""
+
+    def validate(value: object) -> object:
+        return value if isinstance(value, Distribution) else read(value, units, example)
+
+    return BeforeValidator(validate, json_schema_input_type=str | float if units is UNITS else str)
+
+
+Time = Annotated[float, _of(_number, SECONDS, "2 s"), Field(examples=["2 s"])]
+Size = Annotated[float, _of(_number, BYTES, "5 KB"), Field(examples=["5 KB"])]
+Rate = Annotated[float, _of(_number, PER_SECOND, "17/s"), Field(examples=["17/s"])]
+Bandwidth = Annotated[float, _of(_number, BYTES_PER_SECOND, "2 Mbit/s"), Field(examples=["2 Mbit/s"])]
+Price = Annotated[float, _of(_number, UNITS, "$0.10"), Field(examples=["$0.10"])]
+Amount = Annotated[float, _of(_number, UNITS, "2 units"), Field(examples=["2 units"])]
+RandomTime = Annotated[Distribution, _of(_random, SECONDS, "2 s"), Field(examples=["exponential(2 s)"])]
+RandomCount = Annotated[Distribution, _of(_random, UNITS, "20"), Field(examples=["normal(20, 4)"])]
+
+
+# The layered simulation model of a design [F11, chapter 4]: world view, component, physical and scenario layer.
+#
+# The upper layers run while the lower ones are missing: a placeholder stands for what a component does inside.
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,59}$")]
+Instances = Annotated[int, Field(ge=1, le=10_000)]
+NOTHING = Distribution("constant", 0.0)
+ONE = Distribution("constant", 1.0)
+
+
+class Placeholder(Section):
+    """A rough estimate of a component whose lower layers are missing."""
+
+    processing: RandomTime
+    concurrent: Annotated[int | None, Field(ge=1, description="requests at once; without it any number")] = None
+
+
+class Message(Section):
+    """How a message is sent."""
+
+    size: Size = 0.0
+    timeout: Annotated[Time | None, Field(description="without acknowledgement after it, sent again")] = None
+    resends: Annotated[int, Field(ge=0, le=100)] = 0
+
+
+class Send(Message):
+    """A message that a request sends when it was processed; the request ends when the message was dealt with."""
+
+    to: Name
+    request: Annotated[Name, Field(description="what it asks of the receiver")]
+    count: Annotated[RandomCount, Field(description="receivers, each of which gets a message")] = ONE
+    probability: Annotated[
+        Percent, Field(description="messages of a request with less than 100% exclude each other")
+    ] = 1.0
+    every: Annotated[Time | None, Field(gt=0, description="collected, and sent together in this period")] = None
+
+
+class WorldRequest(Section):
+    """What a kind of request makes a component send."""
+
+    sends: tuple[Send, ...] = ()
+
+
+class WorldComponent(Section):
+    """A node of the world view. Its requests are shared out evenly among its instances."""
+
+    instances: Instances = 1
+    placeholder: Placeholder | None = None
+    requests: dict[Name, WorldRequest] = Field(default_factory=dict)
+
+
+class Link(Section):
+    """How messages travel; several between the same two share them. Without a link they arrive at once, for nothing."""
+
+    source: Annotated[Name, Field(alias="from")]
+    to: Name
+    share: Percent = 1.0
+    bandwidth: Annotated[
+        Bandwidth | None, Field(gt=0, description="of each message, or of the whole link where shared")
+    ] = None
+    shared: Annotated[bool, Field(description="messages pass one after another, not beside each other")] = False
+    latency: RandomTime = NOTHING
+    loss: Percent = 0.0
+    price_per_message: Price = 0.0
+    price_per_megabyte: Price = 0.0
+
+
+class WorldView(Section):
+    components: dict[Name, WorldComponent]
+    links: tuple[Link, ...] = ()
+
+
+class Processing(Section):
+    """How long a kind of request holds what it needs, and how many threads."""
+
+    processing: RandomTime
+    processing_per_item: Annotated[RandomTime, Field(description="added for each item sent together")] = NOTHING
+    threads: Annotated[int, Field(ge=0)] = 1
+
+
+class Logic(Section):
+    """The component layer: each instance has so many threads, and so much room for waiting requests."""
+
+    threads: Annotated[int | None, Field(ge=1)] = None
+    queue: Annotated[int | None, Field(ge=0, description="waiting requests; more are refused")] = None
+    requests: dict[Name, Processing]
+
+
+class Demand(Section):
+    """What a kind of request holds while it is processed."""
+
+    cpu: Amount = 0.0
+    ram: Size = 0.0
+    disk: Size = 0.0
+
+
+class Hardware(Section):
+    """The physical layer: what each instance has."""
+
+    cpu: Annotated[Amount | None, Field(gt=0)] = None
+    ram: Annotated[Size | None, Field(gt=0)] = None
+    disk: Annotated[Size | None, Field(gt=0)] = None
+    requests: dict[Name, Demand]
+
+
+class Arrival(Message):
+    """Requests from outside: `rate` of each instance of `from`, of one kind or a mix."""
+
+    source: Annotated[Name, Field(alias="from")]
+    to: Name
+    rate: Annotated[Rate, Field(gt=0)]
+    request: Name | None = None
+    mix: Annotated[dict[Name, Percent], Field(description="instead of request: shares that add up to 100%")] = Field(
+        default_factory=dict
+    )
+    process: Literal["poisson", "regular"] = "poisson"
+
+    @property
+    def shares(self) -> dict[str, float]:
+        return {self.request: 1.0} if self.request is not None else dict(self.mix)
+
+
+class OutputName(Section):
+    of: Annotated[str, Field(max_length=200)]
+    output: Annotated[str, Field(max_length=100)]
+
+
+class Scored(OutputName):
+    """One factor of the configuration score: crisp, or the level of the value among bounds (0.25, 0.5, 0.75, 1)."""
+
+    levels: tuple[Percent, ...] = ()
+
+
+class Scenario(Section):
+    """Who asks for what, how long, of which deployment."""
+
+    arrivals: tuple[Arrival, ...]
+    duration: Annotated[Time, Field(gt=0)]
+    warm_up: Annotated[Time | None, Field(description="left out at the start; default: a tenth of the duration")] = None
+    instances: Annotated[dict[Name, Instances], Field(description="this deployment's")] = Field(default_factory=dict)
+    precision: Annotated[
+        Percent, Field(description="half width of the precise outputs' 95% intervals at which no run is added")
+    ] = 0.02
+    precise: Annotated[tuple[OutputName, ...], Field(description="default: the response times")] = ()
+    replications: Annotated[int, Field(ge=2, le=1000, description="runs at most")] = 30
+
+    @property
+    def start(self) -> float:
+        return self.duration / 10 if self.warm_up is None else self.warm_up
+
+
+class Calibrated(Section):
+    """Which measured counters say what a component's requests demand (utilisation law)."""
+
+    component: Name
+    resource: Literal["threads", "cpu", "ram", "disk"]
+    counter: Annotated[str, Field(max_length=200, description="the share of the resource in use, in %")]
+    rates: Annotated[dict[Name, str], Field(min_length=1, description="counter of each kind's requests per second")]
+
+
+class Known(Section):
+    """Measured or published values, by output, where the parameters are these; shown beside ours."""
+
+    parameters: dict[Name, str | int | float] = Field(default_factory=dict)
+    of: Annotated[str, Field(max_length=200)]
+    outputs: Annotated[dict[str, float], Field(min_length=1)]
+
+
+class Design(Section):
+    """A model file. `${name}` stands for a parameter wherever a value is written."""
+
+    name: Name
+    parameters: dict[Name, str | int | float] = Field(default_factory=dict)
+    world_view: WorldView
+    component: dict[Name, Logic] = Field(default_factory=dict)
+    physical: dict[Name, Hardware] = Field(default_factory=dict)
+    scenario: dict[Name, Scenario]
+    sweep: Annotated[
+        dict[Name, tuple[str | int | float, ...]],
+        Field(description="values of parameters to be tried in every combination"),
+    ] = Field(default_factory=dict)
+    score: tuple[Scored, ...] = ()
+    references: tuple[Known, ...] = ()
+    calibration: tuple[Calibrated, ...] = ()
+
+
+@cache
+def design_schema() -> dict[str, Any]:
+    """The JSON schema for editors; docs/simulation-model.schema.json is this, kept current by a test."""
+    schema = Design.model_json_schema(mode="validation")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "perf-culprit simulation model",
+    }

@@ -1,0 +1,235 @@
+"""Association rules between counters' levels, mined by co-occurrence counts [F11, 5.2.3; Agrawal & Srikant 1994].
+
+Every instant has one level of every counter, so baskets are as long as there are counters: trees and candidate joins
+drown in them, while one matrix product counts all pairs at once.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perf_culprit.stats.discretise import Levels
+from perf_culprit.stats.items import Items, indicator_matrix
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
+
+# Pads premises that are shorter than the longest.
+NO_ITEM = -1
+# Consequents at a time: keeps the table of co-occurrences at some tens of megabytes.
+BLOCK = 512
+# Premises of two items are counted per consequent in a square table; beyond this many items only single ones are mined.
+MOST_ITEMS_FOR_TWO = 600
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mining:
+    """`minimum_support` is of premise and consequent together, `minimum_confidence` of the rule, both shares.
+
+    `premise_length` is the longest premise: 0, 1 or 2. `prune` drops redundant rules (a shorter premise within theirs
+    has the same consequent and no lower confidence; against the empty premise that is lift <= 1) and those that chance
+    would bring: with as many premises tried as there are items, some rule this much better than its consequent's
+    share is found in `alpha` of consequents that have no correlation [Webb 2007], by Chernoff's bound. Of each
+    consequent the `most_rules` of highest confidence are kept.
+    """
+
+    minimum_support: float = 0.1
+    minimum_confidence: float = 0.5
+    premise_length: int = 1
+    prune: bool = True
+    alpha: float = 0.01
+    most_rules: int = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Rules:
+    """r rules. `premises` (r, l) are items, padded with NO_ITEM; an empty premise says that its consequent is frequent.
+
+    `consequents` (r,) are items; `support` and `confidence` (r,) are shares of the instants they were mined from.
+    """
+
+    premises: Integers
+    consequents: Integers
+    support: Floats
+    confidence: Floats
+
+    def __len__(self) -> int:
+        return len(self.consequents)
+
+    def take(self, chosen: Integers | Booleans) -> "Rules":
+        return Rules(
+            premises=self.premises[chosen],
+            consequents=self.consequents[chosen],
+            support=self.support[chosen],
+            confidence=self.confidence[chosen],
+        )
+
+
+def mine_rules(levels: Levels, items: Items, mining: Mining) -> Rules:
+    """All rules with one item as consequent, the empty premise included, ordered by consequent and strength.
+
+    `levels` (n, m) as `to_levels` gives them; a missing level is in no item. Premises never hold the consequent's
+    counter. Assumes nothing of the instants but the test of chance, which takes them for independent.
+    """
+    frequent = _Frequent.of(levels, items, mining)
+    parts = [_without_premise(frequent, mining)]
+    if mining.premise_length >= 1:
+        parts += [
+            _with_one(frequent, np.arange(start, min(start + BLOCK, frequent.size)), mining)
+            for start in range(0, frequent.size, BLOCK)
+        ]
+    if mining.premise_length >= 2 and frequent.size <= MOST_ITEMS_FOR_TWO:
+        together = frequent.holds.T @ frequent.holds
+        parts += [_with_two(frequent, consequent, together, mining) for consequent in range(frequent.size)]
+    return _strongest(_joined(parts), mining.most_rules if mining.prune else None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Frequent:
+    """The items with enough support: `items` (k,) and `counters` (k,); `holds` (n, k) of 0 and 1; `counts` (k,)."""
+
+    items: Integers
+    counters: Integers
+    holds: NDArray[np.float32]
+    counts: Floats
+    least: int
+
+    @classmethod
+    def of(cls, levels: Levels, items: Items, mining: Mining) -> "_Frequent":
+        counts = items.counts(levels)
+        least = max(_at_least(mining.minimum_support * len(levels)), 1)
+        chosen = np.flatnonzero(counts >= least)
+        return cls(
+            items=chosen,
+            counters=items.counters[chosen],
+            holds=indicator_matrix(levels, items, chosen),
+            counts=counts[chosen].astype(np.float64),
+            least=least,
+        )
+
+    @property
+    def size(self) -> int:
+        return len(self.items)
+
+    @property
+    def instants(self) -> int:
+        return len(self.holds)
+
+    def rules(self, premises: Integers, consequents: Integers, both: Floats, premise_counts: Floats) -> Rules:
+        """From positions among the frequent items; NO_ITEM stays."""
+        return Rules(
+            premises=np.where(premises == NO_ITEM, NO_ITEM, self.items[premises]),
+            consequents=self.items[consequents],
+            support=both / self.instants,
+            confidence=both / premise_counts,
+        )
+
+
+def _without_premise(frequent: _Frequent, mining: Mining) -> Rules:
+    chosen = np.flatnonzero(frequent.counts >= _at_least(mining.minimum_confidence * frequent.instants))
+    premises = np.full((len(chosen), 1), NO_ITEM)
+    return frequent.rules(premises, chosen, frequent.counts[chosen], np.full(len(chosen), float(frequent.instants)))
+
+
+def _with_one(frequent: _Frequent, block: Integers, mining: Mining) -> Rules:
+    both = frequent.holds[:, block].T @ frequent.holds
+    needed = np.maximum(np.ceil(mining.minimum_confidence * frequent.counts - 1e-9), frequent.least)
+    is_rule = both >= needed.astype(np.float32)
+    is_rule &= frequent.counters[block][:, None] != frequent.counters
+    rows, premises = np.nonzero(is_rule)
+    counts, consequents = both[rows, premises].astype(np.float64), block[rows]
+    if mining.prune:
+        kept = _beyond_chance(
+            counts,
+            frequent.counts[premises],
+            frequent.counts[consequents] / frequent.instants,
+            alpha=mining.alpha / frequent.size,
+        )
+        counts, premises, consequents = counts[kept], premises[kept], consequents[kept]
+    return frequent.rules(premises[:, None], consequents, counts, frequent.counts[premises])
+
+
+def _with_two(frequent: _Frequent, consequent: int, together: NDArray[np.float32], mining: Mining) -> Rules:
+    held = frequent.holds[frequent.holds[:, consequent] > 0]
+    all_three = held.T @ held
+    needed = np.maximum(np.ceil(mining.minimum_confidence * together - 1e-4), frequent.least)
+    other = frequent.counters != frequent.counters[consequent]
+    is_rule = (all_three >= needed) & other & other[:, None] & (frequent.counters[:, None] != frequent.counters)
+    first, second = np.nonzero(np.triu(is_rule, 1))
+    counts, premise_counts = all_three[first, second].astype(np.float64), together[first, second].astype(np.float64)
+    if mining.prune:
+        of_one = held.sum(axis=0) / frequent.counts
+        best = np.maximum(np.maximum(of_one[first], of_one[second]), frequent.counts[consequent] / frequent.instants)
+        tried = max(frequent.size * (frequent.size - 1) / 2, 1)
+        kept = _beyond_chance(counts, premise_counts, best, alpha=mining.alpha / tried)
+        first, second, counts, premise_counts = first[kept], second[kept], counts[kept], premise_counts[kept]
+    premises = np.column_stack([first, second])
+    return frequent.rules(premises, np.full(len(first), consequent), counts, premise_counts)
+
+
+def _beyond_chance(both: Floats, premises: Floats, share: Floats, *, alpha: float) -> Booleans:
+    """Whether the consequent is more frequent under the premise than `share`, and not by chance alone."""
+    confidence = both / premises
+    # Integers in floats are exact, so that equal confidence is no gain.
+    better = both > share * premises * (1 + 1e-12)
+    entropy = relative_entropy(confidence, share)
+    beyond: Booleans = better & (premises * entropy >= -math.log(alpha))
+    return beyond
+
+
+def _joined(parts: list[Rules]) -> Rules:
+    width = max(part.premises.shape[1] for part in parts)
+    premises = np.full((sum(map(len, parts)), width), NO_ITEM)
+    start = 0
+    for part in parts:
+        premises[start : start + len(part), : part.premises.shape[1]] = part.premises
+        start += len(part)
+    return Rules(
+        premises=premises,
+        consequents=np.concatenate([part.consequents for part in parts]),
+        support=np.concatenate([part.support for part in parts]),
+        confidence=np.concatenate([part.confidence for part in parts]),
+    )
+
+
+def _strongest(rules: Rules, most: int | None) -> Rules:
+    """Ordered by consequent, then confidence, support and premise; at most `most` of each consequent."""
+    keys = (*rules.premises.T[::-1], -rules.support, -rules.confidence, rules.consequents)
+    ordered = rules.take(np.lexsort(keys))
+    if most is None or not len(ordered):
+        return ordered
+    first = np.flatnonzero(np.diff(ordered.consequents, prepend=-1))
+    rank = np.arange(len(ordered)) - np.repeat(first, np.diff(first, append=len(ordered)))
+    return ordered.take(rank < most)
+
+
+def _at_least(share_of_instants: float) -> int:
+    return math.ceil(share_of_instants - 1e-9)
+
+
+def relative_entropy(observed: Floats, expected: Floats) -> Floats:
+    """Of two shares, elementwise: q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)); infinite where p excludes q.
+
+    Chernoff's bound: the chance of a share at least as far from p as q, on the same side, in n independent trials is
+    at most exp(-n * entropy) [Chernoff 1952, Hoeffding 1963].
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        happened = np.where(observed > 0, observed * np.log(observed / expected), 0.0)
+        not_happened = np.where(observed < 1, (1 - observed) * np.log((1 - observed) / (1 - expected)), 0.0)
+    entropy: Floats = np.maximum(happened + not_happened, 0.0)
+    return entropy
+
+
+def lowest_plausible_share(observed: Floats, counts: Floats, *, alpha: float) -> Floats:
+    """Lower confidence bound of a share seen in `counts` independent trials, elementwise, by Chernoff's bound.
+
+    Below it the chance of a share as high as `observed` is less than `alpha`. Conservative: the exact binomial bound is
+    higher.
+    """
+    low, high = np.zeros_like(observed), observed.copy()
+    needed = -np.log(alpha) / np.maximum(counts, 1)
+    for _ in range(40):  # halves the error each time, so twelve digits
+        middle = (low + high) / 2
+        too_low = relative_entropy(observed, middle) > needed
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    return low

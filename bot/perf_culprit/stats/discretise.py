@@ -1,0 +1,80 @@
+"""Counters' values as levels, so that rules can be mined between them [F11, 5.2.2 and 6.1.2]."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perf_culprit.stats.ragged import Floats, Integers
+
+Levels = NDArray[np.int16]
+
+MISSING = -1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Scale:
+    """Per counter `bins` of equal width from `low` to `high`, both inclusive, and a level below and above. Shapes (m,).
+
+    Level 0 is below, 1..bins are the bins, bins + 1 is above. `slack` is how far beyond its ends a value still counts
+    as in the outermost bin. Low and high are NaN for a counter without values: it has no levels.
+    """
+
+    low: Floats
+    high: Floats
+    bins: Integers
+    slack: Floats
+
+    @property
+    def sizes(self) -> Integers:
+        """The number of levels of each counter, shape (m,)."""
+        return self.bins + 2
+
+
+def three_level_scale(values: Floats) -> Scale:
+    """Low, medium and high, where medium is the median of the baseline ± one standard deviation [F11, figure 5-4].
+
+    `values` (n, m), NaN where missing. Both ends belong to medium: median 74 and deviation 14 make it 60..88.
+    """
+    median, deviation = _columns(values, np.median), _columns(values, np.std)
+    none = np.zeros_like(median)
+    return Scale(low=median - deviation, high=median + deviation, bins=np.ones(len(median), dtype=np.intp), slack=none)
+
+
+def equal_width_scale(values: Floats) -> Scale:
+    """Bins from the least to the greatest value: max(1, round(2 ln u)) of u distinct values [F11, eq. 6-1, 6-2].
+
+    `values` (n, m) of the whole repository. Choices: the logarithm is natural; a value that no run of the repository
+    came near (a bin's width beyond its ends) has a level of its own, because the source leaves it without one.
+    """
+    distinct = _columns(values, lambda column: len(np.unique(column)))
+    bins = np.maximum(1, np.rint(2 * np.log(np.maximum(np.nan_to_num(distinct), 1)))).astype(np.intp)
+    low, high = _columns(values, np.min), _columns(values, np.max)
+    return Scale(low=low, high=high, bins=bins, slack=high / bins - low / bins)
+
+
+def to_levels(values: Floats, scale: Scale) -> Levels:
+    """The level of each value, shape (n, m); MISSING where it is not finite or the counter has no scale."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        span = scale.high - scale.low
+    finite = np.isfinite(values) & np.isfinite(span)
+    inside = np.clip(np.where(finite, values, 0.0), scale.low, scale.high)
+    position = np.zeros_like(values)
+    np.divide(inside - scale.low, span, out=position, where=finite & (span > 0))
+    position *= scale.bins
+    levels = np.clip(np.floor(position), 0, scale.bins - 1) + 1
+    levels[finite & (values < scale.low - scale.slack)] = 0
+    above = finite & (values > scale.high + scale.slack)
+    levels = np.where(above, scale.bins + 1, levels)
+    return np.where(finite, levels, MISSING).astype(np.int16)
+
+
+def _columns(values: Floats, statistic: Callable[[Floats], float]) -> Floats:
+    results = np.full(values.shape[1], np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):  # no finite deviation: then the counter has no scale
+        for index, column in enumerate(values.T):
+            finite = column[np.isfinite(column)]
+            if len(finite):
+                results[index] = statistic(finite)
+    return results

@@ -1,0 +1,41 @@
+"""One answer from many models, by votes or by the likeness of their environments [F11, 6.1.4]."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perf_culprit.stats.ragged import Booleans, Floats
+
+# A stacked counter is reported above this weight [F11, 6.1.4.2]; a bagged one from this share of votes on.
+MAJORITY = 0.5
+
+
+def bagging_threshold(models: int) -> float:
+    """The largest share of votes that is not yet half of them: what is above it is reported [F11, 6.1.4.1]."""
+    return max((models + 1) // 2 - 1, 0) / max(models, 1)
+
+
+def stacking_weights(similarities: Sequence[Sequence[int]]) -> Floats:
+    """Weights of the models, summing to 1: the Euclidean lengths of their 0/1 similarity vectors [F11, 6.1.4.2].
+
+    Vectors with 3 and 2 ones weigh 0.5505 and 0.4495. Choice: where no model shares anything, all weigh the same.
+    """
+    lengths = np.array([np.sqrt(np.sum(vector)) for vector in similarities], dtype=np.float64)
+    return normalised(lengths)
+
+
+def normalised(weights: Floats) -> Floats:
+    """Non-negative weights brought to the sum 1; equal ones where all are zero."""
+    total = weights.sum()
+    return weights / total if total > 0 else np.full(len(weights), 1 / max(len(weights), 1))
+
+
+def votes(flags: Booleans, weights: Floats, present: Booleans) -> Floats:
+    """The weight of the models that flag each counter, of those that know it: shape (m,), NaN where none does.
+
+    `flags` and `present` (models, m), `weights` (models,). Rounded to 12 digits, so that half of equal weights is 0.5.
+    """
+    cast = weights @ present
+    share = np.full(flags.shape[1], np.nan)
+    np.divide(weights @ (flags & present), cast, out=share, where=cast > 0)
+    return np.round(share, 12)

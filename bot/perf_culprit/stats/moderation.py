@@ -1,0 +1,95 @@
+"""Variances from few runs, made steadier by the other benchmarks of the suite (empirical Bayes).
+
+With three runs a single variance is worth little, but a suite has hundreds of them. The method is that of limma
+[Smyth 2004, section 6]; two guards are our own, because benchmarks of one run share its machine and genes do not:
+the shared part counts only as often as it is really independent, and no variance is ever lowered.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from perf_culprit.stats.ragged import Floats
+
+# Below this many degrees of freedom the correlation between benchmarks cannot be estimated at all.
+MINIMUM_FREEDOM = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Moderated:
+    """`variance` and its `degrees_of_freedom`, shapes (m,); `prior_freedom` is infinite for equal variances.
+
+    `prior` is the suite's variance, 0 where it has none.
+    """
+
+    variance: Floats
+    degrees_of_freedom: Floats
+    prior_freedom: float
+    prior: float = 0.0
+
+
+def moderate(variance: Floats, freedom: Floats, *, effective_number: float) -> Moderated:
+    """Shrink `variance` (m,) with `freedom` (m,) towards the suite's; rows of zero variance are left out.
+
+    `effective_number` is how many independent rows the m are worth. It caps the degrees of freedom, as limma caps
+    them at the pooled ones, and takes the shared part out of the expected spread of the log variances.
+    """
+    used = (variance > 0) & (freedom >= MINIMUM_FREEDOM)
+    count = int(used.sum())
+    if count < 2 or effective_number <= 1.0:
+        return Moderated(variance, freedom, 0.0)
+    own, own_freedom = variance[used], freedom[used]
+    half = own_freedom / 2
+    logs = np.log(own) - special.digamma(half) + np.log(half)
+    shared = max(0.0, (1 / effective_number - 1 / count) / (1 - 1 / count))
+    excess = float(logs.var(ddof=1) - (1 - shared) * special.polygamma(1, half).mean())
+    if excess > 0:
+        prior_freedom = 2 * _inverse_trigamma(excess)
+        prior = float(np.exp(logs.mean() + special.digamma(prior_freedom / 2) - np.log(prior_freedom / 2)))
+    else:
+        prior_freedom, prior = np.inf, float(np.average(own, weights=own_freedom))
+    moderated, total = variance.copy(), freedom.copy()
+    moderated[used] = steadied(own, own_freedom, prior=prior, prior_freedom=prior_freedom)
+    pooled = effective_number * float(own_freedom.mean())
+    total[used] = np.maximum(own_freedom, np.minimum(own_freedom + prior_freedom, pooled))
+    return Moderated(moderated, total, prior_freedom, prior)
+
+
+def steadied(variance: Floats, freedom: Floats, *, prior: Floats | float, prior_freedom: Floats | float) -> Floats:
+    """Each variance moved towards the prior by what either is worth, but never lowered."""
+    own = np.divide(freedom, freedom + prior_freedom, out=np.zeros_like(variance), where=np.isfinite(prior_freedom))
+    return np.maximum(variance, own * variance + (1 - own) * prior)
+
+
+def effective_number(residuals: Floats, freedom: Floats) -> float:
+    """How many independent rows the rows of `residuals` are worth: 1 / mean adjusted squared correlation.
+
+    `residuals` (m, k): deviations of the k runs from the row's mean, 0 where a run is missing; `freedom` (m,).
+    Runs shared by all benchmarks (a slow machine) correlate the rows; then hundreds are worth a few. The squared
+    correlation is adjusted for its expectation 1 / freedom under independence, as in tests of sphericity
+    [Bai & Saranadasa 1996, section 3].
+    """
+    norms = np.sqrt((residuals**2).sum(axis=1))
+    used = (norms > 0) & (freedom >= MINIMUM_FREEDOM)
+    count = int(used.sum())
+    if count < 2:
+        return 1.0
+    unit = residuals[used] / norms[used, None]
+    inverse = float((1.0 / freedom[used]).mean())
+    # The sum over all pairs of squared correlations is the squared norm of the small (k, k) Gram matrix.
+    squared = float(((unit.T @ unit) ** 2).sum()) / count**2
+    adjusted = (squared - inverse) / (1 - inverse)
+    return float(min(max(1 / adjusted, 1.0), count)) if adjusted > 1 / count else float(count)
+
+
+def _inverse_trigamma(value: float) -> float:
+    """The x with trigamma(x) = value, by Newton's method [Smyth 2004, appendix]; its start makes it monotone."""
+    result = 0.5 + 1 / value
+    for _ in range(50):
+        trigamma = float(special.polygamma(1, result))
+        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, result))
+        result += step
+        if -step / result < 1e-8:
+            break
+    return result

@@ -1,0 +1,26 @@
+"""What one more run of the same kind may show, from the runs there are."""
+
+import numpy as np
+from scipy import special
+
+from perf_culprit.stats.ragged import Floats
+
+# One value has no spread.
+MINIMUM_VALUES = 2
+
+
+def prediction_limits(values: Floats, *, alpha: float) -> tuple[Floats, Floats]:
+    """Lowest and highest value of one more run, shapes (m,), from those of n runs, shape (n, m).
+
+    Student's mean ± t * s * sqrt(1 + 1 / n), which one more normal value leaves with chance `alpha`. NaN values are
+    left out; infinite, so that nothing is excluded, where fewer than two are left. Assumes independent runs.
+    """
+    finite = np.isfinite(values)
+    count = finite.sum(axis=0)
+    divisor, freedom = np.maximum(count, 1), np.maximum(count - 1, 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.where(finite, values, 0.0).sum(axis=0) / divisor
+        squares = np.where(finite, (values - mean) ** 2, 0.0).sum(axis=0)
+        width = special.stdtrit(freedom, 1 - alpha / 2) * np.sqrt(squares / freedom * (1 + 1 / divisor))
+        usable = (count >= MINIMUM_VALUES) & np.isfinite(width)
+        return np.where(usable, mean - width, -np.inf), np.where(usable, mean + width, np.inf)

@@ -1,0 +1,127 @@
+"""The median's confidence interval from order statistics, and the two conditions of a deviation [B17, Olive 2005].
+
+All take the per-metric numbers as arrays of shape (m,).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
+from perf_culprit.stats.two_groups import TestResult, satterthwaite, student_t
+
+# [B17, section III] works from five executions on; below, the outermost samples are all there is.
+MINIMUM_SAMPLES = 5
+# The level of the two intervals and of their difference's [B17, section III.D].
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class MedianEstimate:
+    """`median`, its standard `error` and the `degrees_of_freedom` of that error, shapes (m,)."""
+
+    median: Floats
+    error: Floats
+    degrees_of_freedom: Floats
+
+    def bounds(self, level: float = LEVEL) -> tuple[Floats, Floats]:
+        half_width = special.stdtrit(self.degrees_of_freedom, 0.5 + level / 2) * self.error
+        return self.median - half_width, self.median + half_width
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """`difference` tests the two medians; `excludes_zero` and `overlap` (m,) are the two conditions at one level."""
+
+    difference: TestResult
+    excludes_zero: Booleans
+    overlap: Booleans
+
+    @property
+    def deviates(self) -> Booleans:
+        return self.excludes_zero & ~self.overlap
+
+
+def interval_ranks(sizes: Integers) -> tuple[Integers, Integers]:
+    """L and U (m,) for rows of n samples: L = floor(n/2) - ceil(sqrt(n/4)), U = n - L [Olive 2005]."""
+    lower = sizes // 2 - np.ceil(np.sqrt(sizes / 4)).astype(np.intp)
+    return lower, sizes - lower
+
+
+def median_estimate(samples: Ragged) -> MedianEstimate:
+    """Median and standard error of each row: SE = (Y_U - Y_(L+1)) / 2 with U - L - 1 degrees of freedom [Olive 2005].
+
+    Y are the sorted samples, counted from 1. Assumes independent samples of one distribution that has a density at its
+    median; where samples are tied there, the error may be zero. Every row needs two samples.
+    """
+    if samples.sizes.min() < 2:
+        raise ValueError("the interval of a median needs at least two samples per row")
+    ordered = samples.ordered()
+    lower, upper = interval_ranks(samples.sizes)
+    starts = samples.starts
+    # Halved first: the distance of two huge numbers stays a number.
+    error = ordered.values[starts + upper - 1] / 2 - ordered.values[starts + lower] / 2
+    middle = ordered.values[starts + (samples.sizes - 1) // 2] / 2 + ordered.values[starts + samples.sizes // 2] / 2
+    return MedianEstimate(middle, error, (upper - lower - 1).astype(np.float64))
+
+
+def deviation(target: MedianEstimate, baseline: MedianEstimate, *, level: float = LEVEL) -> Deviation:
+    """Both conditions of a deviation: the difference's interval excludes zero, the two intervals do not overlap [B17].
+
+    The source leaves the difference's degrees of freedom open: Welch-Satterthwaite's are taken here (choice).
+    Where neither side varies at its median, p is 1 or 0 by whether the medians are equal.
+    """
+    variances = target.error**2, baseline.error**2
+    freedom = satterthwaite(variances[0], target.degrees_of_freedom, variances[1], baseline.degrees_of_freedom)
+    difference = student_t(target.median - baseline.median, variances[0] + variances[1], freedom)
+    overlap = intervals_overlap(target.bounds(level), baseline.bounds(level))
+    return Deviation(difference, difference.p_value < 1 - level, overlap)
+
+
+def intervals_overlap(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> Booleans:
+    """Whether two intervals, each given as its lower and upper bounds (m,), share a point."""
+    return np.asarray((first[0] <= second[1]) & (second[0] <= first[1]))
+
+
+def median_test(target: Ragged, baseline: Ragged) -> Floats:
+    """p-values (m,) of Mood's median test: are both sides above the pooled median equally often [Mood 1954]?
+
+    Assumes nothing but exchangeable samples. Yates' continuity correction keeps it from being too sure in small
+    samples. Samples tied with the median go to the side that makes the two parts more equal, which the pooled samples
+    alone decide.
+    """
+    pooled = target.joined(baseline)
+    total = pooled.sizes.astype(np.float64)
+    medians = pooled.medians()
+    over = Ragged((pooled.values > pooled.spread(medians)).astype(np.float64), pooled.sizes).sums()
+    not_under = Ragged((pooled.values >= pooled.spread(medians)).astype(np.float64), pooled.sizes).sums()
+    counts_ties = np.abs(not_under - total / 2) < np.abs(over - total / 2)
+
+    def above(side: Ragged) -> Floats:
+        cut, ties = side.spread(medians), np.repeat(counts_ties, side.sizes)
+        return Ragged(((side.values > cut) | (ties & (side.values == cut))).astype(np.float64), side.sizes).sums()
+
+    first, second = above(target), above(baseline)
+    sizes = target.sizes.astype(np.float64), baseline.sizes.astype(np.float64)
+    cross = np.abs(first * (sizes[1] - second) - second * (sizes[0] - first))
+    product = sizes[0] * sizes[1] * (first + second) * (total - first - second)
+    corrected = np.maximum(cross - total / 2, 0.0) ** 2 * total
+    statistic = np.divide(corrected, product, out=np.zeros_like(total), where=product > 0)
+    p_value: Floats = special.chdtrc(1.0, statistic)
+    return p_value
+
+
+def separated(target: Ragged, baseline: Ragged) -> Booleans:
+    """Whether all samples of one side are above all of the other's, shape (m,): ranks can say no more."""
+    return np.asarray((target.minima() > baseline.maxima()) | (target.maxima() < baseline.minima()))
+
+
+def resolution(samples: Ragged) -> Floats:
+    """The smallest distance between different samples of a row, shape (m,); 0 where all are equal."""
+    ordered = samples.ordered().values
+    steps = np.diff(ordered, append=np.inf)
+    steps[np.cumsum(samples.sizes) - 1] = np.inf
+    steps[steps == 0] = np.inf
+    smallest = np.minimum.reduceat(steps, samples.starts)
+    return np.where(np.isfinite(smallest), smallest, 0.0)

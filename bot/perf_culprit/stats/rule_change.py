@@ -1,0 +1,111 @@
+"""What becomes of rules in another run: their new confidence, and how far it is from the old one [F11, 5.2.3]."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perf_culprit.stats.association_rules import NO_ITEM, Rules
+from perf_culprit.stats.items import Bits, HeldBits, Items, to_instants
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
+
+# Rules at a time: their bits are some megabytes.
+BLOCK = 1 << 17
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Outcome:
+    """What r rules meet in one run, shapes (r,).
+
+    `premises` counts the instants at which the premise holds and the consequent's counter was observed, `matches`
+    those of them with the consequent.
+    """
+
+    premises: Integers
+    matches: Integers
+
+    @property
+    def confidence(self) -> Floats:
+        """NaN where the premise never holds."""
+        confidence = np.full(len(self.premises), np.nan)
+        np.divide(self.matches, self.premises, out=confidence, where=self.premises > 0)
+        return confidence
+
+
+def confidence_change(old: Floats, new: Floats) -> Floats:
+    """1 - cos of the angle between (c, 1 - c) and (c', 1 - c'), elementwise in 0..1 [F11, eq. 5-1 to 5-3].
+
+    From 0.9 to 0.2 it is 0.652. NaN where a confidence is: a premise that never holds has no change.
+    """
+    lengths = np.hypot(old, 1 - old) * np.hypot(new, 1 - new)
+    change: Floats = 1 - (old * new + (1 - old) * (1 - new)) / lengths
+    return np.clip(change, 0.0, 1.0)
+
+
+def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> Outcome:
+    """Count the rules' premises and matches in a run whose levels are `bits`."""
+    premises, matches = np.zeros(len(rules), dtype=np.intp), np.zeros(len(rules), dtype=np.intp)
+    for start in range(0, len(rules), BLOCK):
+        part = slice(start, start + BLOCK)
+        taken = rules.take(np.arange(start, min(start + BLOCK, len(rules))))
+        held = premise_bits(taken, bits, items)
+        premises[part] = np.bitwise_count(held).sum(axis=1)
+        matches[part] = np.bitwise_count(held & bits.held[taken.consequents]).sum(axis=1)
+    return Outcome(premises=premises, matches=matches)
+
+
+def mismatches(rules: Rules, bits: HeldBits, items: Items) -> Bits:
+    """The instants at which a premise holds and the consequent does not though its counter was observed, (r, words)."""
+    return premise_bits(rules, bits, items) & ~bits.held[rules.consequents]
+
+
+def premise_bits(rules: Rules, bits: HeldBits, items: Items) -> Bits:
+    """The instants at which each premise holds and the consequent's counter was observed, (r, words)."""
+    held = bits.observed[items.counters[rules.consequents]]
+    for column in rules.premises.T:
+        held = np.where((column != NO_ITEM)[:, None], held & bits.held[column], held)
+    return held
+
+
+def conditional_moments(held: Bits, values: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column at the instants of its bits: shapes (r,), NaN where there are none.
+
+    `held` (r, words), `values` (n, r), known at these instants.
+    """
+    chosen = to_instants(held, len(values)).T
+    count = chosen.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = np.where(chosen, values, 0.0).sum(axis=0) / count
+        squares = np.where(chosen, (values - mean) ** 2, 0.0).sum(axis=0)
+        return mean, np.sqrt(squares / count)
+
+
+NO_COUNTER = -1
+NEVER = np.iinfo(np.intp).max
+# Counters this close to the most accused are taken at once, so that rounds stay few.
+NEARLY = 0.9
+
+
+def rounds_of_blame(premises: Integers, consequents: Integers, broken: Booleans, *, moved: Booleans) -> Integers:
+    """The round in which each of m counters is blamed, shape (m,), NEVER where it is not.
+
+    All rules whose premise holds somewhere in the target: `premises` (r, l) are counters padded with NO_COUNTER,
+    `consequents` (r,), `broken` (r,). `moved` (m,): its levels, whatever the others do, are not those of before.
+
+    Choice, where the source blames every consequent: a counter that is always high breaks each "when it is high, so is
+    the other" though the other has not changed. So consequents that moved are blamed first. After them, again and
+    again, come those with the largest share of broken rules; a rule is silent once its premise is blamed.
+    """
+    counters = len(moved)
+    rounds = np.full(counters, NEVER, dtype=np.intp)
+    rounds[(np.bincount(consequents[broken], minlength=counters) > 0) & moved] = 0
+    # The last entry is for NO_COUNTER, which is never blamed.
+    blamed = np.append(rounds != NEVER, False)
+    while True:
+        testifies = ~blamed[premises].any(axis=1) & ~blamed[consequents]
+        wrong = np.bincount(consequents[testifies & broken], minlength=counters)
+        if not wrong.any():
+            return rounds
+        share = wrong / np.maximum(np.bincount(consequents[testifies], minlength=counters), 1)
+        chosen = share >= NEARLY * share.max()
+        rounds[chosen] = rounds[rounds != NEVER].max(initial=0) + 1
+        blamed[:-1] |= chosen

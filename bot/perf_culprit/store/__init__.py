@@ -1,0 +1,1 @@
+"""Stored runs, accepted changes and bisections, and the choice of a baseline."""

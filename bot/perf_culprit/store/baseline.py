@@ -1,0 +1,342 @@
+"""The choice of a baseline: by ancestry, on the same hardware, since accepted changes."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from pathlib import Path
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.errors import UsageError
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, RunChoice
+from perf_culprit.model.reason import BaselineReason, Reason, because
+from perf_culprit.model.run import HARDWARE_COMPONENTS, CounterTable, MetricKey, Run
+from perf_culprit.store.ancestry import MERGE_BASE, TARGET_COMMIT, Ancestry, find_ancestry
+from perf_culprit.store.protocol import History, StoredRun, UnreadableRun
+
+# What accepted changes do to a baseline: runs from before them are none for what was accepted.
+
+SHOWN_RESTARTS: Final = 10
+SHORT_HASH: Final = 7
+
+
+@dataclass(kw_only=True, slots=True)
+class Restarts:
+    """Asked for every stored run from the newest to the oldest; `positions` count commits in that direction.
+
+    A named acceptance cuts once a run since it was chosen. Until then the old level is all there is to judge against,
+    and the acceptance is `pending`: the policy marks what it covers. `head` is the target's own commit.
+    """
+
+    accepted: Sequence[Acceptance] = ()
+    positions: Mapping[str, int] = field(default_factory=dict)
+    head: str | None = None
+    _newest: dict[str, Acceptance] = field(default_factory=dict, init=False)
+    _since: set[str] = field(default_factory=set, init=False)
+    _cut: dict[str, Acceptance] = field(default_factory=dict, init=False)
+    _newest_chosen: int | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Of several acceptances of a benchmark the one of the newest commit counts, and of these the last said."""
+        for entry in self.accepted:
+            if entry.benchmark is None or entry.commit not in self.positions:
+                continue
+            newest = self._newest.get(entry.benchmark)
+            if newest is None or self.positions[entry.commit] <= self.positions[newest.commit]:
+                self._newest[entry.benchmark] = entry
+
+    def kept(self, keys: tuple[MetricKey, ...], position: int) -> tuple[MetricKey, ...]:
+        """Those metrics of a stored run that are baseline: benchmarks, and counters by table and name."""
+        return tuple(key for key in keys if not self._is_before(key, position)) if self._newest else keys
+
+    def unforgiven(self, run: Run, position: int) -> tuple[MetricKey, ...]:
+        """The metrics that a stored run was judged a regression in, where nobody accepted that since."""
+        return tuple(key for key in run.regressions if not self._forgiven(key, run, position))
+
+    def choose(self, keys: Sequence[MetricKey], position: int) -> None:
+        """These metrics of the run at `position` became baseline."""
+        if self._newest_chosen is None:
+            self._newest_chosen = position
+        for key in keys if self._newest else ():
+            self._since.update(name for name, entry in self._of(key) if position <= self.positions[entry.commit])
+
+    @property
+    def pending(self) -> tuple[Acceptance, ...]:
+        """Those of the target's own commit, and those since which nothing was measured."""
+        return tuple(
+            entry
+            for entry in self.accepted
+            if entry.commit == self.head or (entry.commit in self.positions and not self._was_measured(entry))
+        )
+
+    @property
+    def notes(self) -> tuple[Reason, ...]:
+        shown = [
+            because(
+                BaselineReason.BEGINS_AT_ACCEPTED,
+                benchmark=name,
+                commit=entry.commit[:SHORT_HASH],
+                author=entry.author,
+                why=entry.reason,
+            )
+            for name, entry in list(self._cut.items())[:SHOWN_RESTARTS]
+        ]
+        more = len(self._cut) - len(shown)
+        return (*shown, *([because(BaselineReason.MORE_ACCEPTED, count=more)] if more > 0 else []))
+
+    def _of(self, key: MetricKey) -> list[tuple[str, Acceptance]]:
+        """What was accepted of this metric: by its benchmark's or table's name, and by its own."""
+        return [(name, self._newest[name]) for name in (key.benchmark, key.full_name) if name in self._newest]
+
+    def _is_before(self, key: MetricKey, position: int) -> bool:
+        cuts = [
+            (name, entry)
+            for name, entry in self._of(key)
+            if position > self.positions[entry.commit] and name in self._since
+        ]
+        self._cut.update(cuts)
+        return bool(cuts)
+
+    def _forgiven(self, key: MetricKey, run: Run, position: int) -> bool:
+        """A run that was judged a regression against the old level, before the new one was accepted."""
+        return any(
+            position <= self.positions[entry.commit]
+            and (run.commit == entry.commit or (run.time is not None and run.time <= entry.time))
+            for _, entry in self._of(key)
+        )
+
+    def _was_measured(self, entry: Acceptance) -> bool:
+        if entry.benchmark is not None:
+            return entry.benchmark in self._since
+        return self._newest_chosen is not None and self._newest_chosen <= self.positions[entry.commit]
+
+
+# The choice of a baseline: by ancestry, on the same hardware, since accepted changes, with a reason for every run.
+
+DEFAULT_WINDOW = 30
+# Hosted runners come with a handful of processors: so many times the window is read to fill it from one of them.
+READ_PER_WINDOW = 10
+SHOWN_CHOICES = 100
+SHOWN_OLDER_RUNS = 3
+SHOWN_PROBLEMS = 5
+SHOWN_VALUE_LENGTH = 60
+
+
+@dataclass(kw_only=True, slots=True)
+class Selection:
+    """What the walk over the stored runs has found so far; `runs` are the chosen ones, newest first.
+
+    `newest` counts the commits from the first candidate to the newest chosen run.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    choices: list[RunChoice] = field(default_factory=list)
+    problems: list[Reason] = field(default_factory=list)
+    unknown_hardware: Counter[str] = field(default_factory=Counter)
+    left_out_for_hardware: int = 0
+    read: int = 0
+    newest: int | None = None
+    restarts: Restarts
+
+    def leave_out(self, stored: StoredRun | UnreadableRun, reason: Reason) -> None:
+        self.choices.append(_choice(stored, reason, chosen=False))
+
+
+def choose_baseline(
+    history: History,
+    repository: Path | None,
+    *,
+    target: Run,
+    base: str | None,
+    head: str | None = None,
+    window: int = DEFAULT_WINDOW,
+    remote: git.Remote | None = None,
+    accepted: Sequence[Acceptance] = (),
+) -> Baseline:
+    """Up to `window` stored runs that `target` may be judged against.
+
+    For a pull request `base` is its base branch, and candidates are what the merge base contains. For a push `base` is
+    None, and candidates are the ancestors of the target's commit. Where the target is GitHub's merge of a pull request
+    into the commit `base`, `head` is the pull request's own commit, and candidates are what `base` contains.
+    `remote` serves shallow checkouts; without it they use their own remote, without a token. `accepted` are the
+    suite's accepted changes: runs from before one are no baseline for what it names.
+    """
+    own = head or target.commit
+    if own is None:
+        raise UsageError(
+            "the target has no commit, so the runs before it are unknown",
+            next_step="measure inside a git checkout, or give the baseline as files",
+        )
+    stored = {
+        commit: count for commit, count in history.commits(target.suite).items() if commit not in (target.commit, own)
+    }
+    start = base if head and base else own
+
+    def enough(commits: Sequence[str]) -> bool:
+        within = [commit for commit in commits if commit in stored]
+        return len(within) == len(stored) or sum(stored[commit] for commit in within) >= window
+
+    ancestry = find_ancestry(repository, head=start, base=base, remote=remote, enough=enough)
+    candidates = [commit for commit in ancestry.commits if commit in stored]
+    runs = history.runs(target.suite, candidates)
+    selection = select_runs(runs, target=target, ancestry=ancestry, window=window, accepted=accepted, head=own)
+    return Baseline(
+        runs=tuple(reversed(selection.runs)),
+        source=BaselineSource.HISTORY,
+        base_commit=ancestry.base_commit,
+        is_branched=base is not None,
+        choices=tuple(selection.choices[:SHOWN_CHOICES]),
+        notes=(*ancestry.notes, *_notes(selection, stored=stored, candidates=candidates, anchor=ancestry.anchor)),
+        left_out_for_hardware=selection.left_out_for_hardware,
+        accepted=selection.restarts.pending,
+    )
+
+
+def select_runs(
+    stored_runs: Iterator[StoredRun | UnreadableRun],
+    *,
+    target: Run,
+    ancestry: Ancestry,
+    window: int,
+    accepted: Sequence[Acceptance],
+    head: str | None,
+) -> Selection:
+    """The walk from the newest stored run to the oldest that is still needed."""
+    positions = {commit: position for position, commit in enumerate(ancestry.commits)}
+    first = 0 if ancestry.anchor_is_candidate else 1
+    selection = Selection(restarts=Restarts(accepted=accepted, positions=positions, head=head))
+    older = 0
+    for stored in stored_runs:
+        selection.read += 1
+        if len(selection.runs) >= window:
+            selection.leave_out(stored, because(BaselineReason.ENOUGH_NEWER_RUNS, window=window))
+            older += 1
+        else:
+            position = positions[stored.commit]
+            where = _distance(position + first, ancestry.anchor)
+            _consider(stored, target=target, where=where, position=position, selection=selection)
+        if older >= SHOWN_OLDER_RUNS or selection.read >= window * READ_PER_WINDOW:
+            break
+    return selection
+
+
+def _consider(
+    stored: StoredRun | UnreadableRun, *, target: Run, where: Reason, position: int, selection: Selection
+) -> None:
+    if isinstance(stored, UnreadableRun):
+        selection.problems.append(because(BaselineReason.RUN_UNREADABLE, run=stored.id, problem=stored.problem))
+        selection.leave_out(stored, because(BaselineReason.UNREADABLE, problem=stored.problem))
+        return
+    ours, theirs = target.environment, stored.run.environment
+    if differences := theirs.differences(ours, HARDWARE_COMPONENTS):
+        name = differences[0]
+        there, here = theirs.components[name][:SHOWN_VALUE_LENGTH], ours.components[name][:SHOWN_VALUE_LENGTH]
+        selection.left_out_for_hardware += 1
+        selection.leave_out(stored, because(BaselineReason.OTHER_HARDWARE, there=there, here=here, component=name))
+        return
+    measured = stored.run.keys
+    kept = selection.restarts.kept(measured, position)
+    if not measured:
+        selection.leave_out(stored, because(BaselineReason.NOTHING_LEFT))
+        return
+    if not kept:
+        selection.leave_out(stored, because(BaselineReason.NO_METRIC_LEFT))
+        return
+    selection.restarts.choose(kept, position)
+    if selection.newest is None:
+        selection.newest = position
+    dropped = len(measured) - len(kept)
+    selection.unknown_hardware.update(
+        name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
+    )
+    run = replace(stored.run, regressions=selection.restarts.unforgiven(stored.run, position))
+    selection.runs.append(_only(run, frozenset(kept)) if dropped else run)
+    chosen = replace(where, arguments={**where.arguments, "dropped": dropped}) if dropped else where
+    selection.choices.append(_choice(stored, chosen, chosen=True))
+
+
+def _only(run: Run, keys: frozenset[MetricKey]) -> Run:
+    """Of the run what is baseline: the metrics of `keys`."""
+    return replace(
+        run,
+        benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key in keys),
+        counters=tuple(kept for table in run.counters if (kept := _columns(table, keys)) is not None),
+    )
+
+
+def _columns(table: CounterTable, keys: frozenset[MetricKey]) -> CounterTable | None:
+    """A table without any counter left may still hold the load that others were under."""
+    columns = [column for column, key in enumerate(table.keys) if key in keys]
+    if len(columns) == len(table.metrics):
+        return table
+    if not columns and table.load is None:
+        return None
+    return replace(table, metrics=tuple(table.metrics[column] for column in columns), values=table.values[:, columns])
+
+
+def _choice(stored: StoredRun | UnreadableRun, reason: Reason, *, chosen: bool) -> RunChoice:
+    time = stored.run.time if isinstance(stored, StoredRun) else None
+    text = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if time else None
+    return RunChoice(commit=stored.commit, time=text, chosen=chosen, reason=reason)
+
+
+def _distance(commits: int, anchor: str) -> Reason:
+    if anchor != MERGE_BASE:
+        return because(BaselineReason.BEFORE_TARGET, commits=commits)
+    return (
+        because(BaselineReason.BEFORE_MERGE_BASE, commits=commits) if commits else because(BaselineReason.AT_MERGE_BASE)
+    )
+
+
+def _notes(
+    selection: Selection, *, stored: Mapping[str, int], candidates: Sequence[str], anchor: str
+) -> Iterator[Reason]:
+    yield from selection.restarts.notes
+    yield from selection.problems[:SHOWN_PROBLEMS]
+    if (more := len(selection.problems) - SHOWN_PROBLEMS) > 0:
+        yield because(BaselineReason.MORE_UNREADABLE, count=more)
+    if anchor == MERGE_BASE and selection.newest:
+        yield because(BaselineReason.BASE_NOT_MEASURED, commits=selection.newest)
+    for name, count in sorted(selection.unknown_hardware.items()):
+        yield because(BaselineReason.UNKNOWN_COMPONENT, component=name, count=count)
+    if (hidden := len(selection.choices) - SHOWN_CHOICES) > 0:
+        yield because(BaselineReason.MORE_RUNS, count=hidden)
+    in_reach = sum(stored[commit] for commit in candidates)
+    if in_reach > selection.read:
+        yield because(BaselineReason.OLDER_RUNS, count=in_reach - selection.read)
+    if elsewhere := sum(stored.values()) - in_reach:
+        yield because(BaselineReason.RUNS_ELSEWHERE, count=elsewhere, anchor=anchor)
+
+
+def baseline_then(
+    earlier: Sequence[Run], target: Run, *, window: int = DEFAULT_WINDOW, accepted: Sequence[Acceptance] = ()
+) -> Baseline:
+    """As `choose_baseline` for a push, where `earlier` (oldest first) are one line of commits, the target's the next.
+
+    Of the accepted changes those count that were accepted by then, and whenever it was said those of the target itself.
+    """
+    names = [run.commit or f"run {index}" for index, run in enumerate(earlier)]
+    stored = [
+        StoredRun(id=f"run {index}", commit=name, run=run)
+        for index, (name, run) in enumerate(zip(names, earlier, strict=True))
+        if target.commit is None or name != target.commit
+    ]
+    ancestry = Ancestry(
+        commits=tuple(dict.fromkeys(entry.commit for entry in reversed(stored))),
+        base_commit=stored[-1].commit if stored else None,
+        anchor=TARGET_COMMIT,
+    )
+    in_force = tuple(
+        entry for entry in accepted if entry.commit == target.commit or target.time is None or entry.time <= target.time
+    )
+    selection = select_runs(
+        reversed(stored), target=target, ancestry=ancestry, window=window, accepted=in_force, head=target.commit
+    )
+    return Baseline(
+        runs=tuple(reversed(selection.runs)),
+        source=BaselineSource.HISTORY,
+        base_commit=ancestry.base_commit,
+        left_out_for_hardware=selection.left_out_for_hardware,
+        accepted=selection.restarts.pending,
+    )

@@ -1,0 +1,182 @@
+"""Accepted changes and bisections on the history branch: one small file each."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from perf_culprit import git
+from perf_culprit.errors import DataError, InfrastructureError, UsageError
+from perf_culprit.model.dispatch import Bisection
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.store.git_branch import GitBranchHistory
+from perf_culprit.store.protocol import LoadedBisection
+from perf_culprit.store.run_names import ACCEPTANCE_PATH, BISECTION_ID, BISECTION_PATH, suite_slug
+from perf_culprit.wire.bisection_json import (
+    AUTHOR_LIMIT,
+    BENCHMARK_LIMIT,
+    REASON_LIMIT,
+    decode_acceptance,
+    decode_stored,
+    encode_acceptance,
+    encode_stored,
+)
+
+# Accepted changes on the history branch: one small file each, only ever added.
+#
+#     accepted/<suite>/<commit>/<hash>.json
+#
+# `hash` is of what was accepted, by whom and why: the same acceptance said twice is one file, and jobs that race never
+# write the same path with different contents.
+
+# A suite that accepts more than this has other problems; what is beyond is not read.
+MOST_READ: Final = 5_000
+
+
+class GitBranchAcceptances(GitBranchHistory):
+    """The history's branch with what was accepted."""
+
+    def accepted(self, suite: str) -> tuple[Acceptance, ...]:
+        slug = suite_slug(suite)
+        blobs = {
+            path: blob
+            for path, blob in self._seen().blobs.items()
+            if (match := ACCEPTANCE_PATH.fullmatch(path)) and match["suite"] == slug
+        }
+        paths = sorted(blobs)[:MOST_READ]
+        contents = git.read_blobs(self._repository, [blobs[path] for path in paths], remote=self._remote)
+        return readable(suite, zip(paths, contents, strict=True))
+
+    def accept(self, acceptances: Sequence[Acceptance]) -> bool:
+        blobs = {acceptance_path(acceptance): self._named(encode_acceptance(acceptance)) for acceptance in acceptances}
+        subject = acceptances[0]
+        what = f"{len(acceptances)} benchmarks" if len(acceptances) > 1 else "a change"
+        message = f"Accept {what} of {suite_slug(subject.suite)} at {subject.commit[:12]}\n"
+        return self._patiently(lambda: self._try_add(blobs, message), failure="the acceptance was not stored")
+
+    def _try_add(self, blobs: dict[str, str], message: str) -> bool:
+        """Add those of the files that are not there, in one commit; False where all of them are."""
+        tip = self._last_seen(lambda tip: not blobs.keys() <= tip.blobs.keys())
+        added = [git.TreeChange(path, blob) for path, blob in blobs.items() if path not in tip.blobs]
+        if added:
+            self._move(tip, added, message=message)
+        return bool(added)
+
+
+def readable(suite: str, files: Iterable[tuple[str, bytes]]) -> tuple[Acceptance, ...]:
+    """Of the suite's files, by path and content, the acceptances, oldest first."""
+    read = []
+    for path, content in files:
+        try:
+            acceptance = decode_acceptance(content, place=path)
+        except DataError:
+            continue
+        if acceptance.suite == suite and acceptance_path(acceptance) == path:
+            read.append(acceptance)
+    return tuple(sorted(read, key=lambda acceptance: (acceptance.time, acceptance_path(acceptance))))
+
+
+def acceptance_path(acceptance: Acceptance) -> str:
+    identity = [acceptance.suite, acceptance.benchmark, acceptance.commit, acceptance.reason, acceptance.author]
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
+    return f"accepted/{suite_slug(acceptance.suite)}/{acceptance.commit}/{digest}.json"
+
+
+def checked(acceptance: Acceptance) -> Acceptance:
+    """With its texts on one line each; a UsageError where one is missing, too long or malformed."""
+    if not git.FULL_HASH.fullmatch(acceptance.commit):
+        raise UsageError(
+            f"{acceptance.commit[:80]!r} is no full hash of a commit",
+            next_step="write all 40 characters of the commit from which the new level holds",
+        )
+    benchmark = acceptance.benchmark
+    return replace(
+        acceptance,
+        benchmark=None if benchmark is None else _one_line(benchmark, what="benchmark", limit=BENCHMARK_LIMIT),
+        reason=_one_line(acceptance.reason, what="reason", limit=REASON_LIMIT),
+        author=_one_line(acceptance.author, what="author", limit=AUTHOR_LIMIT),
+    )
+
+
+def _one_line(text: str, *, what: str, limit: int) -> str:
+    # A benchmark's name stays as it is: it must match the stored one.
+    line = text if what == "benchmark" else " ".join(text.split())
+    if not line.strip():
+        raise UsageError(f"the {what} is empty", next_step=f"write a {what} of up to {limit} characters")
+    if len(line) > limit:
+        raise UsageError(
+            f"the {what} has {len(line):,} characters, at most {limit} are kept",
+            next_step="write a shorter one, with a link to the rest",
+        )
+    if not line.isprintable():
+        raise UsageError(f"the {what} holds invisible characters", next_step=f"type the {what} by hand")
+    return line
+
+
+# Bisections on the history branch: one file each, replaced only where nobody else replaced it meanwhile.
+#
+#     bisections/<id>.json
+#
+# The push is the lock: the branch moves from the commit that was read or not at all.
+
+KEPT_BISECTIONS: Final = 200
+
+
+class BisectionConflictError(InfrastructureError):
+    """Somebody else stored this bisection since it was loaded: load it again, and decide again."""
+
+    def __init__(self, *, is_there: bool, place: str) -> None:
+        message = "another job stored this bisection meanwhile" if is_there else "the bisection is gone"
+        super().__init__(message, place=place, next_step="run the job again")
+
+
+class GitBranchBisections(GitBranchHistory):
+    """The history's branch with its bisections."""
+
+    def load(self, bisection_id: str) -> LoadedBisection | None:
+        path = bisection_path(bisection_id)
+        self._tip = self._patiently(self._now, failure="the bisection could not be read", writes=False)
+        self._is_tried = False
+        if not (blob := self._tip.blobs.get(path)):
+            return None
+        (content,) = git.read_blobs(self._repository, [blob], remote=self._remote)
+        return LoadedBisection(bisection=decode_stored(content, place=f"{self.place}: {path}"), version=blob)
+
+    def store(self, bisection: Bisection, *, expected: str | None) -> str:
+        path = bisection_path(bisection.id)
+        content = encode_stored(bisection)
+        blob = self._named(content)
+        message = f"Bisection {bisection.id}: {len(bisection.search.results)} rounds measured\n"
+        self._patiently(
+            lambda: self._try_store(path, blob, expected=expected, message=message, size=len(content)),
+            failure="the bisection was not stored",
+        )
+        return blob
+
+    def _try_store(self, path: str, blob: str, *, expected: str | None, message: str, size: int) -> None:
+        tip = self._last_seen(lambda tip: tip.blobs.get(path) == expected)
+        if (there := tip.blobs.get(path)) == blob:
+            # An answer of the remote was lost: the push before had moved the branch.
+            return
+        if there != expected:
+            raise BisectionConflictError(is_there=there is not None, place=f"{self.place}: {path}")
+        old = superfluous(tip.blobs, keep=path)
+        changes = [git.TreeChange(path, blob), *(git.TreeChange(path, None) for path in old)]
+        # The next step replaces it; such a state packs to a fifth or less.
+        self._move(tip, changes, message=message, left_bytes=size // 5)
+
+
+def bisection_path(bisection_id: str) -> str:
+    if not BISECTION_ID.fullmatch(bisection_id):
+        raise UsageError(
+            f"{bisection_id[:80]!r} is no id of a bisection",
+            next_step="use the id that the answer to the command names",
+        )
+    return f"bisections/{bisection_id}.json"
+
+
+def superfluous(paths: Iterable[str], *, keep: str) -> list[str]:
+    """The oldest bisections beyond those that are kept: GitHub numbers comments in their order."""
+    stored = [path for path in paths if path != keep and BISECTION_PATH.fullmatch(path)]
+    return sorted(stored, key=lambda path: (len(path), path))[: max(len(stored) + 1 - KEPT_BISECTIONS, 0)]

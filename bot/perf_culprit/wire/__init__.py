@@ -1,0 +1,1 @@
+"""The nouns as versioned JSON, checked on the way in."""

@@ -1,0 +1,24 @@
+"""Which designs of a change are simulated; tests/integration/test_action.py has what comes of it."""
+
+from pathlib import Path
+
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.simulations import MOST_BYTES, predict
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
+
+
+def test_a_design_too_large_to_be_written_by_a_person_is_not_read(tmp_path: Path) -> None:
+    repository = init_repository(tmp_path / "repository")
+    base = import_commits(repository, chain("c", 1))["c1"]
+    trees = []
+    for number in range(2):
+        text = "#" * MOST_BYTES + f"{number}"
+        blob = run_git(repository, "hash-object", "-w", "--stdin", stdin=text).strip()
+        trees.append(run_git(repository, "mktree", stdin=f"100644 blob {blob}\tdesign.yml\n").strip())
+    author = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    ends = [run_git(repository, *author, "commit-tree", "-p", base, "-m", "d", tree).strip() for tree in trees]
+    told: list[str] = []
+    config = Config(simulate=("*.yml",))
+    assert predict(repository, base=ends[0], head=ends[1], config=config, tell=told.append) == ()
+    (line,) = told
+    assert line.startswith("no prediction: design.yml: holds more than 256 KiB")

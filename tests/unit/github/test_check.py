@@ -1,0 +1,29 @@
+import pytest
+
+from perf_culprit.github.host import CheckConclusion, check_conclusion
+from perf_culprit.model.report import Conclusion, Report, Settings
+
+SETTINGS = Settings(
+    detector="anova", alpha=0.01, false_discovery_rate=0.01, minimum_effect=0.05, minimum_samples=5, fail=0.1
+)
+
+EXPECTED = {
+    Conclusion.REGRESSION: CheckConclusion.NEUTRAL,
+    Conclusion.OTHER_HARDWARE: CheckConclusion.NEUTRAL,
+    Conclusion.MACHINE_CHANGED: CheckConclusion.NEUTRAL,
+    Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
+    Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
+    Conclusion.IMPROVEMENT: CheckConclusion.SUCCESS,
+    Conclusion.NO_CHANGE: CheckConclusion.SUCCESS,
+}
+
+
+@pytest.mark.parametrize("conclusion", list(Conclusion))
+def test_only_the_fail_level_fails_the_check(conclusion: Conclusion) -> None:
+    report = Report(conclusion=conclusion, findings=(), settings=SETTINGS)
+    assert check_conclusion(report) is EXPECTED[conclusion]
+
+
+def test_a_regression_over_the_fail_level_fails() -> None:
+    report = Report(conclusion=Conclusion.REGRESSION, findings=(), settings=SETTINGS, failed=True)
+    assert check_conclusion(report) is CheckConclusion.FAILURE

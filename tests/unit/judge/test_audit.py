@@ -1,0 +1,346 @@
+"""Audits of histories whose noise and whose changes are known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.errors import DataError
+from perf_culprit.judge import anova, median_interval
+from perf_culprit.judge.detector import BenchmarkDetector, DetectorOptions
+from perf_culprit.judge.detector_audit import audit, noise_sources
+from perf_culprit.judge.detectors import DETECTORS
+from perf_culprit.judge.injection import smallest_effects, worsened
+from perf_culprit.judge.metric_pairs import pair_metrics
+from perf_culprit.judge.policy import judge
+from perf_culprit.judge.trials import Judge, replay, split_trials
+from perf_culprit.model.accuracy import Audit, TrialKind
+from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.model.reason import AuditReason
+from perf_culprit.model.run import Environment, Metric, Run
+from perf_culprit.store.baseline import baseline_then
+from tests.support.noisy_runs import THROUGHPUT, TIME, Noise, noisy_run, run_of
+from tests.support.reasons import words_of
+
+SEED = 61
+SETTINGS = PolicySettings()
+SIZE = replace(TIME, name="memory", unit="B")
+ANOVA = {"anova": anova}
+BOTH = {**ANOVA, "median_interval": median_interval}
+
+
+def history(count: int, *, benchmarks: int = 10, samples: int = 20, noise: Noise = "normal") -> list[Run]:
+    rng = np.random.default_rng(SEED)
+    return [
+        noisy_run(rng, benchmarks=benchmarks, samples=samples, noise=noise, spread=0.02, own_offset=0.005)
+        for _ in range(count)
+    ]
+
+
+@cache
+def audited_quiet() -> Audit:
+    """Twelve runs between which nothing changed."""
+    return audited(history(12))
+
+
+def audited(runs: list[Run], detectors: Mapping[str, BenchmarkDetector] = BOTH) -> Audit:
+    """Without the sources of noise, a mixed model per benchmark: they have tests of their own below."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(audit.__globals__, "noise_sources", lambda _: None)
+        return audit(
+            runs, settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then, detectors=detectors
+        )
+
+
+@cache
+def quiet_histories() -> list[list[Run]]:
+    rng = np.random.default_rng(SEED)
+    noises: tuple[Noise, ...] = ("lognormal", "bimodal", "heavy_tailed")
+    return [
+        [noisy_run(rng, benchmarks=15, samples=20, noise=noise, own_offset=0.02) for _ in range(6)]
+        for noise in noises
+        for _ in range(30)
+    ]
+
+
+@pytest.mark.slow  # ninety judgements per detector: a rate needs trials
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_a_a_false_alarms_hold_the_stated_rate(detector: str) -> None:
+    alarms, trials = 0, 0
+    for target, *earlier in quiet_histories():
+        baseline = Baseline(runs=tuple(earlier), source=BaselineSource.HISTORY)
+        judgement = judge(baseline, target, detector=detector, settings=SETTINGS)
+        alarms += any(f.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT} for f in judgement.findings)
+        trials += 1
+    assert alarms <= stats.binom.ppf(0.999, trials, SETTINGS.false_discovery_rate)
+
+
+def test_audit_silent() -> None:
+    rates = audited_quiet()
+    assert rates.kind is TrialKind.STORED_RUNS
+    assert (rates.runs, rates.metrics, rates.samples_per_run) == (12, 10, 20)
+    for entry in rates.detectors:
+        assert (entry.alarms.count, entry.alarms.trials) == (0, 11)
+        assert entry.metric_alarms.trials == 110
+        assert entry.alarms.high == pytest.approx(0.285, abs=1e-3)
+    assert words_of(rates.recommendation.reasons)[0].startswith("anova would have been wrong in 0 of 11 runs")
+
+
+def jumping() -> list[Run]:
+    """Runs that jump up threefold and back against a calm past."""
+    runs = history(12)
+    rng = np.random.default_rng(SEED)
+    for index in (6, 8, 10):
+        effects = np.where(np.arange(10) == index - 6, 3.0, 1.0)
+        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
+    return runs
+
+
+@cache
+def audited_jumping() -> Audit:
+    return audited(jumping(), ANOVA)
+
+
+def test_audit_fires_on_a_history_that_jumps() -> None:
+    """The alarm does not last, so it is wrong; after it the suite is known to jump."""
+    entry = audited_jumping().detectors[0]
+    assert entry.alarms.count == 1
+    assert entry.lasting == 0
+
+
+def test_a_change_that_stays_is_no_false_alarm() -> None:
+    runs = history(7)
+    rng = np.random.default_rng(SEED)
+    effects = np.where(np.arange(10) == 4, 3.0, 1.0)
+    runs += [
+        noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects) for _ in range(5)
+    ]
+    entry = audited(runs, ANOVA).detectors[0]
+    assert entry.lasting >= 1
+    assert entry.alarms.count == 0
+
+
+@pytest.mark.slow  # a whole history, run by run
+def test_what_was_stored_as_a_regression_is_judged_all_the_same() -> None:
+    """The audit does not take the bot's word: an audit that removes what was called certifies itself."""
+    runs = jumping()
+    stored = [replace(run, regressions=tuple(entry.key for entry in run.benchmarks)) for run in runs]
+    assert audited(stored, ANOVA).detectors == audited_jumping().detectors
+
+
+def test_later_runs_find_stored_what_the_replay_said() -> None:
+    """As with the bot itself: the baseline of each trial follows from the verdicts of the trials before."""
+    told = []
+
+    def choose(earlier: Sequence[Run], target: Run) -> Baseline:
+        told.append([len(run.regressions) for run in earlier])
+        return baseline_then(earlier, target)
+
+    judge_all = Judge(detector="anova", counter_detector="control_chart", settings=SETTINGS)
+    trials = replay(jumping(), judge=judge_all, choose=choose)
+    assert [len(trial.trial.baseline.runs) for trial in trials] == list(range(1, 12))
+    assert told[-1] == [0] * 6 + [1, 0, 0, 0, 0]
+    assert [sum(f.verdict is Verdict.REGRESSION for f in trial.findings) for trial in trials] == [*told[-1][1:], 0]
+
+
+def test_of_runs_before_the_trials_the_stored_verdict_counts() -> None:
+    runs = history(8)
+    key = runs[0].benchmarks[3].key
+    runs[2] = replace(runs[2], regressions=(key,))
+    seen = []
+
+    def choose(earlier: Sequence[Run], target: Run) -> Baseline:
+        seen.append([bool(run.regressions) for run in earlier])
+        return baseline_then(earlier, target)
+
+    judge_all = Judge(detector="anova", counter_detector="control_chart", settings=SETTINGS)
+    assert len(replay(runs, judge=judge_all, choose=choose, first=5)) == 3
+    assert seen[0] == [False, False, True, False, False]
+
+
+def test_an_alarm_of_the_newest_run_is_neither_right_nor_wrong_yet() -> None:
+    runs = history(7)
+    rng = np.random.default_rng(SEED)
+    effects = np.where(np.arange(10) == 4, 3.0, 1.0)
+    runs.append(noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects))
+    rates = audited(runs, ANOVA)
+    entry = rates.detectors[0]
+    assert (entry.alarms.count, entry.alarms.trials, entry.lasting, entry.unknown) == (0, 6, 0, 1)
+    assert AuditReason.NOT_YET_REFUTED in {note.code for note in rates.notes}
+
+
+def test_an_alarm_that_returns_once_does_not_last() -> None:
+    """Two runs in the slow mode in a row are no new level: the run after them is back."""
+    runs = history(12)
+    rng = np.random.default_rng(SEED)
+    effects = np.where(np.arange(10) == 4, 3.0, 1.0)
+    for index in (6, 7):
+        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
+    entry = audited(runs, ANOVA).detectors[0]
+    assert entry.lasting == 0
+    assert entry.alarms.count >= 1
+
+
+def test_only_runs_of_the_same_hardware_and_within_the_window_are_baseline() -> None:
+    runs = history(8)
+    other = Environment(components={"cpu": "B"})
+    runs = [
+        replace(run, environment=other if index % 2 else Environment(components={"cpu": "A"}))
+        for index, run in enumerate(runs)
+    ]
+    judge_all = Judge(detector="anova", counter_detector="control_chart", settings=SETTINGS)
+    trials = [entry.trial for entry in replay(runs, judge=judge_all, choose=partial(baseline_then, window=2))]
+    assert [len(trial.baseline.runs) for trial in trials] == [1, 1, 2, 2, 2, 2]
+    for trial in trials:
+        assert {run.environment.components["cpu"] for run in trial.baseline.runs} == {
+            trial.target.environment.components["cpu"]
+        }
+    assert trials[0].following == (runs[4], runs[6])
+    assert trials[-1].following == ()
+
+
+@pytest.mark.slow  # a whole history, run by run
+def test_few_runs_are_split_within() -> None:
+    rates = audited(history(2, benchmarks=4), ANOVA)
+    assert rates.kind is TrialKind.SPLIT_RUNS
+    assert rates.detectors[0].alarms.trials == 20
+    assert rates.notes[0].code is AuditReason.SPLIT_AT_RANDOM
+
+
+def test_halves_share_no_sample_and_miss_none() -> None:
+    run = history(1)[0]
+    (trial,) = split_trials([run], count=1, rng=np.random.default_rng(SEED))
+    assert trial.baseline.source is BaselineSource.PAIRED
+    for whole, first, second in zip(
+        run.benchmarks, trial.baseline.runs[0].benchmarks, trial.target.benchmarks, strict=True
+    ):
+        assert sorted(first.samples + second.samples) == sorted(whole.samples)
+        assert len(first.samples) == len(second.samples) == 10
+
+
+@pytest.mark.parametrize("runs", [[], history(2, samples=9)])
+def test_too_little_to_audit_is_an_error(runs: list[Run]) -> None:
+    with pytest.raises(DataError, match="too little to audit"):
+        audited(runs)
+
+
+def test_the_same_seed_gives_the_same_audit() -> None:
+    runs = history(6, benchmarks=4)
+    assert audited(runs) == audited(runs)
+
+
+def test_calmer_benchmarks_show_smaller_effects_and_the_noisiest_comes_first() -> None:
+    """Of sizes; times of so few runs all show the same, that of a second mode."""
+    rng = np.random.default_rng(SEED)
+    spreads = np.array([[0.002], [0.01], [0.1]])
+    runs = [run_of(100 * rng.lognormal(0, spreads, (3, 30)), metric=SIZE) for _ in range(8)]
+    entry = audited(runs, ANOVA).detectors[0]
+    assert [limit.key.benchmark for limit in entry.limits] == ["bench_00002", "bench_00001", "bench_00000"]
+    effects = [limit.effect or np.inf for limit in entry.limits]
+    assert effects == sorted(effects, reverse=True)
+    assert [share for _, share in entry.curve] == sorted(share for _, share in entry.curve)
+
+
+def test_an_injected_effect_of_the_size_found_is_found_by_the_policy() -> None:
+    """The bisection's answer, judged as a whole run in which this metric alone changed."""
+    runs = history(8)
+    baseline = Baseline(runs=tuple(runs[:-1]), source=BaselineSource.HISTORY)
+    pairs = pair_metrics(baseline, runs[-1]).pairs
+    rng = np.random.default_rng(SEED)
+    effects = smallest_effects(pairs, anova, options=DetectorOptions(settings=SETTINGS), rng=rng)
+    settings = SETTINGS.model_copy(update={"minimum_effect": 0.0})
+    for index, effect in enumerate(effects.tolist()):
+        verdicts = []
+        for factor in (0.8, 1.0):
+            benchmarks = list(runs[-1].benchmarks)
+            benchmarks[index] = worsened(pairs[index], effect * factor).target
+            judgement = judge(baseline, replace(runs[-1], benchmarks=tuple(benchmarks)), settings=settings)
+            verdicts += [f.verdict for f in judgement.findings if f.evidence.key == pairs[index].key]
+        assert verdicts[1] is Verdict.REGRESSION
+        assert verdicts[0] is not Verdict.REGRESSION
+
+
+@pytest.mark.parametrize(("sign", "metric"), [(1, TIME), (-1, TIME), (1, THROUGHPUT)])
+def test_worse_is_the_bad_side_of_any_number(sign: int, metric: Metric) -> None:
+    run = run_of([[sign * 100.0] * 5], metric=metric)
+    (pair,) = pair_metrics(Baseline(runs=(run,), source=BaselineSource.FILES), run).pairs
+    moved = worsened(pair, 0.1).target.samples[0] - sign * 100.0
+    assert moved * pair.metric.direction.worse_sign == pytest.approx(10)
+
+
+def test_zero_and_constant_benchmarks_have_defined_answers() -> None:
+    effects = []
+    for metric in (SIZE, TIME):
+        runs = [run_of([[0.0] * 12, [5.0] * 12], metric=metric) for _ in range(6)]
+        entry = audited(runs, ANOVA).detectors[0]
+        assert [limit.key.benchmark for limit in entry.limits] == ["bench_00001"]
+        effects.append(entry.detectable_effect or np.inf)
+    # Equal times may all be of one mode.
+    assert effects[0] < 0.01
+    assert 0.5 < effects[1] < 2
+    zeros = audited([run_of([[0.0] * 12]) for _ in range(6)], ANOVA)
+    assert zeros.detectors[0].limits == ()
+    assert zeros.recommendation.minimum_effect is None
+
+
+def test_an_effect_that_the_configuration_refuses_is_not_recommended() -> None:
+    audit = audited([run_of([[level] * 12]) for level in (5.0, 5.5, 7.0, 5.2, 6.5, 5.1)])
+    assert (audit.detectors[0].detectable_effect or 0.0) > 1.0
+    assert audit.recommendation.minimum_effect is None
+
+
+def test_the_recommendation_takes_the_detector_that_finds_more() -> None:
+    rates = audited_quiet()
+    anova_effect, median_effect = (entry.detectable_effect or np.inf for entry in rates.detectors)
+    assert anova_effect < median_effect
+    assert rates.recommendation.detector == "anova"
+    assert rates.recommendation.minimum_effect is not None
+    assert rates.recommendation.minimum_effect >= anova_effect
+
+
+def test_a_loud_detector_is_not_recommended() -> None:
+    runs = history(12)
+    rng = np.random.default_rng(SEED)
+    # Each jump is much farther than all before, so that these do not prepare for it.
+    for index in range(4, 12):
+        effects = np.where(np.arange(10) == index - 4, 4.0 ** (2 ** (index - 4)), 1.0)
+        runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
+    reasons = words_of(audited(runs).recommendation.reasons)
+    assert "more than the stated 1% allows, but fewer than any other detector" in reasons[0]
+    assert reasons[1] == "no false-discovery-rate makes it keep its word here: measure both commits in one job"
+
+
+def test_auto_is_told_but_not_audited() -> None:
+    result = audit(history(6, benchmarks=4), settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then)
+    assert "auto" not in {entry.detector for entry in result.detectors}
+    assert [note.arguments["metric"] for note in result.auto] == ["time"]
+
+
+def test_runs_that_differ_more_than_their_samples_say_so() -> None:
+    rng = np.random.default_rng(3)
+    runs = [noisy_run(rng, benchmarks=8, samples=20, spread=0.02, own_offset=0.06) for _ in range(15)]
+    sources = noise_sources(runs)
+    assert sources is not None
+    assert (sources.metrics, sources.processes) == (8, None)
+    assert sources.runs == pytest.approx(0.06, rel=0.35)
+    assert sources.samples == pytest.approx(0.02, rel=0.15)
+    assert sources.enough_samples == 1
+
+
+def test_runs_that_do_not_differ_ask_for_samples() -> None:
+    rng = np.random.default_rng(4)
+    runs = [noisy_run(rng, benchmarks=8, samples=20, spread=0.05, own_offset=0.0) for _ in range(15)]
+    sources = noise_sources(runs)
+    assert sources is not None
+    assert sources.runs < 0.01
+    assert sources.enough_samples is None or sources.enough_samples > 50
+
+
+def test_runs_without_samples_have_no_sources() -> None:
+    assert noise_sources([Run(), Run()]) is None
+    rng = np.random.default_rng(5)
+    assert noise_sources([noisy_run(rng, benchmarks=3, samples=10)]) is None

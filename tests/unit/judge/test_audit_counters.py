@@ -1,0 +1,92 @@
+"""Audits of recorded counters."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perf_culprit.config.settings import PolicySettings
+from perf_culprit.judge import anova
+from perf_culprit.judge.detector_audit import audit
+from perf_culprit.judge.detectors import COUNTER_DETECTORS
+from perf_culprit.model.accuracy import Audit, CounterAudit
+from perf_culprit.model.reason import AuditReason
+from perf_culprit.model.run import Run
+from perf_culprit.store.baseline import baseline_then
+from tests.support.counter_runs import counter_run, counter_table, noisy_counters
+from tests.support.noisy_runs import noisy_run
+
+SEED = 62
+
+
+def history(count: int, *, shifted: tuple[int, ...] = (), counters: int = 6) -> list[Run]:
+    """In the runs of `shifted` one counter is higher by 15%, five noise deviations."""
+    rng = np.random.default_rng(SEED)
+    tables = [noisy_counters(rng, counters=counters) for _ in range(count)]
+    for index in shifted:
+        tables[index][:, 1] *= 1.15
+    return [counter_run(counter_table(table)) for table in tables]
+
+
+def audited(runs: list[Run]) -> Audit:
+    """Benchmarks, where there are any, by one detector: theirs are audited in test_audit.py."""
+    rng = np.random.default_rng(SEED)
+    return audit(runs, settings=PolicySettings(), rng=rng, choose=baseline_then, detectors={"anova": anova})
+
+
+@pytest.fixture
+def _chart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is asserted of the chart only: the rules learn anew for each run and each injected change."""
+    monkeypatch.delitem(COUNTER_DETECTORS, "rule_ensemble")
+
+
+def by_name(result: Audit, name: str) -> CounterAudit:
+    return next(entry for entry in result.counters if entry.detector == name)
+
+
+def test_counters_without_a_change_are_quiet_and_changes_are_found() -> None:
+    rates = audited(history(10))
+    assert rates.detectors == ()
+    assert [entry.detector for entry in rates.counters] == ["control_chart", "rule_ensemble"]
+    chart = by_name(rates, "control_chart")
+    assert (chart.alarms.trials, chart.metric_alarms.trials) == (9, 54)
+    assert chart.stated_rate == pytest.approx(np.mean([1 / runs for runs in range(1, 10)]))
+    assert by_name(rates, "rule_ensemble").stated_of_counters
+    for entry in rates.counters:
+        assert entry.is_quiet
+        assert dict(entry.power)[0.5] == 1
+    assert rates.recommendation.counter_detector == "control_chart"
+    reason = rates.recommendation.reasons[0]
+    assert (reason.code, reason.arguments["detector"]) == (AuditReason.COUNTER_RUNS_AGREE, "control_chart")
+
+
+@pytest.mark.usefixtures("_chart_alone")
+def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:
+    jumped = by_name(audited(history(12, shifted=(7, 10))), "control_chart")
+    # After the first false alarm, which stays in the baseline, the second jump is nothing new.
+    assert (jumped.alarms.count, jumped.lasting) == (1, 0)
+    stayed = by_name(audited(history(10, shifted=(7, 8, 9))), "control_chart")
+    assert stayed.alarms.count == 0
+    assert stayed.lasting >= 1
+
+
+@pytest.mark.slow  # a whole history, run by run
+def test_benchmarks_and_counters_of_one_history_are_audited_apart() -> None:
+    rng = np.random.default_rng(SEED)
+    runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=3, samples=12).benchmarks) for run in history(5)]
+    rates = audited(runs)
+    assert {entry.metric_alarms.trials for entry in rates.detectors if entry.detector == "anova"} == {12}
+    assert by_name(rates, "control_chart").metric_alarms.trials == 24
+
+
+@pytest.mark.usefixtures("_chart_alone")
+def test_of_thousands_of_counters_some_are_drawn_the_same_in_every_run() -> None:
+    chart = by_name(audited(history(5, counters=130)), "control_chart")
+    assert chart.metric_alarms.trials == 400
+
+
+@pytest.mark.slow  # a whole history, run by run
+def test_too_few_runs_say_nothing_of_counters() -> None:
+    rng = np.random.default_rng(SEED)
+    runs = [replace(run, benchmarks=noisy_run(rng, benchmarks=3, samples=20).benchmarks) for run in history(3)]
+    assert audited(runs).counters == ()

@@ -1,0 +1,73 @@
+"""What a line through the baseline's loads may be used for, and where it says nothing of the target."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perf_culprit.judge import control_chart
+from perf_culprit.judge.counter_pairs import pair_counters
+from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.model.finding import Evidence
+from perf_culprit.model.reason import Remark
+from perf_culprit.model.run import Direction, Metric, Run
+from tests.support.noisy_counters import counter_run, stored
+
+SECONDS = 60
+CLIENTS = 5
+
+
+def closed_loop(seed: int, *, elapsed_ms: float) -> Run:
+    """Clients that wait for each answer, second by second; the first and the last second are cut, as in k6's files."""
+    rng = np.random.default_rng(seed)
+    times = elapsed_ms * rng.normal(1, 0.04, SECONDS)
+    load = np.floor(1000 * CLIENTS / times)
+    load[[0, -1]] = np.floor(load[[0, -1]] * rng.random(2))
+    run = counter_run({"response_time": times}, load=load)
+    time = Metric(name="response_time", unit="ms", direction=Direction.LOWER_IS_BETTER)
+    return replace(run, counters=(replace(run.counters[0], metrics=(time,)),))
+
+
+def busy(seed: int, *, load: float) -> Run:
+    """A processor that saturates: linear at the loads that the baseline was under, not far from them."""
+    rng = np.random.default_rng(seed)
+    loads = rng.normal(load, 0.06 * load, SECONDS)
+    return counter_run({"cpu": 100 * loads / (loads + 4_000) * rng.normal(1, 0.005, SECONDS)}, load=loads)
+
+
+def evidence_of(target: Run, *baseline: Run) -> Evidence:
+    (evidence,) = control_chart.detect_counters(pair_counters(stored(*baseline), target).tables, DetectorOptions())
+    return evidence
+
+
+def codes(evidence: Evidence) -> list[str]:
+    return [note.code for note in evidence.notes]
+
+
+@pytest.mark.parametrize("factor", [1.25, 160])
+def test_a_time_that_decides_the_load_is_shown_as_it_was_measured(factor: float) -> None:
+    """Fewer requests a second are what slow answers lead to, not what makes them slow."""
+    target = closed_loop(9, elapsed_ms=6.3 * factor)
+    evidence = evidence_of(target, *(closed_loop(seed, elapsed_ms=6.3) for seed in range(5)))
+    assert evidence.target is not None
+    assert evidence.target.value == np.median(target.counters[0].values)
+    assert evidence.relative_change == pytest.approx(factor - 1, rel=0.1)
+    assert codes(evidence) == [Remark.UNSCALED_CLOSED_LOOP, Remark.LOAD_DIFFERS]
+    assert evidence.details["load_spearman"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("load", "scaled"), [(4_560, True), (5_200, True), (6_500, False), (40_000, False), (1, False)]
+)
+def test_a_line_is_extended_by_its_own_length_and_no_further(load: float, scaled: bool) -> None:
+    """The baseline was under 3,600 to 4,400 requests."""
+    evidence = evidence_of(busy(9, load=load), *(busy(seed, load=4_000) for seed in range(5)))
+    assert ("load_slope" in evidence.details) is scaled
+    assert codes(evidence) == ([] if scaled else [Remark.UNSCALED_UNSEEN_LOAD, Remark.LOAD_DIFFERS])
+
+
+def test_the_loads_that_were_seen_are_named() -> None:
+    (note, _) = evidence_of(busy(9, load=40_000), *(busy(seed, load=4_000) for seed in range(5))).notes
+    assert note.arguments["load"] == pytest.approx(40_000, rel=0.05)
+    assert note.arguments["lowest"] == pytest.approx(3_600, rel=0.02)
+    assert note.arguments["highest"] == pytest.approx(4_400, rel=0.02)

@@ -1,0 +1,83 @@
+"""Which acceptance and which culprit belong to a change of a series."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from perf_culprit.judge.panel_status import Circumstances, shown_changes, standing
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.run import MetricKey
+from perf_culprit.model.series import NamedCulprit, ShownChange
+from tests.unit.judge.test_panels import COMMITS, LINE, grown
+
+PANEL = grown(range(60))
+((AT,),) = ([change.index for change in series.changes] for series in PANEL.series if series.changes)
+SORT = MetricKey("sort", PANEL.series[-1].metric.name)
+
+
+def accepted(run: int, benchmark: str | None = "sort", *, suite: str = "api") -> Acceptance:
+    return Acceptance(
+        suite=suite,
+        benchmark=benchmark,
+        commit=COMMITS[run],
+        reason="",
+        author="a",
+        time=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def culprit(run: int, key: MetricKey = SORT, *, suite: str = "api") -> NamedCulprit:
+    return NamedCulprit(suite=suite, key=key, commit=COMMITS[run], relative_change=0.3, posterior=0.99)
+
+
+def shown(*entries: Acceptance | NamedCulprit) -> ShownChange:
+    around = Circumstances(
+        line=LINE,
+        accepted=[entry for entry in entries if isinstance(entry, Acceptance)],
+        culprits=[entry for entry in entries if isinstance(entry, NamedCulprit)],
+    )
+    (change,) = shown_changes([PANEL], around)
+    return change
+
+
+@pytest.mark.parametrize(
+    ("entry", "counts"),
+    [
+        (accepted(AT), True),
+        (accepted(AT - 3), True),
+        (accepted(AT - 4), False),
+        (accepted(59, None), True),
+        (accepted(AT, "parse"), False),
+        (accepted(AT, suite="web"), False),
+    ],
+)
+def test_a_change_was_accepted_near_its_run_or_later(entry: Acceptance, counts: bool) -> None:
+    assert shown(entry).accepted == (entry if counts else None)
+
+
+@pytest.mark.parametrize(
+    ("entry", "counts"),
+    [
+        (culprit(AT), True),
+        (culprit(AT - 3), True),
+        (culprit(AT + 3), True),
+        (culprit(AT - 4), False),
+        (culprit(AT + 4), False),
+        (culprit(AT, MetricKey("parse", SORT.metric)), False),
+        (culprit(AT, suite="web"), False),
+    ],
+)
+def test_a_culprit_is_one_that_a_bisection_named_near_the_change(entry: NamedCulprit, counts: bool) -> None:
+    assert shown(entry).culprit == (entry if counts else None)
+    nearer = culprit(AT - 1)
+    assert shown(culprit(AT + 2), entry, nearer).culprit == (
+        entry if counts and entry.commit == COMMITS[AT] else nearer
+    )
+
+
+def test_the_worst_of_lately_is_of_changes_that_nobody_accepted() -> None:
+    (lately,) = (standing([PANEL], [change], (), LINE) for change in [shown()])
+    assert lately.worst == pytest.approx(0.3, abs=0.01)
+    assert (lately.release, lately.judged) == (None, 2)
+    assert standing([PANEL], [shown(accepted(AT))], (), LINE).worst is None
+    assert standing([PANEL], [], (), LINE).worst is None

@@ -1,0 +1,52 @@
+import math
+
+import pytest
+
+from perf_culprit.judge.unit_factors import conversion_factor, is_deterministic, least_change, milliseconds_per
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "factor"),
+    [
+        ("s", "ms", 1e3),
+        ("us", "ns", 1e3),
+        ("µs", "us", 1.0),
+        ("ns/op", "ms/op", 1e-6),
+        ("ops/s", "ops/ms", 1e-3),
+        ("MB", "B", 1e6),
+        ("KiB", "bytes", 1024.0),
+        ("points", "points", 1.0),
+        ("", "", 1.0),
+    ],
+)
+def test_units_of_one_kind_are_converted(source: str, target: str, factor: float) -> None:
+    assert conversion_factor(source, target) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("ns", "MB"), ("ns/op", "ns"), ("ns/iter", "ns/op"), ("points", "score"), ("ns", "")]
+)
+def test_units_of_different_kinds_are_not(source: str, target: str) -> None:
+    assert conversion_factor(source, target) is None
+
+
+def test_milliseconds_are_for_times_only() -> None:
+    assert milliseconds_per("us/op") == pytest.approx(1e-3)
+    assert milliseconds_per("ops/s") is None
+    assert milliseconds_per("MB/s") is None
+    assert milliseconds_per("ns/ms") is None
+
+
+@pytest.mark.parametrize("unit", ["ms", "ns/op", "ops/s", "MB/s", "allocs/op"])
+def test_nothing_falls_by_more_than_all_of_it(unit: str) -> None:
+    assert least_change(unit) == -1
+
+
+def test_a_score_may_fall_below_zero() -> None:
+    assert least_change("points") == -math.inf
+
+
+def test_counts_are_deterministic() -> None:
+    assert is_deterministic("allocs/op")
+    assert is_deterministic("B/op")
+    assert not is_deterministic("ns/op")

@@ -1,0 +1,97 @@
+"""Every format's golden file: known by exactly its own reader, read as expected, harmless when broken."""
+
+import gc
+import json
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from perf_culprit.errors import DataError
+from perf_culprit.read.counters.counter_formats import COUNTER_READERS
+from perf_culprit.read.results.collect import Reading, collect_sources
+from perf_culprit.read.results.result_formats import NAMED_ONLY, PARSERS
+from perf_culprit.read.results.source import Source
+from perf_culprit.wire.run_json import decode_run, encode_run
+from tests.support.counter_goldens import COUNTER_GOLDENS, EXPECTED, golden
+from tests.support.goldens import JSON_GOLDENS
+from tests.support.goldens import golden as benchmark_golden
+
+TRUNCATIONS = 30
+HOSTILE = (
+    *(b"", b"\x00", b"\xff\xfe", b"NaN", b"-inf", b"1e999", b"-1", b"9" * 400, b"\xf0\x9f\x94\xb4", b'"', b"\n"),
+    *(b"\r", b",", b";", b"{", b"}", b"[" * 3000, b"null", b"<not counted>", b"x" * 20_000),
+)
+
+
+@pytest.fixture(autouse=True)
+def no_finalizers() -> Iterator[None]:
+    """A finalizer of other tests' garbage fails where thousands of brackets have filled the stack."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
+def test_is_read_as_expected(name: str, path: str) -> None:
+    run = collect_sources([Source(path, golden(path))])
+    assert json.loads(encode_run(run)) == json.loads(golden(path + EXPECTED)), name
+
+
+@pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
+def test_is_known_by_exactly_its_own_reader(name: str, path: str) -> None:
+    source = Source("results", golden(path))
+    assert [kind for kind, parser in PARSERS.items() if kind not in NAMED_ONLY and parser.matches(source)] == [name]
+
+
+def test_every_reader_has_a_golden_file() -> None:
+    assert {name for name, _ in COUNTER_GOLDENS} == COUNTER_READERS.keys()
+
+
+@pytest.mark.parametrize(("name", "path"), JSON_GOLDENS)
+def test_results_of_benchmarks_are_left_to_their_parsers(name: str, path: str) -> None:
+    source = Source(path, benchmark_golden(path))
+    assert [kind for kind, reader in COUNTER_READERS.items() if reader.matches(source)] == [], name
+
+
+@pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
+def test_only_data_errors_escape_from_truncated_files(name: str, path: str) -> None:
+    data = golden(path)
+    step = max(1, len(data) // TRUNCATIONS)
+    for end in [*range(0, len(data), step), *range(max(0, len(data) - 40), len(data))]:
+        harmless(data[:end], name)
+
+
+@pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
+def test_only_data_errors_escape_from_wrong_bytes_anywhere(name: str, path: str) -> None:
+    data = golden(path)[:1500]
+    step = max(1, len(data) // 10)
+    for start in range(0, len(data), step):
+        for value in HOSTILE:
+            harmless(data[:start] + value + data[start + 4 :], name)
+
+
+@pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
+def test_only_data_errors_escape_from_lines_in_any_order(name: str, path: str) -> None:
+    lines = golden(path).splitlines(keepends=True)[:60]
+    chance = random.Random(1)
+    for _ in range(10):
+        mixed = chance.choices(lines, k=len(lines))
+        harmless(b"".join(mixed), name)
+        harmless(b"".join([lines[0], *mixed]), name)
+
+
+def harmless(data: bytes, name: str) -> None:
+    """Read by detection and by name: either a run that our own format can hold, or a DataError with a next step."""
+    for tool in ("auto", name):
+        error: DataError | None = None
+        try:
+            run = collect_sources([Source("foreign", data)], Reading(tool=tool))
+        except DataError as refusal:
+            error = refusal
+        else:
+            content = encode_run(run)
+            assert encode_run(decode_run(content, place="again")) == content
+        if error is not None:
+            assert error.next_step
+            str(error).encode()

@@ -1,0 +1,125 @@
+import pytest
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.run import Summary
+from perf_culprit.read.results import catch2_xml
+from perf_culprit.read.results.source import Source
+from tests.support.goldens import golden
+
+RESULT = (
+    '<BenchmarkResults name="{name}" samples="100" resamples="1000" iterations="9" clockResolution="1" '
+    'estimatedDuration="1"><mean value="{mean}" lowerBound="1" upperBound="3" ci="0.99"/>'
+    '<standardDeviation value="0.5" lowerBound="0.1" upperBound="0.9" ci="0.99"/>'
+    '<outliers variance="0" lowMild="0" lowSevere="0" highMild="0" highSevere="0"/></BenchmarkResults>'
+)
+
+
+def source(body: str, *, head: str = "") -> Source:
+    root = '<Catch2TestRun name="b" rng-seed="1" xml-format-version="3" catch2-version="3.5.0">'
+    return Source("out.xml", f'<?xml version="1.0" encoding="UTF-8"?>\n{head}{root}{body}</Catch2TestRun>'.encode())
+
+
+def test_the_golden_file_of_version_2() -> None:
+    parsed = catch2_xml.parse(Source("out.xml", golden("catch2/v2.xml")))
+    assert [b.name for b in parsed.benchmarks] == [
+        "sum of 100",
+        "a long benchmark name that the console reporter has to wrap over lines",
+    ]
+    assert parsed.benchmarks[0].summary == Summary(
+        value=190.622,
+        statistic="mean",
+        count=20,
+        standard_deviation=4.23601,
+        confidence_interval=(189.481, 194.963),
+        confidence_level=0.95,
+    )
+    assert (parsed.benchmarks[0].metric.name, parsed.benchmarks[0].metric.unit) == ("time", "ns")
+    assert parsed.notes == ("`throws` failed: no such device",)
+
+
+def test_version_3_with_its_own_level() -> None:
+    file = source(f'<TestCase name="t">{RESULT.format(name="f", mean=2)}</TestCase>')
+    assert catch2_xml.matches(file)
+    summary = catch2_xml.parse(file).benchmarks[0].summary
+    assert summary == Summary(
+        value=2.0,
+        statistic="mean",
+        count=100,
+        standard_deviation=0.5,
+        confidence_interval=(1.0, 3.0),
+        confidence_level=0.99,
+    )
+
+
+def test_the_same_name_in_two_places_is_qualified() -> None:
+    same, other = RESULT.format(name="f", mean=2), RESULT.format(name="g", mean=3)
+    body = (
+        f'<TestCase name="a">{same}<Section name="s">{same}</Section></TestCase><TestCase name="b">{other}</TestCase>'
+    )
+    assert [b.name for b in catch2_xml.parse(source(body)).benchmarks] == ["a/f", "a/s/f", "g"]
+
+
+def test_the_same_name_twice_in_one_place_is_refused() -> None:
+    body = f'<TestCase name="a">{RESULT.format(name="f", mean=2) * 2}</TestCase>'
+    with pytest.raises(DataError, match="`f` is also at"):
+        catch2_xml.parse(source(body))
+
+
+def test_a_mean_alone_is_enough() -> None:
+    body = '<TestCase name="a"><BenchmarkResults name="f"><mean value="5"/></BenchmarkResults></TestCase>'
+    assert catch2_xml.parse(source(body)).benchmarks[0].summary == Summary(value=5.0, statistic="mean")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('<BenchmarkResults name="f"/>', "has no mean"),
+        ('<BenchmarkResults name="f"><mean/></BenchmarkResults>', "without a value"),
+        (RESULT.format(name="f", mean="fast"), "is no number"),
+        (RESULT.format(name="f", mean="nan"), "not a finite number"),
+        (RESULT.format(name="f", mean="-1"), "cannot be negative"),
+        (RESULT.format(name="", mean="1"), "has no name"),
+        ("<open>", "not well-formed XML"),
+        ("&undefined;", "not well-formed XML"),
+    ],
+)
+def test_broken_files_are_refused(body: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        catch2_xml.parse(source(body))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;">]>',
+        '<!DOCTYPE x [<!ENTITY file SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE x SYSTEM "http://example.com/x.dtd">',
+    ],
+)
+def test_entities_and_document_types_are_refused(head: str) -> None:
+    with pytest.raises(DataError, match="document type or entities"):
+        catch2_xml.parse(source("", head=head))
+
+
+def test_deep_nesting_is_read_without_recursion() -> None:
+    depth = 100_000
+    body = "<a>" * depth + RESULT.format(name="f", mean=2) + "</a>" * depth
+    assert [b.name for b in catch2_xml.parse(source(body)).benchmarks] == ["f"]
+
+
+def test_endless_section_names_are_refused() -> None:
+    body = '<Section name="section">' * 5000 + "</Section>" * 5000
+    with pytest.raises(DataError, match="endless names"):
+        catch2_xml.parse(source(body))
+
+
+def test_endless_tags_are_refused() -> None:
+    with pytest.raises(DataError, match="holds more than 1,000,000 tags"):
+        catch2_xml.parse(source("<a/>" * 1_000_000))
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "utf-16", "shift_jis", "idna", "base64", "nonsense", "ISO-8859-1"])
+def test_a_declared_encoding_changes_nothing(encoding: str) -> None:
+    text = golden("catch2/v2.xml").decode().replace("UTF-8", encoding).replace("sum of 100", "sum of ä")
+    assert catch2_xml.parse(Source("out.xml", text.encode())).benchmarks[0].name == "sum of ä"
+    assert catch2_xml.parse(Source("out.xml", text.encode("utf-16"))).benchmarks[0].name == "sum of ä"

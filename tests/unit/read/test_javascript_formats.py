@@ -1,0 +1,119 @@
+"""What vitest, tinybench, mitata and Deno write, beyond their golden files."""
+
+import json
+from typing import Any
+
+import pytest
+
+from perf_culprit.errors import DataError
+from perf_culprit.read.results.collect import Reading, collect_sources
+from perf_culprit.read.results.parser import Parsed
+from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.source import Source
+from tests.support.goldens import golden
+
+FAILED = "left out because they failed: 1"
+
+
+def parse(name: str, content: Any) -> Parsed:
+    return PARSERS[name].parse(Source("f.json", json.dumps(content).encode()))
+
+
+def from_golden(path: str) -> Any:
+    return json.loads(golden(path))
+
+
+def names(parsed: Parsed) -> list[tuple[str, str, str]]:
+    return [(benchmark.name, benchmark.metric.name, benchmark.metric.unit) for benchmark in parsed.benchmarks]
+
+
+def test_vitest_names_are_file_suite_and_name_and_what_threw_is_noted() -> None:
+    parsed = parse("vitest", from_golden("vitest/bench.json"))
+    assert names(parsed) == [
+        ("src/sort.bench.mjs > sort > numeric", "time", "ms"),
+        ("src/sort.bench.mjs > sort > default", "time", "ms"),
+        ("src/sort.bench.mjs > sum > reduce", "time", "ms"),
+    ]
+    assert parsed.notes == (FAILED,)
+    summary = parsed.benchmarks[0].summary
+    assert summary is not None
+    assert (summary.count, summary.confidence_level) == (319, 0.95)
+    assert summary.confidence_interval == pytest.approx((0.33468205 - 0.12595872, 0.33468205 + 0.12595872))
+
+
+def test_vitest_5_has_its_benchmarks_in_tests_and_what_an_earlier_run_left_is_none() -> None:
+    content = from_golden("vitest/bench-5.json")
+    test = content["testResults"][0]["assertionResults"][0]
+    test["benchmarks"][0]["tasks"].append({"name": "stored", "latency": {"mean": 1.0}, "fromStore": True})
+    parsed = parse("vitest", content)
+    assert names(parsed) == [
+        ("text.bench.js > text > join > template", "time", "ms"),
+        ("text.bench.js > text > join > array", "time", "ms"),
+        ("text.bench.js > text > parse > json", "time", "ms"),
+    ]
+    assert parsed.notes == (FAILED,)
+    summary = parsed.benchmarks[0].summary
+    assert summary is not None
+    assert summary.confidence_level == 0.95
+
+
+def test_vitest_samples_count_where_they_were_kept() -> None:
+    content = from_golden("vitest/bench.json")
+    content["files"][0]["groups"][0]["benchmarks"][0]["samples"] = [1.5, 2.5]
+    assert parse("vitest", content).benchmarks[0].samples == (1.5, 2.5)
+
+
+def test_tinybench_keeps_samples_or_the_mean_and_reads_its_older_results() -> None:
+    parsed = parse("tinybench", from_golden("tinybench/samples.json"))
+    assert [len(benchmark.samples) for benchmark in parsed.benchmarks] == [8]
+    assert parsed.notes == ("left out because they failed or did not run: 1",)
+    older = [{"name": "f", "result": {"hz": 500.0, "mean": 2.0, "sd": 0.5, "samples": [1.5, 2.5]}}]
+    assert parse("tinybench", older).benchmarks[0].samples == (1.5, 2.5)
+
+
+def test_mitata_is_not_taken_for_pyperf_and_its_groups_stand_before_the_name() -> None:
+    parsed = parse("mitata", from_golden("mitata/groups.json"))
+    assert names(parsed) == [
+        ("spin", "time", "ns"),
+        ("spin", "allocated", "B"),
+        ("arguments > spin for 50 ms", "time", "ns"),
+        ("arguments > spin for 50 ms", "allocated", "B"),
+        ("arguments > spin for 60 ms", "time", "ns"),
+        ("arguments > spin for 60 ms", "allocated", "B"),
+    ]
+    assert 50e6 <= min(parsed.benchmarks[2].samples) <= 51e6
+    assert parsed.notes == (FAILED,)
+    assert parsed.time is not None
+    assert not PARSERS["pyperf"].matches(Source("f.json", golden("mitata/groups.json")))
+
+
+def test_mitata_without_samples_is_a_summary() -> None:
+    content = from_golden("mitata/groups.json")
+    del content["benchmarks"][0]["runs"][0]["stats"]["samples"]
+    summary = parse("mitata", content).benchmarks[0].summary
+    assert summary is not None
+    assert summary.statistic == "mean"
+
+
+def test_deno_tells_equal_names_by_their_groups() -> None:
+    content = from_golden("deno/bench.json")
+    assert [name for name, _, _ in names(parse("deno", content))] == ["sum", "sort", "sort numbers"]
+    assert parse("deno", content).notes == (FAILED,)
+    for bench in content["benches"]:
+        bench["name"] = "same"
+    assert [name for name, _, _ in names(parse("deno", content))][1:] == ["sorts > same"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("vitest", {"files": [{"filepath": "f", "groups": [5]}]}, "is a number, not an object"),
+        ("tinybench", [{"name": "f", "result": {"latency": {"mean": "x"}}}], "is text, not a number"),
+        ("mitata", {"benchmarks": [{"alias": "f", "runs": [{"stats": {"samples": ["x"]}}]}]}, "is text, not a number"),
+        ("deno", {"runtime": "", "benches": [{"name": "f", "results": [{"ok": {}}]}]}, "has no `avg`"),
+    ],
+)
+def test_broken_values_are_refused_with_their_place(name: str, content: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message) as refusal:
+        collect_sources([Source("f.json", json.dumps(content).encode())], Reading(tool=name))
+    assert (refusal.value.place or "").startswith("f.json: ")

@@ -1,0 +1,86 @@
+"""METHODS 6.3: trees of a service merged into one with all branches."""
+
+from pathlib import Path
+
+import pytest
+
+from perf_culprit.explain.ranking import diagnose_log
+from perf_culprit.model.call_tree import Diagnosis
+from perf_culprit.read.logs import log_partial, merged_tree
+from perf_culprit.read.logs.log_pattern import load_pattern
+from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
+from tests.support.execution_logs import call, log, part_of, paths, trees_of
+
+
+def test_methods_6_3_same_trees_are_counted_and_other_branches_added() -> None:
+    data = log(
+        [
+            *call("c1", [("1", "order", 10), ("1.1", "find", 4), ("1.2", "save", 5)]),
+            *call("c2", [("1", "order", 20), ("1.1", "find", 6), ("1.2", "save", 5)]),
+            *call("c3", [("1", "order", 30), ("1.1", "find", 7), ("1.1.1", "read", 6)]),
+        ]
+    )
+    tree = trees_of(part_of(data))["shop"]
+    assert (tree.calls, tree.variants) == (3, 2)
+    assert paths(tree) == {
+        "order": (3, 60, 33),
+        "order > find": (3, 17, 11),
+        "order > save": (2, 10, 10),
+        "order > find > read": (1, 6, 6),
+    }
+    assert tree.total_ms == 60
+
+
+def test_a_loop_is_one_node_with_its_count() -> None:
+    rows = [("1", "order", 10.0), *((f"1.{i}", "find", 2.0) for i in range(1, 5))]
+    tree = trees_of(part_of(log(call("c1", rows))))["shop"]
+    assert paths(tree) == {"order": (1, 10, 2), "order > find": (4, 8, 8)}
+
+
+def test_children_side_by_side_leave_no_negative_self_time() -> None:
+    data = log(call("c1", [("1", "order", 10), ("1.1", "a", 9), ("1.2", "b", 9)]))
+    assert paths(trees_of(part_of(data))["shop"])["order"] == (1, 10, 0)
+
+
+def test_rare_paths_are_given_up_and_their_methods_still_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls = [[("1", "order", 10.0), ("1.1", "find", 6.0), ("1.1.1", f"select{i}", 2.0)] for i in range(60)]
+    calls += [[("1", f"rare{i}", 1.0), ("1.1", "find", 0.5)] for i in range(60)]
+    services = [f"s{i % 2}" for i in range(len(calls))]
+    data = log(
+        execution
+        for i, (rows, service) in enumerate(zip(calls, services, strict=True))
+        for execution in call(f"c{i}", rows, service=service)
+    )
+    file = tmp_path / "server.log"
+    file.write_bytes(data)
+
+    def diagnosed() -> Diagnosis:
+        return diagnose_log(
+            [str(file)], pattern=load_pattern("labelled"), reading=ReadingSettings(), ranking=RankingSettings()
+        )
+
+    whole = diagnosed()
+    monkeypatch.setattr(merged_tree, "MAX_NODES", 40)
+    monkeypatch.setattr(log_partial, "MAX_NODES", 40)
+    pruned = diagnosed()
+    assert (whole.reading.rare_paths, pruned.reading.rare_paths > 100) == (0, True)
+    for before, after in zip(whole.trees, pruned.trees, strict=True):
+        assert after.total_ms == pytest.approx(before.total_ms)
+        assert sum(node.self_ms for node in after.nodes) == pytest.approx(sum(node.self_ms for node in before.nodes))
+        nodes = {node.method: node for node in after.nodes if node.parent is None}
+        assert (nodes["order"].calls, nodes["order"].elapsed_ms, nodes["order"].self_ms) == (30, 300, 120)
+    before_own, own = (
+        {one.method: (one.calls, round(one.self_ms, 6)) for one in side.suspects if one.method != "(rare paths)"}
+        for side in (whole, pruned)
+    )
+    assert own == before_own
+
+
+def test_methods_without_end_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merged_tree, "MAX_NODES", 10)
+    monkeypatch.setattr(merged_tree, "MAX_RARE", 10)
+    monkeypatch.setattr(log_partial, "MAX_NODES", 10)
+    data = log(execution for i in range(90) for execution in call(f"c{i}", [("1", f"order{i}", 1.0)]))
+    tree = trees_of(part_of(data))["shop"]
+    assert sum(node.elapsed_ms for node in tree.nodes if node.parent is None) == pytest.approx(90)
+    assert len(tree.nodes) < 30

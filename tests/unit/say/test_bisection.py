@@ -1,0 +1,247 @@
+"""A bisection's answer in words: whole texts, every outcome, and foreign text that stays text."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perf_culprit.model.bisection import (
+    DEFINITE,
+    CulpritDiagnosis,
+    DecayPart,
+    MeasuredCommit,
+    Noise,
+    Outcome,
+    OutcomeKind,
+    SearchSettings,
+    Sought,
+    Suspect,
+)
+from perf_culprit.model.call_tree import ChangeKind, TouchedFunction
+from perf_culprit.model.finding import Interval
+from perf_culprit.model.reason import Doubt, because, remark
+from perf_culprit.model.run import MetricKey
+from perf_culprit.say.bisection_answer import MOST_ROWS, bisection_markdown, bisection_text, plot
+from perf_culprit.say.bisection_words import reason_of
+from tests.support.bisections import BAD, FIRST, FOLDED, GOOD, RANGE, REPORT, SECOND
+from tests.support.diagnosed_reports import diagnosis
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "bisection"
+
+
+@pytest.mark.parametrize(("name", "render"), [("culprit.txt", bisection_text), ("culprit.md", bisection_markdown)])
+def test_whole_texts(name: str, render: object) -> None:
+    assert callable(render)
+    assert render(REPORT) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+def test_the_culprits_methods_are_in_the_answer() -> None:
+    changed = TouchedFunction(
+        path="src/parser.py", qualified_name="Parser.tokenize", kind=ChangeKind.CHANGED, first_line=41, last_line=67
+    )
+    result = CulpritDiagnosis(commit=SECOND, changed=(changed,), more=2, comparison=diagnosis())
+    markdown = bisection_markdown(replace(REPORT, diagnosis=result))
+    text = bisection_text(replace(REPORT, diagnosis=result))
+    for wording in (text, markdown.replace("`", "")):
+        assert "Parser.tokenize takes" in wording
+        assert "; this commit changed it." in wording
+        assert "Call path: parse → Parser.tokenize" in wording
+        assert "Services to test again, with the share of their time in these methods: search" in wording
+        assert "changed 3 functions: Parser.tokenize (src/parser.py:41) and 2 more." in wording
+    assert markdown.count("```mermaid") == 1
+    assert "mermaid" not in text
+    doubt = because(Doubt.NOT_PROFILED, why="no perf here", next="install it")
+    without = bisection_text(replace(REPORT, diagnosis=replace(result, comparison=None, doubt=doubt)))
+    assert "Which methods got slower is not known: it and its parent were not profiled: no perf here; inst" in without
+    assert f"{SECOND[:7]} changed 3 functions" in without
+
+
+def test_on_a_terminal_what_is_named_stands_out_in_red_or_in_the_colour_of_better() -> None:
+    plainly, coloured = bisection_text(REPORT), bisection_text(REPORT, colour=True)
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == plainly
+    marked = [line for line in coloured.splitlines() if line.startswith("\x1b[1m\x1b[31m")]
+    named = [culprit.commit[:7] for culprit in REPORT.outcome.culprits]
+    assert marked
+    assert all(any(name in line for line in marked) for name in named)
+    better = replace(REPORT.outcome, culprits=tuple(replace(one, improvement=True) for one in REPORT.outcome.culprits))
+    assert "\x1b[31m" not in bisection_text(replace(REPORT, outcome=better), colour=True)
+    assert "\x1b" not in bisection_markdown(REPORT)
+
+
+@pytest.mark.parametrize("kind", OutcomeKind)
+def test_every_outcome_has_words(kind: OutcomeKind) -> None:
+    outcome = Outcome(
+        kind=kind,
+        suspects=(Suspect(commit=FIRST, posterior=0.6, skipped="no compiler"), Suspect(commit=BAD, posterior=0.4)),
+        decay=(DecayPart(after=GOOD, until=BAD, relative_change=0.2, share=1.0),),
+        visible_effect=0.03,
+    )
+    subject = replace(REPORT, outcome=outcome, measured=())
+    for text in (bisection_text(subject), bisection_markdown(subject)):
+        assert reason_of(subject) in text.replace("\N{NO-BREAK SPACE}", " ")
+        assert "A change of 3" in text
+        assert FIRST[:7] in text
+        assert "+20.0%" in text
+    assert subject.is_definite is (kind in DEFINITE)
+
+
+@pytest.mark.parametrize(("count", "holds"), [(1, "One candidate holds 95%"), (2, "2 candidates hold 95%")])
+def test_candidates_of_a_spent_budget_are_counted(count: int, holds: str) -> None:
+    suspects = tuple(Suspect(commit=name, posterior=0.96 / count) for name in (FIRST, BAD)[:count])
+    spent = replace(REPORT, outcome=Outcome(kind=OutcomeKind.BUDGET_SPENT, suspects=suspects))
+    assert reason_of(spent).startswith(holds)
+
+
+def test_a_set_of_suspects_names_the_likeliest_first_and_says_once_why_others_are_skipped() -> None:
+    why = "crashed: KeyError"
+    suspects = (Suspect(commit=FIRST, posterior=0.1, skipped=why), Suspect(commit=SECOND, posterior=0.9))
+    outcome = Outcome(kind=OutcomeKind.SUSPECT_SET, suspects=suspects, skipped={FIRST: why})
+    text = bisection_text(replace(REPORT, outcome=outcome))
+    assert text.startswith(f"One of 2 commits introduced the change, most likely {SECOND[:7]}\n")
+    assert text.count(why) == 1
+
+
+def test_of_several_commits_the_first_line_has_the_largest() -> None:
+    (one,) = REPORT.outcome.culprits
+    culprits = (replace(one, commit=FIRST, relative_change=-0.1, improvement=True), one)
+    outcome = replace(REPORT.outcome, kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits, unresolved=0.0)
+    first, _, reason, *_ = bisection_text(replace(REPORT, outcome=outcome)).splitlines()
+    assert first.startswith(
+        f"2 commits introduced the change; the largest, {SECOND[:7]}, introduced the regression: +60"
+    )
+    assert reason == "Together they explain the change."
+
+
+def test_ends_that_differ_the_other_way_are_answered_so() -> None:
+    outcome = Outcome(
+        kind=OutcomeKind.NOT_REPRODUCED,
+        relative_change=-0.977,
+        confidence_interval=Interval(low=-0.978, high=-0.976, level=0.95),
+        visible_effect=0.005,
+        noise=Noise(standard_deviation=1e-6, autocorrelation=-1.0),
+    )
+    text = bisection_text(replace(REPORT, outcome=outcome, settings=SearchSettings(sought=Sought.WORSE)))
+    assert text.startswith("Nothing got worse: the bad end is better\n")
+    assert "search with --direction better" in text
+    assert "would have been seen" not in text
+    assert "Noise of one execution: below 0.1%." in text
+    either = replace(REPORT, outcome=outcome, settings=SearchSettings(sought=Sought.ANY))
+    assert "would have been seen" in bisection_text(either)
+
+
+def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
+    outcome = replace(REPORT.outcome, unresolved=0.4, unresolved_part=(GOOD, FIRST))
+    report = replace(REPORT, outcome=outcome)
+    line = "Unresolved: up to 40% of the change may come from commits not named."
+    ends = f"`{GOOD[:7]}` as the good and `{FIRST[:7]}` as the bad end"
+    markdown = bisection_markdown(report).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"<details><summary>{line}</summary>\n\nTo search there: the same with {ends}.\n\n</details>" in markdown
+    text = bisection_text(report).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"\n{line}\nTo search there: the same with {ends.replace('`', '')}.\nBenchmark:" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "base", "headline", "reason"),
+    [
+        (
+            "not_reproduced",
+            0.6,
+            "The ends do not differ: both sides changed alike",
+            "The merge base is worse than",
+        ),
+        ("not_reproduced", -0.3, "The ends do not differ: both sides changed alike", "The merge base is better than"),
+        ("fixed_on_good_side", 0.6, "Nothing got worse: the good side got better", "only the good side changed."),
+        ("fixed_on_good_side", -0.3, "Nothing got better: the good side got worse", "only the good side changed."),
+    ],
+)
+def test_ends_beside_each_other_are_told_by_their_merge_base(
+    kind: str, base: float, headline: str, reason: str
+) -> None:
+    measured = tuple(
+        MeasuredCommit(commit=name, executions=5, relative_change=change)
+        for name, change in ((GOOD, 0.0), (FIRST, base))
+    )
+    beside = replace(RANGE, commits=(SECOND, BAD), parents=((), (0,)), merge_bases=(FIRST,))
+    outcome = Outcome(kind=OutcomeKind(kind))
+    text = bisection_text(replace(REPORT, outcome=outcome, commit_range=beside, measured=measured))
+    assert text.startswith(headline)
+    assert reason in text
+
+
+def test_foreign_text_stays_text() -> None:
+    hostile = "`</code>@everyone **x** | ##[error] ::add-mask::y \x1b[2J\n# head ```"
+    outcome = replace(
+        REPORT.outcome,
+        suspects=(Suspect(commit=FIRST, posterior=0.5, skipped=hostile),),
+        skipped={FIRST: hostile},
+        notes=(remark(hostile),),
+    )
+    methods = (replace(FOLDED, method=hostile, path=(hostile, hostile)), replace(FOLDED, method="::add-mask::"))
+    subject = replace(
+        REPORT,
+        outcome=outcome,
+        subjects=dict.fromkeys((FIRST, SECOND, BAD), hostile),
+        key=MetricKey(hostile, hostile),
+        command=hostile,
+        diagnosis=CulpritDiagnosis(
+            commit=SECOND,
+            counted=methods,
+            changed=(
+                TouchedFunction(path=hostile, qualified_name=hostile, kind=ChangeKind.ADDED, first_line=1, last_line=2),
+            ),
+            comparison=diagnosis({"search": hostile, "Parser.tokenize": "::add-mask::y", "parse": "::add-mask::z"}),
+            doubt=because(Doubt.NOT_PROFILED, why=hostile, next=hostile),
+        ),
+    )
+    text, markdown = bisection_text(subject), bisection_markdown(subject)
+    for wording in (text, markdown):
+        assert "\x1b" not in wording
+        assert "\n# head" not in wording
+        assert not any(line.lstrip().startswith("::") for line in wording.splitlines())
+    assert "##[" not in text
+    # Outside code spans of any fence nothing of it is left.
+    assert "\n@everyone" not in markdown
+    assert markdown.count("```text") == 1
+
+
+@pytest.mark.parametrize(
+    ("unresolved", "probability", "reason"),
+    [
+        (0.4, 0.11, "Unresolved: up to 40% of the change may come from commits not named."),
+        (0.4, 0.1, "No further culprit was seen; one of up to 40% of the change could have been missed."),
+        (0.2, 0.1, "It explains the change."),
+    ],
+)
+def test_an_answer_says_whether_more_is_likely_or_could_only_have_been_missed(
+    unresolved: float, probability: float, reason: str
+) -> None:
+    outcome = replace(REPORT.outcome, unresolved=unresolved, further_probability=probability)
+    assert reason_of(replace(REPORT, outcome=outcome)).replace("\N{NO-BREAK SPACE}", " ") == reason
+
+
+def test_what_stays_unresolved_comes_with_the_search_for_it() -> None:
+    outcome = replace(REPORT.outcome, unresolved=0.3, unresolved_part=(SECOND, BAD))
+    text = bisection_text(replace(REPORT, outcome=outcome))
+    assert "Unresolved: up to 30" in text
+    assert f"the same with {SECOND[:7]} as the good and {BAD[:7]} as the bad end." in text
+    assert "the same with" not in bisection_text(REPORT)
+
+
+def test_the_plot_is_bounded_and_marks_what_is_unknown() -> None:
+    many = [MeasuredCommit(commit=f"{number:040x}", executions=1, relative_change=0.1) for number in range(200)]
+    lines = plot(many)
+    assert len(lines) == MOST_ROWS
+    assert len({len(line) for line in lines}) == 1
+    (lost,) = plot([MeasuredCommit(commit=GOOD, executions=2, failures=("x",))])
+    assert "no number" in lost
+
+
+def test_a_wide_interval_does_not_squeeze_the_others() -> None:
+    wide = MeasuredCommit(
+        commit=BAD, executions=2, relative_change=0.5, confidence_interval=Interval(low=-0.9, high=90.0, level=0.95)
+    )
+    good = MeasuredCommit(commit=GOOD, executions=2, relative_change=0.0)
+    first, second = plot([good, wide])
+    assert first.index("●") < second.index("●")
+    assert second.index("●") - first.index("●") > 25

@@ -1,0 +1,57 @@
+from perf_culprit.model.bisection import CommitRange
+from perf_culprit.say.bisection_steps import LISTED, StoredNoise, plan_text
+
+RANGE = CommitRange(good="a" * 40, bad="b" * 40, commits=("b" * 40,), parents=((),))
+
+
+def test_the_plan_counts_and_lists() -> None:
+    commits = tuple(f"{number:040x}" for number in range(1, 61))
+    parents = (*(((number - 1,) if number else ()) for number in range(59)), (58, 3))
+    commit_range = CommitRange(
+        good="a" * 40,
+        bad=commits[-1],
+        commits=commits,
+        parents=parents,
+        reverts=((5, 2),),
+        unchanged=(1,),
+        merge_bases=("b" * 40,),
+    )
+    subjects = {commits[0]: "First\x1b[2J", commits[1]: "Second"}
+    lines = plan_text(commit_range, subjects=subjects, executions=(50, 150), budget=400).splitlines()
+    assert lines[0] == (
+        "60 candidates after aaaaaaa up to 0000000: 1 merge, 1 without a change of what the build reads, 1 revert"
+    )
+    assert lines[1] == "good is no ancestor of bad: the merge base bbbbbbb is measured first"
+    assert "\x1b" not in lines[3]
+    assert lines[4] == "  0000000  Second  (unchanged)"
+    assert f"  … and {60 - LISTED} more" in lines
+    assert "about 50 executions" in lines[-3]
+    assert "budget 400" in lines[-3]
+    assert lines[-2].startswith("How many minutes: unknown")
+
+
+def test_the_noise_of_the_history_gives_costs_by_step() -> None:
+    noise = StoredNoise(
+        benchmark="parse `x`\n", metric="time", spread=0.031, runs=12, executions=((0.05, 210), (0.3, 1050))
+    )
+    text = plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, noise=(noise,))
+    assert (
+        "parse `x` (time): 3.1% from run to run in 12 stored runs; executions for +5% about 210, +30% about 1,050"
+        in text
+    )
+
+
+def test_the_minutes_are_those_that_stored_executions_took() -> None:
+    text = plan_text(RANGE, subjects={}, executions=(50, 150), budget=400, seconds=12.3)
+    assert "12.3 s an execution with builds: about 11 to 31 minutes, at most 82." in text
+
+
+def test_a_history_without_runs_says_so() -> None:
+    assert "too few runs" in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, noise=())
+    assert "too few runs" not in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400)
+
+
+def test_the_plan_lists_the_chances_that_it_starts_from() -> None:
+    text = plan_text(RANGE, subjects={"b" * 40: "Only"}, executions=(1, 2), budget=400, prior={"b" * 40: 0.25})
+    line = next(line for line in text.splitlines() if line.endswith("Only"))
+    assert "25" in line

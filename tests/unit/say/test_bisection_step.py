@@ -1,0 +1,120 @@
+"""A running bisection in the thread: how far it is, who is suspected, and how it ended."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from perf_culprit.model.bisection import Job, Phase, Progress, Purpose, SearchSettings, SearchState, Suspect
+from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch
+from perf_culprit.model.finding import Interval
+from perf_culprit.model.reason import Objection, SearchReason, because, remark
+from perf_culprit.model.run import MetricKey
+from perf_culprit.say.bisection_steps import step_texts
+from tests.support.bisections import BAD, FIRST, RANGE, REPORT, SECOND
+
+URL = "https://github.com/octocat/hello"
+HOSTILE = "@everyone **x** <b> ![i](https://evil.example)"
+ROUNDS = tuple(Job(id=f"r{number}", commits=(FIRST, SECOND), purpose=Purpose.SEARCH) for number in range(3))
+BISECTION = Bisection(
+    id="900",
+    key=MetricKey("parse", "time"),
+    metric=REPORT.metric,
+    commands=BisectCommands(run="python bench.py"),
+    search=SearchState(commit_range=RANGE, settings=SearchSettings()),
+    started_at=datetime(2026, 1, 2, tzinfo=UTC),
+    subjects={SECOND: HOSTILE},
+    pull_request=7,
+    requested_by="octocat",
+    head=BAD,
+    dispatches=(
+        Dispatch(
+            id="1-x",
+            jobs=(BisectJob(id="job-1", rounds=ROUNDS),),
+            sender="s",
+            stored_at=datetime(2026, 1, 2, tzinfo=UTC),
+            run_id=55,
+        ),
+    ),
+)
+PROGRESS = Progress(
+    phase=Phase.SEARCH,
+    executions=30,
+    entropy_bits=1.0,
+    expected_executions=30,
+    suspects=(Suspect(commit=SECOND, posterior=0.7), Suspect(commit=FIRST, posterior=0.2)),
+)
+
+
+def test_progress_is_told_in_numbers() -> None:
+    texts = step_texts(BisectionStep(bisection=BISECTION, progress=PROGRESS), repository_url=URL)
+    assert texts.title == "searching: 30 of about 60 executions, about 2 commits left"
+    assert "`██████████░░░░░░░░░░`" in texts.body
+    assert f"[`{SECOND[:7]}`]({URL}/commit/{SECOND}) at 70" in texts.body
+    assert f"[`{FIRST[:7]}`]({URL}/commit/{FIRST}) at 20" in texts.body
+    assert f"Dispatch 1: 1 job with 3 rounds [under way]({URL}/actions/runs/55)." in texts.body
+    assert "asked for by `octocat`" in texts.body
+
+
+@pytest.mark.parametrize(
+    ("posteriors", "others"), [((0.7, 0.2), "; all others together at 10%"), ((0.7, 0.3), ""), ((0.9, 0.9), "")]
+)
+def test_what_the_listed_suspects_leave_to_the_others_is_told(posteriors: tuple[float, float], others: str) -> None:
+    """Of two steps at once the sum may exceed 1."""
+    suspects = tuple(Suspect(commit=name, posterior=p) for name, p in zip((SECOND, FIRST), posteriors, strict=True))
+    step = BisectionStep(bisection=BISECTION, progress=replace(PROGRESS, suspects=suspects))
+    (line,) = (one for one in step_texts(step, repository_url=URL).body.splitlines() if one.startswith("Suspects: "))
+    assert line.endswith(f" at {100 * posteriors[1]:.0f}%{others}")
+
+
+def test_nothing_is_known_before_the_first_result() -> None:
+    progress = replace(PROGRESS, executions=0, expected_executions=None, suspects=(), phase=Phase.REPRODUCE)
+    step = BisectionStep(
+        bisection=replace(BISECTION, dispatches=()),
+        progress=progress,
+        waiting=because(SearchReason.RUN_UNDER_WAY, run=55),
+        remarks=(remark(HOSTILE),),
+    )
+    texts = step_texts(step, repository_url=URL)
+    assert texts.title.startswith("reproducing the change: 0 executions")
+    assert "Waiting: run 55 is under way." in texts.body
+    assert "Suspects" not in texts.body
+    assert "Remarks:" in texts.body
+    assert "Reproducing the change: 0 executions, about 2 commits left." in texts.body
+    assert "░" not in texts.body
+
+
+def test_while_the_change_is_reproduced_its_size_so_far_is_told() -> None:
+    interval = Interval(low=-0.02, high=0.11, level=0.95)
+    progress = replace(PROGRESS, phase=Phase.REPRODUCE, relative_change=0.04, confidence_interval=interval)
+    texts = step_texts(BisectionStep(bisection=BISECTION, progress=progress), repository_url=URL)
+    assert "Bad against good so far: +4.0% (" in texts.body.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_the_answer_replaces_the_progress() -> None:
+    done = BisectionStep(bisection=BISECTION, progress=PROGRESS, report=REPORT)
+    texts = step_texts(done, repository_url=URL)
+    assert texts.title == "ccccccc introduced the regression: +60.4% (+55.0 … +66.0)"
+    assert "posterior" in texts.body
+    moved = replace(done, bisection=replace(BISECTION, stopped=Objection.HEAD_MOVED, head="a" * 40))
+    stopped = step_texts(moved, repository_url=URL)
+    assert stopped.title == f"Stopped: the head of the pull request has moved on from {'a' * 10}"
+    assert stopped.body.startswith(f"**Stopped:** the head of the pull request has moved on from `{'a' * 10}`.")
+    later = step_texts(done, repository_url=URL, meanwhile=Objection.PULL_REQUEST_CLOSED)
+    assert later.title == texts.title
+    assert later.body.startswith("Meanwhile the pull request was closed.")
+
+
+def test_foreign_text_stays_text() -> None:
+    texts = step_texts(
+        BisectionStep(
+            bisection=replace(BISECTION, key=MetricKey(HOSTILE, HOSTILE), requested_by=HOSTILE, id=HOSTILE),
+            progress=PROGRESS,
+            waiting=remark(HOSTILE),
+            remarks=(remark(HOSTILE),),
+        ),
+        repository_url=URL,
+    )
+    rest = "".join(part for index, part in enumerate(texts.body.split("`")) if index % 2 == 0)
+    for active in ("@everyone", "**x**", "<b>", "evil"):
+        assert active not in rest

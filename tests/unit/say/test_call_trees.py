@@ -1,0 +1,134 @@
+"""The comment with compared call trees: whole text, hostile names, annotations."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import cmarkgfm
+import numpy as np
+import pytest
+from cmarkgfm.cmark import Options
+
+from perf_culprit.explain.compare_trees import compare_profiles
+from perf_culprit.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
+from perf_culprit.model.reason import remark
+from perf_culprit.model.report import Conclusion, NodeState
+from perf_culprit.say.call_tree_pictures import call_tree_picture
+from perf_culprit.say.call_tree_text import tree_comparison_text
+from perf_culprit.say.markdown_report import COMMENT_LIMIT_CHARACTERS, MarkdownOptions, render_markdown
+from perf_culprit.say.report_parts import remarks
+from tests.support.compared_trees import Tree
+from tests.support.diagnosed_reports import diagnosed, diagnosis
+from tests.support.hostile import _PIECES
+from tests.support.reports import every_conclusion
+
+FOLDER = Path(__file__).parents[2] / "golden" / "diagnosis"
+OPTIONS = MarkdownOptions(repository_url="https://github.example/octo/parser")
+# A name that is cut in two by ">" is another tree; the pieces are put in one at a time.
+NAMES = [piece for piece in _PIECES if ">" not in piece and piece.strip()]
+
+
+def check(name: str, text: str) -> None:
+    path = FOLDER / name
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_whole_comment() -> None:
+    check("comment.md", render_markdown(diagnosed(), options=OPTIONS))
+
+
+def test_whole_text() -> None:
+    check("tree_comparison.txt", tree_comparison_text(diagnosis()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_foreign_names_bring_no_structure(name: str) -> None:
+    named = diagnosis({"compile_regex": f"{name}x", "search": f"{name}y"})
+    report = diagnosed(replace(named, notes=(remark(name),), added_methods=(name,), removed_services=(name,)))
+    text = render_markdown(report, options=OPTIONS)
+    html = cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
+    reference = cmarkgfm.github_flavored_markdown_to_html(
+        render_markdown(diagnosed(replace(named, notes=(remark("n"),), added_methods=("n",), removed_services=("n",)))),
+        Options.CMARK_OPT_UNSAFE,
+    )
+    assert "evil.example/" not in "".join(part.split(">")[0] for part in html.split("<")[1:])
+    for tag in ("<details>", "</details>", "<tr>", "<td", "<pre", "<h3>"):
+        assert html.count(tag) == reference.count(tag)
+    assert "<img" not in html
+    plain = tree_comparison_text(report.diagnosis or named)
+    assert all(character.isprintable() or character == "\n" for character in plain)
+    assert not [line for line in plain.split("\n") if line.lstrip().startswith("::") or "##[" in line]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_foreign_names_bring_no_structure_into_what_costs_most(name: str) -> None:
+    def html(method: str) -> str:
+        impact = ImpactedService(service=f"{method}y", self_share=0.5, children_share=0.1, self_ms_per_call=1.0)
+        suspect = MethodSuspect(
+            method=f"{method}x", score=0.5, self_ms=5.0, calls=3, longest_ms=2.0, tiny=False, services=(impact,)
+        )
+        costs = MethodCosts(suspects=(suspect,), methods=1, services=1)
+        text = render_markdown(replace(every_conclusion()["no-change"], costs=costs), options=OPTIONS)
+        return str(cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE))
+
+    shown, reference = html(name), html("n")
+    assert "<img" not in shown
+    for tag in ("<details>", "</details>", "<tr>", "<td", "<pre", "<h3>", "<a "):
+        assert shown.count(tag) == reference.count(tag)
+
+
+def test_without_a_regression_the_first_lines_are_silent() -> None:
+    report = replace(every_conclusion()["no-change"], diagnosis=diagnosis())
+    first, _, second, *_ = render_markdown(report).split("\n")
+    assert "through" not in first
+    assert "compile_regex" not in second
+    assert remarks(report) == ()
+
+
+def test_where_the_metrics_cannot_tell_the_first_lines_say_what_the_call_trees_saw() -> None:
+    report = replace(every_conclusion()["cannot-tell"], diagnosis=diagnosis())
+    first, _, second, *_ = render_markdown(report).split("\n")
+    assert "The call trees show a slowdown, the metrics can't tell: too few samples for 1 benchmark" in first
+    assert "Parser.tokenize" in second
+    assert "At least 5 samples of each are needed" in second
+    undecided = replace(report, diagnosis=replace(diagnosis(), services=(), suspects=()))
+    assert "Cannot tell" in render_markdown(undecided).split("\n")[0]
+
+
+def test_the_picture_of_slower_paths_leaves_out_what_got_faster() -> None:
+    rng = np.random.default_rng(5)
+    before = {"parse": 1.0, "parse>read": 5.0, "parse>build": 9.0, "parse>link": 2.0}
+    after = before | {"parse>read": 20.0, "parse>build": 3.0}
+    comparison = compare_profiles([Tree(own=before).profile(rng)], [Tree(own=after).profile(rng)])
+    assert [node.state for node in comparison.services[0].nodes if node.method == "build"] == [NodeState.FASTER]
+    picture = call_tree_picture(comparison, comparison.services[0])
+    assert "read" in picture
+    assert "build" not in picture
+
+
+def test_length_with_long_names_everywhere() -> None:
+    comparison = diagnosis({"compile_regex": "€" * 900, "search": "€" * 900})
+    many = replace(comparison, added_methods=("€" * 900,) * 1_000, notes=(remark("€ " * 900),) * 100)
+    text = render_markdown(diagnosed(replace(many, suspects=comparison.suspects * 300)))
+    assert len(text.encode("utf-16-le")) // 2 <= COMMENT_LIMIT_CHARACTERS
+
+
+def test_remarks_stand_beside_the_changed_code() -> None:
+    (remark,) = remarks(diagnosed())
+    assert (remark.path, remark.line, remark.title) == ("src/parser.py", 41, "Slower: Parser.tokenize")
+    assert remark.message.startswith("Parser.tokenize: +")
+    assert "calls a method more often" in remark.message
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x.py", "a/../../x", "a\nb"])
+def test_paths_outside_the_repository_get_no_remark(path: str) -> None:
+    report = diagnosed()
+    comparison = diagnosis()
+    code = next(one.touched for one in comparison.suspects if one.touched is not None)
+    assert code is not None
+    moved = replace(code, file=path)
+    suspects = tuple(replace(one, touched=moved) for one in comparison.suspects)
+    assert report.conclusion is Conclusion.REGRESSION
+    assert remarks(diagnosed(replace(comparison, suspects=suspects))) == ()

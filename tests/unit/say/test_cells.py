@@ -1,0 +1,80 @@
+from dataclasses import replace
+
+import pytest
+
+from perf_culprit.model.finding import Evidence, Excess, Finding, ModelVote, RuleEvidence, Side, Verdict
+from perf_culprit.model.reason import VerdictReason, because
+from perf_culprit.model.report import Conclusion
+from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.say.report_tables import before_and_after, certainty_text, change_text
+from perf_culprit.say.sections import split
+from perf_culprit.say.wording import effect
+from tests.support.reports import finding, report
+
+CPU = Metric(name="cpu", unit="%", direction=Direction.UNKNOWN)
+
+
+def charted(score: float, threshold: float, *, name: str = "cpu", before: float = 40.0, after: float = 50.0) -> Finding:
+    """The means are far from the medians, of which a control chart speaks."""
+    sides = [
+        Side(value=median, mean=7.0, median=median, standard_deviation=1.0, count=400) for median in (before, after)
+    ]
+    return Finding(
+        evidence=Evidence(
+            key=MetricKey("host", name),
+            metric=CPU,
+            test="control_chart",
+            baseline=sides[0],
+            target=sides[1],
+            relative_change=(after - before) / before if before else None,
+            score=score,
+            threshold=threshold,
+        ),
+        verdict=Verdict.REGRESSION,
+        reason=because(VerdictReason.NOTHING_TESTED),
+        q_value=0.09,
+    )
+
+
+def test_a_control_chart_shows_its_ratio_and_limit_instead_of_q() -> None:
+    shown = charted(0.3, 0.125)
+    assert certainty_text(shown).replace("\N{NO-BREAK SPACE}", " ") == "30% of samples outside, limit 12.5%"
+    assert effect(shown).replace("\N{NO-BREAK SPACE}", " ") == "is outside its limits in 30% of the samples"
+
+
+def test_a_control_chart_shows_medians() -> None:
+    before, after = before_and_after(charted(0.3, 0.125).evidence)
+    assert (str(before)[:2], str(after)[:2]) == ("40", "50")
+    assert change_text(charted(0.3, 0.125, before=0.0).evidence) == ("from 0", "")
+
+
+@pytest.mark.parametrize(("after", "text"), [(50.0, "higher"), (30.0, "lower")])
+def test_a_metric_without_a_good_direction_has_none_in_words(after: float, text: str) -> None:
+    unknown = finding("host", 40.0, after, metric=CPU, verdict=Verdict.REGRESSION)
+    assert effect(unknown).replace("\N{NO-BREAK SPACE}", " ") == f"is 25% {text} than usual"
+
+
+def test_metrics_beyond_a_limit_come_after_the_others_in_order_of_their_violation() -> None:
+    slow = finding("sort", 10.0, 11.0, verdict=Verdict.REGRESSION)
+    near, far, sure = charted(0.5, 0.4, name="near"), charted(0.3, 0.1, name="far"), charted(0.01, 0.0, name="sure")
+    sections = split(report(Conclusion.REGRESSION, near, far, slow, sure))
+    assert [entry.evidence.key.metric for entry in sections.regressions] == ["time", "sure", "far", "near"]
+
+
+def test_unchanged_metrics_stay_ordered_by_name() -> None:
+    unchanged = [
+        replace(charted(score, 0.4, name=name), verdict=Verdict.NO_CHANGE) for score, name in ((0.1, "a"), (0.3, "b"))
+    ]
+    assert [entry.evidence.key.metric for entry in split(report(Conclusion.REGRESSION, *unchanged)).unchanged] == [
+        "a",
+        "b",
+    ]
+
+
+def test_broken_rules_are_told_by_models_and_time() -> None:
+    votes = tuple(ModelVote(run=str(number), weight=0.25, flagged=number < 3) for number in range(4))
+    rules = RuleEvidence(votes=votes, rules=(), violations=(), lower_boundary=1.0, upper_boundary=2.0)
+    shown = charted(0.75, 0.5)
+    evidence = replace(shown.evidence, test="rule_ensemble", rules=rules, excess=Excess(time_in_violation=0.4))
+    told = certainty_text(replace(shown, evidence=evidence, q_value=None)).replace("\N{NO-BREAK SPACE}", " ")
+    assert told == "3 of 4 models broken, in 40% of the time"

@@ -1,0 +1,135 @@
+"""A diagnosis in words and as JSON: the whole text, and what it says when there is little to say."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from perf_culprit.model.call_tree import (
+    CallNode,
+    CallTree,
+    Diagnosis,
+    ImpactedService,
+    LineFault,
+    LogReading,
+    MethodSuspect,
+    ServiceStatistics,
+    SlowCall,
+    UnusedLine,
+    Window,
+)
+from perf_culprit.say.call_tree_text import diagnosis_text
+from perf_culprit.wire.analysis_json import encode_diagnosis
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "diagnosis"
+
+
+def tree(service: str, calls: int, elapsed_ms: float) -> CallTree:
+    node = CallNode(
+        method="Shop.order", parent=None, calls=calls, elapsed_ms=elapsed_ms, self_ms=elapsed_ms, longest_ms=310
+    )
+    return CallTree(service=service, calls=calls, variants=3, nodes=(node,))
+
+
+def impact(service: str, self_share: float, children_share: float = 0) -> ImpactedService:
+    return ImpactedService(
+        service=service, self_share=self_share, children_share=children_share, self_ms_per_call=300 * self_share
+    )
+
+
+def suspect(method: str, score: float, *services: ImpactedService, tiny: bool = False) -> MethodSuspect:
+    return MethodSuspect(
+        method=method, score=score, self_ms=score * 1e6, calls=1_000, longest_ms=310, tiny=tiny, services=services
+    )
+
+
+def windows(*calls: int) -> tuple[Window, ...]:
+    return tuple(
+        Window(start_s=60.0 * i, width_s=60.0, calls=number, mean_ms=200, longest_ms=310)
+        for i, number in enumerate(calls)
+    )
+
+
+DIAGNOSIS = Diagnosis(
+    suspects=(
+        suspect("OrderDao.find", 0.52, impact("placeOrder", 0.7), impact("listOrders", 0.4, 0.25)),
+        suspect("Pool.connect", 0.11, impact("placeOrder", 0.12, 1 / 30)),
+        suspect("Ping.pong", 0.9, impact("ping", 0.9), tiny=True),
+    ),
+    services=(
+        ServiceStatistics(
+            service="placeOrder",
+            calls=1_240,
+            min_ms=12.5,
+            max_ms=3_100,
+            mean_ms=212,
+            standard_deviation_ms=88.25,
+            slowest=(SlowCall(call="c81f02", elapsed_ms=3_100, time_s=75.0),),
+            windows=windows(10, 600, 660, 3),
+        ),
+        ServiceStatistics(
+            service="listOrders",
+            calls=1,
+            min_ms=0.5,
+            max_ms=0.5,
+            mean_ms=0.5,
+            standard_deviation_ms=0,
+            slowest=(SlowCall(call="c1", elapsed_ms=0.5, time_s=None),),
+            windows=(),
+        ),
+    ),
+    trees=(tree("placeOrder", 1_242, 263_000), tree("listOrders", 1, 0.5)),
+    reading=LogReading(
+        lines=54_012,
+        executions=54_000,
+        unused=((LineFault.NO_MATCH, 11), (LineFault.ELAPSED, 1)),
+        examples=(
+            UnusedLine(fault=LineFault.NO_MATCH, line=1_204, text="java.lang.IllegalStateException: closed"),
+            UnusedLine(fault=LineFault.ELAPSED, line=None, text="placeOrder c9 1.1 OrderDao.find -3"),
+        ),
+        headless_calls=2,
+        cut_calls=1,
+        truncated_files=("server.log.gz",),
+    ),
+    fluctuation_weight=1,
+    minimum_self_ms=2.12,
+)
+
+
+def test_whole_text() -> None:
+    assert diagnosis_text(DIAGNOSIS) == (GOLDEN / "diagnosis.txt").read_text(encoding="utf-8")
+
+
+def test_whole_json() -> None:
+    assert json.loads(encode_diagnosis(DIAGNOSIS)) == json.loads((GOLDEN / "diagnosis.json").read_bytes())
+
+
+def test_a_clean_log_has_no_word_about_unused_lines() -> None:
+    clean = replace(DIAGNOSIS.reading, unused=(), examples=(), headless_calls=0, cut_calls=0, truncated_files=())
+    assert "Not used" not in diagnosis_text(replace(DIAGNOSIS, reading=clean))
+
+
+def test_where_everything_is_tiny_the_first_are_shown_and_marked() -> None:
+    text = diagnosis_text(replace(DIAGNOSIS, suspects=DIAGNOSIS.suspects[2:]))
+    assert "Ping.pong (tiny)" in text
+    assert "more method" not in text
+
+
+def test_top_limits_the_suspects() -> None:
+    text = diagnosis_text(DIAGNOSIS, top=1)
+    assert "Pool.connect" not in text
+    assert "and 2 more methods, 1 of them below 2.12 ms" in text
+
+
+def test_shares_above_all_fit_the_bar() -> None:
+    beside = suspect("Async.run", 0.9, impact("placeOrder", 1.7, 2.0))
+    bar = next(row for row in diagnosis_text(replace(DIAGNOSIS, suspects=(beside,))).splitlines() if "170%" in row)
+    assert bar.count("█") == 30
+    assert "░" not in bar
+
+
+def test_many_services_are_cut_in_text_only() -> None:
+    many = tuple(replace(DIAGNOSIS.services[0], service=f"s{i}") for i in range(25))
+    trees = tuple(replace(DIAGNOSIS.trees[0], service=f"s{i}") for i in range(25))
+    diagnosis = replace(DIAGNOSIS, services=many, trees=trees)
+    assert "and 5 more: see the JSON" in diagnosis_text(diagnosis)
+    assert len(json.loads(encode_diagnosis(diagnosis))["services"]) == 25

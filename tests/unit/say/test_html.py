@@ -1,0 +1,96 @@
+import builtins
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from perf_culprit.judge.deviation_matrix import deviation_matrix
+from perf_culprit.model.series import Version
+from perf_culprit.say.call_tree_pictures import pictured
+from perf_culprit.say.call_tree_text import shown_suspects
+from perf_culprit.say.html_pages import releases_page, render_html, tree_list
+from perf_culprit.say.markdown_report import check_texts, render_markdown
+from tests.support.diagnosed_reports import diagnosis
+from tests.support.measurements import measured
+from tests.support.reports import every_conclusion
+
+REPORT = every_conclusion()["regression-fails"]
+
+
+def test_page_shows_the_comment_and_every_finding_without_resources() -> None:
+    page = render_html(render_markdown(REPORT), REPORT)
+    assert "2 of 10 benchmarks got slower" in page
+    assert page.count("<details>") == page.count("</details>") == 2
+    assert "default-src 'none'" in page
+    assert "src=" not in page.replace("default-src=", "")
+    data = re.search(r'class="explorer-data">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    assert [row[0] for row in json.loads(data[1])["rows"]] == [one.evidence.key.benchmark for one in REPORT.findings]
+
+
+def test_a_report_without_findings_runs_no_script() -> None:
+    first = every_conclusion()["first-run"]
+    page = render_html(render_markdown(first), first)
+    assert "script-src 'none'" in page
+    assert "<script" not in page
+
+
+def test_mermaid_stays_code() -> None:
+    assert '<pre lang="mermaid"><code>flowchart LR' in render_html("```mermaid\nflowchart LR\n```\n", REPORT)
+
+
+def test_without_the_markdown_parser_the_verdict_and_the_findings_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_import = builtins.__import__
+
+    def without_cmarkgfm(
+        name: str,
+        globals_: Mapping[str, object] | None = None,
+        locals_: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] = (),
+        level: int = 0,
+    ) -> object:
+        if name == "cmarkgfm":
+            raise ImportError(name)
+        return real_import(name, globals_, locals_, fromlist, level)
+
+    monkeypatch.setattr(builtins, "__import__", without_cmarkgfm)
+    page = render_html("not shown", REPORT)
+    assert f"<h1>{check_texts(REPORT)[0]}</h1>" in page
+    assert "not shown" not in page
+    assert "explorer-data" in page
+
+
+def test_the_deviation_matrix_names_versions_and_benchmarks_as_text() -> None:
+    levels = {"</td><b>": (1.0, 1.5, 1.0), "steady": (2.0, 2.0, 2.0)}
+    versions = [
+        Version(name=name, run=measured({key: means[i] for key, means in levels.items()}, seed=i))
+        for i, name in enumerate(("1.0", "<1.1>", "1.2"))
+    ]
+    page = releases_page(deviation_matrix(versions, minimum_effect=0.05))
+    assert '<th scope="row">&lt;/td&gt;&lt;b&gt;</th>' in page
+    assert '<th scope="col"><span>&lt;1.1&gt;</span></th>' in page
+    assert "steady" not in page
+    assert page.count('<td class="matrix-worse">') == page.count('<td class="matrix-better">') == 1
+    assert "<script" not in page
+
+
+def test_of_many_versions_the_numbers_are_in_titles_and_what_was_undone_is_folded() -> None:
+    levels = [1.5 if i == 7 else 1.0 for i in range(14)]
+    versions = [Version(name=f"v<{i}", run=measured({"a": level}, seed=i)) for i, level in enumerate(levels)]
+    page = releases_page(deviation_matrix(versions, minimum_effect=0.05))
+    assert re.search(r'<td class="matrix-worse"><abbr title="\+\d\d\.\d% in v&lt;7">\u25b2</abbr></td>', page)
+    assert "<summary>1 regression that a later version undid</summary>" in page
+    assert "<li>Transient: a got worse in v&lt;7 and was back in v&lt;8</li>" in page
+
+
+def test_callees_are_inside_their_callers_and_names_are_text() -> None:
+    comparison = diagnosis({"build_ast": "<b &amp;"})
+    service = pictured(comparison, shown_suspects(comparison)[0])
+    assert service is not None
+    html = tree_list(comparison, service)
+    assert html.count("<ul>") == html.count("</ul>")
+    assert "<b " not in html
+    assert re.search(r"parse</code>[^<]*<ul>.*Parser\.tokenize</code>[^<]*<ul>.*compile_regex</code>", html)
+    assert '<li class="tree-suspect"><code>Parser.tokenize</code>' in html
+    assert "changed" in html.partition("Parser.tokenize")[2].partition("<")[2].partition("<ul>")[0]

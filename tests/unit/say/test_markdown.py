@@ -1,0 +1,194 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from perf_culprit.model.finding import Finding, Level, RunChoice, Severity, Verdict
+from perf_culprit.model.reason import remark
+from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.run import Environment, Metric, MetricKey
+from perf_culprit.say.markdown_report import (
+    COMMENT_LIMIT_CHARACTERS,
+    SUMMARY_LIMIT_BYTES,
+    MarkdownOptions,
+    check_texts,
+    render_markdown,
+    render_summary,
+)
+from tests.support.reports import (
+    ALLOCATIONS,
+    FASTER,
+    SLOWER,
+    TIME_MS,
+    UNCHANGED,
+    every_conclusion,
+    finding,
+    report,
+    withdrawn,
+)
+
+
+def enormous(count: int, name: str) -> Report:
+    """`count` regressions, and as much of everything else, each text 10,000 characters long."""
+    long = (name * 10_000)[:10_000]
+    unit = Metric(name=long, unit=long, direction=TIME_MS.direction)
+    findings = [
+        finding(
+            f"{i}{long}",
+            1.0,
+            2.0,
+            verdict=list(Verdict)[i % 4] if i % 10 == 0 else Verdict.REGRESSION,
+            metric=unit,
+            level=Level.FAIL,
+            severity=Severity.MAJOR,
+            category=long,
+            category_now=f"2{long}",
+            reason=long,
+            notes=(long, long),
+        )
+        for i in range(count)
+    ]
+    return replace(
+        report(Conclusion.REGRESSION, *findings),
+        suite=long,
+        target_commit=long,
+        base_commit=long,
+        environment=Environment(components={f"{long}{i}": long for i in range(count)} | {"cpu": long, "os": long}),
+        missing=tuple(MetricKey(f"{long}{i}", long) for i in range(count)),
+        new=tuple(MetricKey(f"{long}{i}", long) for i in range(count)),
+        choices=tuple(RunChoice(commit=long, time=long, chosen=True, reason=remark(long)) for _ in range(count)),
+        notes=(remark(long),) * count,
+    )
+
+
+@pytest.mark.parametrize("name", ["x", "|", "`", "` ", "😀", "a @b ", "\n"])
+def test_any_report_fits_a_comment(name: str) -> None:
+    text = render_markdown(enormous(400, name))
+    assert len(text.encode("utf-16-le")) // 2 <= COMMENT_LIMIT_CHARACTERS
+    assert text.count("<details>") == text.count("</details>") == 2
+    assert text.endswith("</sub>\n")
+
+
+def test_cut_rows_are_counted() -> None:
+    long = "x" * 10_000
+    many = [finding(f"{i}{long}", 1.0, 2.0, verdict=Verdict.REGRESSION) for i in range(10_000)]
+    text = render_markdown(report(Conclusion.REGRESSION, *many))
+    assert len(text) <= COMMENT_LIMIT_CHARACTERS
+    assert text.startswith("### 🟠 All 10,000 benchmarks got slower")
+    assert len(re.findall(r"^\| `", text, re.MULTILINE)) - 2 == 50  # two rows are baseline choices
+    assert "\n\nand 9,950 more: see the job summary or `report.json`\n" in text
+
+
+def test_the_summary_shows_more_rows_than_the_comment() -> None:
+    many = [finding(f"parse[{i}]", 1.0, 2.0, verdict=Verdict.REGRESSION) for i in range(120)]
+    large = report(Conclusion.REGRESSION, *many)
+    assert "and 70 more" in render_markdown(large)
+    assert "`parse[119]`" in render_summary(large)
+    assert " more: see" not in render_summary(large)
+
+
+def test_the_summary_fits_a_step() -> None:
+    assert len(render_summary(enormous(400, "😀")).encode()) <= SUMMARY_LIMIT_BYTES
+
+
+def test_verdict_and_next_step_are_the_first_two_lines_after_the_marker() -> None:
+    marked = render_markdown(every_conclusion()["regression-fails"], options=MarkdownOptions(marker="<!-- m:v1:x -->"))
+    lines = [line for line in marked.splitlines() if line]
+    assert lines[0] == "<!-- m:v1:x -->"
+    assert lines[1].startswith("### 🔴 2 of 10 benchmarks got slower")
+    assert lines[2].startswith("**`parse_large` takes 38.6")
+
+
+def test_regressions_stand_before_improvements_in_one_table() -> None:
+    text = render_markdown(report(Conclusion.REGRESSION, *FASTER, *UNCHANGED, *SLOWER))
+    visible = text[: text.index("<details>")]
+    assert re.findall(r"^\| `(\w+)`", visible, re.MULTILINE) == ["parse_large", "parse_small", "render_page"]
+
+
+@pytest.mark.parametrize("conclusion", [Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED])
+@pytest.mark.parametrize("findings", [SLOWER, tuple(map(withdrawn, SLOWER))], ids=["changed", "withdrawn"])
+def test_unjudged_changes_are_folded_without_a_verdict(conclusion: Conclusion, findings: tuple[Finding, ...]) -> None:
+    text = render_markdown(replace(report(conclusion, *findings), notes=(remark("the reason"),)))
+    visible = text[: text.index("<details>")]
+    assert "parse_large" not in visible
+    assert "\n\nReason: the reason\n" in visible
+    assert "2 not judged" in text
+    assert not set("🔴🟠🔵") & set(text)
+
+
+def test_missing_benchmarks_are_visible() -> None:
+    keys = tuple(MetricKey(f"gone{i}", "time") for i in range(5))
+    text = render_markdown(replace(report(Conclusion.NO_CHANGE, *UNCHANGED), missing=keys))
+    assert (
+        "**5 benchmarks of the baseline are missing here:** `gone0`, `gone1`, `gone2` and 2 more\n"
+        in text[: text.index("<details>")]
+    )
+    both = tuple(MetricKey(f"gone{i}", metric) for i in range(2) for metric in ("time", "cpu_time"))
+    text = render_markdown(replace(report(Conclusion.NO_CHANGE, *UNCHANGED), missing=both))
+    assert "**2 benchmarks of the baseline are missing here:** `gone0`, `gone1`\n" in text
+    assert "2 missing" in text
+    assert "- `gone0` · time, cpu" in text
+
+
+def test_no_address_means_no_link() -> None:
+    assert "](" not in render_markdown(every_conclusion()["regression-fails"])
+
+
+@pytest.mark.parametrize(
+    ("test", "metric", "q_value", "shown"),
+    [
+        ("anova", TIME_MS, 0.001, "q = 0.001, n = 30/30"),
+        ("anova_between_processes", TIME_MS, 0.001, "q = 0.001, n = 30/30"),
+        ("anova_between_runs", TIME_MS, 0.001, "q = 0.001, against 12 runs"),
+        ("run_values", TIME_MS, 0.001, "q = 0.001, against 12 runs"),
+        ("welch_from_summary", TIME_MS, 0.001, "q = 0.001, n = 30/30, from summaries"),
+        ("interval_summary", TIME_MS, 0.001, "q = 0.001, from the tool's intervals"),
+        ("exact", ALLOCATIONS, 0.0, "exact count"),
+        ("exact", TIME_MS, 0.0, "all samples equal"),
+        ("none", TIME_MS, None, "not tested"),
+    ],
+)
+def test_certainty_names_what_it_rests_on(test: str, metric: Metric, q_value: float | None, shown: str) -> None:
+    changed = finding("x", 1.0, 2.0, verdict=Verdict.REGRESSION, test=test, metric=metric, runs=12, q_value=q_value)
+    text = render_markdown(report(Conclusion.REGRESSION, changed)).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"| {shown} |" in text
+
+
+def test_an_interval_of_no_width_is_not_shown() -> None:
+    exact = finding("x", 4.0, 5.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, half_width=0.0, test="exact")
+    text = render_markdown(report(Conclusion.REGRESSION, exact)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "| **+25.0%** | exact count |" in text
+
+
+def test_an_undecided_metric_says_what_it_has_and_why() -> None:
+    few = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, count=3, reason="too few samples: the target has 3")
+    text = render_markdown(report(Conclusion.INCONCLUSIVE, few))
+    assert "| 3 | too few samples: the target has 3 |" in text
+
+
+def test_a_change_from_zero_says_so() -> None:
+    grown = finding("x", 0.0, 3.0, verdict=Verdict.REGRESSION, metric=ALLOCATIONS, test="exact")
+    text = render_markdown(report(Conclusion.REGRESSION, grown)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "| `x` | 0 allocs/op | 3 allocs/op | **from 0** | exact count |" in text
+
+
+def test_notes_follow_the_order_of_the_findings() -> None:
+    results = [
+        replace(item, evidence=replace(item.evidence, notes=(remark("noted"),))) for item in (*UNCHANGED, *SLOWER)
+    ]
+    text = render_markdown(report(Conclusion.REGRESSION, *results))
+    assert re.findall(r"^- `(.+)`: noted$", text, re.MULTILINE)[:3] == ["parse_large", "parse_small", "encode[32768]"]
+
+
+REPORTS = every_conclusion()
+
+
+def test_no_change_says_how_small_a_slowdown_would_show() -> None:
+    title, _ = check_texts(REPORTS["no-change"])
+    assert title == "Nothing found in 5 benchmarks; a slowdown of 5% or more would have been seen"
+
+
+def test_title_is_the_verdict_and_summary_the_comment() -> None:
+    title, summary = check_texts(REPORTS["regression-fails"])
+    assert title == "2 of 10 benchmarks got slower, 1 faster"
+    assert summary == render_markdown(REPORTS["regression-fails"])

@@ -1,0 +1,81 @@
+"""The call tree as Mermaid's text: whatever a name holds, it stays a label of ours."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from perf_culprit.model.report import ComparedNode, NodeAmount, NodeState, ServiceComparison, SuspectReason
+from perf_culprit.say.call_tree_pictures import LABEL_LIMIT, MOST_NODES, call_tree_picture, label
+from tests.support.diagnosed_reports import diagnosis
+from tests.support.hostile import _PIECES
+
+# What parses in Mermaid 11 with every name below, and shows the name: checked once with the real one in a browser.
+HOSTILE = [
+    *_PIECES,
+    'a"] --> x["b',
+    'a"]; click n0 "javascript:alert(1)"',
+    '%%{init: {"securityLevel":"loose"}}%%',
+    "<script>alert(1)</script>",
+    "#quot;",
+    "#60;script#62;",
+    "ﬂ°°60¶ß",  # what Mermaid itself writes for an entity
+    "1. item",
+    "- item",
+    "__init__",
+    "end",
+    "subgraph",
+    "style n0 fill:#f00",
+    "std::vector<int>::push_back(int&&)",
+    "名前",
+]
+LINE = re.compile(
+    r'flowchart LR|  n\d+\["(?:[A-Za-z0-9 ]|#\d+;)+"\]|  n\d+ --> n\d+|  class n\d+(?:,n\d+)* (?:slow|suspect|touched)'
+    r"|  classDef (?:slow|suspect|touched) [a-z0-9#:,\- ]+"
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_stays_inside_its_label(name: str) -> None:
+    comparison = diagnosis()
+    service = comparison.services[0]
+    nodes = tuple(replace(one, method=name) if one.method == "compile_regex" else one for one in service.nodes)
+    first, *lines, last = call_tree_picture(comparison, replace(service, nodes=nodes)).split("\n")
+    assert (first, last) == ("```mermaid", "```")
+    assert all(LINE.fullmatch(line) for line in lines)
+
+
+def test_suspects_are_thick_and_touched_code_is_dotted() -> None:
+    comparison = diagnosis()
+    text = call_tree_picture(comparison, comparison.services[0])
+    assert "class n1,n2 suspect" in text
+    assert "class n1 touched" in text
+    assert "class n0 slow" in text
+    assert label("1 → 240 calls") in text
+
+
+def test_a_huge_tree_is_cut_around_the_suspects() -> None:
+    amount = NodeAmount(elapsed=1.0, self_time=0.0)
+    nodes = [ComparedNode(method="root", parent=None, baseline=amount, target=amount, state=NodeState.SLOWER)]
+    nodes += [
+        ComparedNode(method="x" * 500, parent=0, baseline=amount, target=amount, state=NodeState.SLOWER)
+        for _ in range(5_000)
+    ]
+    suspect = replace(nodes[-1], method="culprit", parent=4_000, reasons=(SuspectReason.PATH_END,))
+    service = replace(diagnosis().services[0], nodes=(*nodes, suspect))
+    text = call_tree_picture(diagnosis(), service)
+    assert "culprit" in text
+    assert text.count('["') == MOST_NODES
+    assert len(text) < MOST_NODES * (LABEL_LIMIT * 8 + 100)
+
+
+def test_a_tree_deeper_than_the_picture_is_left_out() -> None:
+    amount = NodeAmount(elapsed=1.0, self_time=0.0)
+    deep = tuple(
+        ComparedNode(
+            method=f"m{i}", parent=i - 1 if i else None, baseline=amount, target=amount, state=NodeState.SLOWER
+        )
+        for i in range(2_000)
+    )
+    service: ServiceComparison = replace(diagnosis().services[0], nodes=deep)
+    assert call_tree_picture(diagnosis(), service).count('["') == MOST_NODES

@@ -1,0 +1,63 @@
+"""What left its limits without being called is listed, in the comment and on a terminal."""
+
+from dataclasses import replace
+
+from perf_culprit.model.finding import Evidence, Finding, Side, Verdict
+from perf_culprit.model.reason import VerdictReason, because
+from perf_culprit.model.report import Conclusion
+from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.say.markdown_report import render_markdown
+from perf_culprit.say.report_tables import not_called
+from perf_culprit.say.sections import split
+from perf_culprit.say.terminal_report import render_text
+from tests.support.reports import report
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def charted(name: str, score: float, threshold: float, *, verdict: Verdict = Verdict.NO_CHANGE) -> Finding:
+    """The means are far from the medians, of which a control chart speaks."""
+    before, after = (Side(value=median, mean=7.0, standard_deviation=1.0, count=400, runs=5) for median in (40.0, 50.0))
+    return Finding(
+        evidence=Evidence(
+            key=MetricKey("host", name),
+            metric=Metric(name=name, unit="", direction=Direction.UNKNOWN),
+            test="control_chart",
+            baseline=before,
+            target=after,
+            relative_change=0.25,
+            score=score,
+            threshold=threshold,
+        ),
+        verdict=verdict,
+        reason=because(VerdictReason.OVER_LIMIT_LIKE_BASELINE, outside=score, limit_outside=threshold),
+        q_value=0.4,
+    )
+
+
+QUIET = (charted("inside", 0.1, 0.12), charted("little", 0.13, 0.12), charted("much", 0.3, 0.1))
+
+
+def test_the_furthest_beyond_its_limit_comes_first_and_what_was_called_is_not_repeated() -> None:
+    made = report(Conclusion.REGRESSION, *QUIET, charted("called", 0.9, 0.1, verdict=Verdict.REGRESSION))
+    assert [finding.evidence.key.metric for finding in not_called(split(made))] == ["much", "little"]
+
+
+def test_the_comment_folds_them_with_ratio_limit_and_medians() -> None:
+    text = render_markdown(report(Conclusion.NO_CHANGE, *QUIET)).replace(NO_BREAK, " ")
+    assert "<summary>2 of 3 metrics left their limits, but were not called</summary>" in text
+    row = next(line for line in text.splitlines() if "much" in line and "30%" in line)
+    assert [cell.strip() for cell in row.split("|")[2:6]] == ["30%", "10%", "40", "50"]
+    assert "baseline runs" in row
+
+
+def test_the_terminal_lists_them() -> None:
+    text = render_text(report(Conclusion.NO_CHANGE, *QUIET), colour=False, width=100).replace(NO_BREAK, " ")
+    assert "2 of 3 metrics left their limits, but were not called:" in text
+    assert "- host much: 30% of samples outside, limit 10% (40 → 50)" in text
+
+
+def test_without_any_nothing_is_said() -> None:
+    inside = report(Conclusion.NO_CHANGE, QUIET[0], replace(QUIET[0], evidence=charted("b", 0.0, 0.0).evidence))
+    assert "left its limits" not in render_markdown(inside)
+    assert "not called" not in render_text(inside, colour=False, width=100)

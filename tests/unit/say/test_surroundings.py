@@ -1,0 +1,37 @@
+"""What changed besides the code, in a comment, a terminal and a search's answer."""
+
+from dataclasses import replace
+
+from perf_culprit.model.run import Environment, EnvironmentChange
+from perf_culprit.say.bisection_answer import bisection_markdown
+from perf_culprit.say.markdown_report import render_markdown
+from perf_culprit.say.terminal_report import render_text
+from tests.support.bisections import REPORT
+from tests.support.reports import every_conclusion
+
+CHANGES = (
+    EnvironmentChange(name="runner_image", before="ubuntu24 20261101.1", after="ubuntu24 20261115.2"),
+    EnvironmentChange(name="npm:@a|`b", before="1 @octocat", after="2\x1b[31m"),
+)
+
+
+def test_a_report_lists_it_in_one_fold_and_a_terminal_in_one_block() -> None:
+    plain = every_conclusion()["regression-fails"]
+    report = replace(plain, environment_changes=CHANGES, environment=Environment(components={"pip:a": "1", "os": "x"}))
+    comment, text = render_markdown(report), render_text(report, colour=False, width=100)
+    assert comment.count("Changed besides the code · 2 differences") == 1
+    assert "| `image` | `ubuntu24 20261101.1` | `ubuntu24 20261115.2` |" in comment
+    assert "| ``@a\\|`b`` | `1 @octocat` |" in comment
+    assert "packages in lock files: 1" in comment
+    assert "\x1b" not in comment + text
+    assert (
+        "Changed besides the code:\n- image ubuntu24 20261101.1 → ubuntu24 20261115.2\n- @a|`b 1 @octocat → 2" in text
+    )
+    assert "Changed besides" not in render_markdown(plain) + render_text(plain, colour=False, width=100)
+
+
+def test_a_culprit_that_updates_a_dependency_is_called_that() -> None:
+    numpy = EnvironmentChange(name="pip:numpy", before="2.4.5", after="2.4.6")
+    answer = bisection_markdown(replace(REPORT, updates={REPORT.outcome.culprits[0].commit: (numpy,)}))
+    assert "a dependency update: `numpy 2.4.5 → 2.4.6`" in answer
+    assert "dependency update" not in bisection_markdown(REPORT)

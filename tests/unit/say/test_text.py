@@ -1,0 +1,97 @@
+from dataclasses import replace
+
+import pytest
+
+from perf_culprit.model.finding import Verdict
+from perf_culprit.model.reason import remark
+from perf_culprit.model.report import Conclusion
+from perf_culprit.model.run import MetricKey
+from perf_culprit.say.terminal_report import LISTED_NAMES, render_text
+from tests.support.reports import SLOWER, UNCHANGED, every_conclusion, finding, report, withdrawn
+
+REPORT = every_conclusion()["regression-fails"]
+
+
+def test_verdict_comes_first() -> None:
+    assert render_text(REPORT, colour=False, width=120).splitlines()[0] == "2 of 10 benchmarks got slower, 1 faster"
+
+
+def test_colour_only_where_asked() -> None:
+    assert "\x1b" not in render_text(REPORT, colour=False, width=120)
+    assert render_text(REPORT, colour=True, width=120).startswith("\x1b[1m\x1b[31m2 of 10 benchmarks got slower")
+
+
+def test_a_name_that_has_no_room_beside_its_figures_stands_whole_on_a_line_of_its_own() -> None:
+    name = "benchmarks/test_documents.py::test_parse[" + "n" * 100 + "]"
+    changed = report(Conclusion.REGRESSION, finding(name, 1.0, 2.0, verdict=Verdict.REGRESSION))
+    lines = render_text(changed, colour=False, width=80).splitlines()
+    row = lines.index(f"• {name}")
+    assert "slower" in lines[row + 1]
+    assert len(lines[row + 1]) <= 80
+    assert [
+        line for line in render_text(changed, colour=False, width=300).splitlines() if name in line and "slower" in line
+    ]
+
+
+@pytest.mark.parametrize(("width", "columns"), [(62, 3), (85, 4), (115, 5), (125, 6)])
+def test_a_table_fits_and_a_wider_one_has_more_columns(width: int, columns: int) -> None:
+    text = render_text(REPORT, colour=False, width=width)
+    rows = [line for line in text.splitlines() if "→" not in line and (line.startswith(("• ", "  ")))]
+    assert rows
+    assert max(map(len, rows)) <= width
+    assert len(set(rows[0].split()) - {"benchmark"}) == columns
+
+
+def test_rows_have_the_colour_of_their_verdict() -> None:
+    text = render_text(REPORT, colour=True, width=120)
+    assert [line for line in text.splitlines() if line.startswith("\x1b[31m• ")]
+    assert [line for line in text.splitlines() if line.startswith("\x1b[36m• ")]
+
+
+def test_undecided_benchmarks_of_one_reason_stand_below_it() -> None:
+    undecided = [finding(name, 1.0, 2.0, verdict=Verdict.INCONCLUSIVE) for name in ("first", "second")]
+    lines = render_text(report(Conclusion.INCONCLUSIVE, *undecided), colour=False, width=80).splitlines()
+    first = lines.index("- first (1.00 ms → 2.00 ms, +100%)")
+    assert lines[first - 1].endswith(":")
+    assert lines[first + 1] == "- second (1.00 ms → 2.00 ms, +100%)"
+
+
+def test_foreign_text_controls_neither_terminal_nor_runner() -> None:
+    hostile = "::error::x\x1b[2J\r\n::add-mask::y ##[command]z \u202e"
+    changed = [
+        finding(hostile, 1.0, 2.0, verdict=verdict, reason=hostile)
+        for verdict in (Verdict.REGRESSION, Verdict.INCONCLUSIVE)
+    ]
+    subject = replace(
+        report(Conclusion.REGRESSION, *changed, *UNCHANGED),
+        suite=hostile,
+        target_commit=hostile,
+        missing=(MetricKey(hostile, hostile),),
+        notes=(remark(hostile),),
+    )
+    text = render_text(subject, colour=False, width=80)
+    assert not set(text) & set("\x1b\r\u202e")
+    assert "##[" not in text
+    assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
+
+
+def test_numbers_of_other_hardware_are_not_judged() -> None:
+    text = render_text(report(Conclusion.OTHER_HARDWARE, *map(withdrawn, SLOWER)), colour=False, width=120)
+    assert "Not judged:\n" in text
+    assert "slower" not in text
+
+
+def test_long_lists_are_cut_with_a_count() -> None:
+    many = replace(REPORT, missing=tuple(MetricKey(f"gone{i}", "time") for i in range(LISTED_NAMES + 7)))
+    assert "and 7 more: see report.json" in render_text(many, colour=False, width=120)
+
+
+def test_both_sides_samples_are_drawn_below_the_table_where_they_are_known() -> None:
+    changed = finding("parse", 1.0, 2.0, verdict=Verdict.REGRESSION)
+    drawn = replace(changed, baseline_samples=(1.0,) * 9 + (1.2,), target_samples=(1.9,) * 9 + (2.2,))
+    text = render_text(report(Conclusion.REGRESSION, drawn), colour=False, width=80)
+    before, after = (line for line in text.splitlines() if "▕" in line)
+    assert before.startswith("  before ▕█")
+    assert before.endswith("▏ 1.00 … 1.20 ms")
+    assert after.endswith("▏ 1.90 … 2.20 ms")
+    assert "▕" not in render_text(report(Conclusion.REGRESSION, changed), colour=False, width=80)

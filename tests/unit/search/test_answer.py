@@ -1,0 +1,82 @@
+"""What an outcome says of levels that were measured by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perf_culprit.model.bisection import OutcomeKind, Phase, Purpose
+from perf_culprit.search.search_answer import is_refuted, isotonic, outcome_of
+from perf_culprit.search.search_view import Standing
+from tests.unit.search.test_standing import ENDS, searched
+
+
+@pytest.mark.parametrize(
+    ("values", "weights", "expected"),
+    [
+        ([1, 3, 2, 4], [1, 1, 1, 1], [1, 2.5, 2.5, 4]),
+        ([3, 2, 1], [1, 1, 1], [2, 2, 2]),
+        ([0, 3, 1], [1, 3, 1], [0, 2.5, 2.5]),
+        ([2, 1], [1, 3], [1.25, 1.25]),
+        ([1, 1, 2], [1, 1, 1], [1, 1, 2]),
+        ([0, 4, 5, 1, 1], [1, 1, 1, 1, 1], [0, 2.75, 2.75, 2.75, 2.75]),
+    ],
+)
+def test_neighbours_that_fall_share_their_weighted_mean(
+    values: list[float], weights: list[float], expected: list[float]
+) -> None:
+    result = isotonic(np.array(values, dtype=float), np.array(weights, dtype=float))
+    assert result.tolist() == pytest.approx(expected)
+
+
+def test_a_decay_is_told_in_stretches_between_levels() -> None:
+    """c4 is a little faster than c3, which was measured twice as often: they are one level."""
+    levels = {"g": 1.0, "c1": 1.1, "c2": 1.1, "c3": 1.32, "c4": 1.3}
+    whole = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
+    outcome = outcome_of(searched(whole, (Purpose.SEARCH, ("c3",)), levels=levels), OutcomeKind.DECAY)
+    first, second = outcome.decay
+    assert (first.after, first.until, second.after, second.until) == ("g", "c1", "c2", "c3")
+    top = np.exp((2 * np.log(1.32) + np.log(1.3)) / 3)
+    assert (first.relative_change, second.relative_change) == pytest.approx((0.1, top / 1.1 - 1), abs=1.5e-3)
+    assert first.share == pytest.approx(np.log(1.1) / np.log(top), abs=0.01)
+    assert first.share + second.share == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("bad", "phase", "kind"),
+    [
+        (1.0, Phase.SEARCH, OutcomeKind.INCONCLUSIVE),
+        (1.0, Phase.CONFIRM, OutcomeKind.INCONCLUSIVE),
+        (1.0, Phase.REPRODUCE, OutcomeKind.BUDGET_SPENT),
+        (1.2, Phase.SEARCH, OutcomeKind.BUDGET_SPENT),
+    ],
+)
+def test_a_spent_search_has_suspects_unless_its_ends_speak_against_a_change(
+    bad: float, phase: Phase, kind: OutcomeKind
+) -> None:
+    measured = searched(ENDS, ENDS, levels={"g": 1.0, "c4": bad})
+    outcome = outcome_of(Standing(replace(measured.state, phase=phase), measured.reach), OutcomeKind.BUDGET_SPENT)
+    assert outcome.kind is kind
+    assert bool(outcome.suspects) is (bad > 1)
+
+
+@pytest.mark.parametrize(
+    ("bad", "rounds", "refuted"), [(1.0, 2, True), (1.0, 1, False), (1.2, 2, False), (1.05, 2, False), (0.8, 2, True)]
+)
+def test_an_expected_change_is_refuted_by_six_rounds_that_exclude_half_of_it(
+    bad: float, rounds: int, refuted: bool
+) -> None:
+    measured = searched(*[ENDS] * rounds, levels={"g": 1.0, "c4": bad})
+    settings = replace(measured.state.settings, expected_change=float(np.log(1.2)))
+    assert is_refuted(Standing(replace(measured.state, settings=settings), measured.reach)) is refuted
+    assert not is_refuted(measured)
+
+
+def test_a_named_commit_is_the_culprit_with_the_step_of_its_own_rounds() -> None:
+    whole = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
+    outcome = outcome_of(searched(whole, (Purpose.CONFIRM, ("c1", "c2")), named="c2"), OutcomeKind.CULPRIT)
+    assert outcome.kind is OutcomeKind.CULPRIT
+    (culprit,) = outcome.culprits
+    assert (culprit.commit, culprit.improvement) == ("c2", False)
+    assert culprit.relative_change == pytest.approx(0.2, abs=2e-3)
+    assert (outcome.unresolved, outcome.unresolved_part, outcome.is_open) == (0.0, None, False)

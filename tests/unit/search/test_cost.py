@@ -1,0 +1,31 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perf_culprit.search.cost import STOP_BITS, _missing_bits
+from perf_culprit.search.search_view import Standing
+from tests.unit.search.test_standing import ENDS, searched
+
+
+@pytest.mark.parametrize(
+    ("prior", "noise", "stop"),
+    [
+        # Both ends say nothing of where: the leading commit has its prior. A quiet machine stops at 99%, others at 80%.
+        (0.25, 1, 0.99),
+        (0.5, 1, 0.99),
+        (0.25, 60, 0.8),
+        (0.75, 60, 0.8),
+        (0.9, 60, 0.8),  # it leads by more than is needed
+        (0.9, 1, 0.99),
+    ],
+)
+def test_half_of_the_bits_from_the_leading_odds_to_those_that_stop_are_missing(
+    prior: float, noise: float, stop: float
+) -> None:
+    measured = searched(ENDS, noise=noise, levels={"g": 1.0, "c4": 2.0 if noise == 1 else 1.1})
+    priors = {"c2": prior, **dict.fromkeys(("c1", "c3", "c4"), (1 - prior) / 3)}
+    begun = Standing(replace(measured.state, prior=priors), measured.reach)
+    assert begun.model.is_quiet is (stop == 0.99)
+    expected = (np.log2(stop / (1 - stop)) - np.log2(prior / (1 - prior))) / 2
+    assert _missing_bits(begun) == pytest.approx(np.clip(expected, 0.0, STOP_BITS))
