@@ -29,8 +29,9 @@ if __name__ == "__main__":
 # Blocks of 4 KiB: many parts from both workers, merged in the order of the log.
 ANALYSE = """
 import sys
-from perf_culprit.read.profiles import ReadingSettings, load_pattern, read_log
-from perf_culprit.read.logs.log_reader import open_cluster
+from perf_culprit.read.logs.log_pattern import load_pattern
+from perf_culprit.read.logs.log_reader import open_cluster, read_log
+from perf_culprit.read.logs.reading_settings import ReadingSettings
 address, name = sys.argv[1:]
 with open_cluster(address, [name]) as cluster:
     options = {"pattern": load_pattern("labelled"), "settings": ReadingSettings(horizon=20), "block_bytes": 4096}
@@ -97,8 +98,8 @@ def test_packed_logs_travel_to_the_workers(address: str, server_log: Path) -> No
 
 def test_no_scheduler_is_said(server_log: Path) -> None:
     script = (
-        "from perf_culprit.read.profiles import cluster; cluster.CONNECT_LIMIT_S = 1.0\n"
-        "from perf_culprit.cli import main; import sys; sys.exit(main(sys.argv[1:]))"
+        "from perf_culprit.read.logs import log_reader; log_reader.CONNECT_LIMIT_S = 1.0\n"
+        "from perf_culprit.cli.entry import main; import sys; sys.exit(main(sys.argv[1:]))"
     )
     done = run(
         *("-c", script, "diagnose", "--log", str(server_log), "--pattern", "labelled"),

@@ -116,7 +116,8 @@ def test_what_runs_elsewhere_is_documented_and_there() -> None:
 @pytest.mark.parametrize(("source", "script", "options"), sorted(set(scripts())), ids=str)
 def test_a_named_script_is_there_and_has_its_options(source: str, script: str, options: tuple[str, ...]) -> None:
     path = script.removeprefix("-m ").replace(".", "/") if script.startswith("-m ") else script.removesuffix(".py")
-    file = next((file for name in (f"{path}.py", f"{path}/__main__.py") if (file := PROJECT / name).is_file()), None)
+    root = PROJECT / "bot" if path.startswith("perf_culprit") else PROJECT
+    file = next((file for name in (f"{path}.py", f"{path}/__main__.py") if (file := root / name).is_file()), None)
     assert file is not None, source
     text = file.read_text(encoding="utf-8")
     for option in options:

@@ -44,7 +44,7 @@ def _start(folder):
         return
     package = os.path.dirname(HERE)
     _load(NAME, os.path.join(package, "__init__.py"), [package])
-    importlib.import_module(NAME + ".child").start(folder)
+    importlib.import_module(NAME + ".trace_child").start(folder)
 
 
 if HERE in sys.path:
