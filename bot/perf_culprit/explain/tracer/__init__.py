@@ -3,7 +3,7 @@
 Only the standard library and this package are imported: the traced program may have nothing else.
 """
 
-from perf_culprit.explain.tracer.session import trace
-from perf_culprit.explain.tracer.tracer_fault import TraceError
+from .session import trace
+from .tracer_fault import TraceError
 
 __all__ = ["TraceError", "trace"]
