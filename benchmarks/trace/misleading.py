@@ -14,7 +14,7 @@ from time import perf_counter_ns
 from types import FrameType
 
 HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[2]))
+sys.path.insert(0, str(HERE.parents[2] / "bot"))
 
 from perf_culprit.explain.tracer.session import trace  # noqa: E402
 

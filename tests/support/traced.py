@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tests.support.interpreters import newer_interpreter
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2] / "bot"
 SUPPORT = Path(__file__).resolve().parent
 SCRIPT = """
 import sys

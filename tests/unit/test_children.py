@@ -11,7 +11,7 @@ import pytest
 from perf_culprit.python_child import SAFE_PATH, process_pool, python
 from tests.support.spies import importable, write_spies
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2] / "bot"
 POOL = f"""
 import sys
 from multiprocessing import get_context

@@ -17,7 +17,7 @@ from tests.support.interpreters import newer_interpreter
 
 BENCHMARK = """
 import sys
-import bot
+import perf_culprit
 
 def tiny(x):
     return x + 1

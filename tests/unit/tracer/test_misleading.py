@@ -18,7 +18,7 @@ def test_naive_instrumentation_misleads_and_levels_do_not(newer: bool) -> None:
     The closest attempt counts: what else runs here disturbs some. No attempt's naive ratio is ever close.
     """
     interpreter = newer_interpreter() if newer else sys.executable
-    script = ROOT / "benchmarks" / "trace" / "misleading.py"
+    script = ROOT.parent / "benchmarks" / "trace" / "misleading.py"
     closest = float("inf")
     for _ in range(ATTEMPTS):
         measured = json.loads(subprocess.run([interpreter, script, "--json"], capture_output=True, check=True).stdout)
