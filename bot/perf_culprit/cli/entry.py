@@ -95,7 +95,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"perf-culprit {__version__}")
     parser.set_defaults(parser=parser)
-    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    verbs: Any = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (
         setup_commands.add_setup_verbs,
         judge_commands.add_judge_verbs,

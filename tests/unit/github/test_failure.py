@@ -102,7 +102,7 @@ def test_githubs_words_are_one_short_line(data: object, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [KeyError("x"), AttributeError("x"), BadAttributeException(1, str, None), MissingValueError("x")]
+    "error", [KeyError("x"), AttributeError("x"), BadAttributeException(1, (str, str), None), MissingValueError("x")]
 )
 def test_a_field_that_an_answer_lacks_is_the_hosts_failure(error: Exception) -> None:
     told = "cannot read the head: the answer is not what was asked for"

@@ -193,7 +193,7 @@ def test_why_the_tracer_was_lost(
         execute(variables)
         unseen.touch()
 
-    monkeypatch.setattr(traced_command, "_read", look)
+    monkeypatch.setattr(traced_command, "_read_process", look)
     with pytest.raises(TraceError) as told:
         traced(watched, project)
     assert why in told.value.message
