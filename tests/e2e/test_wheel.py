@@ -26,7 +26,7 @@ NO_INDEX_TEXTS = ("No matching distribution", "Could not find a version", "Tempo
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    ours = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
+    ours = ("PYTHONPATH", "PYTEST_ADDOPTS", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     done = subprocess.run(
         [str(word) for word in command],
