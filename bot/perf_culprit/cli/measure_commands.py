@@ -181,7 +181,8 @@ def _show(measured: "Measured", rounds: int) -> int:
         show(f"{text}\n", sys.stdout)
     is_interrupted = isinstance(measured.fault, KeyboardInterrupt)
     why = "interrupted: " if is_interrupted else "the time is spent: " if measured.is_out_of_time else ""
-    print(f"{why}measured {measured.rounds} of {rounds} rounds")
+    # A measurement that is resumed may hold more than is asked for now.
+    print(f"{why}measured {measured.rounds} of {max(rounds, measured.rounds)} rounds")
     for trace in measured.traces:
         print(f"trace: {trace}")
     second = "".join(
