@@ -13,7 +13,7 @@ from perf_culprit.config.settings import Config, parse_database
 from perf_culprit.dispatch.automatic import automatic_searches, tend_searches
 from perf_culprit.dispatch.controller import Controller
 from perf_culprit.dispatch.workflow_dispatcher import Workflow
-from perf_culprit.flows.regression_issues import report_search
+from perf_culprit.flows.culprit_issues import report_search
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.store.opening import open_sql, prepare_database
 from perf_culprit.store.protocol import Store

@@ -36,7 +36,7 @@ def tend(job: Job, host: Host, config: Config) -> None:
                 summarise(job, f"{text}\n")
 
             def report(bisection: Bisection) -> bool:
-                from perf_culprit.flows.regression_issues import report_search
+                from perf_culprit.flows.culprit_issues import report_search
 
                 return report_search(
                     host, job.destination, bisection, config=config, repository=repository, branch=reference, say=say
