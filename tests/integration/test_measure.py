@@ -260,7 +260,7 @@ def test_an_interrupt_keeps_whole_rounds_and_their_verdict_and_another_call_adds
     shown = capsys.readouterr()
     assert "got slower" in shown.out or "got worse" in shown.out
     assert "\ninterrupted: measured 3 of 6 rounds\n" in shown.out
-    assert shown.out.splitlines()[-1] == "to go on from here: repeat the command with --resume"
+    assert shown.out.splitlines()[-1] == "to continue: repeat the command with --resume"
     assert "round 2 of 6, less than a minute to go: baseline" in shown.err
     assert rounds_kept(repository) == [[1, 1, 2, 2, 3, 3]] * 2
     first = written(repository, "target")
@@ -318,8 +318,8 @@ def test_no_round_begins_that_would_end_after_the_limit(repository: Path, capsys
     limited = ["--rounds", "16", "--until-decided", "--minutes", "0.0001"]
     assert measure(repository, *limited) == 0
     shown = capsys.readouterr()
-    assert "\nthe time is spent: measured 1 of 16 rounds\n" in shown.out
-    assert shown.out.splitlines()[-1] == "to go on from here: repeat the command with --resume"
+    assert "\ntime limit reached: measured 1 of 16 rounds\n" in shown.out
+    assert shown.out.splitlines()[-1] == "to continue: repeat the command with --resume"
     assert "round 1 of at most 16, less than a minute to go: baseline" in shown.err
     assert measure(repository, *limited, "--resume") == 0
     assert "measured 2 of 16 rounds" in capsys.readouterr().out
@@ -376,7 +376,7 @@ def test_what_is_no_measurement_is_not_resumed(repository: Path, capsys: pytest.
     assert "Next: start a measurement without --resume" in message
     (out / "target.json").write_text('{"format": "perf-culprit-run", "version": 1, "benchmarks": []}')
     assert measure(repository, "--resume") == 2
-    assert "target.json: holds no rounds that could be continued" in capsys.readouterr().err
+    assert "target.json: has no rounds to resume" in capsys.readouterr().err
     assert measure(repository, "--rounds", "1") == 0
     (out / "baseline.json").write_bytes(first)
     assert measure(repository, "--resume") == 2

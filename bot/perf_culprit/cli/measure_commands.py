@@ -180,7 +180,7 @@ def _show(measured: "Measured", rounds: int) -> int:
         text = render_text(measured.report, colour=colour(sys.stdout), width=width())
         show(f"{text}\n", sys.stdout)
     is_interrupted = isinstance(measured.fault, KeyboardInterrupt)
-    why = "interrupted: " if is_interrupted else "the time is spent: " if measured.is_out_of_time else ""
+    why = "interrupted: " if is_interrupted else "time limit reached: " if measured.is_out_of_time else ""
     # A measurement that is resumed may hold more than is asked for now.
     print(f"{why}measured {measured.rounds} of {max(rounds, measured.rounds)} rounds")
     for trace in measured.traces:
@@ -195,7 +195,7 @@ def _show(measured: "Measured", rounds: int) -> int:
         third = f" --diagnosis {diagnosis}" if diagnosis else ""
         print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}{second}{third}")
     if measured.fault or measured.is_out_of_time:
-        print("to go on from here: repeat the command with --resume")
+        print("to continue: repeat the command with --resume")
     if is_interrupted:
         return EXIT_INTERRUPTED
     if measured.fault is not None:

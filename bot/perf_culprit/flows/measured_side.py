@@ -98,7 +98,7 @@ def _read(file: Path) -> Run:
     except DataError as error:
         raise DataError(error.message, place=error.place, next_step=step) from None
     if not _rounds(run):
-        raise UsageError("holds no rounds that could be continued", place=str(file), next_step=step)
+        raise UsageError("has no rounds to resume", place=str(file), next_step=step)
     return run
 
 

@@ -306,7 +306,9 @@ def read_branch_file(client: Client, *, path: str, branch: str) -> bytes | None:
                 return None
             raise
         if isinstance(answer, list) or answer["type"] != "file":
-            raise ConfigError("is no file", place=f"{path} of {branch}", next_step="name a file in the input `config`")
+            raise ConfigError(
+                "is not a file", place=f"{path} of {branch}", next_step="name a file in the input `config`"
+            )
         if answer["size"] > MAXIMUM_FILE_BYTES:
             raise ConfigError(
                 f"has {answer['size']:,} bytes; at most {MAXIMUM_FILE_BYTES:,} are read",

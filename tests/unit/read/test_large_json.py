@@ -9,10 +9,10 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
-from perf_culprit.read.results import archive, smaller_results, source
+from perf_culprit.read.results import archive, source, thinning
 from perf_culprit.read.results.collect import Reading, collect
-from perf_culprit.read.results.result_formats import PARSERS
-from perf_culprit.read.results.smaller_results import OPTIONS, thinned
+from perf_culprit.read.results.result_formats import PARSERS, SMALLER
+from perf_culprit.read.results.thinning import thinned
 
 SAMPLES = 10_500
 START = '{"machine_info": {"node": "here"}, "benchmarks": ['
@@ -82,7 +82,7 @@ def test_a_broken_large_file_is_refused_with_its_place(rest: str, reason: str, t
 def test_benchmarks_that_take_too_much_memory_are_refused_with_the_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smaller_results, "MAX_KEPT_BYTES", 100_000)
+    monkeypatch.setattr(thinning, "MAX_KEPT_BYTES", 100_000)
     with pytest.raises(DataError, match="take more than") as caught:
         read(large(), tmp_path)
     assert "--benchmark-max-time" in str(caught.value.next_step)
@@ -93,4 +93,4 @@ def test_a_large_file_of_another_tool_is_refused_with_its_option(tmp_path: Path)
     with pytest.raises(DataError, match=r"is larger than 2,000 bytes") as caught:
         read(times, tmp_path)
     assert "--max-runs" in str(caught.value.next_step)
-    assert set(OPTIONS) <= set(PARSERS)
+    assert set(SMALLER) <= set(PARSERS)

@@ -27,8 +27,8 @@ from perf_culprit.read.results.result_formats import (
     parsers_for,
     text_parsers,
     unknown_format,
+    with_smaller_option,
 )
-from perf_culprit.read.results.smaller_results import with_option
 from perf_culprit.read.results.source import STDIN_NAME, LargeFile, Source, open_file, open_stream
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ def _read_all(source: Source, first: Parser, parsers: tuple[Parser, ...]) -> Ite
         try:
             yield Read(place=source.place, parsed=parser.parse(source), format=parser.ID)
         except TooLargeError as error:
-            raise with_option(error, parser.ID) from None
+            raise with_smaller_option(error, parser.ID) from None
 
 
 def _file_read(read: Read) -> FileRead:

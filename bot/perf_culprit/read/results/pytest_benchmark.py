@@ -11,8 +11,8 @@ from perf_culprit.read.results.parser import (
     unique,
     utc_time,
 )
-from perf_culprit.read.results.smaller_results import Thinning
 from perf_culprit.read.results.source import JsonValue, Source, mean_summary
+from perf_culprit.read.results.thinning import Thinning
 
 ID = "pytest_benchmark"
 DESCRIPTION = "pytest-benchmark JSON (--benchmark-json)"

@@ -3,7 +3,7 @@
 from types import MappingProxyType
 from typing import Final
 
-from perf_culprit.errors import DataError, UsageError, did_you_mean
+from perf_culprit.errors import DataError, TooLargeError, UsageError, did_you_mean
 from perf_culprit.read.counters.counter_formats import COUNTER_READERS
 from perf_culprit.read.results import (
     asv,
@@ -147,6 +147,29 @@ ALIASES: Final = MappingProxyType(
     }
 )
 
+# The tool's own option that makes its files smaller, for the message about a file beyond a limit.
+SMALLER: Final = MappingProxyType(
+    {
+        "pytest_benchmark": "lower --benchmark-max-time (1 s by default)",
+        "pyperf": "lower --processes or --values",
+        "jmh": "lower -f (forks) or -i (iterations)",
+        "google_benchmark": "lower --benchmark_repetitions, or select benchmarks with --benchmark_filter",
+        "google_benchmark_csv": "lower --benchmark_repetitions",
+        "google_benchmark_text": "lower --benchmark_repetitions",
+        "hyperfine": "lower --runs or --max-runs",
+        "benchmarkdotnet": "use --exporters briefjson, or lower --iterationCount",
+        "asv": "leave out --record-samples",
+        "go_text": "lower -count",
+        "go_json": "lower -count",
+        "criterion": "lower --sample-size",
+        "catch2_xml": "lower --benchmark-samples",
+        "catch2_text": "lower --benchmark-samples",
+        "divan": "lower --sample-count",
+        "phpbench": "lower --iterations",
+        "jmeter_jtl": "run a shorter test, or write one sampler only (Simple Data Writer)",
+    }
+)
+
 
 def parsers_for(tool: str) -> tuple[Parser, ...]:
     """The parsers that `tool` may mean, in order; a UsageError for a name that nobody knows."""
@@ -171,6 +194,12 @@ def text_parsers(source: Source, parsers: tuple[Parser, ...]) -> tuple[Parser, .
 def find_parser(source: Source, parsers: tuple[Parser, ...]) -> Parser | None:
     """The first parser that knows the content."""
     return next((parser for parser in parsers if parser.matches(source)), None)
+
+
+def with_smaller_option(error: TooLargeError, tool: str) -> TooLargeError:
+    """The same refusal, whose next step begins with the option of the tool."""
+    step = f"{SMALLER[tool]}; or {error.next_step}" if tool in SMALLER else error.next_step
+    return TooLargeError(error.message, place=error.place, next_step=step)
 
 
 def _empty(root: object) -> str:
