@@ -11,8 +11,9 @@ FILES = [path for path in PACKAGE.rglob("*.py") if "project" not in path.relativ
 SHARED_NAMES = {"__init__.py", "__main__.py"}
 # `git.push(...)` reads better than a bare `push(...)`; the tracer is used by its one function.
 LISTING = {"git/__init__.py", "explain/tracer/__init__.py"}
-# The edge of commands and modes, the tracer, whose process may lack this package, and databases, which are optional.
-IMPORT_LATE = ("cli/", "init/", "action/", "__main__.py", "explain/tracer/", "store/opening.py")
+# The edge of commands and modes; the tracer, whose process may lack this package; databases, which are optional; the
+# host, whose client is the slowest import of a job.
+IMPORT_LATE = ("cli/", "init/", "action/", "__main__.py", "explain/tracer/", "store/opening.py", "flows/publish.py")
 
 
 def place(path: Path) -> str:

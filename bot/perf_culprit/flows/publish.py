@@ -11,7 +11,6 @@ from perf_culprit.errors import DataError, UsageError
 from perf_culprit.flows.compare import reading
 from perf_culprit.flows.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
 from perf_culprit.flows.render import read_report
-from perf_culprit.github import github_host
 from perf_culprit.github.host import (
     RESULT_START,
     Annotation,
@@ -70,6 +69,9 @@ class StoredResult:
 
 
 def connect(destination: Destination) -> Host:
+    # PyGithub takes longer to load than all else that a job needs before it speaks to GitHub.
+    from perf_culprit.github import github_host
+
     return github_host.connect(
         token=destination.token,
         api_url=destination.api_url,
