@@ -1,0 +1,156 @@
+"""How often the engine is wrong on executions in which nothing changed, and what it finds in them: real noise only.
+
+python -m benchmarks.truth.executions CORPUS... [--runs 300] [--ways 5v5 9v1] [--in-a-row] [--peers]
+
+A corpus is a folder or file of executions that nobody changed:
+  samples.csv.gz   columns system, benchmark, fork, sample_1, … (a suite per system)
+  *.npz            `seconds` (benchmarks, executions, samples) (a suite per file)
+A unit is an execution, its location the logarithm of its median. A change is planted in one random benchmark.
+"""
+
+import argparse
+import csv
+import gzip
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from perf_culprit.stats.engine import judge
+from perf_culprit.stats.unit_table import Booleans, Floats, UnitTable
+
+WAYS: Final = ("5v5", "9v1", "5v1", "3v1", "3v3", "2v2", "1v1")
+CHANGES: Final = (0.1, 0.2, 0.5, 1.0, 3.0)
+
+
+class Called(NamedTuple):
+    """Per benchmark, (B,)."""
+
+    proven: Booleans
+    suspected: Booleans
+
+
+Judge = Callable[[Floats, Booleans], Called]
+
+
+def by_engine(y: Floats, is_target: Booleans) -> Called:
+    judged = judge(UnitTable.of(y, is_target))
+    return Called(judged.is_proven, judged.is_suspected)
+
+
+def by_mann_whitney(y: Floats, is_target: Booleans) -> Called:
+    """benchstat's test and its 5%, each benchmark for itself; proven after Bonferroni at 1%."""
+    p_values = stats.mannwhitneyu(y[:, is_target], y[:, ~is_target], axis=1, method="exact").pvalue
+    return Called(p_values * len(y) <= 0.01, p_values <= 0.05)
+
+
+def by_welch(y: Floats, is_target: Booleans) -> Called:
+    """Welch's t on the units' medians at 5%; proven after Bonferroni at 1%."""
+    with np.errstate(all="ignore"):
+        p_values = stats.ttest_ind(y[:, is_target], y[:, ~is_target], axis=1, equal_var=False).pvalue
+    p_values = np.nan_to_num(p_values, nan=1.0)
+    return Called(p_values * len(y) <= 0.01, p_values <= 0.05)
+
+
+def by_ratio(y: Floats, is_target: Booleans) -> Called:
+    """github-action-benchmark's: twice as slow as the newest baseline; suspected from 10% on, as a common threshold."""
+    change = y[:, is_target].mean(axis=1) - y[:, np.flatnonzero(~is_target)[-1]]
+    return Called(np.abs(change) >= math.log(2), np.abs(change) >= math.log(1.1))
+
+
+PEERS: Final[dict[str, Judge]] = {"Mann-Whitney": by_mann_whitney, "Welch": by_welch, "ratio": by_ratio}
+
+
+def read_suites(paths: Sequence[Path]) -> dict[str, Floats]:
+    """(benchmarks, executions) of log medians by the suite's name."""
+    files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    suites: dict[str, Floats] = {}
+    for file in files:
+        if file.suffix == ".npz":
+            suites[file.stem] = np.log(np.median(np.load(file)["seconds"], axis=2))
+        elif file.name.endswith(".csv.gz"):
+            suites.update(_read_forks(file))
+    return suites
+
+
+def _read_forks(file: Path) -> Iterator[tuple[str, Floats]]:
+    systems: dict[str, dict[str, list[float]]] = {}
+    with gzip.open(file, "rt") as text:
+        for row in list(csv.reader(text))[1:]:
+            location = math.log(float(np.median([float(sample) for sample in row[3:]])))
+            systems.setdefault(row[0], {}).setdefault(row[1], []).append(location)
+    return ((name, np.array(list(benchmarks.values()))) for name, benchmarks in systems.items())
+
+
+class Rates(NamedTuple):
+    proven: float
+    suspected: float
+    worst: float
+    """Of the suites' shares of runs with a false suspicion."""
+
+
+def false_calls(suites: dict[str, Floats], way: str, judged: Judge, *, runs: int, in_a_row: bool) -> Rates:
+    rng = np.random.default_rng(0)
+    by_suite: dict[str, list[tuple[bool, bool]]] = {name: [] for name in suites}
+    for index in range(runs):
+        name = list(suites)[index % len(suites)]
+        called = judged(*_drawn(suites[name], way, rng, in_a_row=in_a_row))
+        by_suite[name].append((called.proven.any(), called.suspected.any()))
+    proven, suspected = np.concatenate([np.array(rows, float) for rows in by_suite.values()]).mean(axis=0)
+    return Rates(proven, suspected, max(float(np.mean([row[1] for row in rows])) for rows in by_suite.values()))
+
+
+def found(
+    suites: dict[str, Floats], way: str, judged: Judge, change: float, *, runs: int, in_a_row: bool
+) -> tuple[float, float]:
+    """The share of runs in which the planted change is proven, and suspected."""
+    rng, hits = np.random.default_rng(1), []
+    for index in range(runs):
+        y, is_target = _drawn(suites[list(suites)[index % len(suites)]], way, rng, in_a_row=in_a_row)
+        row = rng.integers(len(y))
+        y[row, is_target] += math.log1p(change)
+        called = judged(y, is_target)
+        hits.append((called.proven[row], called.suspected[row]))
+    proven, suspected = np.array(hits, float).mean(axis=0)
+    return proven, suspected
+
+
+def _drawn(y: Floats, way: str, rng: np.random.Generator, *, in_a_row: bool) -> tuple[Floats, Booleans]:
+    baseline, target = map(int, way.split("v"))
+    count = baseline + target
+    start = int(rng.integers(y.shape[1] - count + 1))
+    columns = np.arange(start, start + count) if in_a_row else rng.permutation(y.shape[1])[:count]
+    return y[:, columns].copy(), np.arange(count) >= baseline
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.truth.executions",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("corpora", type=Path, nargs="+", metavar="CORPUS")
+    parser.add_argument("--runs", type=int, default=300, metavar="N", help="per cell")
+    parser.add_argument("--ways", nargs="+", default=WAYS, metavar="WAY", help="baseline and target units, as 5v5")
+    parser.add_argument("--in-a-row", action="store_true", help="units as they lay in time: base, base, …, target, …")
+    parser.add_argument("--peers", action="store_true", help="beside the engine what users would run instead")
+    arguments = parser.parse_args()
+    suites = read_suites(arguments.corpora)
+    drawn = {"runs": arguments.runs, "in_a_row": arguments.in_a_row}
+    print("proven/suspected; worst: of the suites' shares of unchanged runs with a suspicion")
+    print("| way | judge | unchanged | worst |", *(f"+{change:.0%} |" for change in CHANGES))
+    for way in arguments.ways:
+        for name, judged in {"engine": by_engine, **(PEERS if arguments.peers else {})}.items():
+            rates = false_calls(suites, way, judged, **drawn)
+            power = [found(suites, way, judged, change, **drawn) for change in CHANGES]
+            cells = [f"{rates.proven:.3f}/{rates.suspected:.3f}", f"{rates.worst:.2f}"]
+            print(
+                "|", " | ".join([way, name, *cells, *(f"{one:.2f}/{two:.2f}" for one, two in power)]), "|", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()

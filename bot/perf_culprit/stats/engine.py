@@ -1,0 +1,218 @@
+"""One judge for every comparison: a file a side, k files against k, a history against a run, rounds, a search.
+
+1. Counts that are constant on either side are compared as they are; what follows is for the rest.
+2. The shift that a machine gives all benchmarks of a kind is taken out (`shared_shift`), and judged by itself.
+3. The variance within sides, moderated over the suite, and a heavy tail say how likely a difference is (`unit_noise`).
+4. The suite's other labellings correct the tail, and where there are enough of them, a call has to stand out from the
+   loudest benchmark under every other labelling (`relabelling`). With many units the shape of the noise is learned
+   (`mode_scores`).
+5. Two tiers: `Tiers` says in how many unchanged runs any benchmark is suspected or proven.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+
+from perf_culprit.stats.mode_scores import has_many_units, median_difference, shift_loudness
+from perf_culprit.stats.relabelling import MOST_VALUES, Labellings, loudest_first, relabelled, relabelled_rates
+from perf_culprit.stats.shared_shift import WITH_SHIFT, WITHOUT_SHIFT, Deviations, deviations, neighbours_correlation
+from perf_culprit.stats.unit_noise import Noise, SuiteTail, noise_of
+from perf_culprit.stats.unit_table import Booleans, Floats, Judgement, SuiteShift, Tiers, UnitTable, log_change
+
+# What would have to be larger is not called visible: nobody plans with it.
+LARGEST_VISIBLE: Final = log_change(3.0)
+# With many units the interval is of the median difference, whose standard error is larger than the mean's.
+MEDIAN_INTERVAL: Final = 1.05
+OF_BENCHMARKS: Final = tuple(one.name for one in fields(Judgement) if one.name not in ("suite", "least_rate"))
+MIRRORED: Final = ("change", "raw_change")
+
+
+def judge(
+    table: UnitTable, *, least_change: float = log_change(0.05), tiers: Tiers | None = None, seed: int = 0
+) -> Judgement:
+    """Which benchmarks changed. `least_change`: a smaller one (a logarithm) is none. `seed` draws labellings."""
+    tiers = tiers or Tiers()
+    here = np.isfinite(table.location)
+    fixed = _fixed_counts(table)
+    noisy = ~fixed & here[:, table.is_target].any(axis=1) & here[:, ~table.is_target].any(axis=1)
+    whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change))
+    if not noisy.any():
+        return whole
+    part = table.part(noisy)
+    is_swapped = not part.has_smaller_target
+    judged = _judge_noisy(part.mirrored() if is_swapped else part, least_change, tiers, np.random.default_rng(seed))
+    if is_swapped:
+        judged = _turned(judged, np.full(len(part.location), -1.0))
+        judged = replace(judged, suite=replace(judged.suite, change=-judged.suite.change))
+    judged = _turned(judged, part.orientation)
+    return replace(_merged(whole, noisy, judged), suite=judged.suite, least_rate=judged.least_rate)
+
+
+def _nothing(size: int) -> Judgement:
+    unknown, certain, no = np.full(size, np.nan), np.ones(size), np.zeros(size, np.bool_)
+    return Judgement(
+        change=unknown,
+        low=unknown,
+        high=unknown,
+        raw_change=unknown,
+        p_value=certain,
+        model_rate=certain,
+        relabelled_rate=certain,
+        is_proven=no,
+        is_suspected=no,
+        visible_change=unknown,
+        suite=SuiteShift(),
+        least_rate=1.0,
+    )
+
+
+def _merged(whole: Judgement, rows: Booleans, part: Judgement) -> Judgement:
+    def placed(name: str) -> Any:
+        values = getattr(whole, name).copy()
+        values[rows] = getattr(part, name)
+        return values
+
+    return replace(whole, **{name: placed(name) for name in OF_BENCHMARKS})
+
+
+def _turned(judged: Judgement, sign: Floats) -> Judgement:
+    """Changes times `sign` (B,), and the interval's ends in order again."""
+    ends = judged.low * sign, judged.high * sign
+    turned = {name: getattr(judged, name) * sign for name in MIRRORED}
+    return replace(judged, low=np.minimum(*ends), high=np.maximum(*ends), **turned)
+
+
+def _fixed_counts(table: UnitTable) -> Booleans:
+    """(B,): counts with one value on either side."""
+    y, counted = table.location, ~np.isnan(table.location) & table.is_exact[:, None]
+    fixed = table.is_exact.copy()
+    for side in (counted & table.is_target, counted & ~table.is_target):
+        lowest, highest = np.where(side, y, np.inf).min(axis=1), np.where(side, y, -np.inf).max(axis=1)
+        fixed &= side.any(axis=1) & (lowest == highest)
+    return fixed
+
+
+def _counts_compared(table: UnitTable, fixed: Booleans, least_change: float) -> Judgement:
+    y = table.location[fixed]
+    counted = ~np.isnan(y)
+    target = np.where(counted & table.is_target, y, np.inf).min(axis=1)
+    base = np.where(counted & ~table.is_target, y, np.inf).min(axis=1)
+    with np.errstate(invalid="ignore"):  # both may be zero
+        change = np.where(target == base, 0.0, target - base)
+    rate = np.where(change == 0, 1.0, 0.0)
+    called = (np.abs(change) >= least_change) & (change != 0)
+    return replace(
+        _nothing(len(y)),
+        change=change,
+        low=change,
+        high=change,
+        raw_change=change,
+        p_value=rate,
+        model_rate=rate,
+        relabelled_rate=rate,
+        is_proven=called,
+        is_suspected=called,
+        visible_change=np.full(len(y), least_change),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Compared:
+    """Steps 2 to 4 of a table in which every benchmark has units on both sides.
+
+    `noise` and `tails` (B, n) are without the suite's shift, and with it where it is the larger. `loudness` (B, n).
+    """
+
+    values: Deviations
+    noise: Noise
+    tails: Floats
+    raw_change: Floats
+    loudness: Floats
+    labellings: Labellings
+    has_many: bool
+
+
+def _judge_noisy(table: UnitTable, least_change: float, tiers: Tiers, rng: np.random.Generator) -> Judgement:
+    present = np.isfinite(table.location)
+    compared = _compare(table, present=present, least_change=least_change, tiers=tiers, rng=rng)
+    values, noise, labellings = compared.values, compared.noise, compared.labellings
+    observed = labellings.is_observed[: compared.tails.shape[1]]
+    freedom = max(len(table.is_target) - int(table.blocks.max()) - 2, 0)
+    suite_tail = SuiteTail.of(compared.tails, observed, freedom)
+    model_rate = np.where(compared.tails[:, 0] < 1, suite_tail.rates(compared.tails[:, 0]), 1.0)
+    change, half = noise.change[:, 0], np.maximum(noise.distance(0.05), noise.half_width)
+    if compared.has_many:
+        change = median_difference(values.centred, table.is_target, table.blocks, present=present)
+        half = MEDIAN_INTERVAL * half
+    is_small = np.abs(change) < least_change
+    is_small |= values.moved & (compared.raw_change * np.sign(change) < least_change)
+    loudest = loudest_first(compared.loudness)
+    relabelled_rate = np.where(is_small, 1.0, relabelled_rates(compared.loudness, loudest))
+    # Labellings of one unit tell little: the corrected tail is honest by itself.
+    are_labels_asked = labellings.least_rate <= tiers.suspected and int(table.is_target.sum()) > 1
+    is_suspected = ~is_small
+    if are_labels_asked:
+        is_suspected &= relabelled_rate <= tiers.suspected
+    if not compared.has_many:
+        is_suspected &= model_rate <= tiers.suspected
+    is_proof_by_model = values.is_witnessed & (suite_tail.is_the_suites_own and not compared.has_many)
+    critical = suite_tail.critical(tiers.suspected)
+    if are_labels_asked and not compared.has_many:
+        critical = min(critical, float(np.exp(-loudest[-max(int(tiers.suspected * len(loudest)), 1)])))
+    visible = np.maximum(noise.distance(critical), least_change) + noise.distance(0.2)
+    return Judgement(
+        change=change,
+        low=change - half,
+        high=change + half,
+        raw_change=compared.raw_change,
+        p_value=noise.observed().tails()[:, 0],
+        model_rate=model_rate,
+        relabelled_rate=relabelled_rate,
+        is_proven=is_suspected & (np.where(is_proof_by_model, model_rate, relabelled_rate) <= tiers.proven),
+        is_suspected=is_suspected,
+        visible_change=np.where(visible <= LARGEST_VISIBLE, visible, np.inf),
+        suite=values.suite,
+        least_rate=labellings.least_rate,
+    )
+
+
+def _compare(
+    table: UnitTable, *, present: Booleans, least_change: float, tiers: Tiers, rng: np.random.Generator
+) -> _Compared:
+    size = len(present)
+    labellings = relabelled(table.is_target, table.blocks, benchmarks=size, rng=rng)
+    has_many = has_many_units(table.is_target, labellings)
+    values = deviations(table, present=present, least_change=least_change, tiers=tiers)
+    neighbours = None
+    if table.block is None:
+        believed = WITHOUT_SHIFT if values.is_witnessed.any() else WITH_SHIFT
+        neighbours = neighbours_correlation(values.centred, present, table.is_target, believed)
+    # With many units the labellings decide, and the model only reports.
+    told = _first(labellings, MOST_VALUES // 4 // size + 2) if has_many else labellings
+    noise = noise_of(values.centred, table, told, present=present, neighbours=neighbours)
+    tails, raw_change = noise.tails(least_change), noise.change[:, 0]
+    if table.block is None:
+        asked = told if values.moved.any() else _first(told, 1)
+        raw = noise_of(values.raw, table, asked, present=present, neighbours=neighbours)
+        raw_change = raw.change[:, 0]
+        if values.moved.any():
+            tails[values.moved] = np.maximum(tails, raw.tails(least_change))[values.moved]
+    if has_many:
+        heard = (values.uncentred,) if table.block is None else (values.uncentred, values.centred)
+        loudness = shift_loudness(heard, labellings, present=present, neighbours=neighbours)
+    else:
+        loudness = -np.log(np.maximum(tails, 1e-300))
+    return _Compared(
+        values=values,
+        noise=noise,
+        tails=tails,
+        raw_change=raw_change,
+        loudness=loudness,
+        labellings=labellings,
+        has_many=has_many,
+    )
+
+
+def _first(labellings: Labellings, count: int) -> Labellings:
+    return replace(labellings, is_target=labellings.is_target[:count], is_observed=labellings.is_observed[:count])

@@ -1,0 +1,89 @@
+"""Many units: scores that see through modes, and a difference that modes do not move."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perf_culprit.stats.relabelling import MOST_VALUES, Labellings
+from perf_culprit.stats.shared_shift import RESOLUTION, quantile, widened
+from perf_culprit.stats.unit_table import Booleans, Floats, Integers
+
+MANY_UNITS: Final = 8  # on the smaller side, and
+MANY_WAYS: Final = 600  # to split the units: enough to learn the shape of the noise
+MOVES: Final = (1, 2, 4, 8, 16)  # that are listened for, in widths of the kernel
+ROUNDS: Final = 3  # of expectation maximisation
+# Gaps of units that fit into the processor's cache.
+CACHED: Final = 200_000
+
+
+def has_many_units(is_target: Booleans, labellings: Labellings) -> bool:
+    return min(int(is_target.sum()), int((~is_target).sum())) >= MANY_UNITS and labellings.ways >= MANY_WAYS
+
+
+def median_difference(x: Floats, is_target: Booleans, blocks: Integers, *, present: Booleans) -> Floats:
+    """(B,): median difference of a target's unit and a baseline's (Hodges & Lehmann 1963), `x` without block means."""
+    of_block = (blocks[:, None] == np.arange(blocks.max() + 1)).astype(float)
+    both = ((present & is_target) @ of_block) * ((present & ~is_target) @ of_block) > 0
+    present = present & both[:, blocks]
+    units, others = np.flatnonzero(is_target), np.flatnonzero(~is_target)
+    change, step = np.zeros(len(x)), max(1, MOST_VALUES // (len(units) * len(others)))
+    for rows in (slice(start, start + step) for start in range(0, len(x), step)):
+        gaps = x[rows, units][:, :, None] - x[rows, others][:, None, :]
+        pairs = present[rows, units][:, :, None] & present[rows, others][:, None, :]
+        change[rows] = quantile(gaps.reshape(len(gaps), -1), pairs.reshape(len(gaps), -1))
+    return change
+
+
+def shift_loudness(
+    heard: Sequence[Floats], labellings: Labellings, *, present: Booleans, neighbours: Floats | None
+) -> Floats:
+    """(B, n): the largest standardised sum of the target's scores, for each labelling.
+
+    A unit's scores are its value y and, for some moves d, log f(y - d) / f(y), where f is a kernel density of values
+    half of which may have moved by d; it is learned blind to the labels.
+    """
+    labels = labellings.is_target
+    wide = np.ones(len(labels)) if neighbours is None else np.sqrt(widened(labels, neighbours, 0.0))
+    loudest = np.zeros((len(present), len(labels)), np.float32)
+    step = max(1, CACHED // present.shape[1] ** 2)
+    for x, start in itertools.product(heard, range(0, len(present), step)):
+        rows = slice(start, start + step)
+        for score in _scores(np.where(present[rows], x[rows], 0.0), present[rows]):
+            sums = score @ labels.T.astype(np.float32)
+            sums, scale = sums - sums.mean(axis=1, keepdims=True), sums.std(axis=1, keepdims=True)
+            loud = np.abs(sums) / np.where(scale > 1e-5, scale, np.inf) / wide
+            loudest[rows] = np.maximum(loudest[rows], loud)
+    result: Floats = loudest.astype(np.float64)
+    return result
+
+
+def _scores(x: Floats, present: Booleans) -> Iterator[NDArray[np.float32]]:
+    v = (x / _kernel_width(x, present)[:, None]).astype(np.float32)
+    yield v
+    gaps, here = v[:, :, None] - v[:, None, :], present[:, None].astype(np.float32)
+    level = _kernel(gaps)
+    for move in MOVES:
+        ahead, unmoved = _kernel(gaps + np.float32(move)), np.full(here.shape, 0.5, np.float32)
+        for _ in range(ROUNDS):  # f at y and at y - d, of values y where unmoved and y - d where moved
+            stay, gone = unmoved * here, (1 - unmoved) * here
+            stays, moves = stay @ level + gone @ ahead.transpose(0, 2, 1), stay @ ahead + gone @ level
+            unmoved = stays / (stays + moves)
+        yield (here * (np.log1p(-unmoved) - np.log(unmoved)))[:, 0]
+
+
+def _kernel(gaps: NDArray[np.float32]) -> NDArray[np.float32]:
+    density: NDArray[np.float32] = np.exp(np.float32(-0.5) * gaps**2) + np.float32(1e-4)
+    return density
+
+
+def _kernel_width(x: Floats, present: Booleans) -> Floats:
+    """(B,): by Silverman's rule."""
+    count = np.maximum(present.sum(axis=1), 1)
+    spread = quantile(x, present, 0.75) - quantile(x, present, 0.25)
+    deviation = np.sqrt((x**2).sum(axis=1) / count)
+    width = np.where(spread > 0, np.minimum(spread / 1.34, deviation), deviation)
+    widths: Floats = np.maximum(0.9 * width * count**-0.2, RESOLUTION / 2)
+    return widths

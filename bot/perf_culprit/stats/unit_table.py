@@ -1,0 +1,161 @@
+"""What a comparison compares: one value per benchmark and unit, and which units are the target's."""
+
+import math
+from dataclasses import dataclass
+from typing import Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Booleans: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class UnitTable:
+    """The values of B benchmarks in U units, whose columns are in order of time.
+
+    A unit is what shares one state of the machine: an execution, a file, a stored run. The samples in it never count
+    as units. The uses of the engine differ only in how many units a side has and in whether units come in blocks.
+    """
+
+    location: Floats
+    """(B, U): natural logarithm of the benchmark's median in the unit; NaN where missing, -inf for a count of zero."""
+    is_target: Booleans
+    """(U,): whether the unit is the target's; else it is the baseline's."""
+    block: Integers | None
+    """(U,): the round, job or machine whose units share an offset; None where nothing is known to be shared."""
+    sampling_variance: Floats | None
+    """(B, U): squared standard error of each location, where the samples tell it (sampled counts)."""
+    kind: Integers
+    """(B,): benchmarks of one kind share the machine's shift and the prior of their noise."""
+    orientation: Floats
+    """(B,): -1 where a slow machine lowers the value (rates), else 1."""
+    is_exact: Booleans
+    """(B,): counts that do not vary by themselves."""
+
+    @classmethod
+    def of(
+        cls,
+        location: Floats,
+        is_target: Booleans,
+        *,
+        block: Integers | None = None,
+        sampling_variance: Floats | None = None,
+        kind: Integers | None = None,
+        orientation: Floats | None = None,
+        is_exact: Booleans | None = None,
+    ) -> Self:
+        """The table; a ValueError where the shapes do not fit or a side has no unit."""
+        size, units = location.shape
+        if is_target.shape != (units,) or (block is not None and block.shape != (units,)):
+            raise ValueError("is_target and block need one value per column of location")
+        if not is_target.any() or is_target.all():
+            raise ValueError("a comparison needs at least one unit of the target and one of the baseline")
+        return cls(
+            location=location,
+            is_target=is_target,
+            block=None if block is None else numbered(block),
+            sampling_variance=sampling_variance,
+            kind=np.zeros(size, np.int64) if kind is None else kind,
+            orientation=np.ones(size) if orientation is None else orientation,
+            is_exact=np.zeros(size, np.bool_) if is_exact is None else is_exact,
+        )
+
+    def mirrored(self) -> Self:
+        """The same units with the sides swapped."""
+        return type(self).of(
+            self.location,
+            ~self.is_target,
+            block=self.block,
+            sampling_variance=self.sampling_variance,
+            kind=self.kind,
+            orientation=self.orientation,
+            is_exact=self.is_exact,
+        )
+
+    def part(self, rows: Booleans) -> Self:
+        """The benchmarks of `rows`, in the units in which at least one of them has a finite value."""
+        units = np.isfinite(self.location[rows]).any(axis=0)
+        both = np.ix_(rows, units)
+        return type(self).of(
+            self.location[both],
+            self.is_target[units],
+            block=None if self.block is None else self.block[units],
+            sampling_variance=None if self.sampling_variance is None else self.sampling_variance[both],
+            kind=numbered(self.kind[rows] * 2 + self.is_exact[rows]),
+            orientation=self.orientation[rows],
+            is_exact=self.is_exact[rows],
+        )
+
+    @property
+    def blocks(self) -> Integers:
+        """(U,): the block of each unit; one where none are known."""
+        return np.zeros(len(self.is_target), np.int64) if self.block is None else self.block
+
+    @property
+    def has_smaller_target(self) -> bool:
+        """Whether the engine judges the sides as they are: swapped sides then give mirrored results."""
+        targets, units = int(self.is_target.sum()), len(self.is_target)
+        return targets * 2 < units or (targets * 2 == units and not self.is_target[0])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tiers:
+    """The share of unchanged runs in which any metric is called proven, and suspected."""
+
+    proven: float = 0.01
+    suspected: float = 0.10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteShift:
+    """How far all benchmarks of a kind moved together: the code or, outside blocks, the machine.
+
+    `change` is a logarithm. `is_large`: more than units move by themselves; then a call has to hold with the shift and
+    without it.
+    """
+
+    change: float = 0.0
+    p_value: float = 1.0
+    is_suspected: bool = False
+    is_proven: bool = False
+    is_large: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Judgement:
+    """Per benchmark (B,); changes are logarithms and NaN where a side is missing."""
+
+    change: Floats
+    """Of the target against the baseline, without the suite's shift unless in blocks."""
+    low: Floats
+    high: Floats
+    """The 95% interval of `change`."""
+    raw_change: Floats
+    """With the suite's shift."""
+    p_value: Floats
+    """Of this benchmark alone."""
+    model_rate: Floats
+    """The share of unchanged runs in which any benchmark looks as different, by the model of the noise."""
+    relabelled_rate: Floats
+    """The same by relabelling the units; no smaller than `least_rate`."""
+    is_proven: Booleans
+    is_suspected: Booleans
+    visible_change: Floats
+    """The change that is found as suspected in 90% of cases; infinite where nothing short of four times is."""
+    suite: SuiteShift
+    least_rate: float
+    """What relabelling can reach with these units."""
+
+
+def numbered(values: Integers) -> Integers:
+    """The values as 0, 1, 2, … in their order."""
+    numbers: Integers = np.unique(values, return_inverse=True)[1].ravel().astype(np.int64)
+    return numbers
+
+
+def log_change(fraction: float) -> float:
+    """0.05 (5% more) as the logarithm of a ratio."""
+    return math.log1p(fraction)
