@@ -98,7 +98,7 @@ def false_calls(suites: dict[str, Floats], way: str, judged: Judge, *, runs: int
     for index in range(runs):
         name = list(suites)[index % len(suites)]
         called = judged(*_drawn(suites[name], way, rng, in_a_row=in_a_row))
-        by_suite[name].append((called.proven.any(), called.suspected.any()))
+        by_suite[name].append((bool(called.proven.any()), bool(called.suspected.any())))
     proven, suspected = np.concatenate([np.array(rows, float) for rows in by_suite.values()]).mean(axis=0)
     return Rates(proven, suspected, max(float(np.mean([row[1] for row in rows])) for rows in by_suite.values()))
 

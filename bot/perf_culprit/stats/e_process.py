@@ -22,7 +22,8 @@ def e_values(differences: Floats, magnitudes: Floats) -> Floats:
     """
     scores = np.nan_to_num(np.tanh(differences / np.maximum(magnitudes, np.finfo(float).tiny)))
     wealth = [np.prod(1 + bet * scores, axis=1) for size in BETS for bet in (size, -size)]
-    return np.mean(wealth, axis=0)
+    mean: Floats = np.mean(wealth, axis=0)
+    return mean
 
 
 def typical_magnitudes(differences: Floats) -> Floats:

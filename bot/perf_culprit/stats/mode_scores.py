@@ -47,17 +47,20 @@ def shift_loudness(
     """
     labels = labellings.is_target
     wide = np.ones(len(labels)) if neighbours is None else np.sqrt(widened(labels, neighbours, 0.0))
-    loudest = np.zeros((len(present), len(labels)), np.float32)
+    loudest = np.zeros((len(present), len(labels)))
     step = max(1, CACHED // present.shape[1] ** 2)
     for x, start in itertools.product(heard, range(0, len(present), step)):
         rows = slice(start, start + step)
         for score in _scores(np.where(present[rows], x[rows], 0.0), present[rows]):
-            sums = score @ labels.T.astype(np.float32)
-            sums, scale = sums - sums.mean(axis=1, keepdims=True), sums.std(axis=1, keepdims=True)
-            loud = np.abs(sums) / np.where(scale > 1e-5, scale, np.inf) / wide
-            loudest[rows] = np.maximum(loudest[rows], loud)
-    result: Floats = loudest.astype(np.float64)
-    return result
+            loudest[rows] = np.maximum(loudest[rows], _standardised(score @ labels.T.astype(np.float32)) / wide)
+    return loudest
+
+
+def _standardised(sums: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(B, n): distance of each sum from the mean of its benchmark's, in their standard deviations."""
+    scale: NDArray[np.float32] = sums.std(axis=1, keepdims=True)
+    away: NDArray[np.float32] = np.abs(sums - sums.mean(axis=1, keepdims=True))
+    return np.divide(away, scale, out=np.zeros_like(away), where=scale > 1e-5)
 
 
 def _scores(x: Floats, present: Booleans) -> Iterator[NDArray[np.float32]]:
@@ -66,11 +69,12 @@ def _scores(x: Floats, present: Booleans) -> Iterator[NDArray[np.float32]]:
     gaps, here = v[:, :, None] - v[:, None, :], present[:, None].astype(np.float32)
     level = _kernel(gaps)
     for move in MOVES:
-        ahead, unmoved = _kernel(gaps + np.float32(move)), np.full(here.shape, 0.5, np.float32)
+        ahead = _kernel(gaps + np.float32(move))
+        unmoved: NDArray[np.float32] = np.full(here.shape, 0.5, np.float32)
         for _ in range(ROUNDS):  # f at y and at y - d, of values y where unmoved and y - d where moved
             stay, gone = unmoved * here, (1 - unmoved) * here
             stays, moves = stay @ level + gone @ ahead.transpose(0, 2, 1), stay @ ahead + gone @ level
-            unmoved = stays / (stays + moves)
+            unmoved = np.divide(stays, stays + moves, dtype=np.float32)
         yield (here * (np.log1p(-unmoved) - np.log(unmoved)))[:, 0]
 
 

@@ -83,7 +83,8 @@ def largest_where(holds: Callable[[Floats], Booleans], count: int, low_log: floa
         middle = (low + high) / 2
         held = holds(np.exp(middle))
         low, high = np.where(held, middle, low), np.where(held, high, middle)
-    return np.exp(low)
+    largest: Floats = np.exp(low)
+    return largest
 
 
 def noise_of(
