@@ -8,8 +8,8 @@ import zipfile
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.results.archive import MAX_MEMBERS, read_archive
 from perf_culprit.read.results.collect import collect_sources
+from perf_culprit.read.results.inputs import MAX_MEMBERS, read_archive
 
 
 def zipped(members: list[tuple[str | zipfile.ZipInfo, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:

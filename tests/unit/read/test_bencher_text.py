@@ -2,7 +2,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Direction, Metric
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
@@ -12,7 +12,7 @@ TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
 def parse(text: str) -> dict[tuple[str, str], float]:
     return {
         (b.name, b.metric.name): b.value
-        for b in PARSERS["bencher_text"].parse(Source("bench.txt", text.encode())).benchmarks
+        for b in READERS["bencher_text"].read(Source("bench.txt", text.encode())).benchmarks
     }
 
 
@@ -20,7 +20,7 @@ def parse(text: str) -> dict[tuple[str, str], float]:
     ("version", "values"), [("0.5", (681.0, 5.0, 0.0, 71.0, 136_663.0)), ("0.8", (805.0, 11.0, 0.0, 76.0, 137_443.0))]
 )
 def test_criterion_writes_medians(version: str, values: tuple[float, ...]) -> None:
-    parsed = PARSERS["bencher_text"].parse(Source("bench.txt", golden(f"criterion/bencher_{version}.txt")))
+    parsed = READERS["bencher_text"].read(Source("bench.txt", golden(f"criterion/bencher_{version}.txt")))
     names = ("sum to 1000", "a name longer than the column", "nothing", "sums/xor/100", "sums/xor/200000")
     assert [b.name for b in parsed.benchmarks] == list(names)
     assert all(b.metric == TIME and not b.samples for b in parsed.benchmarks)
@@ -40,7 +40,7 @@ def test_units_say_what_is_measured_and_which_way_is_good() -> None:
     text = "test mov ... bench:        2,835 cycles/iter (+/- 14)\n"
     text += "test slow ... bench:      12 ms/iter (+/- 1)\n"
     text += "test load ... bench:        9001 MS/s (+/- 69)\n"
-    parsed = PARSERS["bencher_text"].parse(Source("bench.txt", text.encode()))
+    parsed = READERS["bencher_text"].read(Source("bench.txt", text.encode()))
     assert [b.metric for b in parsed.benchmarks] == [
         Metric(name="cycles", unit="cycles", direction=Direction.LOWER_IS_BETTER),
         Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER),
@@ -55,13 +55,13 @@ def test_libtest_adds_a_throughput() -> None:
 
 def test_a_name_written_again_is_measured_again() -> None:
     line = "test f ... bench:   {} ns/iter (+/- 1)\n"
-    parsed = PARSERS["bencher_text"].parse(Source("bench.txt", "".join(map(line.format, (10, 11, 12))).encode()))
+    parsed = READERS["bencher_text"].read(Source("bench.txt", "".join(map(line.format, (10, 11, 12))).encode()))
     assert [b.samples for b in parsed.benchmarks] == [(10.0, 11.0, 12.0)]
 
 
 def test_lines_without_a_usable_number_are_counted() -> None:
     text = "test a ... bench: 1 ns/iter (+/- 0)\ntest b ... bench: much\ntest c ... bench: 3 apples (+/- 1)\n"
-    parsed = PARSERS["bencher_text"].parse(Source("bench.txt", text.encode()))
+    parsed = READERS["bencher_text"].read(Source("bench.txt", text.encode()))
     assert [b.name for b in parsed.benchmarks] == ["a"]
     assert parsed.notes[0].startswith("left out: bench lines without a number")
 
@@ -69,4 +69,4 @@ def test_lines_without_a_usable_number_are_counted() -> None:
 def test_one_benchmark_in_two_units_is_refused() -> None:
     text = "test a ... bench: 1 ns/iter (+/- 0)\ntest a ... bench: 1 us/iter (+/- 0)\n"
     with pytest.raises(DataError, match=r"bench\.txt:2.*another unit"):
-        PARSERS["bencher_text"].parse(Source("bench.txt", text.encode()))
+        READERS["bencher_text"].read(Source("bench.txt", text.encode()))

@@ -1,17 +1,17 @@
 import pytest
 
 from perf_culprit.model.run import Direction, Summary
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
 
 def summaries(text: bytes) -> dict[str, Summary | None]:
-    return {b.name: b.summary for b in PARSERS["benchmarkjs_text"].parse(Source("suite.txt", text)).benchmarks}
+    return {b.name: b.summary for b in READERS["benchmarkjs_text"].read(Source("suite.txt", text)).benchmarks}
 
 
 def test_the_golden_suite() -> None:
-    parsed = PARSERS["benchmarkjs_text"].parse(Source("suite.txt", golden("benchmarkjs/suite.txt")))
+    parsed = READERS["benchmarkjs_text"].read(Source("suite.txt", golden("benchmarkjs/suite.txt")))
     assert [(b.name, b.value) for b in parsed.benchmarks] == [
         ("RegExp#test", 14_939_010.0),
         ("String#indexOf", 521_693_845.0),

@@ -2,7 +2,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Summary
-from perf_culprit.read.results import catch2_text
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
@@ -16,7 +16,7 @@ def variant(old: str, new: str) -> Source:
 
 
 def test_the_golden_text() -> None:
-    parsed = catch2_text.parse(Source("out.txt", golden("catch2/v2.txt")))
+    parsed = READERS["catch2_text"].read(Source("out.txt", golden("catch2/v2.txt")))
     assert [b.name for b in parsed.benchmarks] == ["sum of 100", LONG_NAME]
     assert parsed.benchmarks[0].summary == Summary(
         value=183.117,
@@ -34,13 +34,13 @@ def test_the_golden_text() -> None:
 
 def test_the_header_of_version_3_5() -> None:
     file = variant("iterations    estimated", "iterations    est run time")
-    assert catch2_text.matches(file)
-    assert catch2_text.parse(file) == catch2_text.parse(Source("out.txt", golden("catch2/v2.txt")))
+    assert READERS["catch2_text"].matches(file)
+    assert READERS["catch2_text"].read(file) == READERS["catch2_text"].read(Source("out.txt", golden("catch2/v2.txt")))
 
 
 def test_colours_change_nothing() -> None:
     file = variant("sum of 100 ", "\x1b[1;32msum of 100\x1b[0m ")
-    assert catch2_text.parse(file).benchmarks[0].name == "sum of 100"
+    assert READERS["catch2_text"].read(file).benchmarks[0].name == "sum of 100"
 
 
 def test_without_analysis_there_is_only_a_mean() -> None:
@@ -50,7 +50,7 @@ def test_without_analysis_there_is_only_a_mean() -> None:
         "------------------------------------------------------------------------------\n"
         "sum of 100                                    100            20    1.25 us \n"
     )
-    parsed = catch2_text.parse(Source("out.txt", text.encode()))
+    parsed = READERS["catch2_text"].read(Source("out.txt", text.encode()))
     assert [b.summary for b in parsed.benchmarks] == [Summary(value=1250.0, statistic="mean", count=100)]
 
 
@@ -58,7 +58,7 @@ def test_the_same_name_in_two_test_cases_is_qualified() -> None:
     text = golden("catch2/v2.txt").decode()
     title = text[text.index("---") : text.index("a long benchmark")]
     both = title + "\n" + title.replace("\nSums\n", "\nSums\n  again\n")
-    assert [b.name for b in catch2_text.parse(Source("out.txt", both.encode())).benchmarks] == [
+    assert [b.name for b in READERS["catch2_text"].read(Source("out.txt", both.encode())).benchmarks] == [
         "Sums/sum of 100",
         "Sums/again/sum of 100",
     ]
@@ -66,21 +66,21 @@ def test_the_same_name_in_two_test_cases_is_qualified() -> None:
 
 def test_several_programs_measure_again_but_one_does_not() -> None:
     text = golden("catch2/v2.txt").decode()
-    parsed = catch2_text.parse(Source("out.txt", (text * 3).encode()))
+    parsed = READERS["catch2_text"].read(Source("out.txt", (text * 3).encode()))
     assert parsed.benchmarks[0].name == "sum of 100"
     assert parsed.benchmarks[0].samples == (183.117,) * 3
     table = text[text.index("benchmark name") : text.index("a long benchmark")]
     with pytest.raises(DataError, match="`sum of 100` is also at"):
-        catch2_text.parse(Source("out.txt", (table * 2).encode()))
+        READERS["catch2_text"].read(Source("out.txt", (table * 2).encode()))
 
 
 def test_a_fourth_row_changes_nothing() -> None:
     row = "4.69844 ns    3.37553 ns     7.2013 ns"
-    assert catch2_text.parse(variant(row, f"{row}\n   9 ns    9 ns     9 ns")).benchmarks[0].value == 183.117
+    assert READERS["catch2_text"].read(variant(row, f"{row}\n   9 ns    9 ns     9 ns")).benchmarks[0].value == 183.117
 
 
 def test_a_benchmark_cut_off_is_noted() -> None:
     text = golden("catch2/v2.txt").decode()
-    parsed = catch2_text.parse(Source("out.txt", text[: text.index("15.2569 us")].encode()))
+    parsed = READERS["catch2_text"].read(Source("out.txt", text[: text.index("15.2569 us")].encode()))
     assert [b.name for b in parsed.benchmarks] == ["sum of 100"]
     assert parsed.notes == ("1 benchmarks have no times",)

@@ -2,7 +2,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Summary
-from perf_culprit.read.results import catch2_xml
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
@@ -20,7 +20,7 @@ def source(body: str, *, head: str = "") -> Source:
 
 
 def test_the_golden_file_of_version_2() -> None:
-    parsed = catch2_xml.parse(Source("out.xml", golden("catch2/v2.xml")))
+    parsed = READERS["catch2_xml"].read(Source("out.xml", golden("catch2/v2.xml")))
     assert [b.name for b in parsed.benchmarks] == [
         "sum of 100",
         "a long benchmark name that the console reporter has to wrap over lines",
@@ -39,8 +39,8 @@ def test_the_golden_file_of_version_2() -> None:
 
 def test_version_3_with_its_own_level() -> None:
     file = source(f'<TestCase name="t">{RESULT.format(name="f", mean=2)}</TestCase>')
-    assert catch2_xml.matches(file)
-    summary = catch2_xml.parse(file).benchmarks[0].summary
+    assert READERS["catch2_xml"].matches(file)
+    summary = READERS["catch2_xml"].read(file).benchmarks[0].summary
     assert summary == Summary(
         value=2.0,
         statistic="mean",
@@ -56,18 +56,18 @@ def test_the_same_name_in_two_places_is_qualified() -> None:
     body = (
         f'<TestCase name="a">{same}<Section name="s">{same}</Section></TestCase><TestCase name="b">{other}</TestCase>'
     )
-    assert [b.name for b in catch2_xml.parse(source(body)).benchmarks] == ["a/f", "a/s/f", "g"]
+    assert [b.name for b in READERS["catch2_xml"].read(source(body)).benchmarks] == ["a/f", "a/s/f", "g"]
 
 
 def test_the_same_name_twice_in_one_place_is_refused() -> None:
     body = f'<TestCase name="a">{RESULT.format(name="f", mean=2) * 2}</TestCase>'
     with pytest.raises(DataError, match="`f` is also at"):
-        catch2_xml.parse(source(body))
+        READERS["catch2_xml"].read(source(body))
 
 
 def test_a_mean_alone_is_enough() -> None:
     body = '<TestCase name="a"><BenchmarkResults name="f"><mean value="5"/></BenchmarkResults></TestCase>'
-    assert catch2_xml.parse(source(body)).benchmarks[0].summary == Summary(value=5.0, statistic="mean")
+    assert READERS["catch2_xml"].read(source(body)).benchmarks[0].summary == Summary(value=5.0, statistic="mean")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_mean_alone_is_enough() -> None:
 )
 def test_broken_files_are_refused(body: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        catch2_xml.parse(source(body))
+        READERS["catch2_xml"].read(source(body))
 
 
 @pytest.mark.parametrize(
@@ -98,28 +98,28 @@ def test_broken_files_are_refused(body: str, message: str) -> None:
 )
 def test_entities_and_document_types_are_refused(head: str) -> None:
     with pytest.raises(DataError, match="document type or entities"):
-        catch2_xml.parse(source("", head=head))
+        READERS["catch2_xml"].read(source("", head=head))
 
 
 def test_deep_nesting_is_read_without_recursion() -> None:
     depth = 100_000
     body = "<a>" * depth + RESULT.format(name="f", mean=2) + "</a>" * depth
-    assert [b.name for b in catch2_xml.parse(source(body)).benchmarks] == ["f"]
+    assert [b.name for b in READERS["catch2_xml"].read(source(body)).benchmarks] == ["f"]
 
 
 def test_endless_section_names_are_refused() -> None:
     body = '<Section name="section">' * 5000 + "</Section>" * 5000
     with pytest.raises(DataError, match="endless names"):
-        catch2_xml.parse(source(body))
+        READERS["catch2_xml"].read(source(body))
 
 
 def test_endless_tags_are_refused() -> None:
     with pytest.raises(DataError, match="holds more than 1,000,000 tags"):
-        catch2_xml.parse(source("<a/>" * 1_000_000))
+        READERS["catch2_xml"].read(source("<a/>" * 1_000_000))
 
 
 @pytest.mark.parametrize("encoding", ["utf-7", "utf-16", "shift_jis", "idna", "base64", "nonsense", "ISO-8859-1"])
 def test_a_declared_encoding_changes_nothing(encoding: str) -> None:
     text = golden("catch2/v2.xml").decode().replace("UTF-8", encoding).replace("sum of 100", "sum of ä")
-    assert catch2_xml.parse(Source("out.xml", text.encode())).benchmarks[0].name == "sum of ä"
-    assert catch2_xml.parse(Source("out.xml", text.encode("utf-16"))).benchmarks[0].name == "sum of ä"
+    assert READERS["catch2_xml"].read(Source("out.xml", text.encode())).benchmarks[0].name == "sum of ä"
+    assert READERS["catch2_xml"].read(Source("out.xml", text.encode("utf-16"))).benchmarks[0].name == "sum of ä"

@@ -4,13 +4,13 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Summary
-from perf_culprit.read.results import critcmp
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
 
 def test_the_golden_export() -> None:
-    parsed = critcmp.parse(Source("export.json", golden("critcmp/export.json")))
+    parsed = READERS["critcmp"].read(Source("export.json", golden("critcmp/export.json")))
     assert [b.name for b in parsed.benchmarks] == [
         "a name longer than the column",
         "nothing",
@@ -32,4 +32,4 @@ def test_an_entry_without_a_mean_is_refused_with_its_place() -> None:
     root = json.loads(golden("critcmp/export.json"))
     del root["benchmarks"]["nothing"]["criterion_estimates_v1"]["mean"]
     with pytest.raises(DataError, match=r"export\.json: benchmarks\.nothing\.criterion_estimates_v1: has no `mean`"):
-        critcmp.parse(Source("export.json", json.dumps(root).encode()))
+        READERS["critcmp"].read(Source("export.json", json.dumps(root).encode()))

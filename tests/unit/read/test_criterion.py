@@ -5,8 +5,8 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
-from perf_culprit.read.results import criterion
 from perf_culprit.read.results.collect import collect, collect_sources
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import FOLDER
 
@@ -98,7 +98,7 @@ def test_a_file_given_alone_needs_a_path_for_its_name(tmp_path: Path) -> None:
     sample = tree()["sums/xor/100/new/sample.json"]
     assert [b.name for b in collect_sources([sample]).benchmarks] == ["sums/xor/100"]
     with pytest.raises(DataError, match="does not hold its benchmark's name"):
-        criterion.parse(Source("sample.json", sample.data))
+        READERS["criterion"].read(Source("sample.json", sample.data))
     alone = tmp_path / "criterion" / "f" / "new" / "kept.json"
     alone.parent.mkdir(parents=True)
     alone.write_bytes(sample.data)
@@ -120,4 +120,4 @@ def test_broken_samples_are_refused(change: dict[str, object], message: str) -> 
     content = {"sampling_mode": "Flat", "iters": [1.0, 2.0], "times": [3.0, 4.0], **change}
     source = Source("criterion/f/new/sample.json", json.dumps(content).encode())
     with pytest.raises(DataError, match=message):
-        criterion.parse(source)
+        READERS["criterion"].read(source)

@@ -1,7 +1,7 @@
 import pytest
 
 from perf_culprit.model.run import Direction, Metric
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
@@ -17,7 +17,7 @@ NAMES = ["sum to 1000", "a name longer than the column", "nothing", "sums/xor/10
     ],
 )
 def test_the_golden_texts(path: str, values: tuple[float, ...]) -> None:
-    parsed = PARSERS["criterion_text"].parse(Source("log", golden(f"criterion/{path}")))
+    parsed = READERS["criterion_text"].read(Source("log", golden(f"criterion/{path}")))
     assert [b.name for b in parsed.benchmarks] == NAMES
     assert [b.value for b in parsed.benchmarks] == pytest.approx(values)
     metric = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
@@ -25,7 +25,7 @@ def test_the_golden_texts(path: str, values: tuple[float, ...]) -> None:
 
 
 def test_the_interval_in_mixed_units() -> None:
-    parsed = PARSERS["criterion_text"].parse(Source("log", golden("criterion/native_0.5_with_progress.txt")))
+    parsed = READERS["criterion_text"].read(Source("log", golden("criterion/native_0.5_with_progress.txt")))
     summary = parsed.benchmarks[0].summary
     assert summary is not None
     assert summary.confidence_interval == pytest.approx((639.43, 1013.9))
@@ -37,11 +37,11 @@ def test_the_interval_in_mixed_units() -> None:
     [("[1.0 ms 2.0 ms 3.0 ms]", 2e6), ("[1.0 s 1.5 s 2.0 s]", 1.5e9), ("[1 ps 2 ps 3 ps]", 2e-3)],
 )
 def test_units(interval: str, nanoseconds: float) -> None:
-    parsed = PARSERS["criterion_text"].parse(Source("log", f"\x1b[32mf\x1b[0m      time:   {interval}\n".encode()))
+    parsed = READERS["criterion_text"].read(Source("log", f"\x1b[32mf\x1b[0m      time:   {interval}\n".encode()))
     assert [b.name for b in parsed.benchmarks] == ["f"]
     assert parsed.benchmarks[0].value == pytest.approx(nanoseconds)
 
 
 def test_changes_are_no_times() -> None:
     text = "f    time:   [1.0 ns 2.0 ns 3.0 ns]\n    change:\n        time:   [-1.0% +2.0% +3.0%] (p = 0.1 > 0.05)\n"
-    assert len(PARSERS["criterion_text"].parse(Source("log", text.encode())).benchmarks) == 1
+    assert len(READERS["criterion_text"].read(Source("log", text.encode())).benchmarks) == 1

@@ -6,8 +6,8 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Direction
-from perf_culprit.read.results import gab_data_js
 from perf_culprit.read.results.collect import collect_sources
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 
 FIRST, SECOND = "1" * 40, "2" * 40
@@ -31,7 +31,7 @@ def store(**entries: list[Any]) -> Source:
 
 def test_the_newest_entry_is_the_run() -> None:
     source = store(Suite=[entry(SECOND, 2000), entry(FIRST, 1000)])
-    assert gab_data_js.matches(source)
+    assert READERS["gab_data_js"].matches(source)
     run = collect_sources([source])
     assert (run.commit, run.suite, run.time) == (SECOND, "Suite", datetime.fromtimestamp(2, UTC))
     assert [(b.name, b.metric.name, b.metric.unit, b.value) for b in run.benchmarks] == [("fib", "time", "ns", 2.0)]
@@ -40,14 +40,14 @@ def test_the_newest_entry_is_the_run() -> None:
 
 def test_the_history_is_in_order_over_all_suites() -> None:
     source = store(A=[entry(SECOND, 3000), entry(FIRST, 1000)], B=[entry(FIRST, 2000)], Empty=[])
-    runs = gab_data_js.parse_history(source)
+    runs = READERS["gab_data_js"].history(source)
     assert [(run.suite, run.commit) for run in runs] == [("A", FIRST), ("B", FIRST), ("A", SECOND)]
 
 
 def test_several_suites_join_with_qualified_names() -> None:
-    run = gab_data_js.parse(store(A=[entry(FIRST, 1000)], B=[entry(FIRST, 2000)]))
+    run = READERS["gab_data_js"].read(store(A=[entry(FIRST, 1000)], B=[entry(FIRST, 2000)]))
     assert ([b.name for b in run.benchmarks], run.commit, run.suite) == (["A/fib", "B/fib"], FIRST, None)
-    run = gab_data_js.parse(store(A=[entry(FIRST, 1000)], B=[entry(SECOND, 2000)]))
+    run = READERS["gab_data_js"].read(store(A=[entry(FIRST, 1000)], B=[entry(SECOND, 2000)]))
     assert run.commit is None
     assert run.notes == ("the newest entries of the suites are of several commits",)
 
@@ -67,7 +67,7 @@ def test_several_suites_join_with_qualified_names() -> None:
 )
 def test_directions(tool: str, unit: str, direction: Direction) -> None:
     benches = [{"name": "f", "value": 1, "unit": unit}]
-    run = gab_data_js.parse(store(S=[entry(FIRST, 1, tool=tool, benches=benches)]))
+    run = READERS["gab_data_js"].read(store(S=[entry(FIRST, 1, tool=tool, benches=benches)]))
     assert [b.metric.direction for b in run.benchmarks] == [direction]
 
 
@@ -88,13 +88,13 @@ def test_times_are_spelled_as_our_readers_of_the_tools_do(
     tool: str, unit: str, expected: tuple[str, str, float]
 ) -> None:
     benches = [{"name": "f", "value": 2, "unit": unit}]
-    run = gab_data_js.parse(store(S=[entry(FIRST, 1, tool=tool, benches=benches)]))
+    run = READERS["gab_data_js"].read(store(S=[entry(FIRST, 1, tool=tool, benches=benches)]))
     assert [(b.metric.name, b.metric.unit, b.value) for b in run.benchmarks] == [expected]
 
 
 def test_neither_tool_nor_unit_may_say_the_direction() -> None:
     benches = [{"name": "f", "value": 1, "unit": "apples"}, {"name": "g", "value": 1, "unit": "ms"}]
-    run = gab_data_js.parse(store(S=[entry(FIRST, 1, tool="newtool", benches=benches)]))
+    run = READERS["gab_data_js"].read(store(S=[entry(FIRST, 1, tool="newtool", benches=benches)]))
     assert [b.metric.direction for b in run.benchmarks] == [Direction.UNKNOWN, Direction.LOWER_IS_BETTER]
 
 
@@ -110,16 +110,16 @@ def test_neither_tool_nor_unit_may_say_the_direction() -> None:
 )
 def test_anything_but_json_is_refused(text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        gab_data_js.parse(Source("data.js", text.encode()))
+        READERS["gab_data_js"].read(Source("data.js", text.encode()))
 
 
 def test_a_rate_of_nothing_has_no_time() -> None:
     broken = entry(FIRST, 1, tool="pytest", benches=[{"name": "f", "value": 0, "unit": "iter/sec"}])
     with pytest.raises(DataError, match=r"entries\.S\[0\]\.benches\[0\]\.value: is a rate of 0"):
-        gab_data_js.parse(store(S=[broken]))
+        READERS["gab_data_js"].read(store(S=[broken]))
 
 
 def test_values_have_to_be_numbers() -> None:
     broken = entry(FIRST, 1, benches=[{"name": "f", "value": "1", "unit": "ns/iter"}])
     with pytest.raises(DataError, match=r"entries\.S\[0\]\.benches\[0\]\.value: is text"):
-        gab_data_js.parse_history(store(S=[broken]))
+        READERS["gab_data_js"].history(store(S=[broken]))

@@ -1,8 +1,8 @@
 import pytest
 
 from perf_culprit.model.run import Direction, Environment, Metric
-from perf_culprit.read.results import go_text
-from perf_culprit.read.results.parser import Parsed
+from perf_culprit.read.results.parsed import Parsed
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
@@ -10,7 +10,7 @@ LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 
 
 def parse(text: str) -> Parsed:
-    return go_text.parse(Source("bench.txt", text.encode()))
+    return READERS["go_text"].read(Source("bench.txt", text.encode()))
 
 
 def samples(parsed: Parsed) -> dict[tuple[str, str], tuple[float, ...]]:
@@ -18,7 +18,7 @@ def samples(parsed: Parsed) -> dict[tuple[str, str], tuple[float, ...]]:
 
 
 def test_two_packages_with_the_same_name() -> None:
-    parsed = go_text.parse(Source("bench.txt", golden("go/duplicate_names.txt")))
+    parsed = READERS["go_text"].read(Source("bench.txt", golden("go/duplicate_names.txt")))
     drawn = samples(parsed)
     codec, text = "example.com/demo/codec/text.BenchmarkJoin", "example.com/demo/text.BenchmarkJoin"
     assert drawn[codec, "time"] == (484.6, 240.8, 242.6, 183.5, 231.9)
@@ -33,7 +33,7 @@ def test_two_packages_with_the_same_name() -> None:
 
 
 def test_units_and_directions() -> None:
-    parsed = go_text.parse(Source("bench.txt", golden("go/duplicate_names.txt")))
+    parsed = READERS["go_text"].read(Source("bench.txt", golden("go/duplicate_names.txt")))
     assert {(b.metric.name, b.metric.unit, b.metric.direction) for b in parsed.benchmarks} == {
         ("time", "ns", LOWER),
         ("B/op", "B/op", LOWER),
@@ -45,7 +45,7 @@ def test_units_and_directions() -> None:
 
 
 def test_a_single_measurement_is_one_sample() -> None:
-    parsed = go_text.parse(Source("bench.txt", golden("go/single.txt")))
+    parsed = READERS["go_text"].read(Source("bench.txt", golden("go/single.txt")))
     assert samples(parsed) == {("BenchmarkJoin", "time"): (1179.0,)}
 
 

@@ -8,7 +8,7 @@ import pytest
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.result_formats import NAMED_ONLY, PARSERS
+from perf_culprit.read.results.result_formats import readers_for
 from perf_culprit.read.results.source import Source
 from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.goldens import EXPECTED, JSON_GOLDENS, golden
@@ -34,7 +34,7 @@ def test_is_read_as_expected(name: str, path: str) -> None:
 @pytest.mark.parametrize(("name", "path"), JSON_GOLDENS)
 def test_is_known_by_exactly_its_own_parser(name: str, path: str) -> None:
     source = Source("results", golden(path))
-    assert [kind for kind, parser in PARSERS.items() if kind not in NAMED_ONLY and parser.matches(source)] == [name]
+    assert [reader.id for reader in readers_for("auto") if reader.matches(source)] == [name]
 
 
 @pytest.mark.parametrize(("name", "path"), JSON_GOLDENS)

@@ -8,7 +8,7 @@ import pytest
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric
 from perf_culprit.read.results import surroundings
 from perf_culprit.read.results.collect import Reading, collect
-from perf_culprit.read.results.parser import Parsed
+from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.surroundings import elsewhere, machine_environment
 from tests.support.counter_tables import table_of
 

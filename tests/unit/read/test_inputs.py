@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.results import collect
-from perf_culprit.read.results.collect import read_inputs
+from perf_culprit.read.results import inputs
+from perf_culprit.read.results.inputs import read_inputs
 
 
 def test_patterns_directories_and_files_are_found_once(tmp_path: Path) -> None:
@@ -69,6 +69,6 @@ def test_archives_are_opened(tmp_path: Path) -> None:
 def test_too_much_together_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("123456")
-    monkeypatch.setattr(collect, "MAX_TOTAL_BYTES", 10)
+    monkeypatch.setattr(inputs, "MAX_TOTAL_BYTES", 10)
     with pytest.raises(DataError, match="or 10 bytes together"):
         read_inputs([str(tmp_path)])

@@ -7,8 +7,8 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.parser import Parsed
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.parsed import Parsed
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
@@ -16,7 +16,7 @@ FAILED = "left out because they failed: 1"
 
 
 def parse(name: str, content: Any) -> Parsed:
-    return PARSERS[name].parse(Source("f.json", json.dumps(content).encode()))
+    return READERS[name].read(Source("f.json", json.dumps(content).encode()))
 
 
 def from_golden(path: str) -> Any:
@@ -84,7 +84,7 @@ def test_mitata_is_not_taken_for_pyperf_and_its_groups_stand_before_the_name() -
     assert 50e6 <= min(parsed.benchmarks[2].samples) <= 51e6
     assert parsed.notes == (FAILED,)
     assert parsed.time is not None
-    assert not PARSERS["pyperf"].matches(Source("f.json", golden("mitata/groups.json")))
+    assert not READERS["pyperf"].matches(Source("f.json", golden("mitata/groups.json")))
 
 
 def test_mitata_without_samples_is_a_summary() -> None:

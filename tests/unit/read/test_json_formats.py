@@ -9,9 +9,10 @@ import pytest
 from perf_culprit.errors import DataError, TooLargeError
 from perf_culprit.model.run import Benchmark, Direction
 from perf_culprit.read.results.collect import collect, collect_sources
-from perf_culprit.read.results.parser import Parsed
-from perf_culprit.read.results.result_formats import HISTORY_PARSERS, PARSERS
-from perf_culprit.read.results.source import JsonValue, Source
+from perf_culprit.read.results.json_value import JsonValue
+from perf_culprit.read.results.parsed import Parsed
+from perf_culprit.read.results.result_formats import READERS
+from perf_culprit.read.results.source import Source
 from perf_culprit.wire.run_json import decode_run
 from tests.support.goldens import golden
 
@@ -19,7 +20,7 @@ LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 
 
 def parse(name: str, content: Any) -> Parsed:
-    return PARSERS[name].parse(Source("f.json", json.dumps(content).encode()))
+    return READERS[name].read(Source("f.json", json.dumps(content).encode()))
 
 
 def from_golden(path: str) -> Any:
@@ -334,7 +335,7 @@ def test_nyrkio_tests_keep_their_metrics_apart() -> None:
 def test_bencher_counts_a_result_once_and_its_iterations_are_samples() -> None:
     """The branch `topic` began at `main`, so its series shows the same numbers again."""
     source = Source("perf.json", golden("bencher_perf/perf.json"))
-    first, second, third = HISTORY_PARSERS["bencher_perf"].parse_history(source)
+    first, second, third = READERS["bencher_perf"].history(source)
     assert [run.commit for run in (first, second, third)] == ["1d3e" * 10, "2c5f" * 10, None]
     assert keyed(first)["shop::search", "time"].samples == (1200.5, 1202.5)
     assert keyed(first)["shop::search", "Cache Hits"].metric.direction is Direction.UNKNOWN
@@ -378,19 +379,19 @@ def test_julia_refuses_what_is_no_result() -> None:
 @pytest.mark.parametrize("line", ["nan", "inf", "1_000", "0x10", "1,5", "1 2", "1e", "--1", "1" * 200])
 def test_numbers_are_decimal_and_one_per_line(line: str) -> None:
     with pytest.raises(DataError, match="f:2: is not one number"):
-        PARSERS["numbers"].parse(Source("f", f"1\n{line}\n".encode()))
+        READERS["numbers"].read(Source("f", f"1\n{line}\n".encode()))
 
 
 def test_a_flood_of_numbers_is_refused() -> None:
     flood = Source("f", b"1\n" * 1_000_001)
-    assert PARSERS["numbers"].matches(flood)
+    assert READERS["numbers"].matches(flood)
     with pytest.raises(DataError, match="more than 1,000,000 numbers"):
-        PARSERS["numbers"].parse(flood)
+        READERS["numbers"].read(flood)
 
 
 def test_numbers_too_large_for_a_float_are_refused() -> None:
     with pytest.raises(DataError, match="not a finite number"):
-        PARSERS["numbers"].parse(Source("f", b"1e999\n"))
+        READERS["numbers"].read(Source("f", b"1e999\n"))
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,21 @@ import pytest
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Direction
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.line_formats import LINE_FORMATS
-from perf_culprit.read.results.parser import Parsed
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.console import Lines
+from perf_culprit.read.results.parsed import Parsed
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
+LINE_FORMATS = [
+    pytest.param(lines, id=reader.id)
+    for reader in READERS.values()
+    if isinstance(lines := getattr(reader.read, "__self__", None), Lines)
+]
+
 
 def parse(name: str, path: str) -> Parsed:
-    return PARSERS[name].parse(Source(path, golden(path)))
+    return READERS[name].read(Source(path, golden(path)))
 
 
 def test_gnu_times_of_a_command_again_are_its_samples() -> None:
@@ -26,14 +32,14 @@ def test_gnu_times_of_a_command_again_are_its_samples() -> None:
 @pytest.mark.parametrize(("text", "seconds"), [("1:02:03", 3723.0), ("2:03.50", 123.5), ("0:00.11", 0.11)])
 def test_gnu_times_with_minutes_and_hours(text: str, seconds: float) -> None:
     content = f'\tCommand being timed: "x"\n\tElapsed (wall clock) time (h:mm:ss or m:ss): {text}\n'
-    assert PARSERS["gnu_time"].parse(Source("t", content.encode())).benchmarks[0].value == pytest.approx(seconds)
+    assert READERS["gnu_time"].read(Source("t", content.encode())).benchmarks[0].value == pytest.approx(seconds)
 
 
 def test_shell_times_are_named_by_their_file() -> None:
     results = {b.metric.name: b for b in parse("shell_time", "shell_time/bash.txt").benchmarks}
     assert {b.name for b in results.values()} == {"bash"}
     assert results["time"].samples == (0.098, 0.108, 0.104)
-    minutes = PARSERS["shell_time"].parse(Source("t", b"real\t2m1.5s\n")).benchmarks[0]
+    minutes = READERS["shell_time"].read(Source("t", b"real\t2m1.5s\n")).benchmarks[0]
     assert (minutes.value, minutes.metric.unit) == (121.5, "s")
     assert parse("shell_time", "shell_time/posix.txt").benchmarks[0].metric.name == "time"
 
@@ -83,7 +89,7 @@ def test_asv_benchmarks_without_parameters_are_read_and_others_noted() -> None:
     ],
 )
 def test_dart_prints_a_time_and_its_unit_as_its_emitter_likes(line: str, name: str, microseconds: float) -> None:
-    (benchmark,) = PARSERS["dart"].parse(Source("d", f"{line}\nText(Size): 10044 bytes\n".encode())).benchmarks
+    (benchmark,) = READERS["dart"].read(Source("d", f"{line}\nText(Size): 10044 bytes\n".encode())).benchmarks
     assert (benchmark.name, benchmark.value, benchmark.metric.unit) == (name, microseconds, "us")
 
 
@@ -119,7 +125,7 @@ def test_rebench_invocations_are_groups() -> None:
     assert results["MaxRSS"].metric.direction is Direction.LOWER_IS_BETTER
     broken = golden("rebench/rebench.data").replace(b"\t30.000000\t", b"\tmany\t")
     with pytest.raises(DataError, match=r"r\.data:\d+: is no row of ReBench"):
-        PARSERS["rebench"].parse(Source("r.data", broken))
+        READERS["rebench"].read(Source("r.data", broken))
 
 
 def test_sadf_lines_are_one_table() -> None:
@@ -128,11 +134,10 @@ def test_sadf_lines_are_one_table() -> None:
     assert "%user" in {metric.name for metric in table.metrics}
 
 
-@pytest.mark.parametrize("declared", LINE_FORMATS, ids=lambda declared: declared.ID)
-def test_a_pattern_has_what_the_engine_reads(declared: object) -> None:
-    pattern = declared.row  # type: ignore[attr-defined]
-    assert "value" in pattern.groupindex
-    assert declared.title is None or "name" in declared.title.groupindex  # type: ignore[attr-defined]
+@pytest.mark.parametrize("declared", LINE_FORMATS)
+def test_a_pattern_has_what_the_engine_reads(declared: Lines) -> None:
+    assert "value" in declared.row.groupindex
+    assert declared.title is None or "name" in declared.title.groupindex
 
 
 def test_luau_prints_means_with_their_interval_as_a_share() -> None:

@@ -5,7 +5,7 @@ import pytest
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, MetricKey, Summary
 from perf_culprit.read.results.merge import Read, merge
-from perf_culprit.read.results.parser import Parsed
+from perf_culprit.read.results.parsed import Parsed
 from tests.support.counter_tables import table_of
 
 MS = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)

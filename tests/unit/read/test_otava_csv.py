@@ -4,9 +4,8 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Direction
-from perf_culprit.read.results import otava_csv
 from perf_culprit.read.results.collect import Reading, collect_history, collect_sources
-from perf_culprit.read.results.result_formats import NAMED_ONLY
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 
 COMMITS = ["a" * 40, "b" * 40, "c" * 40]
@@ -33,7 +32,7 @@ def test_the_newest_row_is_the_run() -> None:
 
 
 def test_the_history_is_in_order_of_time() -> None:
-    runs = otava_csv.EITHER.parse_history(source(TEXT))
+    runs = READERS["otava_csv"].history(source(TEXT))
     assert [run.commit for run in runs] == COMMITS
     assert [[b.value for b in run.benchmarks] for run in runs] == [[10.25, 101.0], [10.5, 100.0], [102.0]]
     assert runs[0].benchmarks[0].metric.direction is Direction.LOWER_IS_BETTER
@@ -41,12 +40,12 @@ def test_the_history_is_in_order_of_time() -> None:
 
 def test_rows_keep_their_order_where_times_are_unreadable() -> None:
     text = f"time,commit,x_ms\nyesterday,{COMMITS[1]},1\n2024-01-01,{COMMITS[0]},2\n"
-    assert [run.commit for run in otava_csv.EITHER.parse_history(source(text))] == [COMMITS[1], COMMITS[0]]
+    assert [run.commit for run in READERS["otava_csv"].history(source(text))] == [COMMITS[1], COMMITS[0]]
 
 
 def test_other_times() -> None:
     text = "time,commit,x_ms\n1704067200,a,1\n2024-01-02T00:00:00Z,b,2\n2024.99.99 1:00:00 +0000,c,3\n"
-    times = [run.time for run in otava_csv.EITHER.parse_history(source(text))]
+    times = [run.time for run in READERS["otava_csv"].history(source(text))]
     assert times == [datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC), None]
 
 
@@ -54,12 +53,12 @@ def test_directions_are_named_where_the_columns_do_not_say_them() -> None:
     text = f"time,commit,branch,metric1,metric2\n2024-01-01,{COMMITS[0]},main,154023,10.43\n"
     with pytest.raises(DataError, match="nothing says which way is good: `metric1`, `metric2`"):
         collect_sources([source(text)])
-    for parser, direction in (
-        (otava_csv.SMALLER, Direction.LOWER_IS_BETTER),
-        (otava_csv.BIGGER, Direction.HIGHER_IS_BETTER),
+    for tool, direction in (
+        ("otava_csv_smaller", Direction.LOWER_IS_BETTER),
+        ("otava_csv_bigger", Direction.HIGHER_IS_BETTER),
     ):
-        assert parser.ID in NAMED_ONLY
-        run = collect_sources([source(text)], Reading(tool=parser.ID))
+        assert READERS[tool].is_named_only
+        run = collect_sources([source(text)], Reading(tool=tool))
         assert [(b.name, b.metric.direction) for b in run.benchmarks] == [
             ("metric1", direction),
             ("metric2", direction),
@@ -86,12 +85,12 @@ def test_some_columns_may_stay_unknown() -> None:
 )
 def test_broken_tables_are_refused(text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        otava_csv.EITHER.parse_history(source(text))
+        READERS["otava_csv"].history(source(text))
 
 
 def test_too_many_rows_are_refused() -> None:
     with pytest.raises(DataError, match="has more than 20,000 rows"):
-        otava_csv.EITHER.parse(source("time,commit,x_ms\n" + "1,a,1\n" * 20_001))
+        READERS["otava_csv"].read(source("time,commit,x_ms\n" + "1,a,1\n" * 20_001))
 
 
 def test_histories_come_through_the_front_door(tmp_path_factory: pytest.TempPathFactory) -> None:

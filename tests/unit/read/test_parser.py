@@ -4,7 +4,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Direction, Metric, Summary
-from perf_culprit.read.results.parser import (
+from perf_culprit.read.results.parsed import (
     components,
     direction_of,
     epoch_time,

@@ -2,7 +2,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.read.results.collect import collect_sources
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
@@ -36,6 +36,6 @@ def test_iterations_are_samples_per_revolution() -> None:
 )
 def test_what_is_wrong_is_said_with_its_place(old: bytes, new: bytes, text: str) -> None:
     with pytest.raises(DataError, match=text) as caught:
-        PARSERS["phpbench"].parse(Source("bench.xml", FILE.replace(old, new)))
+        READERS["phpbench"].read(Source("bench.xml", FILE.replace(old, new)))
     assert (caught.value.place or "").startswith("bench.xml")
     assert caught.value.next_step is not None

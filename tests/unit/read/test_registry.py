@@ -1,40 +1,40 @@
 import re
 from pathlib import Path
 
-from perf_culprit.read.results.result_formats import (
-    ALIASES,
-    AUTO,
-    HISTORY_PARSERS,
-    NAMED_ONLY,
-    PARSERS,
-    TREE_PARSERS,
-    parsers_for,
-)
+import pytest
+
+from perf_culprit.errors import UsageError
+from perf_culprit.read.results.result_formats import ALIASES, AUTO, READERS, readers_for
 
 FORMATS = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+NAMED_ONLY = {reader.id for reader in READERS.values() if reader.is_named_only}
 
 
-def test_every_parser_is_registered_under_its_id_and_described() -> None:
-    assert [parser.ID for parser in PARSERS.values()] == list(PARSERS)
-    for parser in PARSERS.values():
-        assert parser.DESCRIPTION
-        assert not parser.DESCRIPTION.endswith(".")
+def test_every_reader_is_described() -> None:
+    for reader in READERS.values():
+        assert reader.description
+        assert not reader.description.endswith(".")
 
 
-def test_every_parser_is_documented() -> None:
+def test_every_reader_is_documented() -> None:
     anchors = set(re.findall(r'<a id="([a-z0-9_]+)"></a>', FORMATS))
-    assert PARSERS.keys() - NAMED_ONLY == anchors
-    assert [name for name in PARSERS if f"`{name}`" not in FORMATS] == []
+    assert READERS.keys() - NAMED_ONLY == anchors
+    assert [name for name in READERS if f"`{name}`" not in FORMATS] == []
     assert [name for name in ALIASES if f"`{name}`" not in FORMATS] == []
 
 
-def test_special_parsers_and_aliases_are_registered_parsers() -> None:
-    aliased = {name for names in ALIASES.values() for name in names}
-    assert {*HISTORY_PARSERS, *TREE_PARSERS, *NAMED_ONLY, *aliased} <= PARSERS.keys()
-    assert not ALIASES.keys() & PARSERS.keys()
-    assert AUTO not in PARSERS
+def test_names_of_other_tools_mean_readers_and_are_none_of_ours() -> None:
+    assert ALIASES.keys() == {
+        *("pytest", "googlecpp", "customSmallerIsBetter", "customBiggerIsBetter", "nyrkioJson"),
+        *("benchmarkjs", "benchmarkluau", "cargo", "catch2", "go"),
+    }
+    assert {reader.id for reader in readers_for("cargo")} == {"criterion", "criterion_text", "bencher_text"}
+    assert not ALIASES.keys() & READERS.keys()
+    assert AUTO not in READERS
+    with pytest.raises(UsageError, match="`gopher` is no known tool"):
+        readers_for("gopher")
 
 
 def test_detection_never_picks_what_only_a_name_decides() -> None:
-    assert not {parser.ID for parser in parsers_for(AUTO)} & NAMED_ONLY
-    assert len(parsers_for(AUTO)) == len(PARSERS) - len(NAMED_ONLY)
+    assert not {reader.id for reader in readers_for(AUTO)} & NAMED_ONLY
+    assert len(readers_for(AUTO)) == len(READERS) - len(NAMED_ONLY)

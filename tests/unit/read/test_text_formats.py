@@ -9,7 +9,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.result_formats import NAMED_ONLY, PARSERS
+from perf_culprit.read.results.result_formats import READERS, readers_for
 from perf_culprit.read.results.source import Source
 from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.goldens import golden
@@ -134,7 +134,7 @@ def harmless(source: Source) -> None:
 @pytest.mark.parametrize(("name", "data"), FILES)
 def test_is_known_by_exactly_its_own_parser(name: str, data: bytes) -> None:
     source = Source("criterion/f/new/results", data)
-    assert [kind for kind, parser in PARSERS.items() if kind not in NAMED_ONLY and parser.matches(source)] == [name]
+    assert [reader.id for reader in readers_for("auto") if reader.matches(source)] == [name]
 
 
 @pytest.mark.parametrize(("name", "data"), FILES)
@@ -178,8 +178,8 @@ def test_only_data_errors_escape_from_changed_files(name: str, data: bytes) -> N
 def test_hostile_text_takes_linear_time(name: str, piece: str) -> None:
     data = piece.encode()
     source = Source("hostile", data * (SIZE // len(data)))
-    parser = PARSERS[name]
+    reader = READERS[name]
     start = time.process_time()
-    parser.matches(source)
-    outcome(partial(parser.parse, source))
+    reader.matches(source)
+    outcome(partial(reader.read, source))
     assert time.process_time() - start < LIMIT_SECONDS

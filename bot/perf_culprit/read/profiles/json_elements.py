@@ -31,11 +31,11 @@ def each(raws: Iterable[msgspec.Raw], kind: type[T], *, file: ProfileFile, what:
     decoder = msgspec.json.Decoder(kind)
     for number, raw in enumerate(raws, 1):
         at = f": {what} {number}"
-        if (value := one(raw, decoder, file=file, at=at)) is not None:
+        if (value := decoded(raw, decoder, file=file, at=at)) is not None:
             yield at, value
 
 
-def one(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: ProfileFile, at: str) -> T | None:
+def decoded(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: ProfileFile, at: str) -> T | None:
     """The element, which is counted; None where it is none, which is noted."""
     file.intake.records += 1
     try:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.call_tree import RecordFault, UnusedRecord
+from perf_culprit.model.call_tree import Profile, RecordFault, UnusedRecord
 from perf_culprit.model.reason import Reason
+from perf_culprit.read.format_reader import Reader
 from perf_culprit.read.logs.log_chunks import STDIN_NAME, Readable, unpacked
 
 # Counts what readers take in and what they cannot use, with examples.
@@ -162,3 +163,12 @@ def _unreadable(name: str, error: OSError | ValueError) -> DataError:
 
 def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ProfileReader(Reader[ProfileFile, tuple[Profile, ...]]):
+    """A format of profiles or traces. `matches` looks at the beginning only.
+
+    `read` gives one profile per service, with one repetition unless the format holds more; it tells the file of
+    whatever it cannot use, and raises DataError only where nothing sensible can follow.
+    """

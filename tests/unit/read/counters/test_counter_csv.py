@@ -2,7 +2,8 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.read.counters.counter_csv import COUNTER_CSV
-from perf_culprit.read.results.result_formats import PARSERS, find_parser, parsers_for
+from perf_culprit.read.format_reader import first_match
+from perf_culprit.read.results.result_formats import READERS, readers_for
 from perf_culprit.read.results.source import Source
 from tests.support.counter_tables import columns, only_table, read
 
@@ -70,8 +71,7 @@ def test_what_is_broken_is_refused_with_its_place(text: str, message: str) -> No
     ],
 )
 def test_files_of_others_are_not_taken(text: str) -> None:
-    parser = find_parser(Source("f", text.encode()), parsers_for("auto"))
-    assert parser is not PARSERS["counter_csv"]
+    assert first_match(Source("f", text.encode()), readers_for("auto")) is not READERS["counter_csv"]
 
 
 def test_cells_may_be_quoted_and_lines_end_as_on_windows() -> None:
@@ -84,4 +84,4 @@ def test_a_quote_that_never_ends_is_no_csv() -> None:
     header = Source("f", ('time,"' + "x" * 200_000 + '"\n1,1\n').encode())
     assert not COUNTER_CSV.matches(header)
     with pytest.raises(DataError, match="is no CSV: field larger than"):
-        COUNTER_CSV.parse(header)
+        COUNTER_CSV.read(header)

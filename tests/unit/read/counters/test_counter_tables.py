@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from perf_culprit.errors import DataError
 from perf_culprit.read.counters import counter_tables as table_module
-from perf_culprit.read.counters.counter_tables import Readings, build_table
-from perf_culprit.read.counters.counter_values import counter
+from perf_culprit.read.counters.counter_tables import Readings, build_table, counter
 from tests.support.counter_tables import columns
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from perf_culprit.read.counters.counter_values import Clock
+from perf_culprit.read.counters.counter_tables import Clock
 
 INSTANT_S = 1795227572.0
 

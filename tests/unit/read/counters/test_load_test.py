@@ -3,7 +3,7 @@ import pytest
 from perf_culprit.errors import DataError
 from perf_culprit.read.counters import load_test
 from perf_culprit.read.counters.load_test import LoadTest, Reservoir
-from perf_culprit.read.results.thinning import KEPT_SAMPLES
+from perf_culprit.read.results.parsed import KEPT_SAMPLES
 from tests.support.counter_tables import columns
 
 

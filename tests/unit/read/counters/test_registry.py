@@ -7,23 +7,21 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
-from perf_culprit.read.counters.counter_formats import COUNTER_READERS
 from perf_culprit.read.results.collect import Reading, collect, collect_sources
-from perf_culprit.read.results.result_formats import PARSERS, parsers_for
+from perf_culprit.read.results.result_formats import COUNTER_READERS, READERS, readers_for
 from perf_culprit.read.results.source import Source
 from perf_culprit.wire.run_json import encode_run
 from tests.support.counter_tables import same, table_of
 
 
-def test_readers_are_parsers_and_can_be_named() -> None:
-    assert PARSERS.items() >= COUNTER_READERS.items()
+def test_readers_of_counters_are_readers_of_results_and_can_be_named() -> None:
+    assert READERS.items() >= COUNTER_READERS.items()
     for name, reader in COUNTER_READERS.items():
-        assert parsers_for(name) == (reader,)
-        assert name == reader.ID
+        assert readers_for(name) == (reader,)
 
 
 def test_readers_are_asked_before_the_formats_that_anything_may_be() -> None:
-    order = list(PARSERS)
+    order = list(READERS)
     last = max(order.index(name) for name in COUNTER_READERS)
     assert last < order.index("bencher_metric_format")
 

@@ -230,7 +230,7 @@ def test_prometheus_exemplars_and_eof_are_passed_over() -> None:
 def test_a_line_of_perf_whose_share_of_time_is_no_number_is_refused_with_its_number(running: str) -> None:
     good = "1,,cycles,100,100.00,,\n"
     with pytest.raises(DataError, match=r":2: is no line of perf stat"):
-        perf_stat.PERF_STAT_CSV.parse(Source("stat.csv", f"{good}1,,cycles,100,{running},,\n".encode()))
+        perf_stat.PERF_STAT_CSV.read(Source("stat.csv", f"{good}1,,cycles,100,{running},,\n".encode()))
 
 
 def query(kind: str, result: object) -> str:

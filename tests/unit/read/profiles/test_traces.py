@@ -9,7 +9,7 @@ from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import RecordFault
 from perf_culprit.model.report import Answer
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.read.profiles.span_table import span_table
+from perf_culprit.read.profiles.span_formats import span_table
 
 FOLDER = Path(__file__).parents[3] / "golden" / "profiles"
 COLUMNS = (
