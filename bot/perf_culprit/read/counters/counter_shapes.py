@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import nan
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from perf_culprit.errors import DataError
 from perf_culprit.read.counters.counter_tables import MAX_CELLS, check_size, number_or_none
@@ -101,16 +101,6 @@ class LineRecords:
                 except STRANGE:
                     raise source.error(self.broken, self.next_step, line=number) from None
         return taker.parsed()
-
-
-def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source], bool]:
-    """`matches` of a JSON object that is of the format."""
-
-    def matches(source: Source) -> bool:
-        root = source.json_or_none()
-        return isinstance(root, dict) and is_format(root)
-
-    return matches
 
 
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[Row]:

@@ -7,14 +7,7 @@ from typing import Any
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
-from perf_culprit.read.counters.counter_shapes import (
-    CsvRecords,
-    Row,
-    Sheet,
-    csv_rows,
-    first_line,
-    json_object,
-)
+from perf_culprit.read.counters.counter_shapes import CsvRecords, Row, Sheet, csv_rows, first_line
 from perf_culprit.read.counters.counter_tables import (
     Clock,
     Readings,
@@ -28,7 +21,7 @@ from perf_culprit.read.counters.load_test import ERROR_RATE, RESPONSE_TIME, THRO
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue, mean_summary
 from perf_culprit.read.results.parsed import Parsed, ResultReader, from_summary, unique
-from perf_culprit.read.results.source import Source
+from perf_culprit.read.results.source import Source, json_object
 
 JMETER_DELIMITERS = (",", "\t", ";", "|")
 JMETER_NEEDED = frozenset({"timeStamp", "elapsed", "label"})
@@ -277,10 +270,6 @@ def _is_total(row: Mapping[str, str]) -> bool:
     return row["name"] == LOCUST_TOTAL and not row["type"]
 
 
-def _is_locust_history(source: Source) -> bool:
-    return _locust_names(first_line(source).split(","))[: len(LOCUST_START)] == LOCUST_START
-
-
 def _locust_history(source: Source) -> Sheet:
     rows = csv_rows(source, delimiter=",")
     _, header = next(rows, (1, []))
@@ -320,10 +309,6 @@ class _LocustHistory:
 
     def parsed(self) -> Parsed:
         return parsed_tables([self._readings.build("locust", load_column=LOCUST_RATE, load_name=THROUGHPUT)])
-
-
-def _is_locust_stats(source: Source) -> bool:
-    return set(_locust_names(first_line(source).strip().split(","))) >= LOCUST_NEEDED
 
 
 def _locust_stats(source: Source) -> Sheet:
@@ -410,13 +395,13 @@ LOCUST_HISTORY = ResultReader(
     id="locust_history",
     description="Locust's history (PREFIX_stats_history.csv)",
     example="locust --headless --csv results, then results_stats_history.csv",
-    matches=_is_locust_history,
+    matches=lambda source: _locust_names(first_line(source).split(","))[: len(LOCUST_START)] == LOCUST_START,
     read=CsvRecords(opened=_locust_history, broken="is no row of Locust's history"),
 )
 LOCUST_STATS = ResultReader(
     id="locust_stats",
     description="Locust statistics (PREFIX_stats.csv)",
     example="locust --headless --csv results, then results_stats.csv",
-    matches=_is_locust_stats,
+    matches=lambda source: set(_locust_names(first_line(source).strip().split(","))) >= LOCUST_NEEDED,
     read=CsvRecords(opened=_locust_stats, broken="is no row of Locust's statistics", is_exact=True, may_be_cut=False),
 )

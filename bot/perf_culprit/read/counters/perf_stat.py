@@ -178,10 +178,6 @@ class _Objects(PerfStat):
                     self.add(_counted(event, entry, place))
 
 
-def _has_counter_value(source: Source) -> bool:
-    return any(line.startswith("{") and f'"{COUNTER_VALUE}"' in line for line in source.head().splitlines())
-
-
 def _objects(text: str, place: str) -> Iterator[dict[str, Any]]:
     """Older versions of perf write two objects on one line."""
     position = 0
@@ -238,7 +234,9 @@ PERF_STAT_JSON = ResultReader(
     id="perf_stat_json",
     description="perf stat -j",
     example="perf stat -j -o counts.json COMMAND",
-    matches=_has_counter_value,
+    matches=lambda source: any(
+        line.startswith("{") and f'"{COUNTER_VALUE}"' in line for line in source.head().splitlines()
+    ),
     read=LineRecords(taker=_Objects, broken="is no line of perf stat -j"),
     is_console=True,
 )

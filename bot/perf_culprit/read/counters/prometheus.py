@@ -5,7 +5,7 @@ from typing import Any
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Metric
-from perf_culprit.read.counters.counter_shapes import LineRecords, json_object
+from perf_culprit.read.counters.counter_shapes import LineRecords
 from perf_culprit.read.counters.counter_tables import (
     MAX_CELLS,
     Readings,
@@ -17,7 +17,7 @@ from perf_culprit.read.counters.counter_tables import (
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue
 from perf_culprit.read.results.parsed import Parsed, ResultReader
-from perf_culprit.read.results.source import Source
+from perf_culprit.read.results.source import Source, json_object
 
 TABLE_NAME = "prometheus"
 TYPE = re.compile(
@@ -39,10 +39,6 @@ BUCKET = "_bucket"
 MILLISECONDS = 1e3
 # OpenMetrics ends with this line and writes seconds; the text format of Prometheus itself writes milliseconds.
 OPEN_METRICS_END = "# EOF"
-
-
-def _has_types(source: Source) -> bool:
-    return any(line.startswith("#") and TYPE.fullmatch(line) for line in source.head().splitlines())
 
 
 class _Scrape:
@@ -185,6 +181,6 @@ PROMETHEUS_TEXT = ResultReader(
     id="prometheus_text",
     description="Prometheus text format (a scrape)",
     example="curl http://HOST:9100/metrics > scrape.txt",
-    matches=_has_types,
+    matches=lambda source: any(line.startswith("#") and TYPE.fullmatch(line) for line in source.head().splitlines()),
     read=LineRecords(taker=_Scrape, broken="is no sample of Prometheus"),
 )

@@ -6,16 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from perf_culprit.model.run import Direction, Environment, Metric
-from perf_culprit.read.counters.counter_shapes import (
-    CsvRecords,
-    Grid,
-    LineRecords,
-    Row,
-    Sheet,
-    csv_rows,
-    first_line,
-    json_object,
-)
+from perf_culprit.read.counters.counter_shapes import CsvRecords, Grid, LineRecords, Row, Sheet, csv_rows, first_line
 from perf_culprit.read.counters.counter_tables import (
     LOCAL_NOTE,
     MAX_CELLS,
@@ -32,7 +23,7 @@ from perf_culprit.read.counters.counter_tables import (
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue
 from perf_culprit.read.results.parsed import Parsed, ResultReader, components
-from perf_culprit.read.results.source import Source
+from perf_culprit.read.results.source import Source, json_object
 
 RESTART = "LINUX-RESTART"
 BUSY = frozenset({"user", "usr", "nice", "system", "sys", "iowait", "steal", "irq", "soft"})
@@ -151,10 +142,6 @@ DEVICE = re.compile(r"[A-Z]{2,12}")
 ALL_CPUS = "-1"
 REPEATED = "[...]"
 MAX_TABLES = 1_000
-
-
-def _has_sadf_header(source: Source) -> bool:
-    return any(line.startswith(HEADER) for line in source.head().splitlines())
 
 
 class _SadfTables:
@@ -346,7 +333,7 @@ SADF_CSV = ResultReader(
     id="sadf_csv",
     description="sar data as CSV (sadf -d)",
     example="sadf -d -- -A > activity.csv",
-    matches=_has_sadf_header,
+    matches=lambda source: any(line.startswith(HEADER) for line in source.head().splitlines()),
     read=LineRecords(taker=_SadfTables, broken="is no row of sadf -d"),
 )
 SADF_LINES = ResultReader(

@@ -29,8 +29,6 @@ PRESETS: Final[dict[str, bytes | None]] = {
 }
 
 
-# How a line of an execution log is read: a regular expression with named groups, or a JSON object per line.
-
 # time, thread, service, call, label, method, elapsed; the first two None where the pattern has no such group.
 # `row[2:4]` is the key of a call.
 Row: TypeAlias = tuple[bytes | None, bytes | None, bytes, bytes, bytes, bytes, bytes]

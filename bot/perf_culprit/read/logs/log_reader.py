@@ -143,8 +143,6 @@ def _told(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         ) from None
 
 
-# Log files to one whole part: a producer of blocks, workers that analyse them, parts merged in the files' order.
-
 # A block takes a fraction of a second; the rest is for busy machines.
 BLOCK_TIME_LIMIT_S: Final = 30.0
 _HEAD_LINES: Final = 50

@@ -35,10 +35,6 @@ class _CpuprofileDocument(msgspec.Struct):
     nodes: list[msgspec.Raw]
 
 
-def _is_cpuprofile(file: ProfileFile) -> bool:
-    return file.begins("{", '"nodes"', '"callFrame"')
-
-
 def _read_cpuprofile(file: ProfileFile) -> tuple[Profile, ...]:
     step = "check that the process ended by itself"
     raws = decode(file, _CpuprofileDocument, what="CPU profile", next_step=step).nodes
@@ -82,7 +78,7 @@ def _cpuprofile_frame(call: _CallFrame) -> Frame:
 
 CPUPROFILE = ProfileReader(
     id="cpuprofile",
-    matches=_is_cpuprofile,
+    matches=lambda file: file.begins("{", '"nodes"', '"callFrame"'),
     read=_read_cpuprofile,
 )
 

@@ -327,10 +327,6 @@ _BUILT_IN: Final = "~"
 _ADDRESS: Final = re.compile(" at 0x[0-9a-fA-F]+")
 
 
-def _is_cprofile(file: ProfileFile) -> bool:
-    return len(file.head) > 1 and file.head[0] in _DICTIONARY and file.head[1] in _TUPLE
-
-
 def _read_cprofile(file: ProfileFile) -> tuple[Profile, ...]:
     if not file.trusted:
         raise UsageError(
@@ -401,6 +397,6 @@ def _is_amount(value: object) -> bool:
 
 CPROFILE = ProfileReader(
     id="cprofile",
-    matches=_is_cprofile,
+    matches=lambda file: len(file.head) > 1 and file.head[0] in _DICTIONARY and file.head[1] in _TUPLE,
     read=_read_cprofile,
 )

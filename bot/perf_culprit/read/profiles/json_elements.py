@@ -1,4 +1,4 @@
-"""Profiles in JSON: whole documents of a known type, or elements decoded in batches while the file is read."""
+"""Profiles in JSON: whole documents, or elements decoded in batches, so that memory doesn't grow with the file."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,8 +11,6 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import RecordFault
 from perf_culprit.read.json_pieces import JsonPieces, end_of, value_end
 from perf_culprit.read.profiles.profile_file import ProfileFile
-
-# A file that is one JSON value of a known type, whose elements may be broken one by one.
 
 T = TypeVar("T")
 UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -44,8 +42,6 @@ def decoded(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: Profile
         file.reject(RecordFault.MALFORMED, bytes(raw), at=at)
         return None
 
-
-# The elements of large JSON arrays, decoded in batches while the file is read: memory does not grow with it.
 
 BATCH_BYTES: Final = 4 << 20
 # Ends of objects, from the last one back, that are tried as the end of a batch before brackets are counted.

@@ -15,8 +15,6 @@ from perf_culprit.read.logs.log_chunks import STDIN_NAME
 from perf_culprit.read.profiles.profile_file import Intake, ProfileFile, ProfileReader, opened
 from perf_culprit.read.profiles.profile_tree import TOP, Frame, ProfileTree, frame
 
-# Executions and events of Kieker's traces, put together to call trees, one per entry operation.
-
 MAX_SERVICES: Final = 1_000
 MAX_HELD: Final = 2_000_000
 # Events of one trace that wait for one before them, which a file that begins late does not have.
@@ -200,8 +198,6 @@ class EventTraces:
             ongoing.tree.add(parent, elapsed=0.0, self_time=-elapsed, calls=0)
 
 
-# Kieker's monitoring logs: operation executions, or events before and after operations; with their kieker.map.
-
 MAP_NAME: Final = "kieker.map"
 MAX_MAP_BYTES: Final = 1 << 20
 MAX_TIME: Final = 1e19
@@ -219,10 +215,6 @@ class _Log:
     events: EventTraces
     unit: str = DEFAULT_UNIT
     frames: dict[str, Frame] = field(default_factory=dict)
-
-
-def _is_kieker(file: ProfileFile) -> bool:
-    return _RECORD.match(file.beginning) is not None
 
 
 def _read_kieker(file: ProfileFile) -> tuple[Profile, ...]:
@@ -353,6 +345,6 @@ def _mostly_within(smaller: EntryTrees, larger: EntryTrees) -> bool:
 
 KIEKER = ProfileReader(
     id="kieker",
-    matches=_is_kieker,
+    matches=lambda file: _RECORD.match(file.beginning) is not None,
     read=_read_kieker,
 )

@@ -13,8 +13,6 @@ from perf_culprit.model.reason import Reason
 from perf_culprit.read.format_reader import Reader
 from perf_culprit.read.logs.log_chunks import STDIN_NAME, Readable, unpacked
 
-# Counts what readers take in and what they cannot use, with examples.
-
 MAX_EXAMPLES: Final = 3
 MAX_TEXT_CHARACTERS: Final = 200
 
@@ -44,8 +42,6 @@ class Intake:
     def truncated(self, name: str) -> None:
         self.truncated_files[name] = None
 
-
-# One file of a profile or trace: its beginning for detection, then its bytes or lines in bounded memory.
 
 HEAD_BYTES: Final = 1 << 16
 CHUNK_BYTES: Final = 1 << 20

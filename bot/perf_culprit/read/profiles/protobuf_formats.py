@@ -96,10 +96,6 @@ class _Parts:
         return self.strings[place] if 0 <= place < len(self.strings) else ""
 
 
-def _is_pprof(file: ProfileFile) -> bool:
-    return file.head[:1] in _FIRST and _TYPES.search(file.head[:_PPROF_HEAD]) is not None
-
-
 def _read_pprof(file: ProfileFile) -> tuple[Profile, ...]:
     """Counted samples where the profile has them, else its default or last type of value. Inlined frames are frames."""
     try:
@@ -189,7 +185,7 @@ def _sample(data: bytes) -> tuple[list[int], list[int]]:
 
 PPROF = ProfileReader(
     id="pprof",
-    matches=_is_pprof,
+    matches=lambda file: file.head[:1] in _FIRST and _TYPES.search(file.head[:_PPROF_HEAD]) is not None,
     read=_read_pprof,
 )
 
@@ -207,10 +203,6 @@ _RESOURCE_SPANS, _RESOURCE, _SCOPE_SPANS, _SPANS = 1, 1, 2, 2
 _OTLP_PROTOBUF_TRACE, _OTLP_PROTOBUF_SPAN, _PARENT, _NAME, _START, _END = 1, 2, 4, 5, 7, 8
 _ATTRIBUTES, _KEY, _VALUE, _OTLP_PROTOBUF_STRING = 1, 1, 2, 1
 _LENGTH_PREFIXED: Final = (b"\x00", b"\x0a")
-
-
-def _is_otlp_protobuf(file: ProfileFile) -> bool:
-    return file.head[:1] in _LENGTH_PREFIXED and SERVICE_NAME in file.head[:_OTLP_PROTOBUF_HEAD]
 
 
 def _read_otlp_protobuf(file: ProfileFile) -> tuple[Profile, ...]:
@@ -283,6 +275,6 @@ def _bytes(message: Mapping[int, int | bytes], number: int) -> bytes:
 
 OTLP_PROTOBUF = ProfileReader(
     id="otlp_protobuf",
-    matches=_is_otlp_protobuf,
+    matches=lambda file: file.head[:1] in _LENGTH_PREFIXED and SERVICE_NAME in file.head[:_OTLP_PROTOBUF_HEAD],
     read=_read_otlp_protobuf,
 )

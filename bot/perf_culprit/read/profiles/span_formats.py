@@ -55,10 +55,6 @@ _OTLP_SPAN: Final = msgspec.json.Decoder(_OtlpSpan)
 _ATTRIBUTE: Final = msgspec.json.Decoder(_Attribute)
 
 
-def _is_otlp(file: ProfileFile) -> bool:
-    return file.begins("{", '"resourceSpans"')
-
-
 def _read_otlp(file: ProfileFile) -> tuple[Profile, ...]:
     spans = Spans(file=file)
     for batch in JsonElements(file=file, names=_RESOURCES, kind=_ResourceSpans, what="resourceSpans"):
@@ -109,7 +105,7 @@ def _nanoseconds(value: int | str) -> int | None:
 
 OTLP = ProfileReader(
     id="otlp",
-    matches=_is_otlp,
+    matches=lambda file: file.begins("{", '"resourceSpans"'),
     read=_read_otlp,
 )
 
@@ -153,10 +149,6 @@ class _JaegerTrace(msgspec.Struct):
 _JAEGER_SPAN: Final = msgspec.json.Decoder(_JaegerSpan)
 
 
-def _is_jaeger(file: ProfileFile) -> bool:
-    return file.begins("{", '"traceID"', '"spanID"')
-
-
 def _read_jaeger(file: ProfileFile) -> tuple[Profile, ...]:
     spans = Spans(file=file)
     for batch in JsonElements(file=file, names=_TRACES, kind=_JaegerTrace, what="trace"):
@@ -188,7 +180,7 @@ def _jaeger_take(spans: Spans, raw: msgspec.Raw, trace: _JaegerTrace, file: Prof
 
 JAEGER = ProfileReader(
     id="jaeger",
-    matches=_is_jaeger,
+    matches=lambda file: file.begins("{", '"traceID"', '"spanID"'),
     read=_read_jaeger,
 )
 
@@ -216,10 +208,6 @@ class _ZipkinSpan(msgspec.Struct, rename="camel"):
 
 _SPANS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _ZIPKIN_SPAN: Final = msgspec.json.Decoder(_ZipkinSpan)
-
-
-def _is_zipkin(file: ProfileFile) -> bool:
-    return file.begins("[", '"traceId"', '"id"', '"timestamp"')
 
 
 def _read_zipkin(file: ProfileFile) -> tuple[Profile, ...]:
@@ -265,7 +253,7 @@ def _server(span: str) -> str:
 
 ZIPKIN = ProfileReader(
     id="zipkin",
-    matches=_is_zipkin,
+    matches=lambda file: file.begins("[", '"traceId"', '"id"', '"timestamp"'),
     read=_read_zipkin,
 )
 

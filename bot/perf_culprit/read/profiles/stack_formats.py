@@ -210,10 +210,6 @@ class _JfrDocument(msgspec.Struct):
     recording: _Recording
 
 
-def _is_jfr(file: ProfileFile) -> bool:
-    return file.beginning.startswith("{") and '"recording"' in file.beginning[:100]
-
-
 def _read_jfr(file: ProfileFile) -> tuple[Profile, ...]:
     """All threads together. Other events are left out."""
     document = decode(file, _JfrDocument, what="output of jfr print", next_step=f"print it again: {JFR_PRINT}")
@@ -241,7 +237,7 @@ def _jfr_named(method: _JfrMethod | None) -> Frame:
 
 JFR = ProfileReader(
     id="jfr",
-    matches=_is_jfr,
+    matches=lambda file: file.beginning.startswith("{") and '"recording"' in file.beginning[:100],
     read=_read_jfr,
 )
 
@@ -267,10 +263,6 @@ class _PyinstrumentDocument(msgspec.Struct):
 
 
 _PYINSTRUMENT_FRAME: Final = msgspec.json.Decoder(_PyinstrumentFrame)
-
-
-def _is_pyinstrument(file: ProfileFile) -> bool:
-    return file.begins("{", '"root_frame"', '"sample_count"')
 
 
 def _read_pyinstrument(file: ProfileFile) -> tuple[Profile, ...]:
@@ -303,7 +295,7 @@ def _read_pyinstrument(file: ProfileFile) -> tuple[Profile, ...]:
 
 PYINSTRUMENT = ProfileReader(
     id="pyinstrument",
-    matches=_is_pyinstrument,
+    matches=lambda file: file.begins("{", '"root_frame"', '"sample_count"'),
     read=_read_pyinstrument,
 )
 
@@ -376,10 +368,6 @@ class _Gprof2dotDocument(msgspec.Struct):
     functions: list[_Function]
 
 
-def _is_gprof2dot(file: ProfileFile) -> bool:
-    return file.begins("{", '"costs"', '"events"', '"callchain"')
-
-
 def _read_gprof2dot(file: ProfileFile) -> tuple[Profile, ...]:
     """The first cost of each chain, whose leaf comes first."""
     document = decode(file, _Gprof2dotDocument, what="JSON of gprof2dot")
@@ -407,6 +395,6 @@ def _gprof2dot_frame(function: _Function) -> Frame:
 
 GPROF2DOT = ProfileReader(
     id="gprof2dot",
-    matches=_is_gprof2dot,
+    matches=lambda file: file.begins("{", '"costs"', '"events"', '"callchain"'),
     read=_read_gprof2dot,
 )

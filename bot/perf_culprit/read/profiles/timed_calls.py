@@ -27,13 +27,7 @@ from perf_culprit.read.profiles.profile_tree import (
 )
 from perf_culprit.wire.analysis_json import NEXT_STEP, PROFILE_FORMAT, decode_profile
 
-# Our own profiles, as the tracer writes them: one JSON object per line.
-
 _OWN_SHAPE: Final = re.compile(r'\{\s*+"format"\s*+:\s*+"' + PROFILE_FORMAT + '"')
-
-
-def _is_own_trace(file: ProfileFile) -> bool:
-    return _OWN_SHAPE.match(file.beginning) is not None
 
 
 def _read_own_trace(file: ProfileFile) -> tuple[Profile, ...]:
@@ -51,7 +45,7 @@ def _read_own_trace(file: ProfileFile) -> tuple[Profile, ...]:
 
 PERF_CULPRIT_TRACE = ProfileReader(
     id="perf_culprit_trace",
-    matches=_is_own_trace,
+    matches=lambda file: _OWN_SHAPE.match(file.beginning) is not None,
     read=_read_own_trace,
 )
 
@@ -250,10 +244,6 @@ class _ChromeTrace:
     names: dict[str, int] = field(default_factory=dict)
 
 
-def _is_chrome(file: ProfileFile) -> bool:
-    return _CHROME_SHAPE.search(file.beginning) is not None
-
-
 def _read_chrome(file: ProfileFile) -> tuple[Profile, ...]:
     """A profile per process and group of threads: threads whose names differ in numbers only are one group."""
     trace = _ChromeTrace(file=file)
@@ -370,6 +360,6 @@ def _intervals(thread: _ChromeThread, frames: list[Frame], reject: _Reject, *, n
 
 CHROME_TRACE = ProfileReader(
     id="chrome_trace",
-    matches=_is_chrome,
+    matches=lambda file: _CHROME_SHAPE.search(file.beginning) is not None,
     read=_read_chrome,
 )

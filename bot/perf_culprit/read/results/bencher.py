@@ -22,8 +22,6 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# Bencher Metric Format: `{benchmark: {measure: {value}}}`.
-
 BOUNDS_LEFT_OUT = "lower_value and upper_value are left out: the format does not say what they bound"
 
 _LOWER, _HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER

@@ -1,4 +1,4 @@
-"""Names or bytes in, one run out: what the user names, and metrics without a direction."""
+"""Names or bytes in, one run out: logs of several tools, and metrics whose file doesn't say which way is good."""
 
 import json
 import re
@@ -23,8 +23,6 @@ from perf_culprit.read.results.timers import NUMBERS
 if TYPE_CHECKING:
     from perf_culprit.model.run import Benchmark
 
-
-# Metrics whose file does not say which way is good: the configuration says it, or they are left out by name.
 
 # What the configuration says of a metric; None where it says nothing.
 Directions: TypeAlias = Callable[[MetricKey], Direction | None]

@@ -30,7 +30,7 @@ from perf_culprit.read.results.parsed import (
     unique,
     utc_time,
 )
-from perf_culprit.read.results.source import Source
+from perf_culprit.read.results.source import Source, json_object
 
 # Apache Otava's CSV: a row per run with time, commit and one column per metric.
 #
@@ -179,10 +179,6 @@ OTAVA_CSV_SMALLER, OTAVA_CSV_BIGGER = (
 NYRKIO_DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
-def _is_nyrkio(source: Source) -> bool:
-    return are_objects(source.json_or_none(), "timestamp", "metrics", "attributes")
-
-
 def _read_nyrkio(source: Source) -> Parsed:
     if not (runs := _read_nyrkio_history(source)):
         raise source.root().error("holds no entry")
@@ -234,7 +230,7 @@ NYRKIO = ResultReader(
     id="nyrkio",
     description="Nyrkiö JSON (nyrkioJson)",
     example="any tool that writes Nyrkiö's JSON",
-    matches=_is_nyrkio,
+    matches=lambda source: are_objects(source.json_or_none(), "timestamp", "metrics", "attributes"),
     read=_read_nyrkio,
     read_history=_read_nyrkio_history,
     aliases=("nyrkioJson",),
@@ -247,11 +243,6 @@ SKIA_TEST = "test"
 SKIA_UNITS = ("units", "unit")
 IMPROVEMENT = "improvement_direction"
 SKIA_DIRECTIONS = {"up": Direction.HIGHER_IS_BETTER, "down": Direction.LOWER_IS_BETTER}
-
-
-def _is_skia(source: Source) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and "git_hash" in root and isinstance(root.get("results"), list) and "version" in root
 
 
 def _read_skia(source: Source) -> Parsed:
@@ -296,17 +287,14 @@ SKIA_PERF = ResultReader(
     id="skia_perf",
     description="Skia Perf JSON, version 1",
     example="nanobench --outResultsFile bench.json",
-    matches=_is_skia,
+    matches=json_object(
+        lambda root: "git_hash" in root and isinstance(root.get("results"), list) and "version" in root
+    ),
     read=_read_skia,
 )
 
 
 # Perfherder artifacts (Mozilla): suites and subtests, replicates as samples.
-
-
-def _is_perfherder(source: Source) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and "framework" in root and isinstance(root.get("suites"), list)
 
 
 def _read_perfherder(source: Source) -> Parsed:
@@ -338,6 +326,6 @@ PERFHERDER = ResultReader(
     id="perfherder",
     description="Perfherder JSON (PERFHERDER_DATA)",
     example="the JSON after PERFHERDER_DATA: in a log",
-    matches=_is_perfherder,
+    matches=json_object(lambda root: "framework" in root and isinstance(root.get("suites"), list)),
     read=_read_perfherder,
 )

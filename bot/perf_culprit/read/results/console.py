@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
-from perf_culprit.read.results.parsed import TIME, Parsed, ResultReader, from_samples, from_summary, gathered
+from perf_culprit.model.run import Benchmark, Metric, Summary
+from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, gathered
 from perf_culprit.read.results.source import STDIN_NAME, Source
 
 # Each part is bounded, so that no line can make a pattern work long.
@@ -72,7 +72,7 @@ SPACE: Final = r"\s{1,60}"
 NAME_GROUP: Final = r"(?P<name>\S.{0,1000}?)"
 VALUE_GROUP: Final = rf"(?P<value>{NUMBER})"
 SCALES: Final = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
-SECONDS: Final = Measured(metric=Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER))
+SECONDS: Final = Measured(metric=SECOND_TIME)
 
 
 def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 - one of several that a format names

@@ -12,7 +12,7 @@ from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     NANOSECOND_TIME,
-    TIME,
+    SECOND_TIME,
     Parsed,
     ResultReader,
     from_samples,
@@ -41,10 +41,6 @@ class _XmlResult:
     name: str
     element: "Element"
     place: str
-
-
-def _is_catch2_xml(source: Source) -> bool:
-    return has_root(source, XML_ROOTS)
 
 
 def _read_catch2_xml(source: Source) -> Parsed:
@@ -106,7 +102,7 @@ CATCH2_XML = ResultReader(
     id="catch2_xml",
     description="Catch2's XML (-r xml)",
     example="./tests '[!benchmark]' -r xml > bench.xml",
-    matches=_is_catch2_xml,
+    matches=lambda source: has_root(source, XML_ROOTS),
     read=_read_catch2_xml,
     aliases=("catch2",),
     smaller="lower --benchmark-samples",
@@ -198,10 +194,6 @@ class _TextReader:
             self.wrapped = []
 
 
-def _is_catch2_text(source: Source) -> bool:
-    return TEXT_HEADER.search(source.text_or_empty()) is not None
-
-
 def _read_catch2_text(source: Source) -> Parsed:
     reader = _TextReader(file=source.place)
     for number, line in lines(source):
@@ -244,7 +236,7 @@ CATCH2_TEXT = ResultReader(
     id="catch2_text",
     description="Catch2's console text",
     example="./tests '[!benchmark]' | tee bench.txt",
-    matches=_is_catch2_text,
+    matches=lambda source: TEXT_HEADER.search(source.text_or_empty()) is not None,
     read=_read_catch2_text,
     is_console=True,
     aliases=("catch2",),
@@ -256,13 +248,9 @@ CATCH2_TEXT = ResultReader(
 
 NANOBENCH_ELAPSED = "elapsed"
 NANOBENCH_METRICS = {
-    NANOBENCH_ELAPSED: Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER),
+    NANOBENCH_ELAPSED: SECOND_TIME,
     "instructions": Metric(name="instructions", unit="instructions", direction=Direction.LOWER_IS_BETTER),
 }
-
-
-def _is_nanobench(source: Source) -> bool:
-    return are_objects(source.member("results"), "measurements", "epochs", "name")
 
 
 def _read_nanobench(source: Source) -> Parsed:
@@ -287,6 +275,6 @@ NANOBENCH = ResultReader(
     id="nanobench",
     description="nanobench JSON (templates::json())",
     example="bench.render(ankerl::nanobench::templates::json(), out)",
-    matches=_is_nanobench,
+    matches=lambda source: are_objects(source.member("results"), "measurements", "epochs", "name"),
     read=_read_nanobench,
 )

@@ -106,10 +106,6 @@ OTHER_TOOLS = {
 PYTEST_RATE = ("pytest", "iter/sec")
 
 
-def _is_data_js(source: Source) -> bool:
-    return ASSIGNMENT.match(source.text_or_empty()) is not None
-
-
 def _read_data_js(source: Source) -> Parsed:
     """The newest entry of each suite; a commit only where all suites agree on it."""
     newest = {suite: entries[-1] for suite, entries in _data_js_suites(source).items() if entries}
@@ -198,7 +194,7 @@ GAB_DATA_JS = ResultReader(
     id="gab_data_js",
     description="github-action-benchmark's data.js",
     example="git show gh-pages:dev/bench/data.js > data.js",
-    matches=_is_data_js,
+    matches=lambda source: ASSIGNMENT.match(source.text_or_empty()) is not None,
     read=_read_data_js,
     read_history=_read_data_js_history,
 )

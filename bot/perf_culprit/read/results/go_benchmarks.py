@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from perf_culprit.model.run import Benchmark, Direction, Metric
 from perf_culprit.read.results.console import is_number, lines, number_of, qualified
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parsed import TIME, Parsed, ResultReader, components, direction_of, from_samples
+from perf_culprit.read.results.parsed import (
+    NANOSECOND_TIME,
+    Parsed,
+    ResultReader,
+    components,
+    direction_of,
+    from_samples,
+)
 from perf_culprit.read.results.source import Source
 
 if TYPE_CHECKING:
@@ -121,7 +128,7 @@ def _processors(name: str) -> str:
 
 def _go_metric(unit: str, directions: dict[str, Direction]) -> Metric:
     if unit == "ns/op":
-        return Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
+        return NANOSECOND_TIME
     if (direction := directions.get(unit)) is None and unit.endswith("/op"):
         direction = Direction.LOWER_IS_BETTER
     if direction is None and unit.endswith("/s"):

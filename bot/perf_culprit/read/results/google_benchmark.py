@@ -158,14 +158,6 @@ LEAST_CSV_CELLS = 10
 CSV_TEXTS = ("name", "time_unit", "label", "error_message")
 
 
-def _is_google_csv(source: Source) -> bool:
-    return any(line.startswith(CSV_HEADER) for line in source.text_or_empty().splitlines())
-
-
-def _read_google_csv(source: Source) -> Parsed:
-    return _read_entries(list(_csv_entries(source)), JsonValue({}, source.place))
-
-
 def _csv_entries(source: Source) -> Iterator[JsonValue]:
     names: list[str] = []
     for number, line in enumerate(source.text().splitlines(), start=1):
@@ -188,15 +180,13 @@ GOOGLE_BENCHMARK_CSV = ResultReader(
     id="google_benchmark_csv",
     description="Google Benchmark CSV (--benchmark_format=csv)",
     example="./bench --benchmark_repetitions=10 --benchmark_format=csv > bench.csv",
-    matches=_is_google_csv,
-    read=_read_google_csv,
+    matches=lambda source: any(line.startswith(CSV_HEADER) for line in source.text_or_empty().splitlines()),
+    read=lambda source: _read_entries(list(_csv_entries(source)), JsonValue({}, source.place)),
     is_console=True,
     aliases=("googlecpp",),
     smaller="lower --benchmark_repetitions",
 )
 
-
-# Google Benchmark's console table: the entries of its JSON, rounded, without the machine.
 
 TEXT_HEADER = re.compile(r"Benchmark {1,1000}Time {1,40}CPU {1,40}Iterations")
 TEXT_ROW = re.compile(
@@ -213,10 +203,6 @@ RATE_PREFIXES = ("", "k", "M", "G", "T")
 def _is_google_text(source: Source) -> bool:
     text = source.text_or_empty()
     return "Iterations" in text and TEXT_HEADER.search(text) is not None
-
-
-def _read_google_text(source: Source) -> Parsed:
-    return _read_entries(list(_text_entries(source)), JsonValue({}, source.place))
 
 
 def _text_entries(source: Source) -> Iterator[JsonValue]:
@@ -244,7 +230,7 @@ GOOGLE_BENCHMARK_TEXT = ResultReader(
     description="Google Benchmark's console table",
     example="./bench --benchmark_repetitions=10 | tee bench.txt",
     matches=_is_google_text,
-    read=_read_google_text,
+    read=lambda source: _read_entries(list(_text_entries(source)), JsonValue({}, source.place)),
     is_console=True,
     aliases=("googlecpp",),
     smaller="lower --benchmark_repetitions",

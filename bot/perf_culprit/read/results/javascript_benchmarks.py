@@ -19,8 +19,9 @@ from perf_culprit.read.results.console import (
 )
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
+    ALLOCATED,
+    MILLISECOND_TIME,
     NANOSECOND_TIME,
-    TIME,
     Parsed,
     ResultReader,
     components,
@@ -30,11 +31,9 @@ from perf_culprit.read.results.parsed import (
     gathered,
     unique,
 )
-from perf_culprit.read.results.source import Source
+from perf_culprit.read.results.source import Source, json_object
 
 # mitata (`run({ format: 'json' })`): nanoseconds per call, sorted by the tool, without the two ends on each side.
-
-MITATA_ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
 
 
 def _is_mitata(source: Source) -> bool:
@@ -78,7 +77,7 @@ def _mitata_benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
     allocated = None if heap is None else heap.find_number("avg")
     if heap is not None and allocated is not None:
         summary = Summary(value=allocated, statistic="mean", count=heap.find_whole("_"))
-        yield from_summary(name, metric=MITATA_ALLOCATED, summary=summary, place=heap.place)
+        yield from_summary(name, metric=ALLOCATED, summary=summary, place=heap.place)
 
 
 def _mitata_environment(context: JsonValue) -> Environment:
@@ -104,7 +103,6 @@ MITATA = ResultReader(
 
 # tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names.
 
-MILLISECONDS = Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER)
 # The quantile that makes the margin of error is of the t distribution at 95%, fixed in tinybench's source.
 TINYBENCH_CONFIDENCE_LEVEL = 0.95
 RESULT_MEMBERS = frozenset({"latency", "state", "hz", "error"})
@@ -142,7 +140,7 @@ def _tinybench_statistics(task: JsonValue) -> JsonValue | None:
 def _tinybench_benchmark(name: str, statistics: JsonValue) -> Benchmark:
     """The samples where they were kept, else their mean; vitest writes the same statistics."""
     if (samples := statistics.find("samples")) is not None and samples.value != []:
-        return from_samples(name, metric=MILLISECONDS, samples=samples.numbers(), place=samples.place)
+        return from_samples(name, metric=MILLISECOND_TIME, samples=samples.numbers(), place=samples.place)
     mean, margin = statistics.at("mean").number(), statistics.find_number("moe")
     count = statistics.find_whole("samplesCount") or statistics.find_whole("sampleCount")
     summary = replace(
@@ -150,7 +148,7 @@ def _tinybench_benchmark(name: str, statistics: JsonValue) -> Benchmark:
         confidence_interval=None if margin is None else (mean - margin, mean + margin),
         confidence_level=None if margin is None else TINYBENCH_CONFIDENCE_LEVEL,
     )
-    return from_summary(name, metric=MILLISECONDS, summary=summary, place=statistics.place)
+    return from_summary(name, metric=MILLISECOND_TIME, summary=summary, place=statistics.place)
 
 
 TINYBENCH = ResultReader(
@@ -228,11 +226,6 @@ VITEST = ResultReader(
 # `deno bench --json`: nanoseconds per call, without samples and without their spread.
 
 
-def _is_deno(source: Source) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and isinstance(root.get("benches"), list) and "runtime" in root
-
-
 def _read_deno(source: Source) -> Parsed:
     root = source.root()
     benches = list(root.at("benches").elements())
@@ -272,12 +265,10 @@ DENO = ResultReader(
     id="deno",
     description="deno bench --json",
     example="deno bench --json > bench.json",
-    matches=_is_deno,
+    matches=json_object(lambda root: isinstance(root.get("benches"), list) and "runtime" in root),
     read=_read_deno,
 )
 
-
-# What benchmark.js prints.
 
 # benchmark.js takes the margin of error from the t distribution at 95%, fixed in its source.
 BENCHMARK_JS_LEVEL = 0.95

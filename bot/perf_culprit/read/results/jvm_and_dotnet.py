@@ -9,6 +9,7 @@ from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Su
 from perf_culprit.read.results.console import NUMBER, SPACE, VALUE_GROUP, Lines, Measured, line_reader, number_of
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
+    ALLOCATED,
     NANOSECOND_TIME,
     TIME,
     Parsed,
@@ -18,9 +19,7 @@ from perf_culprit.read.results.parsed import (
     from_summary,
     unique,
 )
-from perf_culprit.read.results.source import Source
-
-# The JVM and .NET: JMH (JSON and text) and BenchmarkDotNet.
+from perf_culprit.read.results.source import Source, json_object
 
 # JMH JSON (`-rf json`): forks are groups of samples; the direction follows the mode, never the tool's name.
 
@@ -34,10 +33,6 @@ JMH_MODES = {
 # JMH's own, fixed in its source: scoreConfidence is the 99.9% interval.
 JMH_LEVEL = 0.999
 LOWER_SECONDARY_UNITS = ("counts", "ms")
-
-
-def _is_jmh(source: Source) -> bool:
-    return are_objects(source.json_or_none(), "primaryMetric", "mode")
 
 
 def _read_jmh(source: Source) -> Parsed:
@@ -140,7 +135,7 @@ JMH = ResultReader(
     id="jmh",
     description="JMH JSON (-rf json)",
     example="java -jar benchmarks.jar -rf json -rff bench.json",
-    matches=_is_jmh,
+    matches=lambda source: are_objects(source.json_or_none(), "primaryMetric", "mode"),
     read=_read_jmh,
     smaller="lower -f (forks) or -i (iterations)",
 )
@@ -185,14 +180,8 @@ JMH_TEXT = line_reader(
 
 # BenchmarkDotNet JSON: the full exporter keeps its iterations, the brief one only statistics.
 
-DOTNET_ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
 # The enumeration's number for its default, 99.9%; other levels are left out rather than guessed.
 DEFAULT_LEVEL, DEFAULT_CONFIDENCE = 12, 0.999
-
-
-def _is_dotnet(source: Source) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and "HostEnvironmentInfo" in root and isinstance(root.get("Benchmarks"), list)
 
 
 def _read_dotnet(source: Source) -> Parsed:
@@ -229,7 +218,7 @@ def _metrics(entry: JsonValue, name: str) -> Iterator[tuple[Benchmark, str]]:
     allocated = None if memory is None else memory.find_number("BytesAllocatedPerOperation")
     if memory is not None and allocated is not None:
         yield (
-            from_summary(name, metric=DOTNET_ALLOCATED, summary=Summary(value=allocated), place=memory.place),
+            from_summary(name, metric=ALLOCATED, summary=Summary(value=allocated), place=memory.place),
             memory.place,
         )
 
@@ -286,7 +275,7 @@ BENCHMARKDOTNET = ResultReader(
     id="benchmarkdotnet",
     description="BenchmarkDotNet JSON (full or brief exporter)",
     example="dotnet run -c Release -- --exporters fulljson, then BenchmarkDotNet.Artifacts/results/",
-    matches=_is_dotnet,
+    matches=json_object(lambda root: "HostEnvironmentInfo" in root and isinstance(root.get("Benchmarks"), list)),
     read=_read_dotnet,
     smaller="use --exporters briefjson, or lower --iterationCount",
 )

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -26,6 +25,8 @@ from perf_culprit.read.results.console import (
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
+    MICROSECOND_TIME,
+    MILLISECOND_TIME,
     NANOSECOND_TIME,
     TIME,
     Parsed,
@@ -116,14 +117,6 @@ JULIA = ResultReader(
 IPS_THROUGHPUT = Metric(name="throughput", unit="i/s", direction=Direction.HIGHER_IS_BETTER)
 
 
-def _is_ips(source: Source) -> bool:
-    return are_objects(source.json_or_none(), "name", "ips")
-
-
-def _read_ips(source: Source) -> Parsed:
-    return Parsed(benchmarks=unique((_ips_benchmark(entry), entry.place) for entry in source.root().elements()))
-
-
 def _ips_benchmark(entry: JsonValue) -> Benchmark:
     summary = Summary(value=entry.at("ips").number(), statistic="mean", standard_deviation=entry.find_number("stddev"))
     return from_summary(entry.at("name").text(), metric=IPS_THROUGHPUT, summary=summary, place=entry.place)
@@ -133,22 +126,19 @@ BENCHMARK_IPS = ResultReader(
     id="benchmark_ips",
     description="Ruby's benchmark-ips JSON (x.json!)",
     example="x.json! 'bench.json' in Benchmark.ips",
-    matches=_is_ips,
-    read=_read_ips,
+    matches=lambda source: are_objects(source.json_or_none(), "name", "ips"),
+    read=lambda source: Parsed(
+        benchmarks=unique((_ips_benchmark(entry), entry.place) for entry in source.root().elements())
+    ),
 )
 
 
 # PHPBench's XML (`--dump-file`), version 1: the net time of every iteration, and the memory that PHP took at most.
 
-PHPBENCH_TIME = Metric(name=TIME, unit="us", direction=Direction.LOWER_IS_BETTER)
 PHPBENCH_PEAK_MEMORY = Metric(name="peak_memory", unit="B", direction=Direction.LOWER_IS_BETTER)
 # The parameter set of a subject without parameters.
 PHPBENCH_UNNAMED = ("", "0")
 RUN_AGAIN = "run phpbench again with --dump-file"
-
-
-def _is_phpbench(source: Source) -> bool:
-    return has_root(source, ("<phpbench ", "<phpbench>"))
 
 
 def _read_phpbench(source: Source) -> Parsed:
@@ -185,7 +175,7 @@ def _phpbench_name(benchmark: "Element", subject: "Element", variant: "Element")
 def _phpbench_benchmarks(name: str, variant: "Element", *, place: str) -> Iterator[Benchmark]:
     iterations = variant.findall("iteration")
     times = [_per_revolution(iteration, place) for iteration in iterations]
-    yield from_samples(name, metric=PHPBENCH_TIME, samples=times, place=place)
+    yield from_samples(name, metric=MICROSECOND_TIME, samples=times, place=place)
     peaks = [attribute_number(iteration, "mem-peak", place=place, next_step=RUN_AGAIN) for iteration in iterations]
     measured = [peak for peak in peaks if peak is not None]
     if measured:
@@ -206,7 +196,7 @@ PHPBENCH = ResultReader(
     id="phpbench",
     description="PHPBench's XML (--dump-file)",
     example="phpbench run --dump-file=bench.xml",
-    matches=_is_phpbench,
+    matches=lambda source: has_root(source, ("<phpbench ", "<phpbench>")),
     read=_read_phpbench,
     smaller="lower --iterations",
 )
@@ -218,10 +208,6 @@ REBENCH_HEADER = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\t"
 # Of what tells runs of one benchmark apart.
 REBENCH_SCOPES = ("executor", "suite", "extraArgs", "cores", "inputSize", "varValue", "tag", "machine")
 REBENCH_TOTAL, REBENCH_PEAK_MEMORY = "total", "MaxRSS"
-
-
-def _is_rebench(source: Source) -> bool:
-    return "\n" + REBENCH_HEADER in "\n" + source.head()
 
 
 def _read_rebench(source: Source) -> Parsed:
@@ -256,15 +242,11 @@ REBENCH = ResultReader(
     id="rebench",
     description="ReBench data file",
     example="rebench rebench.conf",
-    matches=_is_rebench,
+    matches=lambda source: "\n" + REBENCH_HEADER in "\n" + source.head(),
     read=_read_rebench,
 )
 
 
-# What is printed, a line per result.
-
-MILLISECONDS = Measured(metric=Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER))
-MICROSECONDS = Measured(metric=Metric(name=TIME, unit="us", direction=Direction.LOWER_IS_BETTER))
 # bench.py's, where SciPy is installed; else it prints the standard deviation, which is wider from 7 executions on.
 LUAU_LEVEL = 0.95
 
@@ -302,7 +284,7 @@ DART = line_reader(
             rf"(?:(?:I/)?flutter(?: \([ 0-9]{{1,9}}\))?: )?{NAME_GROUP}\(Run[Tt]ime(?:Raw)?\): {VALUE_GROUP} "
             rf"(?P<unit>{TIME_UNIT})\.?(?: \|.{{0,999}})?\s{{0,9}}"
         ),
-        measures=lambda row: (replace(MICROSECONDS, factor=NANOSECONDS[row["unit"]] / 1e3),),
+        measures=lambda row: (Measured(metric=MICROSECOND_TIME, factor=NANOSECONDS[row["unit"]] / 1e3),),
         summary=lambda _, value: Summary(value=value, statistic="mean"),
     ),
     description="Dart's benchmark_harness text",
@@ -328,7 +310,7 @@ LUAU_TEXT = line_reader(
             rf"SUCCESS: (?P<name>\S{{1,200}}(?: \S{{1,200}}){{0,20}}) {{0,60}}: {{0,20}}{VALUE_GROUP}ms "
             rf"\+/- {{0,9}}(?P<error>{NUMBER})% on .{{0,999}}"
         ),
-        measures=lambda _: (MILLISECONDS,),
+        measures=lambda _: (Measured(metric=MILLISECOND_TIME),),
         summary=_luau_interval,
     ),
     description="Luau's bench/bench.py text",

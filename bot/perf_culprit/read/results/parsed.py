@@ -32,7 +32,10 @@ TIME = "time"
 # The metric's name where the file has none.
 VALUE = "value"
 SECOND_TIME = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
+MILLISECOND_TIME = Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER)
+MICROSECOND_TIME = Metric(name=TIME, unit="us", direction=Direction.LOWER_IS_BETTER)
 NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
+ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
 # Where only the name that a user gives says which way is good.
 NAMED_DIRECTIONS = {"smaller": Direction.LOWER_IS_BETTER, "bigger": Direction.HIGHER_IS_BETTER}
 TIME_UNITS = {

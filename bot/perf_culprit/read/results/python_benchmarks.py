@@ -38,14 +38,9 @@ from perf_culprit.read.results.parsed import (
     unique,
     utc_time,
 )
-from perf_culprit.read.results.source import Source
+from perf_culprit.read.results.source import Source, json_object
 
 # pytest-benchmark JSON: `--benchmark-json`, and saved runs with or without `--benchmark-save-data`.
-
-
-def _is_pytest(source: Source) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and "machine_info" in root and isinstance(root.get("benchmarks"), list)
 
 
 def _read_pytest(source: Source) -> Parsed:
@@ -101,7 +96,7 @@ PYTEST_BENCHMARK = ResultReader(
     id="pytest_benchmark",
     description="pytest-benchmark JSON (--benchmark-json)",
     example="pytest --benchmark-json=bench.json",
-    matches=_is_pytest,
+    matches=json_object(lambda root: "machine_info" in root and isinstance(root.get("benchmarks"), list)),
     read=_read_pytest,
     aliases=("pytest",),
     smaller="lower --benchmark-max-time (1 s by default)",
@@ -204,11 +199,6 @@ ASV_COLUMNS = ("samples", "stats_ci_99_a", "stats_ci_99_b", "stats_repeat")
 ASV_LEVEL = 0.99
 LARGEST = sys.float_info.max
 MAX_PARAMETER_COMBINATIONS = 100_000
-
-
-def _is_asv(source: Source) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and "commit_hash" in root and isinstance(root.get("results"), dict)
 
 
 def _read_asv(source: Source) -> Parsed:
@@ -329,7 +319,7 @@ ASV = ResultReader(
     id="asv",
     description="asv result file (.asv/results/MACHINE/COMMIT-ENV.json)",
     example="asv run --record-samples, then .asv/results/MACHINE/COMMIT-ENV.json",
-    matches=_is_asv,
+    matches=json_object(lambda root: "commit_hash" in root and isinstance(root.get("results"), dict)),
     read=_read_asv,
     smaller="leave out --record-samples",
 )

@@ -20,6 +20,7 @@ from perf_culprit.read.results import (
     python_benchmarks,
     rust_benchmarks,
     timers,
+    valgrind_counts,
 )
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import ResultReader
@@ -76,7 +77,7 @@ READERS: Final = by_id(
         other_languages.BENCHMARK_IPS,
         other_languages.REBENCH,
         go_benchmarks.GO_JSON,
-        rust_benchmarks.GUNGRAUN_JSON,
+        valgrind_counts.GUNGRAUN_JSON,
         rust_benchmarks.CRITERION,
         rust_benchmarks.CRITCMP,
         cpp_benchmarks.CATCH2_XML,
@@ -94,8 +95,8 @@ READERS: Final = by_id(
         cpp_benchmarks.CATCH2_TEXT,
         rust_benchmarks.BENCHER_TEXT,
         rust_benchmarks.CRITERION_TEXT,
-        rust_benchmarks.GUNGRAUN,
-        rust_benchmarks.IAI,
+        valgrind_counts.GUNGRAUN,
+        valgrind_counts.IAI,
         javascript_benchmarks.BENCHMARKJS_TEXT,
         other_languages.BENCHMARK_IPS_TEXT,
         jvm_and_dotnet.JMH_TEXT,

@@ -1,9 +1,8 @@
-"""Rust: Criterion and its relatives, cargo's own text, divan, and the counts of Gungraun and iai."""
+"""Rust: Criterion and its relatives, cargo's own text, and divan."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
@@ -19,7 +18,6 @@ from perf_culprit.read.results.console import (
     nanoseconds,
     qualified,
 )
-from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     NANOSECOND_TIME,
@@ -32,9 +30,7 @@ from perf_culprit.read.results.parsed import (
     gathered,
     unique,
 )
-from perf_culprit.read.results.source import Source
-
-# Rust: Criterion and its relatives, cargo's own text, divan, and the counts of Gungraun and iai.
+from perf_culprit.read.results.source import Source, json_object
 
 # Criterion's directory `target/criterion`: raw samples of the newest measurement of each benchmark.
 #
@@ -51,11 +47,6 @@ CRITERION_ROOT = "criterion"
 GIVE_DIRECTORY = "give the whole directory target/criterion"
 
 
-def _is_criterion(source: Source) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and (_is_sample(root) or _is_estimates(root))
-
-
 def _is_of_criterion(source: Source) -> bool:
     name = source.parts[-1]
     if name in UNUSED:
@@ -66,10 +57,6 @@ def _is_of_criterion(source: Source) -> bool:
         return True
     root = source.json_or_none() if name in (SAMPLE, ESTIMATES, BENCHMARK) else None
     return isinstance(root, dict) and (_is_sample(root) or _is_estimates(root) or "full_id" in root)
-
-
-def _read_criterion(source: Source) -> Parsed:
-    return _read_criterion_tree((source,))
 
 
 def _read_criterion_tree(sources: Sequence[Source], /) -> Parsed:
@@ -170,8 +157,8 @@ CRITERION = ResultReader(
     id="criterion",
     description="Criterion's directory target/criterion",
     example="cargo bench, then target/criterion",
-    matches=_is_criterion,
-    read=_read_criterion,
+    matches=json_object(lambda root: _is_sample(root) or _is_estimates(root)),
+    read=lambda source: _read_criterion_tree((source,)),
     tree=Tree(belongs=_is_of_criterion, read=_read_criterion_tree),
     aliases=("cargo",),
     smaller="lower --sample-size",
@@ -349,127 +336,4 @@ DIVAN = ResultReader(
     read=_read_divan,
     is_console=True,
     smaller="lower --sample-count",
-)
-
-
-# Gungraun and iai: counts of Valgrind, printed.
-
-# What a run costs. A hit of a near cache may be good news (no miss) or bad (one access more): nothing says which.
-VALGRIND_COSTS = frozenset(
-    {"Instructions", "Total read+write", "RAM Hits", "RAM Accesses", "Estimated Cycles", "Total bytes", "Total blocks"}
-)
-
-
-def valgrind_metric(label: str) -> Metric:
-    """Of a count by its name in the console text, such as "RAM Hits"."""
-    direction = Direction.LOWER_IS_BETTER if label in VALGRIND_COSTS else Direction.UNKNOWN
-    return Metric(name=label.lower().replace(" ", "_"), unit="", direction=direction)
-
-
-GUNGRAUN = line_reader(
-    "gungraun",
-    Lines(
-        mark="Instructions:",
-        title=re.compile(r"(?P<name>\S+::\S+(?: \S.{0,10000})?)"),
-        row=re.compile(
-            rf" {{2,8}}(?P<label>[A-Z][A-Za-z0-9+() -]{{1,40}}): {{1,60}}{VALUE_GROUP}\|(?:N/A|{NUMBER})"
-            r" {1,40}\(.{0,999}"
-        ),
-        measures=lambda row: (Measured(metric=valgrind_metric(row["label"])),),
-        # Exact counts.
-        summary=None,
-    ),
-    description="Gungraun (iai-callgrind) console text",
-    example="cargo bench | tee bench.txt",
-)
-
-
-IAI = line_reader(
-    "iai",
-    Lines(
-        mark="L1 Accesses:",
-        title=re.compile(r"(?P<name>\w{1,999})"),
-        row=re.compile(
-            rf" {{2,8}}(?P<label>[A-Z][A-Za-z0-9 ]{{1,40}}): {{1,60}}{VALUE_GROUP}(?: {{1,40}}\(.{{0,99}}\))?"
-        ),
-        measures=lambda row: (Measured(metric=valgrind_metric(row["label"])),),
-        summary=None,
-    ),
-    description="iai console text",
-    example="cargo bench | tee bench.txt",
-)
-
-
-# Gungraun's summary of a benchmark as JSON (versions 6 and 7): what its console text shows.
-#
-# Its standard output has one per line; a file with several documents comes here in parts.
-
-# Their names in the console text, so that both forms are the same metrics.
-GUNGRAUN_LABELS: Final = {
-    "Ir": "Instructions",
-    "L1hits": "L1 Hits",
-    "LLhits": "LL Hits",
-    "RamHits": "RAM Hits",
-    "TotalRW": "Total read+write",
-    "EstimatedCycles": "Estimated Cycles",
-    "TotalBytes": "Total bytes",
-    "TotalBlocks": "Total blocks",
-}
-GUNGRAUN_MEMBERS: Final = frozenset({"module_path", "profiles", "version"})
-
-
-def _is_gungraun(source: Source) -> bool:
-    root = source.json_or_none()
-    return isinstance(root, dict) and root.keys() >= GUNGRAUN_MEMBERS
-
-
-def _read_gungraun(source: Source) -> Parsed:
-    others: set[str] = set()
-    benchmarks = gathered(_gungraun_measured(source.root(), others))
-    return Parsed(
-        benchmarks=benchmarks, notes=(f"left out: other kinds of counts, such as `{min(others)}`",) if others else ()
-    )
-
-
-def _gungraun_measured(summary: JsonValue, others: set[str]) -> Iterator[tuple[Benchmark, str]]:
-    name = summary.at("module_path").text()
-    if (case := summary.find("id")) is not None:
-        arguments = summary.find("description") or summary.find("details")
-        name += f" {case.text()}" + (f":{arguments.text()}" if arguments is not None else "")
-    if (newest := {"6": _version_6, "7": _version_7}.get(summary.at("version").text())) is None:
-        raise DataError(
-            "is a summary of Gungraun of another version than 6 and 7",
-            place=summary.place,
-            next_step="give the console text of `cargo bench`, or use another version of Gungraun",
-        )
-    for profile in summary.at("profiles").elements():
-        for kind, new in newest(profile):
-            if kind not in GUNGRAUN_LABELS:
-                others.add(shown(kind))
-            elif new is not None:
-                metric = valgrind_metric(GUNGRAUN_LABELS[kind])
-                yield from_samples(name, metric=metric, samples=(new.number(),), place=new.place), new.place
-
-
-def _version_7(profile: JsonValue) -> Iterator[tuple[str, JsonValue | None]]:
-    for kind, counted in profile.at("data").at("total").at("metrics").members():
-        yield kind, counted.at("values").find("new")
-
-
-def _version_6(profile: JsonValue) -> Iterator[tuple[str, JsonValue | None]]:
-    """`Left` is the new count, `Right` an old one, `Both` first the new and then the old."""
-    summary = profile.at("summaries").at("total").at("summary")
-    for _, counts in summary.members() if isinstance(summary.value, dict) else ():
-        for kind, counted in counts.members():
-            both = counted.at("metrics").find("Both")
-            new = counted.at("metrics").find("Left") if both is None else next(both.elements(), None)
-            yield kind, None if new is None else new.find("Int") or new.find("Float")
-
-
-GUNGRAUN_JSON = ResultReader(
-    id="gungraun_json",
-    description="Gungraun summaries as JSON",
-    example="cargo bench -- --output-format=json > bench.jsonl",
-    matches=_is_gungraun,
-    read=_read_gungraun,
 )

@@ -208,6 +208,16 @@ class LargeFile(Source):
         return refusal(self.data, self.place) or _too_large(self.place, MAX_FILE_BYTES)
 
 
+def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source], bool]:
+    """`matches` of a JSON object that is of the format."""
+
+    def matches(source: Source) -> bool:
+        root = source.json_or_none()
+        return isinstance(root, dict) and is_format(root)
+
+    return matches
+
+
 # XML, without document types and entities, and numbers in it.
 
 

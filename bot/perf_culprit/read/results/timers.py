@@ -23,18 +23,10 @@ from perf_culprit.read.results.json_value import MAX_SAMPLES, JsonValue, are_obj
 from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, unique
 from perf_culprit.read.results.source import Source
 
-# Timers of commands and code: hyperfine, GNU time, the shells' time, Ruby's Benchmark, console.time, plain numbers.
-
-# hyperfine `--export-json`: wall-clock seconds per command.
-
 
 def _is_hyperfine(source: Source) -> bool:
     results = source.member("results")
     return are_objects(results, "command") and all(result.keys() & {"times", "mean"} for result in results)
-
-
-def _read_hyperfine(source: Source) -> Parsed:
-    return _read_results(list(source.root().at("results").elements()))
 
 
 def _read_results(results: list[JsonValue]) -> Parsed:
@@ -70,7 +62,7 @@ HYPERFINE = ResultReader(
     description="hyperfine JSON (--export-json)",
     example="hyperfine --export-json bench.json COMMAND",
     matches=_is_hyperfine,
-    read=_read_hyperfine,
+    read=lambda source: _read_results(list(source.root().at("results").elements())),
     smaller="lower --runs or --max-runs",
 )
 
@@ -79,14 +71,6 @@ HYPERFINE = ResultReader(
 
 CSV_COLUMNS = ("command", "mean", "stddev", "median", "user", "system", "min", "max")
 CSV_PARAMETER = "parameter_"
-
-
-def _is_hyperfine_csv(source: Source) -> bool:
-    return source.text_or_empty().lstrip("\ufeff").startswith(",".join(CSV_COLUMNS))
-
-
-def _read_hyperfine_csv(source: Source) -> Parsed:
-    return _read_results(list(_csv_results(source)))
 
 
 def _csv_results(source: Source) -> Iterator[JsonValue]:
@@ -119,12 +103,10 @@ HYPERFINE_CSV = ResultReader(
     id="hyperfine_csv",
     description="hyperfine CSV (--export-csv)",
     example="hyperfine --export-csv bench.csv COMMAND",
-    matches=_is_hyperfine_csv,
-    read=_read_hyperfine_csv,
+    matches=lambda source: source.text_or_empty().lstrip("\ufeff").startswith(",".join(CSV_COLUMNS)),
+    read=lambda source: _read_results(list(_csv_results(source))),
 )
 
-
-# What timers print, a line per result.
 
 USER_SECONDS = Measured(metric=Metric(name="user_time", unit="s", direction=Direction.LOWER_IS_BETTER))
 SYSTEM_SECONDS = Measured(metric=Metric(name="system_time", unit="s", direction=Direction.LOWER_IS_BETTER))
@@ -212,8 +194,6 @@ CONSOLE_TIME = line_reader(
     is_named_only=True,
 )
 
-
-# Plain numbers, one per line: what a shell loop writes. Lower is better.
 
 PLAIN_VALUE = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
 # Each part is bounded, so that no line can make the pattern work long.
