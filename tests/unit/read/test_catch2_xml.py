@@ -75,7 +75,7 @@ def test_a_mean_alone_is_enough() -> None:
     [
         ('<BenchmarkResults name="f"/>', "has no mean"),
         ('<BenchmarkResults name="f"><mean/></BenchmarkResults>', "without a value"),
-        (RESULT.format(name="f", mean="fast"), "is no number"),
+        (RESULT.format(name="f", mean="fast"), "is not a number"),
         (RESULT.format(name="f", mean="nan"), "not a finite number"),
         (RESULT.format(name="f", mean="-1"), "cannot be negative"),
         (RESULT.format(name="", mean="1"), "has no name"),

@@ -54,9 +54,9 @@ def test_a_log_of_two_tools_is_read_as_both() -> None:
 
 
 def test_an_unknown_tool_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="`pytest_benchmrk` is no known tool; did you mean pytest_benchmark"):
+    with pytest.raises(UsageError, match="`pytest_benchmrk` is not a known tool; did you mean pytest_benchmark"):
         collect(["-"], Reading(tool="pytest_benchmrk", stdin=io.BytesIO(b"1")))
-    with pytest.raises(UsageError, match="`fortran` is no known tool"):
+    with pytest.raises(UsageError, match="`fortran` is not a known tool"):
         collect(["-"], Reading(tool="fortran", stdin=io.BytesIO(b"1")))
 
 

@@ -188,7 +188,7 @@ def test_jmh_secondary_results_count_where_their_direction_is_known() -> None:
 
 
 def test_jmh_refuses_a_mode_that_it_does_not_know() -> None:
-    with pytest.raises(DataError, match=r"f\.json: \[0\]\.mode: is no known mode"):
+    with pytest.raises(DataError, match=r"f\.json: \[0\]\.mode: is not a known mode"):
         parse("jmh", [jmh("all")])
 
 
@@ -369,7 +369,7 @@ def test_skia_results_that_nothing_tells_apart_are_refused() -> None:
 
 def test_julia_refuses_what_is_no_result() -> None:
     content = [{"BenchmarkTools": "1.0"}, [["Parameters", {"seconds": 5.0}]]]
-    with pytest.raises(DataError, match="is no trial, estimate or group"):
+    with pytest.raises(DataError, match="is not a trial, estimate or group"):
         parse("julia", content)
 
 

@@ -124,7 +124,7 @@ def test_rebench_invocations_are_groups() -> None:
     assert (results["time"].samples, results["time"].group_sizes) == ((30.0, 10.0, 0.0), (1, 1, 1))
     assert results["MaxRSS"].metric.direction is Direction.LOWER_IS_BETTER
     broken = golden("rebench/rebench.data").replace(b"\t30.000000\t", b"\tmany\t")
-    with pytest.raises(DataError, match=r"r\.data:\d+: is no row of ReBench"):
+    with pytest.raises(DataError, match=r"r\.data:\d+: is not a row of ReBench"):
         READERS["rebench"].read(Source("r.data", broken))
 
 

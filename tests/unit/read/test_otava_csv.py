@@ -78,9 +78,9 @@ def test_some_columns_may_stay_unknown() -> None:
         ("time,commit,x_ms\n", "has no rows"),
         ("time,commit,x_ms\n2024-01-01,a\n", r"runs\.csv:2: has 2 cells for 3"),
         ("time,commit,x_ms,x_ms\n2024-01-01,a,1,2\n", "has 4 cells for 3 different columns"),
-        ("time,commit,x_ms\n2024-01-01,a,1\n2024-01-02,b,fast\n", r"runs\.csv:3: x_ms: `fast` is no number"),
-        ('time,commit,x_ms\n2024-01-01,"a,1\n', "is no CSV"),
-        (f"time,commit,x_ms\n2024-01-01,{'a' * 200_000},1\n", "is no CSV"),
+        ("time,commit,x_ms\n2024-01-01,a,1\n2024-01-02,b,fast\n", r"runs\.csv:3: x_ms: `fast` is not a number"),
+        ('time,commit,x_ms\n2024-01-01,"a,1\n', "is not CSV"),
+        (f"time,commit,x_ms\n2024-01-01,{'a' * 200_000},1\n", "is not CSV"),
     ],
 )
 def test_broken_tables_are_refused(text: str, message: str) -> None:

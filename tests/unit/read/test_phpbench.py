@@ -29,7 +29,7 @@ def test_iterations_are_samples_per_revolution() -> None:
     [
         (b'time-revs="200"', b'time-revs="0"', "without its net time and revolutions"),
         (b'time-net="299"', b'time="299"', "without its net time and revolutions"),
-        (b'time-net="299"', b'time-net="fast"', "`time-net` of `iteration` is no number"),
+        (b'time-net="299"', b'time-net="fast"', "`time-net` of `iteration` is not a number"),
         (b"</phpbench>", b"", "not well-formed XML"),
         (b"<phpbench ", b"<!DOCTYPE a [<!ENTITY b 'c'>]><phpbench ", "declares a document type"),
     ],

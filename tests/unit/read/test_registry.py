@@ -31,7 +31,7 @@ def test_names_of_other_tools_mean_readers_and_are_none_of_ours() -> None:
     assert {reader.id for reader in readers_for("cargo")} == {"criterion", "criterion_text", "bencher_text"}
     assert not ALIASES.keys() & READERS.keys()
     assert AUTO not in READERS
-    with pytest.raises(UsageError, match="`gopher` is no known tool"):
+    with pytest.raises(UsageError, match="`gopher` is not a known tool"):
         readers_for("gopher")
 
 

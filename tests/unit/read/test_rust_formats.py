@@ -107,6 +107,6 @@ def test_go_events_of_packages_in_turns_are_put_together() -> None:
 
 def test_a_broken_event_is_refused_with_its_line_unless_it_is_the_last() -> None:
     event = b'{"Action":"output","Package":"p","Output":"BenchmarkX-2 \\t9\\t1.5 ns/op\\n"}\n'
-    with pytest.raises(DataError, match=r"e\.jsonl:2: is no event"):
+    with pytest.raises(DataError, match=r"e\.jsonl:2: is not an event"):
         READERS["go_json"].read(Source("e.jsonl", event + b'{"Action":"out\n' + event))
     assert times(READERS["go_json"].read(Source("e.jsonl", event + b'{"Action":"out'))) == {"BenchmarkX": 1.5}

@@ -109,5 +109,5 @@ COUNTER_CSV = ResultReader(
     description="counters as CSV or TSV: time, counters, perhaps the load",
     example="any script that writes time,NAME,... rows",
     matches=_matches,
-    read=CsvRecords(opened=_opened, broken="is no row of counters", is_exact=True),
+    read=CsvRecords(opened=_opened, broken="is not a row of counters", is_exact=True),
 )

@@ -111,7 +111,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[Row]:
             if cells:
                 yield reader.line_num, cells
     except csv.Error as error:
-        raise source.error(f"is no CSV: {shown(str(error))}", "check this row", line=reader.line_num) from None
+        raise source.error(f"is not CSV: {shown(str(error))}", "check this row", line=reader.line_num) from None
 
 
 def first_line(source: Source) -> str:
@@ -138,7 +138,7 @@ class Grid:
         try:
             self._times.append(self._time_of(cells[0]))
         except (ValueError, OverflowError):
-            raise self._error(f"`{shown(cells[0])}` is no time", "check this row", line) from None
+            raise self._error(f"`{shown(cells[0])}` is not a time", "check this row", line) from None
         try:
             self._values.extend(list(map(float, cells[1:])))
         except ValueError:
@@ -154,7 +154,7 @@ class Grid:
         values = np.frombuffer(self._values).reshape(len(self._times), self._columns)
         for column, (line, text) in self._words.items():
             if not np.isnan(values[:, column]).all():
-                raise self._error(f"`{shown(text)}` is no number", "check this cell", line)
+                raise self._error(f"`{shown(text)}` is not a number", "check this cell", line)
         return np.frombuffer(self._times), values, tuple(self._words)
 
     def _number(self, text: str, line: int, column: int) -> float:

@@ -59,7 +59,7 @@ def epoch_divisor(number: float) -> float:
 
 
 class Clock:
-    """Reads the times of one file. Raises ValueError for text that is no time.
+    """Reads the times of one file. Raises ValueError for text that is not a time.
 
     Its first number tells the unit of all, where `divisor` does not.
     `is_local` after a time without a zone, which is taken as UTC: differences within the file stay right, except where
@@ -125,7 +125,9 @@ def build_table(
     times = np.array(times_s, dtype=np.float64)
     check_size(len(times), len(metrics), place=place)
     if not np.isfinite(times).all():
-        raise DataError("holds a time that is no finite number", place=place, next_step="check the times of the file")
+        raise DataError(
+            "holds a time that is not a finite number", place=place, next_step="check the times of the file"
+        )
     notes = []
     columns = values if load is None else np.column_stack([values, load])
     infinite = np.isinf(columns)

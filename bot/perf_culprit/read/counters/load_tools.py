@@ -275,7 +275,7 @@ def _locust_history(source: Source) -> Sheet:
     _, header = next(rows, (1, []))
     names = _locust_names(header)
     if names[: len(LOCUST_START)] != LOCUST_START or not {LOCUST_RATE, LOCUST_FAILURES} <= set(names):
-        raise source.error("is no history of Locust", "give the file PREFIX_stats_history.csv", line=1)
+        raise source.error("is not Locust's history", "give the file PREFIX_stats_history.csv", line=1)
     return Sheet(rows=rows, cells=len(names), taker=_LocustHistory(source, names))
 
 
@@ -316,7 +316,7 @@ def _locust_stats(source: Source) -> Sheet:
     _, header = next(rows, (1, []))
     names = _locust_names(header)
     if not set(names) >= LOCUST_NEEDED:
-        raise source.error("is no statistics of Locust", "give the file PREFIX_stats.csv", line=1)
+        raise source.error("is not Locust's statistics", "give the file PREFIX_stats.csv", line=1)
     return Sheet(rows=rows, cells=len(names), taker=_LocustStats(place=source.place, names=names))
 
 
@@ -365,7 +365,9 @@ def _locust_benchmarks(row: dict[str, str], place: str) -> Iterator[Benchmark]:
 def _locust_number(row: dict[str, str], column: str, place: str) -> float | None:
     """None where the column or its value is missing."""
     if (number := number_or_none(row.get(column, ""))) is None or math.isinf(number):
-        raise DataError(f"`{shown(row[column])}` is no number", place=f"{place}: {column}", next_step="check this cell")
+        raise DataError(
+            f"`{shown(row[column])}` is not a number", place=f"{place}: {column}", next_step="check this cell"
+        )
     return None if math.isnan(number) else number
 
 
@@ -374,7 +376,7 @@ JMETER_JTL = ResultReader(
     description="JMeter results as CSV (JTL)",
     example="jmeter -n -t test.jmx -l results.jtl",
     matches=lambda source: _jmeter_columns(first_line(source)) is not None,
-    read=CsvRecords(opened=_jmeter, broken="its timeStamp or elapsed is no number"),
+    read=CsvRecords(opened=_jmeter, broken="its timeStamp or elapsed is not a number"),
     smaller="run a shorter test, or write one sampler only (Simple Data Writer)",
 )
 K6_CSV = ResultReader(
@@ -382,7 +384,7 @@ K6_CSV = ResultReader(
     description="k6 raw points as CSV (--out csv)",
     example="k6 run --out csv=points.csv script.js",
     matches=lambda source: source.head().startswith(K6_START),
-    read=CsvRecords(opened=_k6_points, broken="is no point of k6"),
+    read=CsvRecords(opened=_k6_points, broken="is not a point of k6"),
 )
 K6_SUMMARY = ResultReader(
     id="k6_summary",
@@ -396,12 +398,14 @@ LOCUST_HISTORY = ResultReader(
     description="Locust's history (PREFIX_stats_history.csv)",
     example="locust --headless --csv results, then results_stats_history.csv",
     matches=lambda source: _locust_names(first_line(source).split(","))[: len(LOCUST_START)] == LOCUST_START,
-    read=CsvRecords(opened=_locust_history, broken="is no row of Locust's history"),
+    read=CsvRecords(opened=_locust_history, broken="is not a row of Locust's history"),
 )
 LOCUST_STATS = ResultReader(
     id="locust_stats",
     description="Locust statistics (PREFIX_stats.csv)",
     example="locust --headless --csv results, then results_stats.csv",
     matches=lambda source: set(_locust_names(first_line(source).strip().split(","))) >= LOCUST_NEEDED,
-    read=CsvRecords(opened=_locust_stats, broken="is no row of Locust's statistics", is_exact=True, may_be_cut=False),
+    read=CsvRecords(
+        opened=_locust_stats, broken="is not a row of Locust's statistics", is_exact=True, may_be_cut=False
+    ),
 )

@@ -220,7 +220,7 @@ def _number(entry: dict[str, Any], name: str, place: str) -> float | None:
             number = math.nan
         if math.isfinite(number):
             return number
-    raise DataError(f"`{name}` is no number", place=place, next_step="check that perf stat wrote this line")
+    raise DataError(f"`{name}` is not a number", place=place, next_step="check that perf stat wrote this line")
 
 
 PERF_STAT_CSV = ResultReader(
@@ -228,7 +228,9 @@ PERF_STAT_CSV = ResultReader(
     description="perf stat -x",
     example="perf stat -x, -o counts.csv COMMAND",
     matches=_is_separated,
-    read=LineRecords(taker=_Fields, broken="is no line of perf stat -x", next_step="write perf's output with -o FILE"),
+    read=LineRecords(
+        taker=_Fields, broken="is not a line of perf stat -x", next_step="write perf's output with -o FILE"
+    ),
 )
 PERF_STAT_JSON = ResultReader(
     id="perf_stat_json",
@@ -237,6 +239,6 @@ PERF_STAT_JSON = ResultReader(
     matches=lambda source: any(
         line.startswith("{") and f'"{COUNTER_VALUE}"' in line for line in source.head().splitlines()
     ),
-    read=LineRecords(taker=_Objects, broken="is no line of perf stat -j"),
+    read=LineRecords(taker=_Objects, broken="is not a line of perf stat -j"),
     is_console=True,
 )

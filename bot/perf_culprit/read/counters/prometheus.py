@@ -160,7 +160,7 @@ def _point(point: JsonValue) -> tuple[float, float]:
     try:
         return JsonValue(pair[0], point.file, point.path).number(), float(pair[1])
     except ValueError:
-        raise point.error(f"`{shown(pair[1])}` is no number") from None
+        raise point.error(f"`{shown(pair[1])}` is not a number") from None
 
 
 def _series_metric(labels: JsonValue) -> Metric:
@@ -182,5 +182,5 @@ PROMETHEUS_TEXT = ResultReader(
     description="Prometheus text format (a scrape)",
     example="curl http://HOST:9100/metrics > scrape.txt",
     matches=lambda source: any(line.startswith("#") and TYPE.fullmatch(line) for line in source.head().splitlines()),
-    read=LineRecords(taker=_Scrape, broken="is no sample of Prometheus"),
+    read=LineRecords(taker=_Scrape, broken="is not a Prometheus sample"),
 )

@@ -92,7 +92,7 @@ def _time(entry: JsonValue, clock: Clock) -> float | None:
     try:
         return clock(text)
     except (ValueError, OverflowError):
-        raise timestamp.error("is no date and time") from None
+        raise timestamp.error("is not a date and time") from None
 
 
 def _leaves(value: JsonValue, path: str, depth: int) -> Iterator[tuple[str, str, float]]:
@@ -201,7 +201,7 @@ class _SadfTables:
         try:
             time_s = self._clock(cells[2])
         except (ValueError, OverflowError):
-            raise self._source.error(f"`{shown(cells[2])}` is no time", "check this row", line=line) from None
+            raise self._source.error(f"`{shown(cells[2])}` is not a time", "check this row", line=line) from None
         pairs = list(zip(names, cells[LEADING:], strict=True))
         devices = [
             "all" if name == "CPU" and cell == ALL_CPUS else cell for name, cell in pairs if DEVICE.fullmatch(name)
@@ -334,19 +334,19 @@ SADF_CSV = ResultReader(
     description="sar data as CSV (sadf -d)",
     example="sadf -d -- -A > activity.csv",
     matches=lambda source: any(line.startswith(HEADER) for line in source.head().splitlines()),
-    read=LineRecords(taker=_SadfTables, broken="is no row of sadf -d"),
+    read=LineRecords(taker=_SadfTables, broken="is not a row of sadf -d"),
 )
 SADF_LINES = ResultReader(
     id="sadf_lines",
     description="sysstat, a line per value (sadf -p)",
     example="sadf -p -- -A > counters.txt",
     matches=_is_sadf_line,
-    read=LineRecords(taker=_SadfLines, broken="is no value of sadf"),
+    read=LineRecords(taker=_SadfLines, broken="is not a value of sadf"),
 )
 PERFMON_CSV = ResultReader(
     id="perfmon_csv",
     description="Windows performance counters (perfmon, logman, relog, typeperf)",
     example="typeperf -cf counters.txt -o counters.csv",
     matches=lambda source: START.match(source.head()) is not None,
-    read=CsvRecords(opened=_perfmon, broken="is no row of performance counters", is_exact=True),
+    read=CsvRecords(opened=_perfmon, broken="is not a row of performance counters", is_exact=True),
 )

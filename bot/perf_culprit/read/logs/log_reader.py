@@ -57,7 +57,7 @@ def open_cluster(address: str, names: Sequence[str]) -> Iterator[Cluster]:
     """
     if not address.startswith(SCHEMES):
         raise UsageError(
-            f"{address!r} is no address of a scheduler", place="--cluster", next_step="give tcp://HOST:PORT"
+            f"{address!r} is not an address of a scheduler", place="--cluster", next_step="give tcp://HOST:PORT"
         )
     try:
         from distributed import Client, KilledWorker

@@ -310,7 +310,7 @@ class _Unmarshaller:
             key = self.value(depth + 1)
             parts = key if isinstance(key, tuple) else (key,)
             if not all(isinstance(part, int | float | str | None) for part in parts):
-                raise UnmarshalError("holds a key that is none of a profile")
+                raise UnmarshalError("holds a key that a profile doesn't have")
             result[key] = self.value(depth + 1)
         self._at += 1
         return result
@@ -338,9 +338,9 @@ def _read_cprofile(file: ProfileFile) -> tuple[Profile, ...]:
     try:
         stats = _unmarshalled(file.content())
     except UnmarshalError as error:
-        raise DataError(f"is no cProfile file: {error}", place=file.place, next_step="write it again") from None
+        raise DataError(f"is not a cProfile file: {error}", place=file.place, next_step="write it again") from None
     if not isinstance(stats, dict):
-        raise DataError("is no cProfile file", place=file.place, next_step="write it again")
+        raise DataError("is not a cProfile file", place=file.place, next_step="write it again")
     graph = CallGraph()
     places = _cprofile_functions(stats, graph, file)
     for key, callee in places.items():

@@ -21,7 +21,7 @@ def decode(file: ProfileFile, kind: type[T], *, what: str, next_step: str = "wri
     try:
         return msgspec.json.decode(file.content(), type=kind)
     except UNDECODABLE:
-        raise DataError(f"is no whole {what}", place=file.place, next_step=next_step) from None
+        raise DataError(f"is not a complete {what}", place=file.place, next_step=next_step) from None
 
 
 def each(raws: Iterable[msgspec.Raw], kind: type[T], *, file: ProfileFile, what: str) -> Iterator[tuple[str, T]]:

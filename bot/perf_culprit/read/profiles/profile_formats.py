@@ -60,7 +60,7 @@ def check_format(name: str) -> None:
         span_formats.span_table(name)
     elif name != AUTO and name not in PROFILE_READERS:
         step = f"use {AUTO} or one of: {', '.join(PROFILE_READERS)}"
-        raise UsageError(f"`{name}` is no known format of profiles", place="--format", next_step=step)
+        raise UsageError(f"`{name}` is not a known format of profiles", place="--format", next_step=step)
 
 
 def reader_of(file: ProfileFile, name: str) -> ProfileReader:
@@ -82,6 +82,6 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
         raise DataError(f"is {what}, which is not read", place=file.place, next_step=how)
     if is_damaged:
         step = "copy it again from where it was recorded, as binary; `gzip -t` or `zstd -t` checks it"
-        raise DataError("is damaged: what can be unpacked is no profile", place=file.place, next_step=step)
+        raise DataError("is damaged: what can be unpacked is not a profile", place=file.place, next_step=step)
     step = f"name its format with --format ({', '.join(PROFILE_READERS)}), or see docs/profiles.md"
     raise DataError("holds no profile or trace of a known format", place=file.place, next_step=step)

@@ -47,7 +47,7 @@ def combine(profiles: Sequence[Profile]) -> Profile:
     for other in profiles[1:]:
         if (other.service, other.unit) != (first.service, first.unit):
             raise DataError(
-                f"`{other.service}` in {other.unit} is no repetition of `{first.service}` in {first.unit}",
+                f"`{other.service}` in {other.unit} is not a repetition of `{first.service}` in {first.unit}",
                 next_step="compare profiles that one tool made of one program in one way",
             )
     repetitions = sum(profile.repetitions for profile in profiles)

@@ -101,7 +101,7 @@ def _read_pprof(file: ProfileFile) -> tuple[Profile, ...]:
     try:
         parts = _parts(file.content())
     except WireError as error:
-        raise DataError(f"is no pprof file: {error}", place=file.place, next_step="write it again") from None
+        raise DataError(f"is not a pprof file: {error}", place=file.place, next_step="write it again") from None
     types = [(parts.text(kind), parts.text(unit)) for kind, unit in parts.types]
     chosen = _chosen(types, parts.text(parts.default))
     kind, unit_name = types[chosen]
@@ -212,7 +212,7 @@ def _read_otlp_protobuf(file: ProfileFile) -> tuple[Profile, ...]:
             for resource_spans in _otlp_protobuf_all(request, _RESOURCE_SPANS):
                 _take_resource(spans, resource_spans, file)
     except WireError as error:
-        raise DataError(f"is no OTLP protobuf: {error}", place=file.place, next_step="export it again") from None
+        raise DataError(f"is not OTLP protobuf: {error}", place=file.place, next_step="export it again") from None
     return profiles(spans)
 
 

@@ -211,7 +211,7 @@ _ZIPKIN_SPAN: Final = msgspec.json.Decoder(_ZipkinSpan)
 
 
 def _read_zipkin(file: ProfileFile) -> tuple[Profile, ...]:
-    stack = [decode(file, list[msgspec.Raw], what="JSON", next_step="download the traces again")]
+    stack = [decode(file, list[msgspec.Raw], what="JSON document", next_step="download the traces again")]
     records: list[_ZipkinSpan] = []
     while stack:
         for raw in stack.pop():

@@ -370,7 +370,7 @@ class _Gprof2dotDocument(msgspec.Struct):
 
 def _read_gprof2dot(file: ProfileFile) -> tuple[Profile, ...]:
     """The first cost of each chain, whose leaf comes first."""
-    document = decode(file, _Gprof2dotDocument, what="JSON of gprof2dot")
+    document = decode(file, _Gprof2dotDocument, what="JSON document of gprof2dot")
     frames = [_gprof2dot_frame(one) for one in document.functions]
     tree = ProfileTree()
     for at, event in each(document.events, _Gprof2dotEvent, file=file, what="event"):

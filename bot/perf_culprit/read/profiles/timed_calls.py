@@ -105,7 +105,7 @@ def _read_speedscope(file: ProfileFile) -> tuple[Profile, ...]:
     try:
         document = msgspec.json.decode(file.content(), type=_SpeedscopeDocument)
     except UNDECODABLE as error:
-        fault = f"is no speedscope file: {printable(str(error)[:200])}"
+        fault = f"is not a speedscope file: {printable(str(error)[:200])}"
         raise DataError(fault, place=file.place, next_step="check that the profiler wrote the whole file") from None
     frames = [_speedscope_frame(entry) for entry in document.shared.frames]
     trees: dict[tuple[str, str, bool], tuple[ProfileTree, float]] = {}

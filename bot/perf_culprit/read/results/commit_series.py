@@ -103,7 +103,7 @@ def _otava_rows(source: Source) -> list[_OtavaRow]:
             for cells in islice(filled, OTAVA_MAX_ROWS + 1)
         )
     except csv.Error as error:
-        raise source.error(f"is no CSV: {shown(str(error))}", "check this row", line=reader.line_num) from None
+        raise source.error(f"is not CSV: {shown(str(error))}", "check this row", line=reader.line_num) from None
     if len(rows) > OTAVA_MAX_ROWS:
         raise source.error(f"has more than {OTAVA_MAX_ROWS:,} rows", "leave out the oldest runs")
     if not rows:
@@ -148,7 +148,7 @@ def _otava_benchmarks(row: _OtavaRow, metrics: dict[str, Metric]) -> Iterator[tu
             continue
         place = f"{row.place}: {shown(name)}"
         if not is_number(text.removeprefix("-")):
-            raise DataError(f"`{shown(text)}` is no number", place=place, next_step="check this cell")
+            raise DataError(f"`{shown(text)}` is not a number", place=place, next_step="check this cell")
         yield from_summary(name, metric=metric, summary=Summary(value=number_of(text)), place=place), place
 
 

@@ -60,7 +60,7 @@ def _custom_number(value: JsonValue) -> float:
     except ValueError:
         number = None
     if number is None:
-        raise value.error("is text that is no number")
+        raise value.error("is text that is not a number")
     return JsonValue(number, value.file, value.path).number()
 
 

@@ -181,7 +181,7 @@ def _events(source: Source) -> Iterator[dict[str, Any]]:
         elif line.lstrip().startswith("{") and number < len(lines):
             # Other lines are what the build printed; a last one may be cut off.
             raise source.error(
-                "is no event of go test -json", "check that only go test writes to this file", line=number
+                "is not an event of go test -json", "check that only go test writes to this file", line=number
             )
 
 

@@ -62,7 +62,7 @@ def _jmh_primary(entry: JsonValue) -> Benchmark:
 def _jmh_mode(entry: JsonValue) -> tuple[str, Direction]:
     mode = entry.at("mode")
     if mode.text() not in JMH_MODES:
-        raise mode.error("is no known mode (thrpt, avgt, sample, ss)")
+        raise mode.error("is not a known mode (thrpt, avgt, sample, ss)")
     return JMH_MODES[mode.text()]
 
 

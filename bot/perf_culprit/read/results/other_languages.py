@@ -88,7 +88,7 @@ def _julia_tree(value: JsonValue) -> Iterator[tuple[Benchmark, str]]:
         elif name in ("Trial", "TrialEstimate"):
             yield from _julia_measured("/".join(path) or "trial", fields, has_samples=name == "Trial")
         else:
-            raise kind.error("is no trial, estimate or group")
+            raise kind.error("is not a trial, estimate or group")
 
 
 def _julia_measured(name: str, fields: JsonValue, *, has_samples: bool) -> Iterator[tuple[Benchmark, str]]:
@@ -220,7 +220,7 @@ def _read_rebench(source: Source) -> Parsed:
             row = dict(zip(columns, line.split("\t"), strict=False))
             invocation, value = row["invocation"], row.get("value", "")
             if not (invocation.isdecimal() and len(invocation) < 10 and is_number(value) and row.get("benchmark")):
-                raise source.error("is no row of ReBench", "check this row, or leave it out", line=number)
+                raise source.error("is not a row of ReBench", "check this row, or leave it out", line=number)
             name = " ".join(filter(None, (row["benchmark"], *(row.get(scope, "") for scope in REBENCH_SCOPES))))
             key = (name, row["criterion"], row["unit"])
             values.setdefault(key, []).append((int(invocation), number_of(value)))

@@ -132,7 +132,7 @@ def readers_for(tool: str) -> tuple[ResultReader, ...]:
         return ALIASES[tool]
     choices = [AUTO, *READERS, *ALIASES]
     raise UsageError(
-        f"`{shown(tool)}` is no known tool; {did_you_mean(tool, choices)}".removesuffix("; "),
+        f"`{shown(tool)}` is not a known tool; {did_you_mean(tool, choices)}".removesuffix("; "),
         place="tool",
         next_step=f"use {AUTO} or one of: {', '.join(choices[1:])}",
     )

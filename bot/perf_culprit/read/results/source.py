@@ -254,7 +254,7 @@ def attribute_number(element: "Element", attribute: str, *, place: str, next_ste
     try:
         return float(text[:MAX_NUMBER_CHARACTERS])
     except ValueError:
-        raise DataError(f"`{attribute}` of `{element.tag}` is no number", place=place, next_step=next_step) from None
+        raise DataError(f"`{attribute}` of `{element.tag}` is not a number", place=place, next_step=next_step) from None
 
 
 def open_file(path: str) -> Source:
@@ -304,7 +304,7 @@ def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
     except OSError as error:
         raise _unreadable(name, error) from None
     except ValueError:
-        raise DataError("is no path", place=shown(name), next_step="give the path of a result file") from None
+        raise DataError("is not a path", place=shown(name), next_step="give the path of a result file") from None
 
 
 def read_stream(name: str, stream: BinaryIO, *, max_bytes: int = MAX_FILE_BYTES) -> Source:

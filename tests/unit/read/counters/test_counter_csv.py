@@ -46,8 +46,8 @@ def test_the_last_line_may_be_cut_off_but_no_other() -> None:
     ("text", "message"),
     [
         ("time,a,b\n1,,\n2,,\n", "no counter has a value"),
-        ("time,a\n1,1\nlater,2\n", r"counters\.csv:3: `later` is no time"),
-        ("time,a\n1,1\n2,x\n", r"counters\.csv:3: `x` is no number"),
+        ("time,a\n1,1\nlater,2\n", r"counters\.csv:3: `later` is not a time"),
+        ("time,a\n1,1\n2,x\n", r"counters\.csv:3: `x` is not a number"),
         ("time,a,a\n1,1,1\n", "two of one name"),
         ("time,a,,\n1,1,1,1\n", "without name"),
         ("time,load,b [load],c\n1,1,1,1\n", "two load columns"),
@@ -79,9 +79,9 @@ def test_cells_may_be_quoted_and_lines_end_as_on_windows() -> None:
 
 
 def test_a_quote_that_never_ends_is_no_csv() -> None:
-    with pytest.raises(DataError, match="is no CSV: field larger than"):
+    with pytest.raises(DataError, match="is not CSV: field larger than"):
         read('time,a\n1,1\n2,"' + "x\n" * 100_000)
     header = Source("f", ('time,"' + "x" * 200_000 + '"\n1,1\n').encode())
     assert not COUNTER_CSV.matches(header)
-    with pytest.raises(DataError, match="is no CSV: field larger than"):
+    with pytest.raises(DataError, match="is not CSV: field larger than"):
         COUNTER_CSV.read(header)

@@ -56,8 +56,8 @@ def test_a_load_without_any_value_is_none() -> None:
     ("times_s", "rows", "message"),
     [
         ([1, 2], [[nan, nan], [nan, inf]], "no counter has a value"),
-        ([1, nan], [[1], [2]], "no finite number"),
-        ([1, inf], [[1], [2]], "no finite number"),
+        ([1, nan], [[1], [2]], "not a finite number"),
+        ([1, inf], [[1], [2]], "not a finite number"),
         ([], [], "holds no counter"),
     ],
 )

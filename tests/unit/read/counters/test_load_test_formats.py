@@ -40,7 +40,7 @@ def test_jmeter_cut_and_broken_rows() -> None:
     with pytest.raises(DataError, match=r"counters\.csv:2: has 3 cells, the header has 5"):
         read(JTL + "1795227572000,5,a\n1795227572000,5,a,true,2\n")
     for row in ("soon,5,a,true,2", "1795227572000,x,a,true,2", "inf,5,a,true,2", "nan,5,a,true,2"):
-        with pytest.raises(DataError, match=r"counters\.csv:2: its timeStamp or elapsed is no number"):
+        with pytest.raises(DataError, match=r"counters\.csv:2: its timeStamp or elapsed is not a number"):
             read(JTL + row + "\n")
 
 
@@ -71,7 +71,7 @@ def test_k6_times_may_be_dates_or_milliseconds() -> None:
 
 
 def test_k6_broken_points_have_their_line() -> None:
-    with pytest.raises(DataError, match=r"counters\.csv:2: is no point of k6"):
+    with pytest.raises(DataError, match=r"counters\.csv:2: is not a point of k6"):
         read(K6 + "http_req_duration,1795227572,fast,,GET,/a,\n")
     with pytest.raises(DataError, match=r"is not a finite number"):
         read(K6 + "http_req_duration,1795227572,nan,,GET,/a,\n")
@@ -127,7 +127,7 @@ def test_locust_statistics_without_requests_or_with_broken_cells() -> None:
     header = "Type,Name,Request Count,Failure Count,Median Response Time,Average Response Time\n"
     with pytest.raises(DataError, match="holds no benchmark"):
         read(header + "GET,/a,0,0,0,0\n")
-    with pytest.raises(DataError, match=r"counters\.csv:2: average response time: `x` is no number"):
+    with pytest.raises(DataError, match=r"counters\.csv:2: average response time: `x` is not a number"):
         read(header + "GET,/a,1,0,0,x\n")
     with pytest.raises(DataError, match=r"has 3 cells, the header has 6"):
         read(header + "GET,/a,1\n")
