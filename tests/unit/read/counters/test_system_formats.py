@@ -5,8 +5,10 @@ import pytest
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Direction
 from perf_culprit.read.counters import counter_tables, perf_stat, system_counters
+from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.source import Source
 from tests.support.counter_tables import columns, only_table, read
+from tests.support.goldens import golden
 
 
 def event(**members: object) -> str:
@@ -283,3 +285,9 @@ def test_too_many_values_of_all_tables_together_are_refused(monkeypatch: pytest.
     monkeypatch.setattr(counter_tables, "MAX_CELLS", 4)
     with pytest.raises(DataError, match="or 4 values"):
         read(SADF + "".join(f"host{i};1;2026-11-21 02:19:32 UTC;sda;5\n" for i in range(5)))
+
+
+def test_sadf_lines_are_one_table() -> None:
+    (table,) = collect_sources([Source("l", (golden("../counters/sadf/lines.txt")))]).counters
+    assert len(table.times_s) == 3
+    assert "%user" in {metric.name for metric in table.metrics}
