@@ -254,11 +254,11 @@ def _read(entry: Input, readers: Readers, *, is_named: bool) -> tuple[list[Read]
             rest = tuple(source for source in rest if not tree.belongs(source))
             reads.append(Read(place=belonging[0].place, parsed=tree.read(belonging), format=reader.id))
     for source in chain.from_iterable(_parts(source, readers) for source in rest):
-        if (known := first_match(source, readers)) is None and is_named and not entry.is_search:
+        if (match := first_match(source, readers)) is None and is_named and not entry.is_search:
             # The user knows better than the content; the reader says what it misses.
-            known = readers[-1]
-        if known is not None:
-            reads.extend(_read_all(source, known, readers))
+            match = readers[-1]
+        if match is not None:
+            reads.extend(_read_all(source, match, readers))
         elif entry.is_search and not isinstance(source, LargeFile):
             skipped.append(unknown_format(source))
         else:

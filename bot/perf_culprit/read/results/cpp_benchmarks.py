@@ -120,7 +120,7 @@ TEXT_TIMES = re.compile(rf"({NUMBER}) ({TIME_UNIT}) ({NUMBER}) ({TIME_UNIT}) ({N
 TEXT_FAILED = "Benchmark failed ("
 PROGRAM_RULE, TITLE_RULE, END_RULE = "~~~~~~~~", "--------", "========"
 # Catch2's default; the text does not say where a run chose another (--benchmark-confidence-interval).
-CATCH2_TEXT_CONFIDENCE_LEVEL = 0.95
+CATCH2_LEVEL = 0.95
 
 
 @dataclass(kw_only=True, slots=True)
@@ -227,7 +227,7 @@ def _text_benchmark(name: str, mean: float, row: _TextRow) -> Benchmark:
         count=row.count,
         standard_deviation=row.standard_deviation,
         confidence_interval=row.interval,
-        confidence_level=None if row.interval is None else CATCH2_TEXT_CONFIDENCE_LEVEL,
+        confidence_level=None if row.interval is None else CATCH2_LEVEL,
     )
     return from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=row.place)
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perf_culprit.model.run import Benchmark, Direction, Metric
 from perf_culprit.read.results.console import is_number, lines, number_of, qualified
@@ -20,17 +20,14 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-if TYPE_CHECKING:
-    from perf_culprit.model.run import Benchmark
-
 # Text of `go test -bench`: one line per measurement; `-count=N` repeats the name, and these are the samples.
 
 GO_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ ns/op", re.MULTILINE | re.ASCII)
 GO_OTHER_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ \S", re.MULTILINE | re.ASCII)
 CONFIGURATION = ("goos", "goarch", "pkg", "cpu")
-GO_TEXT_BETTER = {"better=lower": Direction.LOWER_IS_BETTER, "better=higher": Direction.HIGHER_IS_BETTER}
+BETTER = {"better=lower": Direction.LOWER_IS_BETTER, "better=higher": Direction.HIGHER_IS_BETTER}
 LEAST_FIELDS = 4
-GO_TEXT_PROCESSORS = re.compile(r"-[0-9]{1,9}", re.ASCII)
+PROCESSORS = re.compile(r"-[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -89,9 +86,7 @@ def _go_output(source: Source) -> _Output:
             output.failed_packages.append(line.split("\t")[1])
         elif line.startswith("Unit "):
             _, unit, *settings = [*line.split(), ""]
-            output.directions.update(
-                (unit, GO_TEXT_BETTER[setting]) for setting in settings if setting in GO_TEXT_BETTER
-            )
+            output.directions.update((unit, BETTER[setting]) for setting in settings if setting in BETTER)
     return output
 
 
@@ -123,7 +118,7 @@ def _go_names(measured: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 def _processors(name: str) -> str:
     _, dash, digits = name.rpartition("-")
-    return dash + digits if GO_TEXT_PROCESSORS.fullmatch(dash + digits) else ""
+    return dash + digits if PROCESSORS.fullmatch(dash + digits) else ""
 
 
 def _go_metric(unit: str, directions: dict[str, Direction]) -> Metric:
@@ -163,7 +158,7 @@ def _is_go_json(source: Source) -> bool:
 
 
 def _read_go_json(source: Source) -> Parsed:
-    """What `go_text` makes of the printed text, each package's by itself."""
+    """What the reader of text makes of what was printed, each package's by itself."""
     printed: dict[str, list[str]] = {}
     for event in _events(source):
         if event["Action"] == "output" and isinstance(event.get("Output"), str):

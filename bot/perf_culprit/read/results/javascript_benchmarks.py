@@ -104,7 +104,7 @@ MITATA = ResultReader(
 # tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names.
 
 # The quantile that makes the margin of error is of the t distribution at 95%, fixed in tinybench's source.
-TINYBENCH_CONFIDENCE_LEVEL = 0.95
+TINYBENCH_LEVEL = 0.95
 RESULT_MEMBERS = frozenset({"latency", "state", "hz", "error"})
 
 
@@ -146,7 +146,7 @@ def _tinybench_benchmark(name: str, statistics: JsonValue) -> Benchmark:
     summary = replace(
         mean_summary(statistics, deviation="sd", count=count),
         confidence_interval=None if margin is None else (mean - margin, mean + margin),
-        confidence_level=None if margin is None else TINYBENCH_CONFIDENCE_LEVEL,
+        confidence_level=None if margin is None else TINYBENCH_LEVEL,
     )
     return from_summary(name, metric=MILLISECOND_TIME, summary=summary, place=statistics.place)
 

@@ -153,7 +153,7 @@ def _empty(root: object) -> str:
 
 
 def unknown_format(source: Source) -> DataError:
-    """Why no parser knows the content: not text at all, broken JSON, or simply another format."""
+    """Why no reader knows the content: not text at all, broken JSON, or simply another format."""
     text = source.text_or_empty().lstrip()
     try:
         source.text()

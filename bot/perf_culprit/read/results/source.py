@@ -133,7 +133,7 @@ class Source:
     def _stream(self) -> BinaryIO:
         return io.BytesIO(self.data)
 
-    # Both outcomes are kept, so that asking twenty parsers costs one parse.
+    # Both outcomes are kept, so that asking all readers costs one parse.
     @cached_property
     def _text_or_error(self) -> str | DataError:
         return refusal(self.data, self.place) or decode(self.data, self.place)

@@ -204,7 +204,7 @@ NUMBERS_BEGINNING = 20_000
 
 def _is_numbers(source: Source) -> bool:
     text = source.text_or_empty()
-    # The beginning speaks for the file, without its last line, which may be cut; `parse` reads all.
+    # The beginning speaks for the file, without its last line, which may be cut; `read` takes all.
     lines = text[:NUMBERS_BEGINNING].splitlines()[: None if len(text) <= NUMBERS_BEGINNING else -1]
     numbers = [line.strip() for line in lines if line.strip()]
     return bool(numbers) and all(_is_number(number) for number in numbers)

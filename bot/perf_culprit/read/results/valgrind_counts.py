@@ -6,21 +6,10 @@ from typing import Final
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric
-from perf_culprit.read.results.console import (
-    NUMBER,
-    VALUE_GROUP,
-    Lines,
-    Measured,
-    line_reader,
-)
+from perf_culprit.read.results.console import NUMBER, VALUE_GROUP, Lines, Measured, line_reader
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue
-from perf_culprit.read.results.parsed import (
-    Parsed,
-    ResultReader,
-    from_samples,
-    gathered,
-)
+from perf_culprit.read.results.parsed import Parsed, ResultReader, from_samples, gathered
 from perf_culprit.read.results.source import Source, json_object
 
 # What a run costs. A hit of a near cache may be good news (no miss) or bad (one access more): nothing says which.

@@ -58,7 +58,7 @@ def own(profile: Profile, method: str) -> float:
 @pytest.mark.parametrize(("reader", "name"), GOLDENS)
 def test_is_known_by_its_own_reader_first(reader: str, name: str) -> None:
     with opened(str(FOLDER / name), intake=Intake()) as file:
-        assert next(known.id for known in PROFILE_READERS.values() if known.matches(file)) == reader
+        assert next(one.id for one in PROFILE_READERS.values() if one.matches(file)) == reader
 
 
 @pytest.mark.parametrize(("reader", "name"), GOLDENS)
