@@ -23,7 +23,7 @@ from perf_culprit.action import command_grammar
 from perf_culprit.config.reader import parse_config
 from perf_culprit.errors import BotError
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.wire.report_json import decode_report, encode_report
 from perf_culprit.wire.run_json import decode_run
 
@@ -71,13 +71,13 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "report": refused(lambda data: decode_report(data, place="report.json")),
     "configuration": refused(lambda data: parse_config(data, place="config.yml")),
     "command": refused(lambda data: command_grammar.parse(data.decode("utf-8", "replace"))),
-    **{reader: lambda data, reader=reader: readers.check(data, reader) for reader in PARSERS},  # type: ignore[misc]
+    **{reader: lambda data, reader=reader: readers.check(data, reader) for reader in READERS},  # type: ignore[misc]
 }
 
 
 def seeds(target: str) -> list[bytes]:
     """Real files of the target's kind, where there are some."""
-    if target in ("results", *PARSERS):
+    if target in ("results", *READERS):
         return readers.seeds(None if target == "results" else target)
     if target == "command":
         return list(COMMANDS)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from perf_culprit.errors import DataError
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from perf_culprit.wire.run_json import decode_run, encode_run
 
@@ -40,7 +40,7 @@ def seeds(reader: str | None) -> list[bytes]:
 def _is_of(data: bytes, reader: str | None) -> bool:
     # A document per line comes to its reader in parts.
     parts = (data, data.partition(b"\n")[0])
-    return reader is None or any(PARSERS[reader].matches(Source("results", part)) for part in parts)
+    return reader is None or any(READERS[reader].matches(Source("results", part)) for part in parts)
 
 
 def mutated(data: bytes, others: Sequence[bytes], generator: random.Random) -> bytes:
@@ -94,7 +94,7 @@ def check(data: bytes, tool: str) -> None:
 def fuzz(*, seconds: float, reader: str | None, seed: int, keep: Path) -> int:
     generator = random.Random(seed)
     corpus, everything = seeds(reader), seeds(None)
-    tools = [reader] if reader else ["auto", *PARSERS]
+    tools = [reader] if reader else ["auto", *READERS]
     end, count, crashes = time.monotonic() + seconds, 0, dict[str, int]()
     while time.monotonic() < end:
         data = mutated(generator.choice(corpus), everything, generator)
@@ -126,7 +126,7 @@ def _keep(error: Exception, data: bytes, tool: str, *, keep: Path, crashes: dict
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--reader", choices=tuple(PARSERS))
+    parser.add_argument("--reader", choices=tuple(READERS))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, default=Path("fuzz-crashes"))
     arguments = parser.parse_args()

@@ -5,6 +5,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from perf_culprit.flows.job_results import JobResults, result_files
 from perf_culprit.github.host import answer_marker, marker
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.store.retention import Patience
+from tests.support.adversary import CONFIGURATION as CONFIGURATION_FILE
 from tests.support.adversary import MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.faults import PRIMARY_LIMIT, Fault
 from tests.support.fake_github.state import BOT, Comment
@@ -99,8 +101,8 @@ READS: Final[Mapping[str, Read]] = {
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Scene]:
     assert Patience.__init__.__kwdefaults__ is not None
     monkeypatch.setitem(Patience.__init__.__kwdefaults__, "attempts", 2)
-    with open_scene(tmp_path, monkeypatch, capsys) as opened:
-        monkeypatch.setenv("INPUT_CONFIG", opened.configure(STRICT))
+    with open_scene(tmp_path, monkeypatch, capsys, configuration=STRICT) as opened:
+        monkeypatch.setenv("INPUT_CONFIG", CONFIGURATION_FILE)
         opened.fake.state.runs[55].conclusion = "failure"
         opened.fake.state.add_comment(issue=MALLORY_PULL, author=BOT, body=EARLIER)
         opened.fake.state.add_comment(issue=MALLORY_PULL, author="mallory", body=EARLIER)
@@ -109,11 +111,12 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         yield opened
 
 
-def left(scene: Scene) -> dict[str, bytes]:
+@cache
+def left(head: str, base: str) -> Mapping[str, bytes]:
     """What the measuring job leaves: its own verdict is by the defaults, the pull request's proposal."""
     run, baseline = (
         in_rounds(measured(levels, seed=seed, count=40, noise=0.003, run_noise=0, commit=commit))
-        for levels, seed, commit in ((SLOWER, 5, scene.head), (FAST, 6, scene.commits["main2"]))
+        for levels, seed, commit in ((SLOWER, 5, head), (FAST, 6, base))
     )
     report = compare_runs(run, baseline=(baseline,), source=BaselineSource.PAIRED, config=Config())
     results = JobResults(run=replace(run, suite="default"), baseline=replace(baseline, suite="default"))
@@ -121,7 +124,9 @@ def left(scene: Scene) -> dict[str, bytes]:
 
 
 def do(scene: Scene, command: str | None) -> JobResult:
-    return scene.publish(left(scene)) if command is None else scene.say(command.format(head=scene.head))
+    if command is None:
+        return scene.publish(left(scene.head, scene.commits["main2"]))
+    return scene.say(command.format(head=scene.head))
 
 
 def conclusions(scene: Scene) -> list[str | None]:

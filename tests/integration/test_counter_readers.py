@@ -10,7 +10,7 @@ import pytest
 from perf_culprit.cli.entry import main
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import collect_run
-from perf_culprit.read.counters.counter_formats import COUNTER_READERS
+from perf_culprit.read.results.result_formats import COUNTER_READERS
 from perf_culprit.store.opening import open_history
 from tests.support.counter_files import FILES, CounterFile
 from tests.support.git_repository import chain, import_commits, init_repository

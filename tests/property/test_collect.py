@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
-from perf_culprit.read.results.archive import read_archive
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.result_formats import ALIASES, AUTO, PARSERS
+from perf_culprit.read.results.inputs import read_archive
+from perf_culprit.read.results.result_formats import ALIASES, AUTO, READERS
 from perf_culprit.read.results.source import Source
 from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.goldens import JSON_GOLDENS, golden
 
-TOOLS = [AUTO, *PARSERS, *ALIASES]
+TOOLS = [AUTO, *READERS, *ALIASES]
 
 
 def words_of(path: str) -> set[str]:

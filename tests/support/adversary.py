@@ -30,6 +30,7 @@ RIGHTS: Final = {
     "pull-requests": "write",
 }
 WORKFLOW: Final = ".github/workflows/perf.yml"
+CONFIGURATION: Final = "perf-culprit.yml"
 BRANCH: Final = "faster"
 MALLORY_PULL: Final = 7
 INNOCENT_PULL: Final = 8
@@ -76,12 +77,9 @@ class Scene:
 
     def configure(self, text: str = "bisect: {run: 'true', benchmark: parse, metric: time}") -> str:
         """Main gets a configuration at its top; its path. By default bisections become possible."""
-        bare, path = self.fake.git_dir, "perf-culprit.yml"
-        assert bare is not None
-        blob = run_git(bare, "hash-object", "-w", "--stdin", stdin=text)
-        tree = run_git(bare, "mktree", stdin=f"100644 blob {blob}\t{path}\n")
-        run_git(bare, "update-ref", "refs/heads/main", run_git(bare, "commit-tree", "-p", "main", "-m", "x", tree))
-        return path
+        assert self.fake.git_dir is not None
+        configure(self.fake.git_dir, text)
+        return CONFIGURATION
 
     def publish(
         self,
@@ -120,8 +118,14 @@ class Scene:
             assert not any(shape in text for text in texts), shape
 
 
+def configure(bare: Path, text: str) -> None:
+    blob = run_git(bare, "hash-object", "-w", "--stdin", stdin=text)
+    tree = run_git(bare, "mktree", stdin=f"100644 blob {blob}\t{CONFIGURATION}\n")
+    run_git(bare, "update-ref", "refs/heads/main", run_git(bare, "commit-tree", "-p", "main", "-m", "x", tree))
+
+
 @cache
-def _served() -> tuple[Path, Mapping[str, str]]:
+def _served(configuration: str | None) -> tuple[Path, Mapping[str, str]]:
     """A repository to be copied, with its main branch and mallory's pull request, and the commits by name."""
     bare = init_repository(lasting_folder(), bare=True)
     commits = import_commits(bare, {**chain("main", 2), **chain("mallory", 2, start=["main2"])})
@@ -130,15 +134,26 @@ def _served() -> tuple[Path, Mapping[str, str]]:
         file = bare / "refs" / name
         file.parent.mkdir(parents=True)
         file.write_text(f"{commits[commit]}\n")
+    if configuration is not None:
+        configure(bare, configuration)
     return bare, commits
 
 
 @contextmanager
-def open_scene(folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> Iterator[Scene]:
-    """Waits are not slept. At the end nothing may have been sent that GitHub does not describe."""
+def open_scene(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capture: pytest.CaptureFixture[str],
+    *,
+    configuration: str | None = None,
+) -> Iterator[Scene]:
+    """Waits are not slept. At the end nothing may have been sent that GitHub does not describe.
+
+    `configuration`: main has it at its top, as after `configure`; made once for all scenes.
+    """
     assert client.connect.__kwdefaults__ is not None
     monkeypatch.setitem(client.connect.__kwdefaults__, "sleep", lambda _: None)
-    served, commits = _served()
+    served, commits = _served(configuration)
     bare = Path(shutil.copytree(served, folder / "served.git"))
     workspace = folder / "workspace"
     workspace.mkdir()

@@ -18,7 +18,7 @@ from perf_culprit.cli.entry import _parser, main
 from perf_culprit.cli.options import EXAMPLES
 from perf_culprit.cli.output import shown
 from perf_culprit.progress import doing
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.result_formats import READERS
 from tests.support.goldens import FOLDER
 from tests.support.measurements import measured_json
 
@@ -139,9 +139,9 @@ def test_collect_reports_what_it_read_and_what_it_left_out(results: Path, capsys
 def test_formats_lists_every_reader_with_how_its_files_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["formats"]) == 0
     out = capsys.readouterr().out
-    for name, parser in PARSERS.items():
-        assert f"{name:24} {parser.DESCRIPTION}\n" in out
-        assert parser.EXAMPLE in out
+    for name, reader in READERS.items():
+        assert f"{name:24} {reader.description}\n" in out
+        assert reader.example in out
 
 
 def test_no_change_is_0_and_a_regression_is_1(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

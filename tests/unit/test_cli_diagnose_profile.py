@@ -42,7 +42,7 @@ def test_counts_are_ranked_by_their_shares(
         (["--profile", "shop.pstats"], 2, "--trusted-profile"),
         (["--profile", "shop.pstats", "--log", "x"], 2, "give one of the two"),
         (["--profile", "none.json"], 3, "cannot be read"),
-        (["--profile", "pyspy.txt", "--format", "x"], 2, "is no known format of profiles"),
+        (["--profile", "pyspy.txt", "--format", "x"], 2, "is not a known format of profiles"),
         (["--profile", "sums.callgrind", "perf.script"], 3, "which no one order has"),
     ],
 )

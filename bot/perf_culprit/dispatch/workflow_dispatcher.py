@@ -25,7 +25,7 @@ from perf_culprit.model.dispatch import (
     artifact_name,
 )
 from perf_culprit.model.reason import Objection, Reason, SearchReason, because
-from perf_culprit.read.results.archive import read_archive
+from perf_culprit.read.results.inputs import read_archive
 from perf_culprit.store.opening import open_history
 from perf_culprit.wire.bisection_json import MOST_REQUEST_BYTES, decode_job_result, encode_request
 

@@ -10,7 +10,7 @@ from typing import Final
 from perf_culprit.explain.method_names import match_method
 from perf_culprit.model.call_tree import Touched
 from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
-from perf_culprit.read.profiles.callgrind import read_graph
+from perf_culprit.read.profiles.call_graph_formats import read_graph
 from perf_culprit.read.profiles.profile_file import Intake, opened
 from perf_culprit.read.profiles.profile_tree import SERVICE
 

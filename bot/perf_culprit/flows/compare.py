@@ -24,7 +24,7 @@ from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.progress import doing
 from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_executions, collect_separate
 from perf_culprit.read.results.merge import named_alike
-from perf_culprit.read.results.result_formats import AUTO, PARSERS
+from perf_culprit.read.results.result_formats import AUTO, READERS
 from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.say.maintenance_text import collected_text, derived_text, formats_text
 from perf_culprit.say.report_parts import build_report
@@ -200,7 +200,7 @@ def collect_run(
 
 def formats_list() -> str:
     """Every format that can be read, and how its files are written."""
-    return formats_text((name, parser.DESCRIPTION, parser.EXAMPLE) for name, parser in PARSERS.items())
+    return formats_text((reader.id, reader.description, reader.example) for reader in READERS.values())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,8 +24,8 @@ from perf_culprit.github.host import (
 )
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Run
-from perf_culprit.read.results.archive import read_archive
 from perf_culprit.read.results.collect import collect_sources
+from perf_culprit.read.results.inputs import read_archive
 from perf_culprit.say.command_answers import ready_lines
 from perf_culprit.say.markdown_report import MarkdownOptions, check_texts, render_joint, render_markdown
 from perf_culprit.say.report_parts import remarks

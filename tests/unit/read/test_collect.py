@@ -1,13 +1,17 @@
+"""Files to a run: several tools in one log, and metrics whose file doesn't say which way is good."""
+
 import io
+import json
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from perf_culprit.errors import DataError, UsageError
-from perf_culprit.model.run import Direction, Environment
+from perf_culprit.model.run import Direction, Environment, MetricKey, Run
 from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_history, collect_sources
 from perf_culprit.read.results.source import Source
+from perf_culprit.wire.run_json import encode_run
 from tests.support.goldens import FOLDER, golden
 
 
@@ -54,9 +58,9 @@ def test_a_log_of_two_tools_is_read_as_both() -> None:
 
 
 def test_an_unknown_tool_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="`pytest_benchmrk` is no known tool; did you mean pytest_benchmark"):
+    with pytest.raises(UsageError, match="`pytest_benchmrk` is not a known tool; did you mean pytest_benchmark"):
         collect(["-"], Reading(tool="pytest_benchmrk", stdin=io.BytesIO(b"1")))
-    with pytest.raises(UsageError, match="`fortran` is no known tool"):
+    with pytest.raises(UsageError, match="`fortran` is not a known tool"):
         collect(["-"], Reading(tool="fortran", stdin=io.BytesIO(b"1")))
 
 
@@ -167,3 +171,87 @@ def test_our_own_run_files_merge() -> None:
     assert run.suite == "core"
     assert run.benchmarks[0].group_sizes == (2, 2, 2, 2)
     assert run.benchmarks[1].samples == (10.0, 10.0)
+
+
+JSON = ("pytest_benchmark/with_data.json", "hyperfine/two_parameters.json", "deno/bench.json")
+
+
+CONSOLE = ("divan/table.txt", "go/events.jsonl", "google_benchmark/repetitions.txt", "google_benchmark/repetitions.csv")
+
+
+def read(*parts: bytes) -> Run:
+    return collect_sources([Source("log", b"\n".join(parts))])
+
+
+@pytest.mark.parametrize("first", [*JSON, *CONSOLE])
+@pytest.mark.parametrize("second", [*JSON, *CONSOLE])
+def test_both_formats_of_a_log_are_read(first: str, second: str) -> None:
+    expected = set(read(golden(first)).keys) | set(read(golden(second)).keys)
+    assert set(read(golden(first), b"PASS", golden(second)).keys) == expected
+
+
+def test_documents_appended_to_one_file_are_repeated_measurements() -> None:
+    document = b'[{"name": "f", "unit": "ms", "value": 3}]'
+    (benchmark,) = read(document, document, b'{"level": "info", "message": "done"}', document).benchmarks
+    assert benchmark.samples == (3.0, 3.0, 3.0)
+
+
+def test_an_appended_document_that_is_cut_off_is_refused_with_its_line() -> None:
+    with pytest.raises(DataError, match=r"log:3: holds a JSON document that is cut off"):
+        read(b'[{"name": "f", "unit": "ms", "value": 3}]', b"", b'[{"name": "f", "unit": "m')
+
+
+@pytest.mark.parametrize("between", [(), (b"",)])
+def test_a_table_in_the_log_of_another_tool_is_refused_with_both_names(between: tuple[bytes, ...]) -> None:
+    with pytest.raises(DataError, match="two formats, divan and hyperfine_csv"):
+        read(golden("divan/table.txt").rstrip(), *between, golden("hyperfine/parameters.csv"))
+
+
+@pytest.mark.parametrize("noise", [b"[INFO] starting", b"{", b"[1] 4242", b'{"a": [[[[', b"42\n43"])
+def test_other_lines_of_a_log_do_not_matter(noise: bytes) -> None:
+    go = b"BenchmarkX-2 \t9\t1.5 ns/op"
+    assert read(noise, go, b"", noise).keys == read(go).keys
+
+
+def test_a_document_between_the_lines_of_a_log_is_read_as_expected() -> None:
+    run = collect_sources(
+        [Source("bencher_metric_format/within_text.txt", golden("bencher_metric_format/within_text.txt"))]
+    )
+    assert json.loads(encode_run(run)) == json.loads(golden("bencher_metric_format/within_text.txt.expected.json"))
+
+
+GO = Source("bench.txt", b"BenchmarkX-4 10 5 ns/op 2.5 hits\nBenchmarkY-4 10 5 ns/op 7 hits\n")
+
+
+def only_x(key: MetricKey) -> Direction | None:
+    return Direction.HIGHER_IS_BETTER if key == MetricKey("BenchmarkX", "hits") else None
+
+
+def test_a_metric_without_direction_is_left_out_by_name() -> None:
+    run = collect_sources([GO])
+    assert [key.metric for key in run.keys] == ["time", "time"]
+    (note,) = run.notes
+    assert "`hits`" in note
+    assert "`direction`" in note
+
+
+def test_the_configuration_rescues_what_it_states_and_nothing_else() -> None:
+    run = collect_sources([GO], Reading(directions=only_x))
+    kept = {benchmark.key: benchmark for benchmark in run.benchmarks}
+    assert kept[MetricKey("BenchmarkX", "hits")].metric.direction is Direction.HIGHER_IS_BETTER
+    assert kept[MetricKey("BenchmarkX", "hits")].samples == (2.5,)
+    assert MetricKey("BenchmarkY", "hits") not in kept
+    assert len(run.notes) == 1
+
+
+def test_a_configured_direction_does_not_touch_one_that_the_file_states() -> None:
+    run = collect_sources([GO], Reading(directions=lambda _: Direction.HIGHER_IS_BETTER))
+    directions = {benchmark.metric.name: benchmark.metric.direction for benchmark in run.benchmarks}
+    assert directions == {"time": Direction.LOWER_IS_BETTER, "hits": Direction.HIGHER_IS_BETTER}
+    assert run.notes == ()
+
+
+def test_a_file_of_nothing_else_is_refused_with_what_to_set() -> None:
+    with pytest.raises(DataError, match="`quality`") as refusal:
+        collect_sources([Source("b.json", b'[{"name": "quality", "unit": "points", "value": 3}]')])
+    assert "`direction`" in (refusal.value.next_step or "")

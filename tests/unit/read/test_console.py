@@ -1,6 +1,9 @@
+"""Lines, numbers and names of console outputs, and patterns of a line."""
+
 import pytest
 
-from perf_culprit.read.results.console import is_number, lines, nanoseconds, number_of, qualified
+from perf_culprit.read.results.console import Lines, is_number, lines, nanoseconds, number_of, qualified
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 
 
@@ -38,3 +41,16 @@ def test_only_ambiguous_names_are_qualified() -> None:
         ("", "sum"): "sum",
         ("b", "sort"): "sort",
     }
+
+
+LINE_FORMATS = [
+    pytest.param(declared, id=reader.id)
+    for reader in READERS.values()
+    if isinstance(declared := getattr(reader.read, "__self__", None), Lines)
+]
+
+
+@pytest.mark.parametrize("declared", LINE_FORMATS)
+def test_a_pattern_has_what_the_engine_reads(declared: Lines) -> None:
+    assert "value" in declared.row.groupindex
+    assert declared.title is None or "name" in declared.title.groupindex

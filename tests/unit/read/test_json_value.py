@@ -1,7 +1,7 @@
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.results.source import JsonValue
+from perf_culprit.read.results.json_value import JsonValue
 
 
 def value(content: object) -> JsonValue:

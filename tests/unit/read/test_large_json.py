@@ -9,10 +9,10 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
-from perf_culprit.read.results import archive, source, thinning
+from perf_culprit.read.results import inputs, parsed, source
 from perf_culprit.read.results.collect import Reading, collect
-from perf_culprit.read.results.result_formats import PARSERS, SMALLER
-from perf_culprit.read.results.thinning import thinned
+from perf_culprit.read.results.parsed import thinned
+from perf_culprit.read.results.result_formats import READERS
 
 SAMPLES = 10_500
 START = '{"machine_info": {"node": "here"}, "benchmarks": ['
@@ -21,7 +21,7 @@ PADDING = " " * 3000
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (source, archive):
+    for module in (source, inputs):
         monkeypatch.setattr(module, "MAX_FILE_BYTES", 2000)
         monkeypatch.setattr(module, "LARGE_HEAD_BYTES", 1000)
 
@@ -49,8 +49,8 @@ def test_file_standard_input_archive_and_utf16_give_the_same_thinned_samples(tmp
         file.writestr("bench.json", large())
     assert collect(["-"], Reading(stdin=io.BytesIO(large()))).benchmarks == run.benchmarks
     assert read(large().decode().encode("utf-16"), tmp_path).benchmarks == run.benchmarks
-    (member,) = archive.read_archive(packed.read_bytes(), name="artifact.zip")
-    assert PARSERS["pytest_benchmark"].parse(member).benchmarks == run.benchmarks
+    (member,) = inputs.read_archive(packed.read_bytes(), name="artifact.zip")
+    assert READERS["pytest_benchmark"].read(member).benchmarks == run.benchmarks
 
 
 def test_thinned_samples_are_one_of_each_equal_stretch() -> None:
@@ -82,7 +82,7 @@ def test_a_broken_large_file_is_refused_with_its_place(rest: str, reason: str, t
 def test_benchmarks_that_take_too_much_memory_are_refused_with_the_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(thinning, "MAX_KEPT_BYTES", 100_000)
+    monkeypatch.setattr(parsed, "MAX_KEPT_BYTES", 100_000)
     with pytest.raises(DataError, match="take more than") as caught:
         read(large(), tmp_path)
     assert "--benchmark-max-time" in str(caught.value.next_step)
@@ -93,4 +93,3 @@ def test_a_large_file_of_another_tool_is_refused_with_its_option(tmp_path: Path)
     with pytest.raises(DataError, match=r"is larger than 2,000 bytes") as caught:
         read(times, tmp_path)
     assert "--max-runs" in str(caught.value.next_step)
-    assert set(SMALLER) <= set(PARSERS)

@@ -1,14 +1,25 @@
+"""Several files as one run, as executions with rounds, or as numbers under one name."""
+
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from perf_culprit.cli.entry import main
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, MetricKey, Summary
-from perf_culprit.read.results.merge import Read, merge
-from perf_culprit.read.results.parser import Parsed
+from perf_culprit.model.run import MOST_METRICS, Benchmark, Direction, Environment, Metric, MetricKey, Run, Summary
+from perf_culprit.read.results.collect import collect, collect_each, collect_executions, collect_separate
+from perf_culprit.read.results.merge import NAME, Read, in_order, join_executions, merge, named_alike
+from perf_culprit.read.results.parsed import Parsed
+from perf_culprit.wire.run_json import encode_run
 from tests.support.counter_tables import table_of
+from tests.support.measurements import SECONDS
 
 MS = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
+
+
 EARLY, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
 
 
@@ -123,3 +134,163 @@ def test_tables_of_one_name_are_told_apart_by_their_files() -> None:
     run = merge(reads)
     assert [entry.name for entry in run.counters] == ["host (a.csv)", "host (b.csv)", "host (b.csv 2)"]
     assert run.benchmarks == ()
+
+
+TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
+
+
+def written(folder: Path, name: str, *entries: Mapping[str, object]) -> str:
+    benchmarks = [
+        {"name": "a", "metric": "time", "unit": "s", "direction": "lower_is_better", **entry} for entry in entries
+    ]
+    (folder / name).write_text(json.dumps({"format": "perf-culprit-run", "version": 1, "benchmarks": benchmarks}))
+    return str(folder / name)
+
+
+def test_two_files_of_a_side_make_a_round() -> None:
+    assert [in_order(count) for count in (1, 2, 3, 4, 5)] == [(1,), (1, 1), (1, 1, 1), (1, 1, 2, 2), (1, 1, 2, 2, 2)]
+
+
+def test_each_file_is_one_group_whatever_its_processes(tmp_path: Path) -> None:
+    for name in ("head-1-a", "head-1-b", "head-2-a", "head-2-b"):
+        written(tmp_path, f"{name}.json", {"samples": [1.0, 2.0, 3.0], "group_sizes": [1, 2]})
+    (benchmark,) = collect_executions([str(tmp_path / "head-*.json")]).benchmarks
+    assert benchmark.group_sizes == (3, 3, 3, 3)
+    assert benchmark.rounds == (1, 1, 2, 2)
+    (merged,) = collect([str(tmp_path / "head-*.json")]).benchmarks
+    assert merged.group_sizes == (1, 2) * 4
+    assert merged.rounds == ()
+
+
+def test_a_file_that_knows_its_rounds_keeps_them_and_a_second_one_goes_on(tmp_path: Path) -> None:
+    fields: dict[str, object] = {"samples": [1.0, 2.0, 3.0, 4.0], "group_sizes": [2, 2], "rounds": [1, 2]}
+    files = [written(tmp_path, name, fields) for name in ("a.json", "b.json")]
+    (one,) = collect_executions(files[:1]).benchmarks
+    assert (one.group_sizes, one.rounds) == ((2, 2), (1, 2))
+    (both,) = collect_executions(files).benchmarks
+    assert (both.group_sizes, both.rounds) == ((2, 2, 2, 2), (1, 2, 3, 4))
+
+
+def test_several_files_of_a_target_are_runs_of_their_own(tmp_path: Path) -> None:
+    files = [written(tmp_path, f"{name}.json", {"samples": [1.0, 2.0], "group_sizes": [1, 1]}) for name in "abc"]
+    several = collect_separate(files)
+    assert several.is_separate
+    assert several.benchmarks[0].group_sizes == (2, 2, 2)
+    assert not collect_separate(files[:1]).is_separate
+
+
+def test_executions_that_shared_a_job_are_no_runs_of_their_own(tmp_path: Path) -> None:
+    fields: dict[str, object] = {"samples": [1.0, 2.0, 3.0, 4.0], "group_sizes": [2, 2], "rounds": [1, 2]}
+    assert not collect_separate([written(tmp_path, name, fields) for name in ("a.json", "b.json")]).is_separate
+
+
+def test_summaries_become_executions_of_one_number() -> None:
+    runs = [
+        (f"{value}.json", Run(benchmarks=(Benchmark(name="a", metric=TIME, summary=Summary(value=value)),)))
+        for value in (1.0, 2.0)
+    ]
+    (both,) = join_executions(runs).benchmarks
+    assert (both.samples, both.group_sizes, both.rounds) == ((1.0, 2.0), (1, 1), (1, 1))
+    (alone,) = join_executions(runs[:1], rounds=[1]).benchmarks
+    assert (alone.summary, alone.group_sizes, alone.rounds) == (Summary(value=1.0), (), ())
+
+
+def test_a_benchmark_that_failed_once_keeps_its_other_rounds(tmp_path: Path) -> None:
+    both = {"samples": [1.0]}, {"name": "b", "samples": [2.0]}
+    kept = {"1.json": both, "2.json": both[:1], "3.json": both}
+    files = [written(tmp_path, name, *entries) for name, entries in kept.items()]
+    benchmarks = {entry.name: entry for entry in join(files).benchmarks}
+    assert benchmarks["a"].rounds == (1, 2, 3)
+    assert benchmarks["b"].rounds == (1, 3)
+
+
+def join(files: list[str]) -> Run:
+    return join_executions([(file, collect([file])) for file in files], rounds=range(1, len(files) + 1))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_rounds_are_one_per_execution(count: int) -> None:
+    run = Run(benchmarks=(Benchmark(name="a", metric=TIME, samples=(1.0,)),))
+    with pytest.raises(ValueError, match="argument"):
+        join_executions([("a", run), ("b", run)], rounds=range(count))
+
+
+def test_executions_keep_what_a_second_measurement_confirmed() -> None:
+    benchmark = Benchmark(name="a", metric=TIME, samples=(1.0,))
+    judged = Run(benchmarks=(benchmark,), regressions=(benchmark.key,), confirmed=(benchmark.key,))
+    for executions in ([("one", judged)], [("one", judged), ("two", judged)]):
+        joined = join_executions(executions)
+        assert (joined.regressions, joined.confirmed) == ((benchmark.key,), (benchmark.key,))
+
+
+def numbers_written(folder: Path, *names: str, text: str = "1.0\n1.1\n1.2\n") -> list[str]:
+    for name in names:
+        (folder / name).write_text(text)
+    return [str(folder / name) for name in names]
+
+
+def test_base_and_head_are_one_benchmark(tmp_path: Path) -> None:
+    baseline, target = numbers_written(tmp_path, "base.txt"), numbers_written(tmp_path, "head.txt")
+    before, after = named_alike(collect_each(baseline), collect_separate(target))
+    assert [benchmark.name for run in (*before, after) for benchmark in run.benchmarks] == [NAME, NAME]
+    assert after.benchmarks[0].samples == (1.0, 1.1, 1.2)
+
+
+def test_several_files_stay_runs_or_executions(tmp_path: Path) -> None:
+    baseline, target = (
+        numbers_written(tmp_path, "b1.txt", "b2.txt"),
+        numbers_written(tmp_path, "h1.txt", "h2.txt", "h3.txt"),
+    )
+    before, after = named_alike(collect_each(baseline), collect_separate(target))
+    assert len(before) == 2
+    assert after.is_separate
+    assert (after.benchmarks[0].group_sizes, after.benchmarks[0].rounds) == ((3, 3, 3), (1, 1, 1))
+    (paired,), _ = named_alike([collect_executions(baseline)], collect_executions(target))
+    assert (paired.benchmarks[0].group_sizes, paired.benchmarks[0].rounds) == ((3, 3), (1, 1))
+
+
+def test_names_that_both_sides_have_are_kept(tmp_path: Path) -> None:
+    for side in ("base", "head"):
+        (tmp_path / side).mkdir()
+        numbers_written(tmp_path / side, "parse.txt", "render.txt")
+    read = collect_each([str(tmp_path / "base" / "*.txt")]), collect_separate([str(tmp_path / "head" / "*.txt")])
+    assert named_alike(*read) == read
+
+
+def test_what_names_its_benchmarks_is_not_renamed(tmp_path: Path) -> None:
+    entry = '[{"name": "parse", "unit": "s", "value": 1.5}]'
+    read = (
+        collect_each(numbers_written(tmp_path, "base.json", text=entry)),
+        collect_separate(numbers_written(tmp_path, "head.txt")),
+    )
+    assert named_alike(*read) == read
+
+
+def many_written(path: Path, names: range) -> str:
+    summary = Summary(value=1.0)
+    benchmarks = (Benchmark(name=f"b{number}", metric=SECONDS, summary=summary) for number in names)
+    path.write_bytes(encode_run(Run(benchmarks=tuple(benchmarks))))
+    return str(path)
+
+
+@pytest.mark.slow
+def test_the_largest_run_is_read_and_one_metric_more_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = many_written(tmp_path / "first.json", range(MOST_METRICS))
+    out = str(tmp_path / "out.json")
+    assert main(["collect", first, "--json", out]) == 0
+    capsys.readouterr()
+    more = many_written(tmp_path / "more.json", range(MOST_METRICS, MOST_METRICS + 1))
+    assert main(["collect", first, more, "--json", str(tmp_path / "none.json")]) == 3
+    error = capsys.readouterr().err
+    assert f"{first} and 1 more: holds 50,001 metrics, and a run may have 50,000" in error
+    assert "--suite" in error
+    assert not (tmp_path / "none.json").exists()
+
+
+@pytest.mark.slow
+def test_a_run_file_of_too_many_metrics_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    large = many_written(tmp_path / "large.json", range(MOST_METRICS + 1))
+    assert main(["compare", "--baseline", large, "--target", large]) == 3
+    assert f"{large}: holds 50,001 metrics" in capsys.readouterr().err

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.results.result_formats import PARSERS
+from perf_culprit.read.results.result_formats import READERS
 from tests.fuzz import readers
 
 
@@ -27,5 +27,5 @@ def test_a_crash_is_kept_and_fails_the_command(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(readers, "check", broken)
     keep = tmp_path / "crashes"
-    assert readers.fuzz(seconds=0.2, reader=next(iter(PARSERS)), seed=0, keep=keep) == 1
+    assert readers.fuzz(seconds=0.2, reader=next(iter(READERS)), seed=0, keep=keep) == 1
     assert len(list(keep.iterdir())) == 1

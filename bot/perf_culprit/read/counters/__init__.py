@@ -1,1 +1,1 @@
-"""Readers of load tests and of sampled counters, one module per format."""
+"""Readers of load tests and of sampled counters."""

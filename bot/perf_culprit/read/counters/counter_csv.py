@@ -4,10 +4,16 @@ import csv
 import re
 
 from perf_culprit.model.run import Metric
-from perf_culprit.read.counters.counter_shapes import CsvReader, Grid, Sheet, csv_rows
-from perf_culprit.read.counters.counter_tables import build_table, parsed_tables
-from perf_culprit.read.counters.counter_values import Clock, counter, names_shown, number_or_none
-from perf_culprit.read.results.parser import Parsed
+from perf_culprit.read.counters.counter_shapes import CsvRecords, Grid, Sheet, csv_rows
+from perf_culprit.read.counters.counter_tables import (
+    Clock,
+    build_table,
+    counter,
+    names_shown,
+    number_or_none,
+    parsed_tables,
+)
+from perf_culprit.read.results.parsed import Parsed, ResultReader
 from perf_culprit.read.results.source import Source
 
 # The first column's name, and what divides its numbers into seconds where the name says so.
@@ -23,7 +29,7 @@ FOREIGN_COLUMNS = frozenset({"commit", "label", "user count", "metric_name"})
 UNIT_SUFFIX = re.compile(r"(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]{1,30})\]")
 
 
-def _matches(source: Source, /) -> bool:
+def _matches(source: Source) -> bool:
     lines = [line for line in source.head().splitlines()[:50] if _is_data(line)]
     if len(lines) < 2:
         return False
@@ -98,12 +104,10 @@ def _metric(name: str) -> Metric:
     return counter(unit["name"], unit["unit"]) if unit else counter(name)
 
 
-COUNTER_CSV = CsvReader(
-    ID="counter_csv",
-    DESCRIPTION="counters as CSV or TSV: time, counters, perhaps the load",
-    EXAMPLE="any script that writes time,NAME,... rows",
+COUNTER_CSV = ResultReader(
+    id="counter_csv",
+    description="counters as CSV or TSV: time, counters, perhaps the load",
+    example="any script that writes time,NAME,... rows",
     matches=_matches,
-    opened=_opened,
-    broken="is no row of counters",
-    is_exact=True,
+    read=CsvRecords(opened=_opened, broken="is not a row of counters", is_exact=True),
 )

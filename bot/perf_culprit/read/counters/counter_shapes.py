@@ -10,14 +10,13 @@ from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import nan
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.counters.counter_tables import MAX_CELLS, check_size
-from perf_culprit.read.counters.counter_values import number_or_none
+from perf_culprit.read.counters.counter_tables import MAX_CELLS, check_size, number_or_none
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parser import Parsed
-from perf_culprit.read.results.source import JsonValue, Source
+from perf_culprit.read.results.parsed import Parsed
+from perf_culprit.read.results.source import Source
 
 if TYPE_CHECKING:
     from perf_culprit.stats.ragged import Floats
@@ -37,19 +36,6 @@ class Taker(Protocol[Record_contra]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CounterReader:
-    """What every format states. `matches` is that of `Parser`; where files grow with time it asks for the head only."""
-
-    ID: str
-    DESCRIPTION: str
-    EXAMPLE: str
-    matches: Callable[[Source], bool]
-
-    def parse(self, source: Source, /) -> Parsed:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Sheet:
     """The rows of a CSV below its header, which names `cells` cells, and what takes them."""
 
@@ -59,7 +45,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CsvReader(CounterReader):
+class CsvRecords:
     """A header, then rows. The last one may be cut off, as by a recorder that was stopped, where `may_be_cut`.
 
     `opened` finds the header, or says that there is none. Rows may have more cells than the header, unless `is_exact`.
@@ -70,7 +56,7 @@ class CsvReader(CounterReader):
     is_exact: bool = False
     may_be_cut: bool = True
 
-    def parse(self, source: Source, /) -> Parsed:
+    def __call__(self, source: Source) -> Parsed:
         sheet = self.opened(source)
         take, least, most = sheet.taker.take, sheet.cells, sheet.cells if self.is_exact else sys.maxsize
         taken = 0
@@ -98,14 +84,14 @@ class CsvReader(CounterReader):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LineReader(CounterReader):
+class LineRecords:
     """A record per line. Empty lines are none; what else is none, the taker passes over."""
 
     taker: Callable[[Source], Taker[str]]
     broken: str
     next_step: str = "check this line"
 
-    def parse(self, source: Source, /) -> Parsed:
+    def __call__(self, source: Source) -> Parsed:
         taker = self.taker(source)
         take = taker.take
         for number, line in enumerate(source.lines(), start=1):
@@ -117,26 +103,6 @@ class LineReader(CounterReader):
         return taker.parsed()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JsonReader(CounterReader):
-    """One JSON document."""
-
-    read: Callable[[JsonValue], Parsed]
-
-    def parse(self, source: Source, /) -> Parsed:
-        return self.read(source.root())
-
-
-def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source], bool]:
-    """`matches` of a JSON object that is of the format."""
-
-    def matches(source: Source, /) -> bool:
-        root = source.json_or_none()
-        return isinstance(root, dict) and is_format(root)
-
-    return matches
-
-
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[Row]:
     """Each row with its line number from 1; empty lines are left out."""
     reader = csv.reader(source.lines(), delimiter=delimiter)
@@ -145,7 +111,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[Row]:
             if cells:
                 yield reader.line_num, cells
     except csv.Error as error:
-        raise source.error(f"is no CSV: {shown(str(error))}", "check this row", line=reader.line_num) from None
+        raise source.error(f"is not CSV: {shown(str(error))}", "check this row", line=reader.line_num) from None
 
 
 def first_line(source: Source) -> str:
@@ -172,7 +138,7 @@ class Grid:
         try:
             self._times.append(self._time_of(cells[0]))
         except (ValueError, OverflowError):
-            raise self._error(f"`{shown(cells[0])}` is no time", "check this row", line) from None
+            raise self._error(f"`{shown(cells[0])}` is not a time", "check this row", line) from None
         try:
             self._values.extend(list(map(float, cells[1:])))
         except ValueError:
@@ -188,7 +154,7 @@ class Grid:
         values = np.frombuffer(self._values).reshape(len(self._times), self._columns)
         for column, (line, text) in self._words.items():
             if not np.isnan(values[:, column]).all():
-                raise self._error(f"`{shown(text)}` is no number", "check this cell", line)
+                raise self._error(f"`{shown(text)}` is not a number", "check this cell", line)
         return np.frombuffer(self._times), values, tuple(self._words)
 
     def _number(self, text: str, line: int, column: int) -> float:

@@ -8,11 +8,9 @@ from typing import Final
 
 from perf_culprit.errors import DataError, listed
 from perf_culprit.model.run import Benchmark, Direction, Metric
-from perf_culprit.read.counters.counter_tables import Built, build_table
-from perf_culprit.read.counters.counter_values import MAX_SHOWN_NAMES, names_shown
+from perf_culprit.read.counters.counter_tables import MAX_SHOWN_NAMES, Built, build_table, names_shown
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parser import Parsed, from_samples
-from perf_culprit.read.results.thinning import KEPT_SAMPLES
+from perf_culprit.read.results.parsed import KEPT_SAMPLES, Parsed, from_samples
 
 RESPONSE_TIME: Final = Metric(name="response_time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 ERROR_RATE: Final = Metric(name="error_rate", unit="%", direction=Direction.LOWER_IS_BETTER)

@@ -7,21 +7,21 @@ from typing import Any
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
-from perf_culprit.read.counters.counter_shapes import (
-    CsvReader,
-    JsonReader,
-    Row,
-    Sheet,
-    csv_rows,
-    first_line,
-    json_object,
+from perf_culprit.read.counters.counter_shapes import CsvRecords, Row, Sheet, csv_rows, first_line
+from perf_culprit.read.counters.counter_tables import (
+    Clock,
+    Readings,
+    counter,
+    names_shown,
+    number_of,
+    number_or_none,
+    parsed_tables,
 )
-from perf_culprit.read.counters.counter_tables import Readings, parsed_tables
-from perf_culprit.read.counters.counter_values import Clock, counter, names_shown, number_of, number_or_none
 from perf_culprit.read.counters.load_test import ERROR_RATE, RESPONSE_TIME, THROUGHPUT, USERS, LoadTest
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parser import Parsed, from_summary, unique
-from perf_culprit.read.results.source import JsonValue, Source, mean_summary
+from perf_culprit.read.results.json_value import JsonValue, mean_summary
+from perf_culprit.read.results.parsed import Parsed, ResultReader, from_summary, unique
+from perf_culprit.read.results.source import Source, json_object
 
 JMETER_DELIMITERS = (",", "\t", ";", "|")
 JMETER_NEEDED = frozenset({"timeStamp", "elapsed", "label"})
@@ -204,7 +204,8 @@ def _is_k6_summary(root: dict[str, Any]) -> bool:
     return isinstance(root.get("metrics"), dict) and isinstance(root.get("root_group"), dict)
 
 
-def _k6_summary(root: JsonValue) -> Parsed:
+def _k6_summary(source: Source) -> Parsed:
+    root = source.root()
     benchmarks: list[Benchmark] = []
     unknown: list[str] = []
     metrics = root.at("metrics")
@@ -269,16 +270,12 @@ def _is_total(row: Mapping[str, str]) -> bool:
     return row["name"] == LOCUST_TOTAL and not row["type"]
 
 
-def _is_locust_history(source: Source, /) -> bool:
-    return _locust_names(first_line(source).split(","))[: len(LOCUST_START)] == LOCUST_START
-
-
 def _locust_history(source: Source) -> Sheet:
     rows = csv_rows(source, delimiter=",")
     _, header = next(rows, (1, []))
     names = _locust_names(header)
     if names[: len(LOCUST_START)] != LOCUST_START or not {LOCUST_RATE, LOCUST_FAILURES} <= set(names):
-        raise source.error("is no history of Locust", "give the file PREFIX_stats_history.csv", line=1)
+        raise source.error("is not Locust's history", "give the file PREFIX_stats_history.csv", line=1)
     return Sheet(rows=rows, cells=len(names), taker=_LocustHistory(source, names))
 
 
@@ -314,16 +311,12 @@ class _LocustHistory:
         return parsed_tables([self._readings.build("locust", load_column=LOCUST_RATE, load_name=THROUGHPUT)])
 
 
-def _is_locust_stats(source: Source, /) -> bool:
-    return set(_locust_names(first_line(source).strip().split(","))) >= LOCUST_NEEDED
-
-
 def _locust_stats(source: Source) -> Sheet:
     rows = csv_rows(source, delimiter=",")
     _, header = next(rows, (1, []))
     names = _locust_names(header)
     if not set(names) >= LOCUST_NEEDED:
-        raise source.error("is no statistics of Locust", "give the file PREFIX_stats.csv", line=1)
+        raise source.error("is not Locust's statistics", "give the file PREFIX_stats.csv", line=1)
     return Sheet(rows=rows, cells=len(names), taker=_LocustStats(place=source.place, names=names))
 
 
@@ -372,48 +365,47 @@ def _locust_benchmarks(row: dict[str, str], place: str) -> Iterator[Benchmark]:
 def _locust_number(row: dict[str, str], column: str, place: str) -> float | None:
     """None where the column or its value is missing."""
     if (number := number_or_none(row.get(column, ""))) is None or math.isinf(number):
-        raise DataError(f"`{shown(row[column])}` is no number", place=f"{place}: {column}", next_step="check this cell")
+        raise DataError(
+            f"`{shown(row[column])}` is not a number", place=f"{place}: {column}", next_step="check this cell"
+        )
     return None if math.isnan(number) else number
 
 
-JMETER_JTL = CsvReader(
-    ID="jmeter_jtl",
-    DESCRIPTION="JMeter results as CSV (JTL)",
-    EXAMPLE="jmeter -n -t test.jmx -l results.jtl",
-    matches=lambda source, /: _jmeter_columns(first_line(source)) is not None,
-    opened=_jmeter,
-    broken="its timeStamp or elapsed is no number",
+JMETER_JTL = ResultReader(
+    id="jmeter_jtl",
+    description="JMeter results as CSV (JTL)",
+    example="jmeter -n -t test.jmx -l results.jtl",
+    matches=lambda source: _jmeter_columns(first_line(source)) is not None,
+    read=CsvRecords(opened=_jmeter, broken="its timeStamp or elapsed is not a number"),
+    smaller="run a shorter test, or write one sampler only (Simple Data Writer)",
 )
-K6_CSV = CsvReader(
-    ID="k6_csv",
-    DESCRIPTION="k6 raw points as CSV (--out csv)",
-    EXAMPLE="k6 run --out csv=points.csv script.js",
-    matches=lambda source, /: source.head().startswith(K6_START),
-    opened=_k6_points,
-    broken="is no point of k6",
+K6_CSV = ResultReader(
+    id="k6_csv",
+    description="k6 raw points as CSV (--out csv)",
+    example="k6 run --out csv=points.csv script.js",
+    matches=lambda source: source.head().startswith(K6_START),
+    read=CsvRecords(opened=_k6_points, broken="is not a point of k6"),
 )
-K6_SUMMARY = JsonReader(
-    ID="k6_summary",
-    DESCRIPTION="k6 end-of-test summary (handleSummary, --summary-export)",
-    EXAMPLE="k6 run --summary-export=summary.json script.js",
+K6_SUMMARY = ResultReader(
+    id="k6_summary",
+    description="k6 end-of-test summary (handleSummary, --summary-export)",
+    example="k6 run --summary-export=summary.json script.js",
     matches=json_object(_is_k6_summary),
     read=_k6_summary,
 )
-LOCUST_HISTORY = CsvReader(
-    ID="locust_history",
-    DESCRIPTION="Locust's history (PREFIX_stats_history.csv)",
-    EXAMPLE="locust --headless --csv results, then results_stats_history.csv",
-    matches=_is_locust_history,
-    opened=_locust_history,
-    broken="is no row of Locust's history",
+LOCUST_HISTORY = ResultReader(
+    id="locust_history",
+    description="Locust's history (PREFIX_stats_history.csv)",
+    example="locust --headless --csv results, then results_stats_history.csv",
+    matches=lambda source: _locust_names(first_line(source).split(","))[: len(LOCUST_START)] == LOCUST_START,
+    read=CsvRecords(opened=_locust_history, broken="is not a row of Locust's history"),
 )
-LOCUST_STATS = CsvReader(
-    ID="locust_stats",
-    DESCRIPTION="Locust statistics (PREFIX_stats.csv)",
-    EXAMPLE="locust --headless --csv results, then results_stats.csv",
-    matches=_is_locust_stats,
-    opened=_locust_stats,
-    broken="is no row of Locust's statistics",
-    is_exact=True,
-    may_be_cut=False,
+LOCUST_STATS = ResultReader(
+    id="locust_stats",
+    description="Locust statistics (PREFIX_stats.csv)",
+    example="locust --headless --csv results, then results_stats.csv",
+    matches=lambda source: set(_locust_names(first_line(source).strip().split(","))) >= LOCUST_NEEDED,
+    read=CsvRecords(
+        opened=_locust_stats, broken="is not a row of Locust's statistics", is_exact=True, may_be_cut=False
+    ),
 )

@@ -9,10 +9,9 @@ from typing import Any
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
-from perf_culprit.read.counters.counter_shapes import LineReader
-from perf_culprit.read.counters.counter_tables import Readings
-from perf_culprit.read.counters.counter_values import counter, names_shown
-from perf_culprit.read.results.parser import TIME_UNITS, Parsed, from_summary, gathered
+from perf_culprit.read.counters.counter_shapes import LineRecords
+from perf_culprit.read.counters.counter_tables import Readings, counter, names_shown
+from perf_culprit.read.results.parsed import TIME_UNITS, Parsed, ResultReader, from_summary, gathered
 from perf_culprit.read.results.source import Source
 
 NOT_COUNTED = ("<not counted>", "<not supported>")
@@ -150,7 +149,7 @@ class _Fields(PerfStat):
         )
 
 
-def _is_separated(source: Source, /) -> bool:
+def _is_separated(source: Source) -> bool:
     head = source.head()
     lines = [line for line in head.splitlines()[:-1] or [head] if line.strip() and not line.startswith("#")]
     return bool(lines) and all(_row(line) is not None for line in lines[:MATCHED_LINES])
@@ -177,10 +176,6 @@ class _Objects(PerfStat):
                 # An object may hold only a metric that perf derived from others.
                 if isinstance(event := entry.get("event"), str) and event and COUNTER_VALUE in entry:
                     self.add(_counted(event, entry, place))
-
-
-def _has_counter_value(source: Source, /) -> bool:
-    return any(line.startswith("{") and f'"{COUNTER_VALUE}"' in line for line in source.head().splitlines())
 
 
 def _objects(text: str, place: str) -> Iterator[dict[str, Any]]:
@@ -225,23 +220,25 @@ def _number(entry: dict[str, Any], name: str, place: str) -> float | None:
             number = math.nan
         if math.isfinite(number):
             return number
-    raise DataError(f"`{name}` is no number", place=place, next_step="check that perf stat wrote this line")
+    raise DataError(f"`{name}` is not a number", place=place, next_step="check that perf stat wrote this line")
 
 
-PERF_STAT_CSV = LineReader(
-    ID="perf_stat_csv",
-    DESCRIPTION="perf stat -x",
-    EXAMPLE="perf stat -x, -o counts.csv COMMAND",
+PERF_STAT_CSV = ResultReader(
+    id="perf_stat_csv",
+    description="perf stat -x",
+    example="perf stat -x, -o counts.csv COMMAND",
     matches=_is_separated,
-    taker=_Fields,
-    broken="is no line of perf stat -x",
-    next_step="write perf's output with -o FILE",
+    read=LineRecords(
+        taker=_Fields, broken="is not a line of perf stat -x", next_step="write perf's output with -o FILE"
+    ),
 )
-PERF_STAT_JSON = LineReader(
-    ID="perf_stat_json",
-    DESCRIPTION="perf stat -j",
-    EXAMPLE="perf stat -j -o counts.json COMMAND",
-    matches=_has_counter_value,
-    taker=_Objects,
-    broken="is no line of perf stat -j",
+PERF_STAT_JSON = ResultReader(
+    id="perf_stat_json",
+    description="perf stat -j",
+    example="perf stat -j -o counts.json COMMAND",
+    matches=lambda source: any(
+        line.startswith("{") and f'"{COUNTER_VALUE}"' in line for line in source.head().splitlines()
+    ),
+    read=LineRecords(taker=_Objects, broken="is not a line of perf stat -j"),
+    is_console=True,
 )

@@ -5,12 +5,19 @@ from typing import Any
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Metric
-from perf_culprit.read.counters.counter_shapes import JsonReader, LineReader, json_object
-from perf_culprit.read.counters.counter_tables import MAX_CELLS, Readings, build_table, check_size, parsed_tables
-from perf_culprit.read.counters.counter_values import counter
+from perf_culprit.read.counters.counter_shapes import LineRecords
+from perf_culprit.read.counters.counter_tables import (
+    MAX_CELLS,
+    Readings,
+    build_table,
+    check_size,
+    counter,
+    parsed_tables,
+)
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parser import Parsed
-from perf_culprit.read.results.source import JsonValue, Source
+from perf_culprit.read.results.json_value import JsonValue
+from perf_culprit.read.results.parsed import Parsed, ResultReader
+from perf_culprit.read.results.source import Source, json_object
 
 TABLE_NAME = "prometheus"
 TYPE = re.compile(
@@ -32,10 +39,6 @@ BUCKET = "_bucket"
 MILLISECONDS = 1e3
 # OpenMetrics ends with this line and writes seconds; the text format of Prometheus itself writes milliseconds.
 OPEN_METRICS_END = "# EOF"
-
-
-def _has_types(source: Source, /) -> bool:
-    return any(line.startswith("#") and TYPE.fullmatch(line) for line in source.head().splitlines())
 
 
 class _Scrape:
@@ -99,11 +102,12 @@ def _is_answer(root: dict[str, Any]) -> bool:
     return (status == "success" and has_result) or (status == "error" and (has_result or "errorType" in root))
 
 
-def _answer(root: JsonValue) -> Parsed:
+def _answer(source: Source) -> Parsed:
     """A matrix (range query) or a vector (instant query): one table per distinct times.
 
     Series that begin or end at other times than the rest are on their own.
     """
+    root = source.root()
     if root.at("status").text() == "error":
         raise root.error(f"is an error of Prometheus: {shown(str(root.peek('error')))}")
     data = root.at("data")
@@ -156,7 +160,7 @@ def _point(point: JsonValue) -> tuple[float, float]:
     try:
         return JsonValue(pair[0], point.file, point.path).number(), float(pair[1])
     except ValueError:
-        raise point.error(f"`{shown(pair[1])}` is no number") from None
+        raise point.error(f"`{shown(pair[1])}` is not a number") from None
 
 
 def _series_metric(labels: JsonValue) -> Metric:
@@ -166,18 +170,17 @@ def _series_metric(labels: JsonValue) -> Metric:
     return counter(f"{name}{{{shown_labels}}}" if shown_labels else name or "value")
 
 
-PROMETHEUS_QUERY = JsonReader(
-    ID="prometheus_query",
-    DESCRIPTION="Prometheus query result (API, JSON)",
-    EXAMPLE="curl 'http://HOST:9090/api/v1/query_range?query=...' > range.json",
+PROMETHEUS_QUERY = ResultReader(
+    id="prometheus_query",
+    description="Prometheus query result (API, JSON)",
+    example="curl 'http://HOST:9090/api/v1/query_range?query=...' > range.json",
     matches=json_object(_is_answer),
     read=_answer,
 )
-PROMETHEUS_TEXT = LineReader(
-    ID="prometheus_text",
-    DESCRIPTION="Prometheus text format (a scrape)",
-    EXAMPLE="curl http://HOST:9100/metrics > scrape.txt",
-    matches=_has_types,
-    taker=_Scrape,
-    broken="is no sample of Prometheus",
+PROMETHEUS_TEXT = ResultReader(
+    id="prometheus_text",
+    description="Prometheus text format (a scrape)",
+    example="curl http://HOST:9100/metrics > scrape.txt",
+    matches=lambda source: any(line.startswith("#") and TYPE.fullmatch(line) for line in source.head().splitlines()),
+    read=LineRecords(taker=_Scrape, broken="is not a Prometheus sample"),
 )

@@ -6,22 +6,24 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from perf_culprit.model.run import Direction, Environment, Metric
-from perf_culprit.read.counters.counter_shapes import (
-    CsvReader,
-    Grid,
-    JsonReader,
-    LineReader,
-    Row,
-    Sheet,
-    csv_rows,
-    first_line,
-    json_object,
+from perf_culprit.read.counters.counter_shapes import CsvRecords, Grid, LineRecords, Row, Sheet, csv_rows, first_line
+from perf_culprit.read.counters.counter_tables import (
+    LOCAL_NOTE,
+    MAX_CELLS,
+    Built,
+    Clock,
+    Readings,
+    build_table,
+    check_size,
+    counter,
+    number_of,
+    number_or_none,
+    parsed_tables,
 )
-from perf_culprit.read.counters.counter_tables import MAX_CELLS, Built, Readings, build_table, check_size, parsed_tables
-from perf_culprit.read.counters.counter_values import LOCAL_NOTE, Clock, counter, number_of, number_or_none
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parser import Parsed, components
-from perf_culprit.read.results.source import JsonValue, Source
+from perf_culprit.read.results.json_value import JsonValue
+from perf_culprit.read.results.parsed import Parsed, ResultReader, components
+from perf_culprit.read.results.source import Source, json_object
 
 RESTART = "LINUX-RESTART"
 BUSY = frozenset({"user", "usr", "nice", "system", "sys", "iowait", "steal", "irq", "soft"})
@@ -45,7 +47,8 @@ def _is_sysstat(root: dict[str, Any]) -> bool:
     return isinstance(root.get("sysstat"), dict) and "hosts" in root["sysstat"]
 
 
-def _sysstat(root: JsonValue) -> Parsed:
+def _sysstat(source: Source) -> Parsed:
+    root = source.root()
     hosts = list(root.at("sysstat").at("hosts").elements())
     built: list[Built] = []
     notes: list[str] = []
@@ -89,7 +92,7 @@ def _time(entry: JsonValue, clock: Clock) -> float | None:
     try:
         return clock(text)
     except (ValueError, OverflowError):
-        raise timestamp.error("is no date and time") from None
+        raise timestamp.error("is not a date and time") from None
 
 
 def _leaves(value: JsonValue, path: str, depth: int) -> Iterator[tuple[str, str, float]]:
@@ -139,10 +142,6 @@ DEVICE = re.compile(r"[A-Z]{2,12}")
 ALL_CPUS = "-1"
 REPEATED = "[...]"
 MAX_TABLES = 1_000
-
-
-def _has_sadf_header(source: Source, /) -> bool:
-    return any(line.startswith(HEADER) for line in source.head().splitlines())
 
 
 class _SadfTables:
@@ -202,7 +201,7 @@ class _SadfTables:
         try:
             time_s = self._clock(cells[2])
         except (ValueError, OverflowError):
-            raise self._source.error(f"`{shown(cells[2])}` is no time", "check this row", line=line) from None
+            raise self._source.error(f"`{shown(cells[2])}` is not a time", "check this row", line=line) from None
         pairs = list(zip(names, cells[LEADING:], strict=True))
         devices = [
             "all" if name == "CPU" and cell == ALL_CPUS else cell for name, cell in pairs if DEVICE.fullmatch(name)
@@ -224,7 +223,7 @@ def _column_metric(activity: str, column: str, name: str) -> Metric:
 CELLS = 6
 
 
-def _is_sadf_line(source: Source, /) -> bool:
+def _is_sadf_line(source: Source) -> bool:
     cells = first_line(source).split("\t")
     return len(cells) == CELLS and cells[1].removeprefix("-").isdecimal() and number_or_none(cells[5]) is not None
 
@@ -323,35 +322,31 @@ def _pdh_metric(column: str, *, is_only_host: bool) -> Metric:
     return counter(name, unit, direction)
 
 
-SADF_JSON = JsonReader(
-    ID="sadf_json",
-    DESCRIPTION="sar data as JSON (sadf -j)",
-    EXAMPLE="sadf -j -- -A > activity.json",
+SADF_JSON = ResultReader(
+    id="sadf_json",
+    description="sar data as JSON (sadf -j)",
+    example="sadf -j -- -A > activity.json",
     matches=json_object(_is_sysstat),
     read=_sysstat,
 )
-SADF_CSV = LineReader(
-    ID="sadf_csv",
-    DESCRIPTION="sar data as CSV (sadf -d)",
-    EXAMPLE="sadf -d -- -A > activity.csv",
-    matches=_has_sadf_header,
-    taker=_SadfTables,
-    broken="is no row of sadf -d",
+SADF_CSV = ResultReader(
+    id="sadf_csv",
+    description="sar data as CSV (sadf -d)",
+    example="sadf -d -- -A > activity.csv",
+    matches=lambda source: any(line.startswith(HEADER) for line in source.head().splitlines()),
+    read=LineRecords(taker=_SadfTables, broken="is not a row of sadf -d"),
 )
-SADF_LINES = LineReader(
-    ID="sadf_lines",
-    DESCRIPTION="sysstat, a line per value (sadf -p)",
-    EXAMPLE="sadf -p -- -A > counters.txt",
+SADF_LINES = ResultReader(
+    id="sadf_lines",
+    description="sysstat, a line per value (sadf -p)",
+    example="sadf -p -- -A > counters.txt",
     matches=_is_sadf_line,
-    taker=_SadfLines,
-    broken="is no value of sadf",
+    read=LineRecords(taker=_SadfLines, broken="is not a value of sadf"),
 )
-PERFMON_CSV = CsvReader(
-    ID="perfmon_csv",
-    DESCRIPTION="Windows performance counters (perfmon, logman, relog, typeperf)",
-    EXAMPLE="typeperf -cf counters.txt -o counters.csv",
-    matches=lambda source, /: START.match(source.head()) is not None,
-    opened=_perfmon,
-    broken="is no row of performance counters",
-    is_exact=True,
+PERFMON_CSV = ResultReader(
+    id="perfmon_csv",
+    description="Windows performance counters (perfmon, logman, relog, typeperf)",
+    example="typeperf -cf counters.txt -o counters.csv",
+    matches=lambda source: START.match(source.head()) is not None,
+    read=CsvRecords(opened=_perfmon, broken="is not a row of performance counters", is_exact=True),
 )

@@ -29,8 +29,6 @@ PRESETS: Final[dict[str, bytes | None]] = {
 }
 
 
-# How a line of an execution log is read: a regular expression with named groups, or a JSON object per line.
-
 # time, thread, service, call, label, method, elapsed; the first two None where the pattern has no such group.
 # `row[2:4]` is the key of a call.
 Row: TypeAlias = tuple[bytes | None, bytes | None, bytes, bytes, bytes, bytes, bytes]
@@ -115,7 +113,7 @@ def load_pattern(name: str) -> LinePattern:
     path = Path(name)
     if not path.exists():
         step = f"give one of {', '.join(PRESETS)}, or a file with one regular expression"
-        raise UsageError("is no preset and no file", place=name, next_step=step)
+        raise UsageError("is neither a preset nor a file", place=name, next_step=step)
     step = f"give a file with one regular expression, below {MAX_PATTERN_BYTES:,} bytes"
     text = read_limited(path, MAX_PATTERN_BYTES, next_step=step, error=ConfigError)
     return compile_pattern(text.strip(b"\r\n"), name=name)

@@ -57,7 +57,7 @@ def open_cluster(address: str, names: Sequence[str]) -> Iterator[Cluster]:
     """
     if not address.startswith(SCHEMES):
         raise UsageError(
-            f"{address!r} is no address of a scheduler", place="--cluster", next_step="give tcp://HOST:PORT"
+            f"{address!r} is not an address of a scheduler", place="--cluster", next_step="give tcp://HOST:PORT"
         )
     try:
         from distributed import Client, KilledWorker
@@ -142,8 +142,6 @@ def _told(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
             next_step=SHARED,
         ) from None
 
-
-# Log files to one whole part: a producer of blocks, workers that analyse them, parts merged in the files' order.
 
 # A block takes a fraction of a second; the rest is for busy machines.
 BLOCK_TIME_LIMIT_S: Final = 30.0

@@ -1,4 +1,4 @@
-"""Profiles in JSON: whole documents of a known type, or elements decoded in batches while the file is read."""
+"""Profiles in JSON: whole documents, or elements decoded in batches, so that memory doesn't grow with the file."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,6 @@ from perf_culprit.model.call_tree import RecordFault
 from perf_culprit.read.json_pieces import JsonPieces, end_of, value_end
 from perf_culprit.read.profiles.profile_file import ProfileFile
 
-# A file that is one JSON value of a known type, whose elements may be broken one by one.
-
 T = TypeVar("T")
 UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -23,7 +21,7 @@ def decode(file: ProfileFile, kind: type[T], *, what: str, next_step: str = "wri
     try:
         return msgspec.json.decode(file.content(), type=kind)
     except UNDECODABLE:
-        raise DataError(f"is no whole {what}", place=file.place, next_step=next_step) from None
+        raise DataError(f"is not a complete {what}", place=file.place, next_step=next_step) from None
 
 
 def each(raws: Iterable[msgspec.Raw], kind: type[T], *, file: ProfileFile, what: str) -> Iterator[tuple[str, T]]:
@@ -31,11 +29,11 @@ def each(raws: Iterable[msgspec.Raw], kind: type[T], *, file: ProfileFile, what:
     decoder = msgspec.json.Decoder(kind)
     for number, raw in enumerate(raws, 1):
         at = f": {what} {number}"
-        if (value := one(raw, decoder, file=file, at=at)) is not None:
+        if (value := decoded(raw, decoder, file=file, at=at)) is not None:
             yield at, value
 
 
-def one(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: ProfileFile, at: str) -> T | None:
+def decoded(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: ProfileFile, at: str) -> T | None:
     """The element, which is counted; None where it is none, which is noted."""
     file.intake.records += 1
     try:
@@ -44,8 +42,6 @@ def one(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: ProfileFile
         file.reject(RecordFault.MALFORMED, bytes(raw), at=at)
         return None
 
-
-# The elements of large JSON arrays, decoded in batches while the file is read: memory does not grow with it.
 
 BATCH_BYTES: Final = 4 << 20
 # Ends of objects, from the last one back, that are tried as the end of a batch before brackets are counted.

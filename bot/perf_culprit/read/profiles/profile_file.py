@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.call_tree import RecordFault, UnusedRecord
+from perf_culprit.model.call_tree import Profile, RecordFault, UnusedRecord
 from perf_culprit.model.reason import Reason
+from perf_culprit.read.format_reader import Reader
 from perf_culprit.read.logs.log_chunks import STDIN_NAME, Readable, unpacked
-
-# Counts what readers take in and what they cannot use, with examples.
 
 MAX_EXAMPLES: Final = 3
 MAX_TEXT_CHARACTERS: Final = 200
@@ -43,8 +42,6 @@ class Intake:
     def truncated(self, name: str) -> None:
         self.truncated_files[name] = None
 
-
-# One file of a profile or trace: its beginning for detection, then its bytes or lines in bounded memory.
 
 HEAD_BYTES: Final = 1 << 16
 CHUNK_BYTES: Final = 1 << 20
@@ -162,3 +159,12 @@ def _unreadable(name: str, error: OSError | ValueError) -> DataError:
 
 def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ProfileReader(Reader[ProfileFile, tuple[Profile, ...]]):
+    """A format of profiles or traces. `matches` looks at the beginning only.
+
+    `read` gives one profile per service, with one repetition unless the format holds more; it tells the file of
+    whatever it cannot use, and raises DataError only where nothing sensible can follow.
+    """

@@ -1,77 +1,53 @@
-"""Every format of profiles and traces by its id, from the most specific content to the least; and what a reader is."""
+"""Every format of profiles and traces, from the most specific content to the least."""
 
-from typing import Final, Protocol
+from typing import Final
 
 from perf_culprit.errors import DataError, UsageError
-from perf_culprit.model.call_tree import Profile
+from perf_culprit.read.format_reader import by_id, first_match
 from perf_culprit.read.profiles import (
-    callgrind,
-    chrome_trace,
-    collapsed,
-    cprofile,
-    cpuprofile,
-    firefox,
-    gprof2dot,
-    jaeger,
-    jfr,
+    browser_profiles,
+    call_graph_formats,
     kieker,
-    otlp,
-    otlp_protobuf,
-    perf_culprit_trace,
-    perf_script,
-    pprof,
-    pyinstrument,
-    scalene,
-    span_table,
-    speedscope,
-    zipkin,
+    protobuf_formats,
+    span_formats,
+    stack_formats,
+    timed_calls,
 )
-from perf_culprit.read.profiles.profile_file import ProfileFile
+from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 
 AUTO: Final = "auto"
 
-
-class ProfileReader(Protocol):
-    """One format. A module that has these names is one (PEP 544: no `self` in a module); its id is in the registry.
-
-    `matches` looks at the beginning of the content only, is cheap and never raises. `read` gives one profile per
-    service, with one repetition unless the format holds more; it tells the file of whatever it cannot use, and raises
-    DataError only where nothing sensible can follow.
-    """
-
-    def matches(self, file: ProfileFile, /) -> bool: ...
-    def read(self, file: ProfileFile, /) -> tuple[Profile, ...]: ...
-
-
-PROFILE_READERS: Final[dict[str, ProfileReader]] = {
-    "perf_culprit_trace": perf_culprit_trace,
-    "speedscope": speedscope,
-    "otlp": otlp,
-    "jaeger": jaeger,
-    "zipkin": zipkin,
-    "chrome_trace": chrome_trace,
-    "cpuprofile": cpuprofile,
-    "firefox": firefox,
-    "jfr": jfr,
-    "gprof2dot": gprof2dot,
-    "pyinstrument": pyinstrument,
-    "scalene": scalene,
-    "pprof": pprof,
-    "otlp_protobuf": otlp_protobuf,
-    "cprofile": cprofile,
-    "kieker": kieker,
-    "callgrind": callgrind,
-    "perf_script": perf_script,
-    "collapsed": collapsed,
-}
-
+# Where two match, the earlier one reads the file.
+PROFILE_READERS: Final[dict[str, ProfileReader]] = by_id(
+    (
+        timed_calls.PERF_CULPRIT_TRACE,
+        timed_calls.SPEEDSCOPE,
+        span_formats.OTLP,
+        span_formats.JAEGER,
+        span_formats.ZIPKIN,
+        timed_calls.CHROME_TRACE,
+        browser_profiles.CPUPROFILE,
+        browser_profiles.FIREFOX,
+        stack_formats.JFR,
+        stack_formats.GPROF2DOT,
+        stack_formats.PYINSTRUMENT,
+        stack_formats.SCALENE,
+        protobuf_formats.PPROF,
+        protobuf_formats.OTLP_PROTOBUF,
+        call_graph_formats.CPROFILE,
+        kieker.KIEKER,
+        call_graph_formats.CALLGRIND,
+        stack_formats.PERF_SCRIPT,
+        stack_formats.COLLAPSED,
+    )
+)
 
 MEMRAY: Final = "convert it: memray transform gprof2dot -o allocations.json FILE"
 LZ4: Final = b"\x04\x22\x4d\x18"
 
 # What is not read, by its first bytes, and what gives something that is.
 _OTHERS: Final[tuple[tuple[bytes, str, str], ...]] = (
-    (b"FLR\x00", "a recording of Java's Flight Recorder", f"print its samples: {jfr.PRINT}"),
+    (b"FLR\x00", "a recording of Java's Flight Recorder", f"print its samples: {stack_formats.JFR_PRINT}"),
     (b"memray\x00", "memray's own file", MEMRAY),
     (b"PERFILE2", "perf's own data", "convert it: perf script -i FILE > stacks.txt"),
     (b"MOJ", "Austin's binary form", "convert it: mojo2austin FILE stacks.txt"),
@@ -80,11 +56,11 @@ _SCALENE: Final = ("Scalene's profile, which knows no calls", "record it with py
 
 
 def check_format(name: str) -> None:
-    if name.startswith(span_table.PREFIX):
-        span_table.span_table(name)
+    if name.startswith(span_formats.TABLE_PREFIX):
+        span_formats.span_table(name)
     elif name != AUTO and name not in PROFILE_READERS:
         step = f"use {AUTO} or one of: {', '.join(PROFILE_READERS)}"
-        raise UsageError(f"`{name}` is no known format of profiles", place="--format", next_step=step)
+        raise UsageError(f"`{name}` is not a known format of profiles", place="--format", next_step=step)
 
 
 def reader_of(file: ProfileFile, name: str) -> ProfileReader:
@@ -92,13 +68,12 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
     is_damaged = file.name in file.intake.truncated_files
     if not file.head.strip() and not is_damaged:
         raise DataError("is empty", place=file.place, next_step="check that the profiler ran and wrote its result")
-    if name.startswith(span_table.PREFIX):
-        return span_table.span_table(name)
+    if name.startswith(span_formats.TABLE_PREFIX):
+        return span_formats.span_table(name)
     if name != AUTO and file.head.strip():
         return PROFILE_READERS[name]
-    for reader in PROFILE_READERS.values():
-        if reader.matches(file):
-            return reader
+    if (reader := first_match(file, PROFILE_READERS.values())) is not None:
+        return reader
     if file.head.startswith(LZ4) and b"memray" in file.head[:64]:
         raise DataError("is memray's own file, which is not read", place=file.place, next_step=MEMRAY)
     others = [(what, how) for magic, what, how in _OTHERS if file.head.startswith(magic)]
@@ -107,6 +82,6 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
         raise DataError(f"is {what}, which is not read", place=file.place, next_step=how)
     if is_damaged:
         step = "copy it again from where it was recorded, as binary; `gzip -t` or `zstd -t` checks it"
-        raise DataError("is damaged: what can be unpacked is no profile", place=file.place, next_step=step)
+        raise DataError("is damaged: what can be unpacked is not a profile", place=file.place, next_step=step)
     step = f"name its format with --format ({', '.join(PROFILE_READERS)}), or see docs/profiles.md"
     raise DataError("holds no profile or trace of a known format", place=file.place, next_step=step)

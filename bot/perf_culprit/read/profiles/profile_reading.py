@@ -12,8 +12,6 @@ from perf_culprit.read.profiles.profile_file import Intake, opened
 from perf_culprit.read.profiles.profile_formats import AUTO, check_format, reader_of
 from perf_culprit.read.profiles.profile_tree import MAX_NODES
 
-# Profiles of one service as repetitions of one profile, with aligned nodes.
-
 
 @dataclass(kw_only=True, slots=True)
 class _Node:
@@ -49,7 +47,7 @@ def combine(profiles: Sequence[Profile]) -> Profile:
     for other in profiles[1:]:
         if (other.service, other.unit) != (first.service, first.unit):
             raise DataError(
-                f"`{other.service}` in {other.unit} is no repetition of `{first.service}` in {first.unit}",
+                f"`{other.service}` in {other.unit} is not a repetition of `{first.service}` in {first.unit}",
                 next_step="compare profiles that one tool made of one program in one way",
             )
     repetitions = sum(profile.repetitions for profile in profiles)
@@ -87,9 +85,6 @@ def _add(aligned: _Aligned, profile: Profile, *, offset: int, repetitions: int) 
             target.self_ms[offset + i] += node.self_ms[i]
         is_counted = target.calls is not None and node.calls is not None
         target.calls = (target.calls or 0.0) + (node.calls or 0.0) * profile.repetitions if is_counted else None
-
-
-# Files of one revision to profiles: one per service, files being repetitions.
 
 
 def read_profiles(

@@ -1,44 +1,32 @@
-"""Names or bytes in, one run out: what the user names, and metrics without a direction."""
+"""Names or bytes in, one run out: logs of several tools, and metrics whose file doesn't say which way is good."""
 
-import glob
-import os
-import sys
+import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from pathlib import Path
+from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 
 from perf_culprit.errors import DataError, TooLargeError, listed
 from perf_culprit.model.run import Direction, Environment, FileRead, MetricKey, Run
 from perf_culprit.progress import doing
-from perf_culprit.read.results import own_run, plain_numbers
-from perf_culprit.read.results.archive import is_archive, read_archive
-from perf_culprit.read.results.console import documents, paragraphs
+from perf_culprit.read.format_reader import first_match
 from perf_culprit.read.results.content import shown
+from perf_culprit.read.results.inputs import Input, read_inputs
 from perf_culprit.read.results.merge import Read, join_executions, merge
-from perf_culprit.read.results.parser import VALUE, Parsed, Parser
-from perf_culprit.read.results.result_formats import (
-    AUTO,
-    CONSOLE_PARSERS,
-    HISTORY_PARSERS,
-    TREE_PARSERS,
-    find_parser,
-    parsers_for,
-    text_parsers,
-    unknown_format,
-    with_smaller_option,
-)
-from perf_culprit.read.results.source import STDIN_NAME, LargeFile, Source, open_file, open_stream
+from perf_culprit.read.results.own_run import OWN_RUN, is_own
+from perf_culprit.read.results.parsed import VALUE, Parsed, ResultReader
+from perf_culprit.read.results.result_formats import AUTO, readers_for, unknown_format, with_smaller_option
+from perf_culprit.read.results.source import LargeFile, Source
+from perf_culprit.read.results.timers import NUMBERS
 
 if TYPE_CHECKING:
     from perf_culprit.model.run import Benchmark
 
 
-# Metrics whose file does not say which way is good: the configuration says it, or they are left out by name.
-
 # What the configuration says of a metric; None where it says nothing.
 Directions: TypeAlias = Callable[[MetricKey], Direction | None]
+Readers: TypeAlias = tuple[ResultReader, ...]
 
 SET_DIRECTION = "set their `direction` in the configuration (benchmarks: - match: NAME)"
 MAX_SHOWN_NAMES = 5
@@ -66,94 +54,83 @@ def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = Fals
     return replace(parsed, benchmarks=tuple(kept), notes=(*parsed.notes, note), undirected=len(undirected))
 
 
-# From what the user names (files, patterns, directories, archives, `-`) to sources.
+# Files that hold results of several formats: JSON documents between the lines of a log, tables one after another.
 
-MAX_FILES = 20_000
-MAX_TOTAL_BYTES = 512 << 20
+# A line that may begin a document: not `[INFO]`, and not a lone brace of a program's own output.
+BEGINNING = re.compile(r"^[ \t]{0,20}(?=\{\s{0,40}\"|\[\s{0,40}[\[{])", re.MULTILINE)
+# Blank lines, and what may be the header of a table.
+BREAKS = re.compile(
+    r"\n[ \t\r]{0,20}\n\s{0,1000}|\n(?=(?:time(?:stamp|Stamp)?|date(?:time)?|commit|command|name|metric_name)[,;\t])"
+)
+MAX_DOCUMENTS = 2_000
+# Every attempt that fails reads the text up to its error, to count lines: a second of that is enough.
+MAX_CHARACTERS_READ = 500_000_000
+MAX_PARAGRAPHS = 500
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Input:
-    """What one name led to. `is_search` where files were found, not named: those of no known format are passed over.
+def _known_documents(source: Source, is_known: Callable[[Source], bool]) -> tuple[list[Source], Source]:
+    """The known JSON documents that begin a line of a text, and the text without them.
 
-    `is_tree` where the files lie together in a directory or an archive, not just match one pattern.
+    Lines keep their numbers, except those of a table after the first document: its header has to begin the text.
+    A DataError where one after them is cut off: what it held would be lost.
     """
-
-    sources: tuple[Source, ...]
-    is_search: bool
-    is_tree: bool
-
-
-def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple[Input, ...]:
-    """One input per path; the same file reached twice counts once, or its samples would count double."""
-    inputs: list[Input] = []
-    seen: set[str] = set()
-    budget = MAX_TOTAL_BYTES
-    for path in paths:
-        if path == STDIN_NAME:
-            files, is_search = [STDIN_NAME], False
-        else:
-            files, is_search = _files(path)
-        sources: list[Source] = []
-        for file in files:
-            identity = file if file == STDIN_NAME else os.path.realpath(file)
-            if identity in seen:
-                continue
-            seen.add(identity)
-            source = open_stream(file, stdin or sys.stdin.buffer) if file == STDIN_NAME else open_file(file)
-            budget -= len(source.data)
-            if budget < 0 or len(seen) > MAX_FILES:
-                raise DataError(
-                    f"is more than {MAX_FILES:,} files or {MAX_TOTAL_BYTES:,} bytes together with the inputs before it",
-                    place=shown(path),
-                    next_step="name the result files only",
-                )
-            sources.append(source)
-        is_tree = is_search and Path(path).is_dir()
-        inputs.extend(_opened(sources, is_search=is_search, is_tree=is_tree))
-    return tuple(inputs)
-
-
-def _opened(sources: list[Source], *, is_search: bool, is_tree: bool) -> Iterator[Input]:
-    """Archives become inputs of their own: each is a tree."""
-    if plain := tuple(source for source in sources if not is_archive(source.data)):
-        yield Input(sources=plain, is_search=is_search, is_tree=is_tree)
-    for source in sources:
-        if is_archive(source.data):
-            yield Input(sources=read_archive(source.content(), name=source.name), is_search=True, is_tree=True)
-
-
-def _files(path: str) -> tuple[list[str], bool]:
-    """The files that `path` names, and whether they had to be looked for."""
-    if os.path.isdir(path):  # noqa: PTH112 - a Path cannot be made of every string that a user gives
-        return list(_walk(path)), True
-    # A file may have a bracket in its name, as parametrised benchmarks do.
-    if glob.has_magic(path) and not os.path.lexists(path):
-        matches = sorted(name for name in glob.iglob(path, recursive=True) if Path(name).is_file())  # noqa: PTH207 - same
-        if not matches:
+    if isinstance(source, LargeFile) or source.json_or_none() is not None:
+        return [], source
+    text = source.text_or_empty()
+    pieces: list[Source] = []
+    rest: list[str] = []
+    last = line = 0
+    for start, end in islice(_documents(text), MAX_DOCUMENTS):
+        place = f"{source.place}:{text.count(chr(10), 0, start) + 1}"
+        if end is None and pieces:
             raise DataError(
-                "matches no file", place=shown(path), next_step="check the pattern and the working directory"
+                "holds a JSON document that is cut off", place=place, next_step="check that the benchmark step finished"
             )
-        return matches, True
-    return [path], False
+        if end is None:
+            continue
+        piece = _named(source, text[start:end])
+        try:
+            piece.json()
+        except DataError as error:  # a name that stands there twice
+            raise DataError(error.message, place=place, next_step=error.next_step) from None
+        if is_known(piece):
+            lines = line + text.count("\n", last, start)
+            pieces.append(_named(source, "\n" * lines + text[start:end]))
+            rest += [text[last:start], "\n" * text.count("\n", start, end)]
+            last, line = end, lines + text.count("\n", start, end)
+    return pieces, _named(source, "".join([*rest, text[last:]]).lstrip("\n")) if pieces else source
 
 
-def _walk(path: str) -> Iterator[str]:
-    count = 0
-    for folder, folders, files in os.walk(path):
-        folders.sort()
-        for name in sorted(files):
-            file = Path(folder) / name
-            # A link in a stranger's tree may lead anywhere.
-            if file.is_symlink() or not file.is_file():
-                continue
-            count += 1
-            yield str(file)
-    if not count:
-        raise DataError("holds no file", place=shown(path), next_step="check that the benchmark step wrote its results")
+def _paragraphs(source: Source) -> Iterator[Source]:
+    """What stands between blank lines or begins with a header, where there is more than one part."""
+    texts = [] if isinstance(source, LargeFile) else BREAKS.split(source.text_or_empty(), MAX_PARAGRAPHS)
+    if len(texts) > 1 and source.json_or_none() is None:
+        yield from (_named(source, text) for text in texts if "\n" in text)
 
 
-# The stage's front door: names or bytes in, one run out.
+def _named(source: Source, text: str) -> Source:
+    return replace(source, data=text.encode("utf-8", errors="replace"))
+
+
+def _documents(text: str) -> Iterator[tuple[int, int | None]]:
+    """Where each begins and ends; None for one that the text's end cuts off."""
+    decoder = json.JSONDecoder()
+    position = read = 0
+    while read <= MAX_CHARACTERS_READ:
+        if (beginning := BEGINNING.search(text, position)) is None:
+            return
+        start = beginning.end()
+        position = start + 1
+        try:
+            _, position = decoder.raw_decode(text, start)
+            yield start, position
+        except json.JSONDecodeError as error:
+            read += error.pos
+            if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+                yield start, None
+        except (ValueError, RecursionError):
+            read += len(text)
+
 
 MAX_SHOWN_SKIPPED = 5
 
@@ -186,15 +163,15 @@ class Reading:
         commit: str | None = None,
         tell: Callable[[Sequence[FileRead]], None] | None = None,
     ) -> Run:
-        parsers = parsers_for(self.tool)
+        readers = readers_for(self.tool)
         reads: list[Read] = []
         skipped: list[DataError] = []
         for entry in inputs:
             doing(f"reading {entry.sources[0].place}" if entry.sources else "reading")
-            recognised, unknown = _read(entry, parsers, is_named=self.tool != AUTO)
+            recognised, unknown = _read(entry, readers, is_named=self.tool != AUTO)
             for read in recognised:
                 # What a run file holds was decided when it was written.
-                parsed = directed(read.parsed, self.directions, keep=read.format == own_run.ID)
+                parsed = directed(read.parsed, self.directions, keep=read.format == OWN_RUN.id)
                 reads.append(replace(read, parsed=parsed))
             skipped.extend(unknown)
         if not any(read.parsed.benchmarks or read.parsed.counters for read in reads):
@@ -254,35 +231,34 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Direc
     """
     runs: list[Run] = []
     for is_search, source in ((one.is_search, source) for one in read_inputs(paths) for source in one.sources):
-        if (parser := find_parser(source, parsers_for(tool))) is None and not is_search:
+        if (reader := first_match(source, readers_for(tool))) is None and not is_search:
             raise unknown_format(source)
-        if parser is None:
+        if reader is None:
             continue
-        many = HISTORY_PARSERS.get(parser.ID)
         runs.extend(
             merge((Read(place=source.place, parsed=parsed),))
-            for part in ([parser.parse(source)] if many is None else many.parse_history(source))
+            for part in reader.history(source)
             if (parsed := directed(part, directions)).benchmarks
         )
     return tuple(runs)
 
 
-def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple[list[Read], list[DataError]]:
+def _read(entry: Input, readers: Readers, *, is_named: bool) -> tuple[list[Read], list[DataError]]:
     """What the files of one input say, and why some of a search were passed over."""
-    trees = [parser for name, parser in TREE_PARSERS.items() if parser in parsers]
     reads: list[Read] = []
     skipped: list[DataError] = []
     rest = entry.sources
-    for tree in trees if entry.is_search else ():
-        if belonging := tuple(source for source in rest if tree.belongs(source)):
+    for reader in readers if entry.is_search else ():
+        tree = reader.tree
+        if tree is not None and (belonging := tuple(source for source in rest if tree.belongs(source))):
             rest = tuple(source for source in rest if not tree.belongs(source))
-            reads.append(Read(place=belonging[0].place, parsed=tree.parse_tree(belonging), format=tree.ID))
-    for source in chain.from_iterable(_parts(source, parsers) for source in rest):
-        if (parser := find_parser(source, parsers)) is None and is_named and not entry.is_search:
-            # The user knows better than the content; the parser says what it misses.
-            parser = parsers[-1]
-        if parser is not None:
-            reads.extend(_read_all(source, parser, parsers))
+            reads.append(Read(place=belonging[0].place, parsed=tree.read(belonging), format=reader.id))
+    for source in chain.from_iterable(_parts(source, readers) for source in rest):
+        if (match := first_match(source, readers)) is None and is_named and not entry.is_search:
+            # The user knows better than the content; the reader says what it misses.
+            match = readers[-1]
+        if match is not None:
+            reads.extend(_read_all(source, match, readers))
         elif entry.is_search and not isinstance(source, LargeFile):
             skipped.append(unknown_format(source))
         else:
@@ -290,36 +266,36 @@ def _read(entry: Input, parsers: tuple[Parser, ...], *, is_named: bool) -> tuple
     return reads, skipped
 
 
-def _parts(source: Source, parsers: tuple[Parser, ...]) -> Iterator[Source]:
+def _parts(source: Source, readers: Readers) -> Iterator[Source]:
     """The file itself, or what it holds of several formats. Other documents of a log are none of ours."""
-    if own_run.is_own(source):
+    if is_own(source):
         yield source
         return
     # Of a format with a document on each line, lines are no documents of their own.
-    whole = tuple(parser for parser in parsers if parser.ID not in CONSOLE_PARSERS)
-    pieces, rest = documents(source, lambda piece: find_parser(piece, whole) is not None)
+    whole = tuple(reader for reader in readers if not reader.is_console)
+    pieces, rest = _known_documents(source, lambda piece: first_match(piece, whole) is not None)
     yield from pieces
-    if not pieces or find_parser(rest, parsers) is not None:
+    if not pieces or first_match(rest, readers) is not None:
         yield rest
 
 
-def _read_all(source: Source, first: Parser, parsers: tuple[Parser, ...]) -> Iterator[Read]:
-    """What the first parser that knows the content makes of it, and the others where a log holds several tools'."""
-    several = text_parsers(source, parsers) if first.ID in CONSOLE_PARSERS else ()
-    several = several or (first,)
-    others = tuple(parser for parser in parsers if parser not in several and parser.ID != plain_numbers.ID)
-    for paragraph in () if own_run.is_own(source) else paragraphs(source):
-        other = find_parser(paragraph, others)
-        if other is not None and find_parser(paragraph, several) is None:
+def _read_all(source: Source, first: ResultReader, readers: Readers) -> Iterator[Read]:
+    """What the first reader that knows the content makes of it, and the others where a log holds several tools'."""
+    printed = (reader for reader in readers if first.is_console and reader.is_console and reader.matches(source))
+    several = tuple(printed) or (first,)
+    others = tuple(reader for reader in readers if reader not in several and reader is not NUMBERS)
+    for paragraph in () if is_own(source) else _paragraphs(source):
+        other = first_match(paragraph, others)
+        if other is not None and first_match(paragraph, several) is None:
             raise source.error(
-                f"holds results of two formats, {several[0].ID} and {other.ID}, which cannot be told apart",
+                f"holds results of two formats, {several[0].id} and {other.id}, which cannot be told apart",
                 "write each tool's results to a file of its own",
             )
-    for parser in several:
+    for reader in several:
         try:
-            yield Read(place=source.place, parsed=parser.parse(source), format=parser.ID)
+            yield Read(place=source.place, parsed=reader.read(source), format=reader.id)
         except TooLargeError as error:
-            raise with_smaller_option(error, parser.ID) from None
+            raise with_smaller_option(error, reader) from None
 
 
 def _file_read(read: Read) -> FileRead:

@@ -86,7 +86,7 @@ def _read(source: Source) -> _Cells:
     delimiter = _delimiter(text.partition("\n")[0][:MAX_HEADER_CHARACTERS])
     if NO_TABLE.match(text):
         raise source.error(
-            "is no table of cells, it looks like JSON or JavaScript",
+            "is not a table of cells, it looks like JSON or JavaScript",
             "give a header and a row per commit; of recorded results, `changes --repo .` reads the history",
         )
     reader = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), delimiter=delimiter, strict=True)
@@ -104,7 +104,7 @@ def _read(source: Source) -> _Cells:
                 _check_row(rows, header, place=source.place, line=lines[-1])
     except csv.Error as error:
         raise DataError(
-            f"is no table: {shown(str(error))}",
+            f"is not a table: {shown(str(error))}",
             place=f"{source.place}:{reader.line_num + skipped}",
             next_step="check the quotes of this row",
         ) from None
@@ -202,7 +202,7 @@ def _numbers(cells: _Cells, name: str) -> tuple[float, ...]:
             values.append(math.nan)
             continue
         if NUMBER.fullmatch(text) is None:
-            raise _bad_cell(cells, name, line, f"`{shown(text)}` is no number")
+            raise _bad_cell(cells, name, line, f"`{shown(text)}` is not a number")
         number = float(text)
         if number and not SMALLEST <= abs(number) <= LARGEST:
             raise _bad_cell(cells, name, line, f"`{shown(text)}` is too large or too small to calculate with")

@@ -1,16 +1,15 @@
-"""Console outputs: lines, numbers and names, and files that hold results of several formats."""
+"""Console outputs of benchmark tools: lines, numbers, times and names, and formats with a result per line."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
 
-from perf_culprit.errors import DataError
-from perf_culprit.read.results.source import LargeFile, Source
-
-# What the console outputs of benchmark tools have in common: lines, numbers, times and names.
+from perf_culprit.model.run import Benchmark, Metric, Summary
+from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, gathered
+from perf_culprit.read.results.source import STDIN_NAME, Source
 
 # Each part is bounded, so that no line can make a pattern work long.
 NUMBER = r"[0-9][0-9,]{0,40}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,4})?"
@@ -56,79 +55,105 @@ def qualified(names: Iterable[tuple[str, str]], *, separator: str) -> dict[tuple
     return {(scope, name): f"{scope}{separator}{name}" if scopes[name] > 1 and scope else name for scope, name in pairs}
 
 
-# A file that holds results of several formats: JSON documents between the lines of a log, tables one after another.
-
-# A line that may begin a document: not `[INFO]`, and not a lone brace of a program's own output.
-BEGINNING = re.compile(r"^[ \t]{0,20}(?=\{\s{0,40}\"|\[\s{0,40}[\[{])", re.MULTILINE)
-# Blank lines, and what may be the header of a table.
-BREAKS = re.compile(
-    r"\n[ \t\r]{0,20}\n\s{0,1000}|\n(?=(?:time(?:stamp|Stamp)?|date(?:time)?|commit|command|name|metric_name)[,;\t])"
-)
-MAX_DOCUMENTS = 2_000
-# Every attempt that fails reads the text up to its error, to count lines: a second of that is enough.
-MAX_CHARACTERS_READ = 500_000_000
-MAX_PARAGRAPHS = 500
+# Formats of which every result is one line: declared by a pattern and what its groups mean, read by one engine.
 
 
-def documents(source: Source, is_known: Callable[[Source], bool]) -> tuple[list[Source], Source]:
-    """The known JSON documents that begin a line of a text, and the text without them.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """What a line measures: the number of its `group`, multiplied by `factor` to be in the metric's unit."""
 
-    Lines keep their numbers, except those of a table after the first document: its header has to begin the text.
-    A DataError where one after them is cut off: what it held would be lost.
+    metric: Metric
+    factor: float = 1.0
+    group: str = "value"
+
+
+# Parts that formats share.
+SPACE: Final = r"\s{1,60}"
+NAME_GROUP: Final = r"(?P<name>\S.{0,1000}?)"
+VALUE_GROUP: Final = rf"(?P<value>{NUMBER})"
+SCALES: Final = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
+SECONDS: Final = Measured(metric=SECOND_TIME)
+
+
+def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 - one of several that a format names
+    return Summary(value=value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lines:
+    """A format with a result per line. `row` matches a whole line of a result, with a group `value` and perhaps `name`.
+
+    `title` matches another line, whose `name` is that of the rows after it. Where neither names a row, the file does.
+    `measures` says what a row is; nothing: it is left out. `number` makes a number of the text; `summary` takes the row
+    and the number in the metric's unit, and is None where the number is a sample; `spelling` takes a name as the line
+    has it. `mark` stands in every such file. `lost` matches lines whose results cannot be read, which `loss` describes.
+    `warm_up` matches the lines before and after results that do not count; the one before has a group `begins`.
     """
-    if isinstance(source, LargeFile) or source.json_or_none() is not None:
-        return [], source
-    text = source.text_or_empty()
-    pieces: list[Source] = []
-    rest: list[str] = []
-    last = line = 0
-    for start, end in islice(_documents(text), MAX_DOCUMENTS):
-        place = f"{source.place}:{text.count(chr(10), 0, start) + 1}"
-        if end is None and pieces:
-            raise DataError(
-                "holds a JSON document that is cut off", place=place, next_step="check that the benchmark step finished"
-            )
-        if end is None:
-            continue
-        piece = _named(source, text[start:end])
-        try:
-            piece.json()
-        except DataError as error:  # a name that stands there twice
-            raise DataError(error.message, place=place, next_step=error.next_step) from None
-        if is_known(piece):
-            lines = line + text.count("\n", last, start)
-            pieces.append(_named(source, "\n" * lines + text[start:end]))
-            rest += [text[last:start], "\n" * text.count("\n", start, end)]
-            last, line = end, lines + text.count("\n", start, end)
-    return pieces, _named(source, "".join([*rest, text[last:]]).lstrip("\n")) if pieces else source
+
+    mark: str
+    row: re.Pattern[str]
+    measures: Callable[[re.Match[str]], tuple[Measured, ...]]
+    title: re.Pattern[str] | None = None
+    number: Callable[[str], float] = number_of
+    spelling: Callable[[str], str] = str.strip
+    summary: Callable[[re.Match[str], float], Summary] | None = plain_summary
+    warm_up: re.Pattern[str] | None = None
+    lost: re.Pattern[str] | None = None
+    loss: str = ""
+
+    def matches(self, source: Source) -> bool:
+        kinds = (self.row,) if self.lost is None else (self.row, self.lost)
+        return self.mark in source.text_or_empty() and any(
+            kind.fullmatch(line) for _, line in lines(source) for kind in kinds
+        )
+
+    def read(self, source: Source) -> Parsed:
+        placed: list[tuple[Benchmark, str]] = []
+        name = "value" if source.name == STDIN_NAME else PurePath(source.parts[-1]).stem
+        lost = 0
+        counts = True
+        for number, line in lines(source):
+            if self.warm_up is not None and (edge := self.warm_up.fullmatch(line)) is not None:
+                counts = edge["begins"] is None
+            elif counts and (row := self.row.fullmatch(line)) is not None:
+                own = self.spelling(row.groupdict().get("name") or "") or name
+                benchmarks = self._benchmarks(own, row, f"{source.place}:{number}")
+                placed += benchmarks
+                lost += not benchmarks
+            elif self.lost is not None and self.lost.fullmatch(line) is not None:
+                lost += 1
+            elif self.title is not None and (title := self.title.fullmatch(line)) is not None:
+                name = title["name"].strip()
+        return Parsed(benchmarks=gathered(placed), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
+
+    def _benchmarks(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
+        placed = []
+        for measured in self.measures(row):
+            metric, value = measured.metric, self.number(row[measured.group]) * measured.factor
+            if self.summary is None:
+                benchmark = from_samples(name, metric=metric, samples=(value,), place=place)
+            else:
+                benchmark = from_summary(name, metric=metric, summary=self.summary(row, value), place=place)
+            placed.append((benchmark, place))
+        return placed
 
 
-def paragraphs(source: Source) -> Iterator[Source]:
-    """What stands between blank lines or begins with a header, where there is more than one part."""
-    texts = [] if isinstance(source, LargeFile) else BREAKS.split(source.text_or_empty(), MAX_PARAGRAPHS)
-    if len(texts) > 1 and source.json_or_none() is None:
-        yield from (_named(source, text) for text in texts if "\n" in text)
-
-
-def _named(source: Source, text: str) -> Source:
-    return replace(source, data=text.encode("utf-8", errors="replace"))
-
-
-def _documents(text: str) -> Iterator[tuple[int, int | None]]:
-    """Where each begins and ends; None for one that the text's end cuts off."""
-    decoder = json.JSONDecoder()
-    position = read = 0
-    while read <= MAX_CHARACTERS_READ:
-        if (beginning := BEGINNING.search(text, position)) is None:
-            return
-        start = beginning.end()
-        position = start + 1
-        try:
-            _, position = decoder.raw_decode(text, start)
-            yield start, position
-        except json.JSONDecodeError as error:
-            read += error.pos
-            if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-                yield start, None
-        except (ValueError, RecursionError):
-            read += len(text)
+def line_reader(
+    reader_id: str,
+    lines: Lines,
+    *,
+    description: str,
+    example: str,
+    aliases: tuple[str, ...] = (),
+    is_named_only: bool = False,
+) -> ResultReader:
+    return ResultReader(
+        id=reader_id,
+        description=description,
+        example=example,
+        matches=lines.matches,
+        read=lines.read,
+        is_console=True,
+        is_named_only=is_named_only,
+        aliases=aliases,
+    )

@@ -1,11 +1,16 @@
-"""Google Benchmark JSON (`--benchmark_format=json`): repetitions are samples, aggregates are left out."""
+"""Google Benchmark: JSON, CSV and its console table."""
 
+import csv
+import re
 from collections.abc import Iterator
 
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
-from perf_culprit.read.results.parser import (
+from perf_culprit.read.results.console import NUMBER, is_number, lines, number_of
+from perf_culprit.read.results.json_value import JsonValue
+from perf_culprit.read.results.parsed import (
     TIME,
     Parsed,
+    ResultReader,
     components,
     from_samples,
     from_summary,
@@ -13,28 +18,26 @@ from perf_culprit.read.results.parser import (
     unique,
     utc_time,
 )
-from perf_culprit.read.results.source import JsonValue, Source
+from perf_culprit.read.results.source import Source
 
-ID = "google_benchmark"
-DESCRIPTION = "Google Benchmark JSON (--benchmark_format=json)"
-EXAMPLE = "./bench --benchmark_repetitions=10 --benchmark_out=bench.json --benchmark_out_format=json"
+# Google Benchmark JSON (`--benchmark_format=json`): repetitions are samples, aggregates are left out.
 
-TIMES = {"real_time": TIME, "cpu_time": "cpu_time"}
+GOOGLE_TIMES = {"real_time": TIME, "cpu_time": "cpu_time"}
 # Rates that the library computes itself. The direction of a user's counter is nowhere written.
-RATES = {"bytes_per_second": "bytes/s", "items_per_second": "items/s"}
+GOOGLE_RATES = {"bytes_per_second": "bytes/s", "items_per_second": "items/s"}
 # The first three have always been there; tables without repetitions hold nothing else.
-AGGREGATES = ("mean", "median", "stddev", "cv")
+GOOGLE_AGGREGATES = ("mean", "median", "stddev", "cv")
 # Everything of an entry that is no user counter.
-OWN_FIELDS = {
-    *TIMES,
-    *RATES,
+GOOGLE_OWN_FIELDS = {
+    *GOOGLE_TIMES,
+    *GOOGLE_RATES,
     *("name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index"),
     *("threads", "iterations", "time_unit", "label", "aggregate_name", "aggregate_unit", "error_occurred"),
     *("error_message", "skipped", "skip_message", "cpu_coefficient", "real_coefficient", "big_o", "rms"),
 }
 
 
-def matches(source: Source, /) -> bool:
+def _is_google(source: Source) -> bool:
     root = source.json_or_none()
     if not isinstance(root, dict) or not isinstance(root.get("benchmarks"), list):
         return False
@@ -42,19 +45,19 @@ def matches(source: Source, /) -> bool:
     return isinstance(context, dict) and ("num_cpus" in context or "library_build_type" in context)
 
 
-def parse(source: Source, /) -> Parsed:
+def _read_google(source: Source) -> Parsed:
     root = source.root()
-    return read(list(root.at("benchmarks").elements()), root.at("context"))
+    return _read_entries(list(root.at("benchmarks").elements()), root.at("context"))
 
 
-def read(entries: list[JsonValue], context: JsonValue) -> Parsed:
+def _read_entries(entries: list[JsonValue], context: JsonValue) -> Parsed:
     """What the entries say; the library's tables hold the same ones, without a context."""
     names = frozenset(entry.at("name").text() for entry in entries)
     good = [entry for entry in entries if not (entry.peek("error_occurred") or entry.peek("skipped"))]
     # Fitted complexity has no time of its own.
     timed = [entry for entry in good if entry.find("big_o") is None and entry.find("rms") is None]
     iterations = [entry for entry in timed if _aggregate(entry, names) is None]
-    benchmarks = gathered(pair for entry in iterations for pair in _samples(entry))
+    benchmarks = gathered(pair for entry in iterations for pair in _google_samples(entry))
     measured = {benchmark.name for benchmark in benchmarks}
     # --benchmark_report_aggregates_only leaves no repetition in the file.
     aggregates = [entry for entry in timed if _aggregate(entry, names) and _run_name(entry, names) not in measured]
@@ -65,7 +68,7 @@ def read(entries: list[JsonValue], context: JsonValue) -> Parsed:
         benchmarks=benchmarks + summaries,
         environment=components(cpu_count=context.peek("num_cpus"), host=context.peek("host_name")),
         time=utc_time(context.peek("date"), local_is_unknown=True),
-        notes=tuple(_notes(context, failed=len(failed), without_mean=len(without_mean))),
+        notes=tuple(_google_notes(context, failed=len(failed), without_mean=len(without_mean))),
     )
 
 
@@ -78,8 +81,8 @@ def _aggregate(entry: JsonValue, names: frozenset[str]) -> str | None:
     stem, _, suffix = entry.at("name").text().rpartition("_")
     if run_type is not None:
         return suffix  # of any name: `ComputeStatistics` adds aggregates of the user's own
-    all_there = names.issuperset(f"{stem}_{name}" for name in AGGREGATES[:3])
-    return suffix if suffix in AGGREGATES and (stem in names or all_there) else None
+    all_there = names.issuperset(f"{stem}_{name}" for name in GOOGLE_AGGREGATES[:3])
+    return suffix if suffix in GOOGLE_AGGREGATES and (stem in names or all_there) else None
 
 
 def _run_name(entry: JsonValue, names: frozenset[str]) -> str:
@@ -89,23 +92,23 @@ def _run_name(entry: JsonValue, names: frozenset[str]) -> str:
     return name.removesuffix(f"_{aggregate}") if named is None else named.text()
 
 
-def _samples(entry: JsonValue) -> Iterator[tuple[Benchmark, str]]:
+def _google_samples(entry: JsonValue) -> Iterator[tuple[Benchmark, str]]:
     name = entry.at("name").text()
-    for metric, value in _values(entry):
+    for metric, value in _google_values(entry):
         yield from_samples(name, metric=metric, samples=(value.number(),), place=value.place), value.place
 
 
-def _values(entry: JsonValue) -> Iterator[tuple[Metric, JsonValue]]:
+def _google_values(entry: JsonValue) -> Iterator[tuple[Metric, JsonValue]]:
     unit = entry.find("time_unit")
-    for field, name in TIMES.items():
+    for field, name in GOOGLE_TIMES.items():
         # Files before `time_unit` hold nanoseconds.
         metric = Metric(name=name, unit="ns" if unit is None else unit.text(), direction=Direction.LOWER_IS_BETTER)
         yield metric, entry.at(field)
-    for field, rate_unit in RATES.items():
+    for field, rate_unit in GOOGLE_RATES.items():
         if (value := entry.find(field)) is not None:
             yield Metric(name=field, unit=rate_unit, direction=Direction.HIGHER_IS_BETTER), value
     for field, value in entry.members():
-        if field not in OWN_FIELDS and value.is_finite:
+        if field not in GOOGLE_OWN_FIELDS and value.is_finite:
             yield Metric(name=field, unit="", direction=Direction.UNKNOWN), value
 
 
@@ -115,8 +118,8 @@ def _summaries(aggregates: list[JsonValue], names: frozenset[str]) -> Iterator[t
         if _aggregate(entry, names) != "mean":
             continue
         name = _run_name(entry, names)
-        spread = dict(_values(deviations[name])) if name in deviations else {}
-        for metric, value in _values(entry):
+        spread = dict(_google_values(deviations[name])) if name in deviations else {}
+        for metric, value in _google_values(entry):
             summary = Summary(
                 value=value.number(),
                 statistic="mean",
@@ -126,7 +129,7 @@ def _summaries(aggregates: list[JsonValue], names: frozenset[str]) -> Iterator[t
             yield from_summary(name, metric=metric, summary=summary, place=value.place), value.place
 
 
-def _notes(context: JsonValue, *, failed: int, without_mean: int) -> Iterator[str]:
+def _google_notes(context: JsonValue, *, failed: int, without_mean: int) -> Iterator[str]:
     if failed:
         yield f"left out because they failed or were skipped: {failed}"
     if without_mean:
@@ -135,3 +138,100 @@ def _notes(context: JsonValue, *, failed: int, without_mean: int) -> Iterator[st
         yield "Google Benchmark was built as debug: its times are not to be trusted"
     if context.peek("cpu_scaling_enabled") is True:
         yield "CPU frequency scaling was on while measuring"
+
+
+GOOGLE_BENCHMARK = ResultReader(
+    id="google_benchmark",
+    description="Google Benchmark JSON (--benchmark_format=json)",
+    example="./bench --benchmark_repetitions=10 --benchmark_out=bench.json --benchmark_out_format=json",
+    matches=_is_google,
+    read=_read_google,
+    aliases=("googlecpp",),
+    smaller="lower --benchmark_repetitions, or select benchmarks with --benchmark_filter",
+)
+
+
+# Google Benchmark's CSV (`--benchmark_format=csv`): the entries of its JSON as rows, without the machine.
+
+CSV_HEADER = "name,iterations,real_time,cpu_time,time_unit,"
+LEAST_CSV_CELLS = 10
+CSV_TEXTS = ("name", "time_unit", "label", "error_message")
+
+
+def _csv_entries(source: Source) -> Iterator[JsonValue]:
+    names: list[str] = []
+    for number, line in enumerate(source.text().splitlines(), start=1):
+        # Other output, such as the machine's facts, which some redirect to the same file, is in between.
+        if line.startswith(CSV_HEADER):
+            names = line.split(",")
+            continue
+        try:
+            cells = next(csv.reader([line]), [])
+        except csv.Error:
+            continue
+        # A failed benchmark's row ends before the user counters.
+        if names and LEAST_CSV_CELLS <= len(cells) <= len(names):
+            row = {name.strip('"'): cell for name, cell in zip(names, cells, strict=False) if cell}
+            numbers = {name: number_of(row[name]) for name in row if name not in CSV_TEXTS and is_number(row[name])}
+            yield JsonValue(row | numbers, f"{source.place}:{number}")
+
+
+GOOGLE_BENCHMARK_CSV = ResultReader(
+    id="google_benchmark_csv",
+    description="Google Benchmark CSV (--benchmark_format=csv)",
+    example="./bench --benchmark_repetitions=10 --benchmark_format=csv > bench.csv",
+    matches=lambda source: any(line.startswith(CSV_HEADER) for line in source.text_or_empty().splitlines()),
+    read=lambda source: _read_entries(list(_csv_entries(source)), JsonValue({}, source.place)),
+    is_console=True,
+    aliases=("googlecpp",),
+    smaller="lower --benchmark_repetitions",
+)
+
+
+TEXT_HEADER = re.compile(r"Benchmark {1,1000}Time {1,40}CPU {1,40}Iterations")
+TEXT_ROW = re.compile(
+    rf"(?P<name>\S{{1,1000}}) {{1,1000}}(?P<real_time>{NUMBER}) (?P<time_unit>ns|us|ms|s) {{1,40}}"
+    rf"(?P<cpu_time>{NUMBER}) (?:ns|us|ms|s) {{1,40}}[0-9]{{1,20}}(?P<counters>| .{{0,5000}})"
+)
+TEXT_FAILED = re.compile(r"(?P<name>\S{1,1000}) {1,1000}(?:ERROR OCCURRED|SKIPPED): .{0,5000}")
+TEXT_RATE = re.compile(rf"(?P<name>bytes_per_second|items_per_second)=(?P<value>{NUMBER})(?P<prefix>[kMGT]?)i?/s")
+# The library scales bytes by 1024, whether it says so ("Gi/s", since 1.8) or not ("G/s"), and all else by 1000.
+RATE_BASES = {"bytes_per_second": 1024.0, "items_per_second": 1000.0}
+RATE_PREFIXES = ("", "k", "M", "G", "T")
+
+
+def _is_google_text(source: Source) -> bool:
+    text = source.text_or_empty()
+    return "Iterations" in text and TEXT_HEADER.search(text) is not None
+
+
+def _text_entries(source: Source) -> Iterator[JsonValue]:
+    for number, line in lines(source):
+        place = f"{source.place}:{number}"
+        row = TEXT_ROW.fullmatch(line.rstrip())
+        failed = None if row else TEXT_FAILED.fullmatch(line.rstrip())
+        if row is not None:
+            times = {name: number_of(row[name]) for name in ("real_time", "cpu_time")}
+            yield JsonValue(
+                {"name": row["name"], "time_unit": row["time_unit"], **times, **dict(_rates(row["counters"]))}, place
+            )
+        elif failed is not None:
+            yield JsonValue({"name": failed["name"], "error_occurred": True}, place)
+
+
+def _rates(counters: str) -> Iterator[tuple[str, float]]:
+    for rate in TEXT_RATE.finditer(counters):
+        scale = RATE_BASES[rate["name"]] ** RATE_PREFIXES.index(rate["prefix"])
+        yield rate["name"], number_of(rate["value"]) * scale
+
+
+GOOGLE_BENCHMARK_TEXT = ResultReader(
+    id="google_benchmark_text",
+    description="Google Benchmark's console table",
+    example="./bench --benchmark_repetitions=10 | tee bench.txt",
+    matches=_is_google_text,
+    read=lambda source: _read_entries(list(_text_entries(source)), JsonValue({}, source.place)),
+    is_console=True,
+    aliases=("googlecpp",),
+    smaller="lower --benchmark_repetitions",
+)

@@ -19,9 +19,9 @@ from perf_culprit.model.run import (
     first_doubled,
 )
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.parser import Parsed
-from perf_culprit.read.results.plain_numbers import VALUE
+from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.surroundings import elsewhere
+from perf_culprit.read.results.timers import PLAIN_VALUE
 from perf_culprit.wire.checked_json import same_fields
 from perf_culprit.wire.run_json import refuse_too_many
 
@@ -34,7 +34,7 @@ def named_alike(baseline: Sequence[Run], target: Run) -> tuple[tuple[Run, ...], 
     """Both sides with all their files' numbers under one name, if the sides hold nothing else and share no name."""
     names = {benchmark.name for run in baseline for benchmark in run.benchmarks}
     everything = chain(target.benchmarks, *(run.benchmarks for run in baseline))
-    plain = all(benchmark.metric == VALUE for benchmark in everything)
+    plain = all(benchmark.metric == PLAIN_VALUE for benchmark in everything)
     if not plain or any(benchmark.name in names for benchmark in target.benchmarks):
         return tuple(baseline), target
     return tuple(map(_as_one, baseline)), _as_one(target)
@@ -46,7 +46,7 @@ def _as_one(run: Run) -> Run:
     parts = run.benchmarks
     one = Benchmark(
         name=NAME,
-        metric=VALUE,
+        metric=PLAIN_VALUE,
         samples=tuple(chain.from_iterable(part.samples for part in parts)),
         group_sizes=tuple(chain.from_iterable(part.group_sizes or (len(part.samples),) for part in parts)),
         rounds=tuple(chain.from_iterable(part.rounds for part in parts)) if all(part.rounds for part in parts) else (),

@@ -4,8 +4,9 @@ from dataclasses import replace
 from datetime import UTC
 
 from perf_culprit.model.run import Benchmark, CounterTable, Metric
-from perf_culprit.read.results.parser import (
+from perf_culprit.read.results.parsed import (
     Parsed,
+    ResultReader,
     check_samples,
     check_summary,
     checked_metric,
@@ -15,10 +16,6 @@ from perf_culprit.read.results.parser import (
 from perf_culprit.read.results.source import MAX_LARGE_BYTES, Source
 from perf_culprit.wire.checked_json import same_fields
 from perf_culprit.wire.run_json import decode_run, refuse_doubled
-
-ID = "perf_culprit"
-DESCRIPTION = "run file of perf-culprit (collect --json)"
-EXAMPLE = "perf-culprit collect --json run.json FILE"
 
 FORMAT = "perf-culprit-run"
 
@@ -31,14 +28,14 @@ def is_own(source: Source) -> bool:
     return source.data.startswith(OWN_START)
 
 
-def matches(source: Source, /) -> bool:
+def _is_own_run(source: Source) -> bool:
     if is_own(source):
         return True
     root = source.json_or_none()
     return isinstance(root, dict) and root.get("format") == FORMAT
 
 
-def parse(source: Source, /) -> Parsed:
+def _read_own_run(source: Source) -> Parsed:
     data = source.content(max_bytes=MAX_LARGE_BYTES if is_own(source) else None)
     if not data.startswith(OWN_START):
         # Our reader of JSON first: it refuses names that stand twice, and knows byte order marks.
@@ -84,3 +81,12 @@ def _checked(benchmark: Benchmark, metric: Metric, place: str) -> Benchmark:
 def _checked_table(table: CounterTable, place: str) -> CounterTable:
     metrics = tuple(checked_metric(metric, place=place) for metric in table.metrics)
     return replace(table, name=checked_name(table.name, place=place), metrics=metrics)
+
+
+OWN_RUN = ResultReader(
+    id="perf_culprit",
+    description="run file of perf-culprit (collect --json)",
+    example="perf-culprit collect --json run.json FILE",
+    matches=_is_own_run,
+    read=_read_own_run,
+)

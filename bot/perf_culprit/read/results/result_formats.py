@@ -1,54 +1,30 @@
-"""Every format by its id, from the most specific content to the least, and the names that other tools use for them."""
+"""Every format of results and counters, from the most specific content to the least."""
 
 from types import MappingProxyType
 from typing import Final
 
 from perf_culprit.errors import DataError, TooLargeError, UsageError, did_you_mean
-from perf_culprit.read.counters.counter_formats import COUNTER_READERS
+from perf_culprit.read.counters import counter_csv, load_tools, perf_stat, prometheus, system_counters
+from perf_culprit.read.format_reader import by_id
 from perf_culprit.read.results import (
-    asv,
-    bencher_metric_format,
-    bencher_perf,
-    benchmark_ips,
-    benchmarkdotnet,
-    catch2_text,
-    catch2_xml,
-    critcmp,
-    criterion,
-    custom_benchmark,
-    deno,
-    divan,
-    gab_data_js,
-    go_json,
-    go_text,
+    bencher,
+    commit_series,
+    cpp_benchmarks,
+    github_action_benchmark,
+    go_benchmarks,
     google_benchmark,
-    google_benchmark_csv,
-    google_benchmark_text,
-    gungraun_json,
-    hyperfine,
-    hyperfine_csv,
-    jmh,
-    julia,
-    mitata,
-    nanobench,
-    nyrkio,
-    otava_csv,
+    javascript_benchmarks,
+    jvm_and_dotnet,
+    other_languages,
     own_run,
-    perfherder,
-    phpbench,
-    plain_numbers,
-    pyperf,
-    pytest_benchmark,
-    rebench,
-    skia_perf,
-    tinybench,
-    vitest,
+    python_benchmarks,
+    rust_benchmarks,
+    timers,
+    valgrind_counts,
 )
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.line_formats import LINE_FORMATS
-from perf_culprit.read.results.parser import HistoryParser, Parser, TreeParser
-from perf_culprit.read.results.source import Source
-from perf_culprit.read.results.xml_tree import has_root
+from perf_culprit.read.results.parsed import ResultReader
+from perf_culprit.read.results.source import Source, has_root
 
 AUTO: Final = "auto"
 # The members that hold the results, in the formats that are JSON objects.
@@ -56,149 +32,115 @@ CATCH2_MARKS: Final = frozenset({"metadata", "test-run"})
 JUNIT_ROOTS: Final = ("<testsuites", "<testsuite ")
 RESULT_LISTS: Final = ("results", "benchmarks", "benches", "Benchmarks", "suites", "files")
 
+COUNTER_READERS: Final = by_id(
+    (
+        load_tools.K6_SUMMARY,
+        load_tools.K6_CSV,
+        load_tools.JMETER_JTL,
+        load_tools.LOCUST_STATS,
+        load_tools.LOCUST_HISTORY,
+        perf_stat.PERF_STAT_JSON,
+        perf_stat.PERF_STAT_CSV,
+        system_counters.SADF_JSON,
+        system_counters.SADF_CSV,
+        system_counters.SADF_LINES,
+        system_counters.PERFMON_CSV,
+        prometheus.PROMETHEUS_QUERY,
+        prometheus.PROMETHEUS_TEXT,
+        counter_csv.COUNTER_CSV,
+    )
+)
+
 # Where two match, the earlier one reads the file.
-PARSERS: Final[dict[str, Parser]] = {
-    "perf_culprit": own_run,
-    "pytest_benchmark": pytest_benchmark,
-    "google_benchmark": google_benchmark,
-    "google_benchmark_csv": google_benchmark_csv,
-    "jmh": jmh,
-    "benchmarkdotnet": benchmarkdotnet,
-    "julia": julia,
-    "asv": asv,
-    "perfherder": perfherder,
-    "skia_perf": skia_perf,
-    "nyrkio": nyrkio,
-    "bencher_perf": bencher_perf,
-    "hyperfine": hyperfine,
-    "hyperfine_csv": hyperfine_csv,
-    "mitata": mitata,
-    "pyperf": pyperf,
-    "vitest": vitest,
-    "tinybench": tinybench,
-    "nanobench": nanobench,
-    "deno": deno,
-    "benchmark_ips": benchmark_ips,
-    "rebench": rebench,
-    "go_json": go_json,
-    "gungraun_json": gungraun_json,
-    "criterion": criterion,
-    "critcmp": critcmp,
-    "catch2_xml": catch2_xml,
-    "phpbench": phpbench,
-    "gab_data_js": gab_data_js,
-    # Before the formats that nearly any JSON or text of numbers may be.
-    **COUNTER_READERS,
-    "custom_benchmark": custom_benchmark.EITHER,
-    "custom_smaller_is_better": custom_benchmark.SMALLER,
-    "custom_bigger_is_better": custom_benchmark.BIGGER,
-    "bencher_metric_format": bencher_metric_format,
-    "go_text": go_text,
-    "google_benchmark_text": google_benchmark_text,
-    "divan": divan,
-    "catch2_text": catch2_text,
-    **{entry.ID: entry for entry in LINE_FORMATS},
-    "otava_csv": otava_csv.EITHER,
-    "otava_csv_smaller": otava_csv.SMALLER,
-    "otava_csv_bigger": otava_csv.BIGGER,
-    "numbers": plain_numbers,
-}
-HISTORY_PARSERS: Final[dict[str, HistoryParser]] = {
-    "nyrkio": nyrkio,
-    "bencher_perf": bencher_perf,
-    "gab_data_js": gab_data_js,
-    "otava_csv": otava_csv.EITHER,
-    "otava_csv_smaller": otava_csv.SMALLER,
-    "otava_csv_bigger": otava_csv.BIGGER,
-}
-TREE_PARSERS: Final[dict[str, TreeParser]] = {"criterion": criterion}
-
-# Tools that print their results: one log may hold those of several.
-CONSOLE_PARSERS: Final = frozenset(
-    {
-        "go_text",
-        "go_json",
-        "perf_stat_json",
-        "divan",
-        "catch2_text",
-        *("google_benchmark_text", "google_benchmark_csv"),
-        *(entry.ID for entry in LINE_FORMATS),
-    }
+READERS: Final = by_id(
+    (
+        own_run.OWN_RUN,
+        python_benchmarks.PYTEST_BENCHMARK,
+        google_benchmark.GOOGLE_BENCHMARK,
+        google_benchmark.GOOGLE_BENCHMARK_CSV,
+        jvm_and_dotnet.JMH,
+        jvm_and_dotnet.BENCHMARKDOTNET,
+        other_languages.JULIA,
+        python_benchmarks.ASV,
+        commit_series.PERFHERDER,
+        commit_series.SKIA_PERF,
+        commit_series.NYRKIO,
+        bencher.BENCHER_PERF,
+        timers.HYPERFINE,
+        timers.HYPERFINE_CSV,
+        javascript_benchmarks.MITATA,
+        python_benchmarks.PYPERF,
+        javascript_benchmarks.VITEST,
+        javascript_benchmarks.TINYBENCH,
+        cpp_benchmarks.NANOBENCH,
+        javascript_benchmarks.DENO,
+        other_languages.BENCHMARK_IPS,
+        other_languages.REBENCH,
+        go_benchmarks.GO_JSON,
+        valgrind_counts.GUNGRAUN_JSON,
+        rust_benchmarks.CRITERION,
+        rust_benchmarks.CRITCMP,
+        cpp_benchmarks.CATCH2_XML,
+        other_languages.PHPBENCH,
+        github_action_benchmark.GAB_DATA_JS,
+        # Before the formats that nearly any JSON or text of numbers may be.
+        *COUNTER_READERS.values(),
+        github_action_benchmark.CUSTOM_BENCHMARK,
+        github_action_benchmark.CUSTOM_SMALLER,
+        github_action_benchmark.CUSTOM_BIGGER,
+        bencher.BENCHER_METRIC_FORMAT,
+        go_benchmarks.GO_TEXT,
+        google_benchmark.GOOGLE_BENCHMARK_TEXT,
+        rust_benchmarks.DIVAN,
+        cpp_benchmarks.CATCH2_TEXT,
+        rust_benchmarks.BENCHER_TEXT,
+        rust_benchmarks.CRITERION_TEXT,
+        valgrind_counts.GUNGRAUN,
+        valgrind_counts.IAI,
+        javascript_benchmarks.BENCHMARKJS_TEXT,
+        other_languages.BENCHMARK_IPS_TEXT,
+        jvm_and_dotnet.JMH_TEXT,
+        python_benchmarks.ASV_TEXT,
+        other_languages.DART,
+        other_languages.LUAU_TEXT,
+        timers.RUBY_BENCHMARK,
+        timers.CONSOLE_TIME,
+        timers.GNU_TIME,
+        timers.SHELL_TIME,
+        commit_series.OTAVA_CSV,
+        commit_series.OTAVA_CSV_SMALLER,
+        commit_series.OTAVA_CSV_BIGGER,
+        timers.NUMBERS,
+    )
 )
-
-# Only a name tells which way is good (custom_benchmark, otava_csv), or that a log's times are results.
-NAMED_ONLY: Final = frozenset(
-    {*("custom_smaller_is_better", "custom_bigger_is_better", "otava_csv_smaller", "otava_csv_bigger"), "console_time"}
-)
-
-# The `tool` names of github-action-benchmark, so that its users change nothing.
 ALIASES: Final = MappingProxyType(
     {
-        "pytest": ("pytest_benchmark",),
-        "googlecpp": ("google_benchmark", "google_benchmark_csv", "google_benchmark_text"),
-        "customSmallerIsBetter": ("custom_smaller_is_better",),
-        "customBiggerIsBetter": ("custom_bigger_is_better",),
-        "nyrkioJson": ("nyrkio",),
-        "benchmarkjs": ("benchmarkjs_text",),
-        "benchmarkluau": ("luau_text",),
-        "cargo": ("criterion", "criterion_text", "bencher_text"),
-        "catch2": ("catch2_xml", "catch2_text"),
-        "go": ("go_text", "go_json"),
-    }
-)
-
-# The tool's own option that makes its files smaller, for the message about a file beyond a limit.
-SMALLER: Final = MappingProxyType(
-    {
-        "pytest_benchmark": "lower --benchmark-max-time (1 s by default)",
-        "pyperf": "lower --processes or --values",
-        "jmh": "lower -f (forks) or -i (iterations)",
-        "google_benchmark": "lower --benchmark_repetitions, or select benchmarks with --benchmark_filter",
-        "google_benchmark_csv": "lower --benchmark_repetitions",
-        "google_benchmark_text": "lower --benchmark_repetitions",
-        "hyperfine": "lower --runs or --max-runs",
-        "benchmarkdotnet": "use --exporters briefjson, or lower --iterationCount",
-        "asv": "leave out --record-samples",
-        "go_text": "lower -count",
-        "go_json": "lower -count",
-        "criterion": "lower --sample-size",
-        "catch2_xml": "lower --benchmark-samples",
-        "catch2_text": "lower --benchmark-samples",
-        "divan": "lower --sample-count",
-        "phpbench": "lower --iterations",
-        "jmeter_jtl": "run a shorter test, or write one sampler only (Simple Data Writer)",
+        alias: tuple(reader for reader in READERS.values() if alias in reader.aliases)
+        for reader in READERS.values()
+        for alias in reader.aliases
     }
 )
 
 
-def parsers_for(tool: str) -> tuple[Parser, ...]:
-    """The parsers that `tool` may mean, in order; a UsageError for a name that nobody knows."""
+def readers_for(tool: str) -> tuple[ResultReader, ...]:
+    """The readers that `tool` may mean, in order; a UsageError for a name that nobody knows."""
     if tool == AUTO:
-        return tuple(parser for name, parser in PARSERS.items() if name not in NAMED_ONLY)
-    names = ALIASES.get(tool, (tool,))
-    if any(name not in PARSERS for name in names):
-        choices = [AUTO, *PARSERS, *ALIASES]
-        raise UsageError(
-            f"`{shown(tool)}` is no known tool; {did_you_mean(tool, choices)}".removesuffix("; "),
-            place="tool",
-            next_step=f"use {AUTO} or one of: {', '.join(choices[1:])}",
-        )
-    return tuple(PARSERS[name] for name in names)
+        return tuple(reader for reader in READERS.values() if not reader.is_named_only)
+    if tool in READERS:
+        return (READERS[tool],)
+    if tool in ALIASES:
+        return ALIASES[tool]
+    choices = [AUTO, *READERS, *ALIASES]
+    raise UsageError(
+        f"`{shown(tool)}` is not a known tool; {did_you_mean(tool, choices)}".removesuffix("; "),
+        place="tool",
+        next_step=f"use {AUTO} or one of: {', '.join(choices[1:])}",
+    )
 
 
-def text_parsers(source: Source, parsers: tuple[Parser, ...]) -> tuple[Parser, ...]:
-    """All parsers of console output that know the content: a log may hold the output of several tools."""
-    return tuple(parser for parser in parsers if parser.ID in CONSOLE_PARSERS and parser.matches(source))
-
-
-def find_parser(source: Source, parsers: tuple[Parser, ...]) -> Parser | None:
-    """The first parser that knows the content."""
-    return next((parser for parser in parsers if parser.matches(source)), None)
-
-
-def with_smaller_option(error: TooLargeError, tool: str) -> TooLargeError:
+def with_smaller_option(error: TooLargeError, reader: ResultReader) -> TooLargeError:
     """The same refusal, whose next step begins with the option of the tool."""
-    step = f"{SMALLER[tool]}; or {error.next_step}" if tool in SMALLER else error.next_step
+    step = f"{reader.smaller}; or {error.next_step}" if reader.smaller else error.next_step
     return TooLargeError(error.message, place=error.place, next_step=step)
 
 
@@ -211,7 +153,7 @@ def _empty(root: object) -> str:
 
 
 def unknown_format(source: Source) -> DataError:
-    """Why no parser knows the content: not text at all, broken JSON, or simply another format."""
+    """Why no reader knows the content: not text at all, broken JSON, or simply another format."""
     text = source.text_or_empty().lstrip()
     try:
         source.text()

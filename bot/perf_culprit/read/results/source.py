@@ -1,8 +1,7 @@
-"""One input file: bounded reading, decoding, and checked access into its JSON."""
+"""One input file: bounded reading, decoding, and refusals that say what the bytes look like instead."""
 
 import codecs
 import io
-import math
 import os
 import tempfile
 import weakref
@@ -10,273 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from perf_culprit.errors import DataError, TooLargeError
-from perf_culprit.model.run import Summary
-from perf_culprit.read.json_pieces import MAX_VALUE_BYTES, JsonPieces
-from perf_culprit.read.results.content import (
-    WHOLE_JSON_STEP,
-    DuplicateMemberError,
-    closed_json,
-    decode,
-    encoding,
-    load_json,
-    refusal,
-    shown,
-)
+from perf_culprit.read.results.content import closed_json, decode, encoding, load_json, refusal, shown
+from perf_culprit.read.results.json_value import JsonValue, Take, read_list
 
-# Checked access into parsed JSON of a stranger: every refusal names the file and the path inside it.
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
-MAX_SHOWN_KEY_CHARACTERS = 60
-MAX_SAMPLES = 1_000_000
-_TYPE_NAMES = {
-    dict: "an object",
-    list: "a list",
-    str: "text",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class JsonValue:
-    """A JSON value with the file and the path that lead to it, such as `benchmarks[3].stats.data`."""
-
-    value: Any
-    file: str
-    path: str = ""
-
-    @property
-    def place(self) -> str:
-        return f"{self.file}: {self.path}" if self.path else self.file
-
-    def at(self, name: str) -> "JsonValue":
-        """The member `name`, which has to be there and not null."""
-        if (member := self.find(name)) is None:
-            raise self.error(f"has no `{name}`")
-        return member
-
-    def find(self, name: str) -> "JsonValue | None":
-        """The member `name`, or None where it is absent or null."""
-        if not isinstance(self.value, dict):
-            raise self.error(f"is {self.kind}, not an object")
-        value = self.value.get(name)
-        return None if value is None else JsonValue(value, self.file, self._below(name))
-
-    def peek(self, name: str) -> Any:
-        """The bare member `name`, or None where there is none: for facts that no result depends on."""
-        return self.value.get(name) if isinstance(self.value, dict) else None
-
-    def members(self) -> Iterator[tuple[str, "JsonValue"]]:
-        if not isinstance(self.value, dict):
-            raise self.error(f"is {self.kind}, not an object")
-        for name, value in self.value.items():
-            yield name, JsonValue(value, self.file, self._below(name))
-
-    def elements(self) -> Iterator["JsonValue"]:
-        if not isinstance(self.value, list):
-            raise self.error(f"is {self.kind}, not a list")
-        for i, value in enumerate(self.value):
-            yield JsonValue(value, self.file, f"{self.path}[{i}]")
-
-    def members_of(self, name: str) -> Iterator[tuple[str, "JsonValue"]]:
-        """The members of the member `name`; none where it is absent or null."""
-        member = self.find(name)
-        return iter(()) if member is None else member.members()
-
-    def elements_of(self, name: str) -> Iterator["JsonValue"]:
-        """The elements of the member `name`; none where it is absent or null."""
-        member = self.find(name)
-        return iter(()) if member is None else member.elements()
-
-    def number(self) -> float:
-        """A finite number as float; true, false, text, NaN and Infinity are none."""
-        value = self.value
-        if type(value) is not float and type(value) is not int:
-            raise self.error(f"is {self.kind}, not a number")
-        try:
-            number = float(value)
-        except OverflowError:
-            raise self.error("is too large a number") from None
-        if not math.isfinite(number):
-            raise self.error("is not a finite number")
-        return number
-
-    def numbers(self) -> tuple[float, ...]:
-        """A list of finite numbers, no longer than samples may be: a refusal must not take a minute."""
-        if not isinstance(self.value, list):
-            raise self.error(f"is {self.kind}, not a list")
-        if len(self.value) > MAX_SAMPLES:
-            raise TooLargeError(
-                f"holds more than {MAX_SAMPLES:,} samples",
-                place=self.place,
-                next_step="let the tool keep fewer samples",
-            )
-        # Most lists are all floats: they are checked in C, without a place for each.
-        if set(map(type, self.value)) <= {float} and all(map(math.isfinite, self.value)):
-            return tuple(self.value)
-        return tuple(element.number() for element in self.elements())
-
-    def listed(self, name: str) -> str:
-        """The members of the member `name` as "key=text, key=text"; empty where there are none."""
-        member = self.find(name)
-        members = member.members() if member is not None and member.value else ()
-        return ", ".join(f"{key}={value.text()}" for key, value in members)
-
-    def whole(self) -> int:
-        """A whole number of at least 0."""
-        if type(self.value) is not int or self.value < 0:
-            raise self.error("is not a whole number of at least 0")
-        return self.value
-
-    def find_number(self, name: str) -> float | None:
-        member = self.find(name)
-        return None if member is None else member.number()
-
-    def find_whole(self, name: str) -> int | None:
-        member = self.find(name)
-        return None if member is None else member.whole()
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether `number` would give one."""
-        try:
-            return type(self.value) in (int, float) and math.isfinite(self.value)
-        except OverflowError:
-            return False
-
-    def text(self) -> str:
-        if not isinstance(self.value, str):
-            raise self.error(f"is {self.kind}, not text")
-        return self.value
-
-    @property
-    def kind(self) -> str:
-        return _TYPE_NAMES.get(type(self.value), "null")
-
-    def error(self, message: str) -> DataError:
-        return DataError(message, place=self.place, next_step="check the file, or name another tool for it")
-
-    def _below(self, name: str) -> str:
-        key = name if len(name) <= MAX_SHOWN_KEY_CHARACTERS else name[: MAX_SHOWN_KEY_CHARACTERS - 1] + "…"
-        if not key.isprintable():
-            key = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in key)
-        return f"{self.path}.{key}" if self.path else key
-
-
-def are_objects(value: Any, *names: str) -> bool:
-    """Whether `value` is a list of objects, one or more, that all have members of these names: for `matches`."""
-    needed = set(names)
-    return isinstance(value, list) and bool(value) and all(isinstance(e, dict) and e.keys() >= needed for e in value)
-
-
-def mean_summary(
-    stats: JsonValue, name: str = "mean", *, deviation: str | None = None, count: int | None = None
-) -> Summary:
-    """A mean, named so, with the `min`, `max` and `median` (or `p50`) beside it."""
-    return Summary(
-        value=stats.at(name).number(),
-        statistic="mean",
-        count=count,
-        standard_deviation=None if deviation is None else stats.find_number(deviation),
-        minimum=stats.find_number("min"),
-        maximum=stats.find_number("max"),
-        median=stats.find_number("p50" if stats.find("median") is None else "median"),
-    )
-
-
-# The list that a large JSON object is mostly made of, element by element: only one of them is in memory.
-
-Take = Callable[[JsonValue], None]
-
-
-def read_list(chunks: Iterator[bytes], name: str, take: Take, *, place: str) -> JsonValue:
-    """The JSON object in `chunks` (UTF-8), whose list `name` is empty: `take` got its elements."""
-    pieces = JsonPieces(chunks=chunks, place=place, next_step=WHOLE_JSON_STEP)
-    members = _Members(pieces, place)
-    _expect(pieces, b"{")
-    for _ in _items(pieces, b"}"):
-        key = members.key()
-        if key == name and pieces.takes(b"["):
-            members.values[key] = []
-            for i, _ in enumerate(_items(pieces, b"]")):
-                element = JsonValue(None, place, f"{name}[{i}]")
-                take(JsonValue(_loaded(_raw(pieces), element.place), place, element.path))
-        else:
-            members.keep(key)
-    if pieces.peek() is not None:
-        raise pieces.no_json()
-    return JsonValue(members.values, place)
-
-
-@dataclass
-class _Members:
-    """What the object holds besides its list, as far as it has been read."""
-
-    pieces: JsonPieces
-    place: str
-    values: dict[str, Any] = field(default_factory=dict)
-    size_bytes: int = 0
-
-    def key(self) -> str:
-        if self.pieces.peek() != b'"':
-            raise self.pieces.no_json()
-        key = str(_loaded(_raw(self.pieces), self.place))
-        if key in self.values:
-            raise DuplicateMemberError(key).at(self.place)
-        _expect(self.pieces, b":")
-        return key
-
-    def keep(self, key: str) -> None:
-        value = _raw(self.pieces)
-        self.size_bytes += len(key) + len(value)
-        if self.size_bytes > MAX_VALUE_BYTES:
-            raise TooLargeError(
-                f"holds more than {MAX_VALUE_BYTES:,} bytes besides its results",
-                place=self.place,
-                next_step="let the tool write less about the machine and the run",
-            )
-        self.values[key] = _loaded(value, JsonValue(None, self.place, key).place)
-
-
-def _items(pieces: JsonPieces, end: bytes) -> Iterator[None]:
-    """Once at each item of a list or an object, which whoever asks reads."""
-    if pieces.takes(end):
-        return
-    while True:
-        yield
-        if pieces.takes(end):
-            return
-        _expect(pieces, b",")
-
-
-def _expect(pieces: JsonPieces, byte: bytes) -> None:
-    if not pieces.takes(byte):
-        raise _cut_off(pieces) if pieces.peek() is None else pieces.no_json()
-
-
-def _raw(pieces: JsonPieces) -> bytes:
-    pieces.peek()
-    value = pieces.value()
-    if value is None:
-        raise _cut_off(pieces)
-    return value
-
-
-def _cut_off(pieces: JsonPieces) -> DataError:
-    return DataError("is not valid JSON: it is cut off", place=pieces.place, next_step=pieces.next_step)
-
-
-def _loaded(raw: bytes, place: str) -> Any:
-    value = load_json(raw.decode(), place)
-    if isinstance(value, DataError):
-        raise value
-    return value
-
-
-# One input file: bounded reading, decoding, and refusals that say what the bytes look like instead.
 
 T = TypeVar("T")
 MAX_FILE_BYTES = 64 << 20
@@ -289,6 +30,10 @@ MAX_LINE_CHARACTERS = 4 << 20
 HEAD_CHARACTERS = 100_000
 LARGE_HEAD_BYTES = 1 << 20
 STDIN_NAME = "-"
+XML_HEAD_CHARACTERS = 4096
+MAX_NUMBER_CHARACTERS = 100
+# Of `<` and `&` in XML: what takes a parser's time and memory. A megabyte of real results has some twenty thousand.
+MAX_XML_MARKS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -388,7 +133,7 @@ class Source:
     def _stream(self) -> BinaryIO:
         return io.BytesIO(self.data)
 
-    # Both outcomes are kept, so that asking twenty parsers costs one parse.
+    # Both outcomes are kept, so that asking all readers costs one parse.
     @cached_property
     def _text_or_error(self) -> str | DataError:
         return refusal(self.data, self.place) or decode(self.data, self.place)
@@ -463,6 +208,55 @@ class LargeFile(Source):
         return refusal(self.data, self.place) or _too_large(self.place, MAX_FILE_BYTES)
 
 
+def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source], bool]:
+    """`matches` of a JSON object that is of the format."""
+
+    def matches(source: Source) -> bool:
+        root = source.json_or_none()
+        return isinstance(root, dict) and is_format(root)
+
+    return matches
+
+
+# XML, without document types and entities, and numbers in it.
+
+
+def has_root(source: Source, roots: tuple[str, ...]) -> bool:
+    """Whether one of `roots`, such as "<Catch2TestRun", is near the beginning: cheap, never raises."""
+    head = source.text_or_empty()[:XML_HEAD_CHARACTERS]
+    return head.lstrip().startswith("<") and any(root in head for root in roots)
+
+
+def parse_xml(source: Source, *, next_step: str) -> "Element":
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
+    text = source.text()
+    if text.count("<") + text.count("&") > MAX_XML_MARKS:
+        raise source.error(f"holds more than {MAX_XML_MARKS:,} tags", "write the benchmarks alone to a file")
+    try:
+        # No tool writes a document type; with none allowed there are no entities to expand.
+        root: Element = fromstring(text, forbid_dtd=True)
+    except ParseError as error:
+        line, column = error.position
+        raise DataError(
+            "is not well-formed XML (cut off?)", place=f"{source.place}:{line}:{column + 1}", next_step=next_step
+        ) from None
+    except DefusedXmlException:
+        raise source.error("declares a document type or entities, which the tool never does", next_step) from None
+    return root
+
+
+def attribute_number(element: "Element", attribute: str, *, place: str, next_step: str) -> float | None:
+    """The attribute's value; None where there is none."""
+    if (text := element.get(attribute)) is None:
+        return None
+    try:
+        return float(text[:MAX_NUMBER_CHARACTERS])
+    except ValueError:
+        raise DataError(f"`{attribute}` of `{element.tag}` is not a number", place=place, next_step=next_step) from None
+
+
 def open_file(path: str) -> Source:
     """The file at `path` in memory, or a LargeFile of it where it is too large for that."""
     try:
@@ -510,7 +304,7 @@ def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
     except OSError as error:
         raise _unreadable(name, error) from None
     except ValueError:
-        raise DataError("is no path", place=shown(name), next_step="give the path of a result file") from None
+        raise DataError("is not a path", place=shown(name), next_step="give the path of a result file") from None
 
 
 def read_stream(name: str, stream: BinaryIO, *, max_bytes: int = MAX_FILE_BYTES) -> Source:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from defusedxml import ElementTree
 
 from perf_culprit.model.run import LONGEST_NAME, PACKAGE_SEPARATOR, Environment
-from perf_culprit.read.results.parser import Parsed, components, epoch_time
+from perf_culprit.read.results.parsed import Parsed, components, epoch_time
 
 # Versions of the compilers and runtimes on the PATH, as the commands that are measured find them.
 

@@ -2,7 +2,8 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.read.counters.counter_csv import COUNTER_CSV
-from perf_culprit.read.results.result_formats import PARSERS, find_parser, parsers_for
+from perf_culprit.read.format_reader import first_match
+from perf_culprit.read.results.result_formats import READERS, readers_for
 from perf_culprit.read.results.source import Source
 from tests.support.counter_tables import columns, only_table, read
 
@@ -45,8 +46,8 @@ def test_the_last_line_may_be_cut_off_but_no_other() -> None:
     ("text", "message"),
     [
         ("time,a,b\n1,,\n2,,\n", "no counter has a value"),
-        ("time,a\n1,1\nlater,2\n", r"counters\.csv:3: `later` is no time"),
-        ("time,a\n1,1\n2,x\n", r"counters\.csv:3: `x` is no number"),
+        ("time,a\n1,1\nlater,2\n", r"counters\.csv:3: `later` is not a time"),
+        ("time,a\n1,1\n2,x\n", r"counters\.csv:3: `x` is not a number"),
         ("time,a,a\n1,1,1\n", "two of one name"),
         ("time,a,,\n1,1,1,1\n", "without name"),
         ("time,load,b [load],c\n1,1,1,1\n", "two load columns"),
@@ -70,8 +71,7 @@ def test_what_is_broken_is_refused_with_its_place(text: str, message: str) -> No
     ],
 )
 def test_files_of_others_are_not_taken(text: str) -> None:
-    parser = find_parser(Source("f", text.encode()), parsers_for("auto"))
-    assert parser is not PARSERS["counter_csv"]
+    assert first_match(Source("f", text.encode()), readers_for("auto")) is not READERS["counter_csv"]
 
 
 def test_cells_may_be_quoted_and_lines_end_as_on_windows() -> None:
@@ -79,9 +79,9 @@ def test_cells_may_be_quoted_and_lines_end_as_on_windows() -> None:
 
 
 def test_a_quote_that_never_ends_is_no_csv() -> None:
-    with pytest.raises(DataError, match="is no CSV: field larger than"):
+    with pytest.raises(DataError, match="is not CSV: field larger than"):
         read('time,a\n1,1\n2,"' + "x\n" * 100_000)
     header = Source("f", ('time,"' + "x" * 200_000 + '"\n1,1\n').encode())
     assert not COUNTER_CSV.matches(header)
-    with pytest.raises(DataError, match="is no CSV: field larger than"):
-        COUNTER_CSV.parse(header)
+    with pytest.raises(DataError, match="is not CSV: field larger than"):
+        COUNTER_CSV.read(header)

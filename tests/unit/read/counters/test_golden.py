@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.counters.counter_formats import COUNTER_READERS
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.result_formats import NAMED_ONLY, PARSERS
+from perf_culprit.read.results.result_formats import COUNTER_READERS, readers_for
 from perf_culprit.read.results.source import Source
 from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.counter_goldens import COUNTER_GOLDENS, EXPECTED, golden
@@ -41,7 +40,7 @@ def test_is_read_as_expected(name: str, path: str) -> None:
 @pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
 def test_is_known_by_exactly_its_own_reader(name: str, path: str) -> None:
     source = Source("results", golden(path))
-    assert [kind for kind, parser in PARSERS.items() if kind not in NAMED_ONLY and parser.matches(source)] == [name]
+    assert [reader.id for reader in readers_for("auto") if reader.matches(source)] == [name]
 
 
 def test_every_reader_has_a_golden_file() -> None:

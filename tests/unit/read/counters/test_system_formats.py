@@ -5,8 +5,10 @@ import pytest
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Direction
 from perf_culprit.read.counters import counter_tables, perf_stat, system_counters
+from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.source import Source
 from tests.support.counter_tables import columns, only_table, read
+from tests.support.goldens import golden
 
 
 def event(**members: object) -> str:
@@ -45,8 +47,8 @@ def test_perf_spread_is_the_standard_error_of_the_mean() -> None:
     ("text", "message"),
     [
         (event(counter_value="<not supported>"), r"no event was counted \(cycles\)"),
-        (event(counter_value="many"), r":1: `counter-value` is no number"),
-        (event(counter_value="1e999"), r":1: `counter-value` is no number"),
+        (event(counter_value="many"), r":1: `counter-value` is not a number"),
+        (event(counter_value="1e999"), r":1: `counter-value` is not a number"),
         (event()[:-3], "is not valid JSON"),
     ],
 )
@@ -69,14 +71,14 @@ def test_perf_csv_with_every_separator_and_scope(separator: str) -> None:
 
 
 def test_perf_csv_refuses_other_lines_with_their_number() -> None:
-    with pytest.raises(DataError, match=r"counters\.csv:2: is no line of perf stat"):
+    with pytest.raises(DataError, match=r"counters\.csv:2: is not a line of perf stat"):
         read("5,,cycles,100,100.00,,\nhello, world\n", tool="perf_stat_csv")
 
 
 def test_perf_stat_refuses_a_time_after_a_separator_of_records() -> None:
     """Found by fuzzing: a pattern's \\s takes U+001E for a space, float() does not."""
     interval = "     0.050156174,50.66,msec,task-clock,50663670,100.00,1.013,CPUs utilized\n"
-    with pytest.raises(DataError, match=r"counters\.csv:2: is no line of perf stat"):
+    with pytest.raises(DataError, match=r"counters\.csv:2: is not a line of perf stat"):
         read(interval + "\x1e" + interval, tool="perf_stat_csv")
 
 
@@ -133,7 +135,7 @@ def test_sadf_json_of_a_clock_that_goes_back_is_sorted() -> None:
     ("text", "message"),
     [
         (sadf(), "holds no statistics"),
-        (sadf("noon"), r"statistics\[0\].timestamp: is no date and time"),
+        (sadf("noon"), r"statistics\[0\].timestamp: is not a date and time"),
         ('{"sysstat": {"hosts": []}}', "holds no statistics"),
     ],
 )
@@ -164,7 +166,7 @@ def test_sadf_csv_across_the_end_of_summer_time_in_local_time() -> None:
     ("rows", "message"),
     [
         ("a;1;2026-11-21 02:19:32 UTC;sda\n", "does not have the cells"),
-        ("a;1;later;sda;5\n", r":2: `later` is no time"),
+        ("a;1;later;sda;5\n", r":2: `later` is not a time"),
         ("", "holds no rows"),
     ],
 )
@@ -197,7 +199,7 @@ def test_typeperf_of_one_counter_ends_with_a_sentence_of_two_cells() -> None:
 def test_perfmon_without_counters_or_with_broken_rows_is_refused() -> None:
     with pytest.raises(DataError, match="names no counter"):
         read('"(PDH-CSV 4.0)"\r\n"03/02/2026 10:00:00.000"\r\n')
-    with pytest.raises(DataError, match=r":2: `99/99/2026` is no time"):
+    with pytest.raises(DataError, match=r":2: `99/99/2026` is not a time"):
         read('"(PDH-CSV 4.0)","\\\\A\\x\\y"\r\n"99/99/2026","1"\r\n')
     with pytest.raises(DataError, match="stands there twice"):
         read('"(PDH-CSV 4.0)","\\\\A\\x\\y","\\\\A\\x\\y"\r\n"03/02/2026 10:00:00.000","1","1"\r\n')
@@ -217,7 +219,7 @@ def test_prometheus_times_are_milliseconds_however_small_and_openmetrics_writes_
 
 @pytest.mark.parametrize("line", ["up", "up{a=", 'up{a="1}', "up{} x", "1up 1", "up 1 2 3", 'up{a="1" 5', "up{a} 1"])
 def test_prometheus_lines_that_are_no_sample_have_their_number(line: str) -> None:
-    with pytest.raises(DataError, match=r"counters\.csv:2: is no sample"):
+    with pytest.raises(DataError, match=r"counters\.csv:2: is not a Prometheus sample"):
         read(f"# TYPE up gauge\n{line}\n")
 
 
@@ -229,8 +231,8 @@ def test_prometheus_exemplars_and_eof_are_passed_over() -> None:
 @pytest.mark.parametrize("running", ["<not supported>", "<not counted>", ""])
 def test_a_line_of_perf_whose_share_of_time_is_no_number_is_refused_with_its_number(running: str) -> None:
     good = "1,,cycles,100,100.00,,\n"
-    with pytest.raises(DataError, match=r":2: is no line of perf stat"):
-        perf_stat.PERF_STAT_CSV.parse(Source("stat.csv", f"{good}1,,cycles,100,{running},,\n".encode()))
+    with pytest.raises(DataError, match=r":2: is not a line of perf stat"):
+        perf_stat.PERF_STAT_CSV.read(Source("stat.csv", f"{good}1,,cycles,100,{running},,\n".encode()))
 
 
 def query(kind: str, result: object) -> str:
@@ -247,7 +249,7 @@ def test_prometheus_vector_is_one_instant() -> None:
     [
         (query("scalar", [1, "2"]), "neither a matrix nor a vector"),
         (query("matrix", []), "holds no series"),
-        (query("matrix", [{"metric": {}, "values": [[1, "x"]]}]), r"values\[0\]: `x` is no number"),
+        (query("matrix", [{"metric": {}, "values": [[1, "x"]]}]), r"values\[0\]: `x` is not a number"),
         (query("matrix", [{"metric": {}, "values": [[1, 5]]}]), r"is not \[seconds"),
         (query("matrix", [{"metric": {"a": 1}, "values": [[1, "5"]]}]), r"metric.a: is a number, not text"),
         ('{"status":"error","errorType":"bad_data","error":"parse error"}', "error of Prometheus: parse error"),
@@ -283,3 +285,9 @@ def test_too_many_values_of_all_tables_together_are_refused(monkeypatch: pytest.
     monkeypatch.setattr(counter_tables, "MAX_CELLS", 4)
     with pytest.raises(DataError, match="or 4 values"):
         read(SADF + "".join(f"host{i};1;2026-11-21 02:19:32 UTC;sda;5\n" for i in range(5)))
+
+
+def test_sadf_lines_are_one_table() -> None:
+    (table,) = collect_sources([Source("l", (golden("../counters/sadf/lines.txt")))]).counters
+    assert len(table.times_s) == 3
+    assert "%user" in {metric.name for metric in table.metrics}

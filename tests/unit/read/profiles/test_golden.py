@@ -1,6 +1,7 @@
 """Every format on files of real tools: known by its own reader alone, with the totals that the tools state."""
 
 import gzip
+import random
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from perf_culprit.model.call_tree import Profile, RecordFault
 from perf_culprit.read.profiles.profile_file import Intake, opened
 from perf_culprit.read.profiles.profile_formats import PROFILE_READERS
 from perf_culprit.read.profiles.profile_reading import read_profiles
+from tests.support.readings import own_costs
 
 FOLDER = Path(__file__).parents[3] / "golden" / "profiles"
+
+
 GOLDENS = (
     ("chrome_trace", "viztracer.json"),
     ("chrome_trace", "node.json"),
@@ -32,6 +36,8 @@ GOLDENS = (
     ("kieker", "kieker/events/kieker.dat"),
     ("kieker", "kieker/executions/kieker.dat"),
 )
+
+
 # The program's own loops: 4 x (1 order with 1 find and 6 depths with another, 1 search with 3 finds).
 CALLS = {"app.py:order": 4, "app.py:search": 4, "dao.py:depth": 24, "dao.py:find": 20}
 
@@ -52,7 +58,7 @@ def own(profile: Profile, method: str) -> float:
 @pytest.mark.parametrize(("reader", "name"), GOLDENS)
 def test_is_known_by_its_own_reader_first(reader: str, name: str) -> None:
     with opened(str(FOLDER / name), intake=Intake()) as file:
-        assert next(kind for kind, module in PROFILE_READERS.items() if module.matches(file)) == reader
+        assert next(one.id for one in PROFILE_READERS.values() if one.matches(file)) == reader
 
 
 @pytest.mark.parametrize(("reader", "name"), GOLDENS)
@@ -166,3 +172,53 @@ def test_an_element_that_is_no_json_behind_one_of_another_type(tmp_path: Path) -
     assert [node.method for node in read.profiles[0].nodes] == ["a", "c"]
     assert dict(read.unused) == {RecordFault.MALFORMED: 2}
     assert [example.place.rpartition(" ")[2] for example in read.examples] == ["2", "3"]
+
+
+GO_TOTAL_MS = 510
+
+
+GO_PARTITION_MS = 160
+
+
+def test_pprof_says_what_go_tool_pprof_says() -> None:
+    """`go tool pprof -top go.pprof`: samples of 10 ms each."""
+    profile = only("go.pprof")
+    assert profile.unit == "samples"
+    assert sum(own_costs(profile).values()) == GO_TOTAL_MS / 10
+    assert own_costs(profile)["zsortordered.go:slices.partitionOrdered[go.shape.int]"] == GO_PARTITION_MS / 10
+    files = {node.file for node in profile.nodes if node.method == "main_test.go:gop.BenchmarkX"}
+    assert [str(file).rpartition("/")[2] for file in files] == ["main_test.go"]
+
+
+@pytest.mark.parametrize(
+    ("content", "how"),
+    [
+        (b"FLR\x00\x00\x02", "jfr print --json"),
+        (b"PERFILE2\x00", "perf script"),
+        (b"MOJ\x03", "mojo2austin"),
+    ],
+)
+def test_what_is_not_read_is_refused_with_its_converter(tmp_path: Path, content: bytes, how: str) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="which is not read") as refused:
+        read_profiles([str(path)])
+    assert how in (refused.value.next_step or "")
+
+
+@pytest.mark.parametrize("name", ["go.pprof", "node.cpuprofile", "pyinstrument.json", "perf.script", "scalene.json"])
+def test_damaged_files_are_read_or_refused_and_never_crash(tmp_path: Path, name: str) -> None:
+    data = (FOLDER / name).read_bytes()
+    data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    rng = random.Random(name)
+    path = tmp_path / name
+    for _ in range(150):
+        damaged = bytearray(data)
+        for _ in range(rng.randint(1, 8)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        path.write_bytes(bytes(damaged[: rng.randrange(1, len(damaged))] if rng.random() < 0.3 else damaged))
+        try:
+            read = read_profiles([str(path)])
+        except BotError:
+            continue
+        assert all(time >= 0 for one in read.profiles for node in one.nodes for time in node.self_ms)

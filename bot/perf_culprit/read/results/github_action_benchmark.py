@@ -1,0 +1,200 @@
+"""github-action-benchmark: its custom JSON, and its stored data.js."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.read.results.console import NANOSECONDS, qualified
+from perf_culprit.read.results.json_value import JsonValue, are_objects
+from perf_culprit.read.results.parsed import (
+    NAMED_DIRECTIONS,
+    SECOND_TIME,
+    TIME,
+    VALUE,
+    Parsed,
+    ResultReader,
+    direction_of,
+    epoch_time,
+    from_summary,
+    full_hash,
+    gathered,
+    unique,
+    writable,
+)
+from perf_culprit.read.results.source import Source
+
+# github-action-benchmark's custom JSON: `[{name, unit, value}]`. Only the tool's name says which way is good.
+
+MAX_NUMBER_CHARACTERS = 100
+
+
+def _is_custom(source: Source) -> bool:
+    return are_objects(source.json_or_none(), "name", "unit", "value")
+
+
+def _read_custom(source: Source, *, direction: Direction | None) -> Parsed:
+    """Without a direction that the name says, it is that of units which surely are times or rates."""
+    entries = list(source.root().elements())
+    ranges = any(entry.find("range") is not None for entry in entries)
+    return Parsed(
+        benchmarks=unique((_custom_benchmark(entry, direction), entry.place) for entry in entries),
+        notes=("`range` is free text and left out",) * ranges,
+    )
+
+
+def _custom_benchmark(entry: JsonValue, direction: Direction | None) -> Benchmark:
+    name, unit = entry.at("name").text(), entry.at("unit").text()
+    metric = Metric(name=VALUE, unit=unit, direction=direction or direction_of(unit) or Direction.UNKNOWN)
+    summary = Summary(value=_custom_number(entry.at("value")))
+    return from_summary(name, metric=metric, summary=summary, place=entry.place)
+
+
+def _custom_number(value: JsonValue) -> float:
+    """github-action-benchmark takes numbers that are written as text too."""
+    if not isinstance(value.value, str):
+        return value.number()
+    try:
+        number = float(value.value) if len(value.value) <= MAX_NUMBER_CHARACTERS else None
+    except ValueError:
+        number = None
+    if number is None:
+        raise value.error("is text that is not a number")
+    return JsonValue(number, value.file, value.path).number()
+
+
+CUSTOM_BENCHMARK = ResultReader(
+    id="custom_benchmark",
+    description="custom JSON of github-action-benchmark, direction by its units",
+    example="any tool that writes [{name, unit, value}]",
+    matches=_is_custom,
+    read=partial(_read_custom, direction=None),
+)
+CUSTOM_SMALLER, CUSTOM_BIGGER = (
+    ResultReader(
+        id=f"custom_{way}_is_better",
+        description=f"custom JSON of github-action-benchmark, {way} is better",
+        example=f"any tool, with --tool custom_{way}_is_better",
+        matches=_is_custom,
+        read=partial(_read_custom, direction=direction),
+        is_named_only=True,
+        aliases=(f"custom{way.capitalize()}IsBetter",),
+    )
+    for way, direction in NAMED_DIRECTIONS.items()
+)
+
+
+# github-action-benchmark's store `data.js`: `window.BENCHMARK_DATA = {...}`, the way in for an existing history.
+
+ASSIGNMENT = re.compile(r"\s{0,99}window\.BENCHMARK_DATA\s{0,99}=")
+# The two custom tools say the direction by their name, the others by unit or, without one that says it, by what they
+# measure.
+CUSTOM_TOOLS = {"customSmallerIsBetter": Direction.LOWER_IS_BETTER, "customBiggerIsBetter": Direction.HIGHER_IS_BETTER}
+OTHER_TOOLS = {
+    "benchmarkdotnet": Direction.LOWER_IS_BETTER,
+    "benchmarkjs": Direction.HIGHER_IS_BETTER,
+    "benchmarkluau": Direction.LOWER_IS_BETTER,
+    "cargo": Direction.LOWER_IS_BETTER,
+    "catch2": Direction.LOWER_IS_BETTER,
+    "go": Direction.LOWER_IS_BETTER,
+    "googlecpp": Direction.LOWER_IS_BETTER,
+    "julia": Direction.LOWER_IS_BETTER,
+    "pytest": Direction.HIGHER_IS_BETTER,
+}
+# It stores pytest-benchmark's rate, which is the inverse of the mean of the times that our reader gives.
+PYTEST_RATE = ("pytest", "iter/sec")
+
+
+def _read_data_js(source: Source) -> Parsed:
+    """The newest entry of each suite; a commit only where all suites agree on it."""
+    newest = {suite: entries[-1] for suite, entries in _data_js_suites(source).items() if entries}
+    runs = {suite: _data_js_run(suite, entry) for suite, entry in newest.items()}
+    if len(runs) == 1:
+        return next(iter(runs.values()))
+    names = qualified(((suite, b.name) for suite, run in runs.items() for b in run.benchmarks), separator="/")
+    commits = {run.commit for run in runs.values()}
+    return Parsed(
+        benchmarks=tuple(
+            Benchmark(name=names[suite, b.name], metric=b.metric, samples=b.samples, summary=b.summary)
+            for suite, run in runs.items()
+            for b in run.benchmarks
+        ),
+        commit=commits.pop() if len(commits) == 1 else None,
+        time=max((run.time for run in runs.values() if run.time is not None), default=None),
+        notes=tuple(note for run in runs.values() for note in run.notes)
+        + ("the newest entries of the suites are of several commits",) * (len(commits) > 1),
+    )
+
+
+def _read_data_js_history(source: Source) -> tuple[Parsed, ...]:
+    """All entries of all suites by date, each a run of its own that names its suite."""
+    dated = [
+        (entry.at("date").number(), suite, entry)
+        for suite, entries in _data_js_suites(source).items()
+        for entry in entries
+    ]
+    return tuple(_data_js_run(suite, entry) for _, suite, entry in sorted(dated, key=lambda item: item[0]))
+
+
+def _data_js_suites(source: Source) -> dict[str, list[JsonValue]]:
+    """Suites by name, entries by date."""
+    text = source.text()
+    if (assignment := ASSIGNMENT.match(text)) is None:
+        raise source.error("does not begin with `window.BENCHMARK_DATA =`", "give the stored data.js")
+    # Blanks in place of the assignment keep the JSON error's line and column true.
+    spaces = re.sub(r"[^\n]", " ", assignment.group())
+    bare = Source(source.name, (spaces + text[assignment.end() :].rstrip().removesuffix(";")).encode())
+    suites = bare.root().at("entries").members()
+    return {name: sorted(entries.elements(), key=lambda entry: entry.at("date").number()) for name, entries in suites}
+
+
+def _data_js_run(suite: str, entry: JsonValue) -> Parsed:
+    commit, tool = entry.at("commit"), entry.at("tool").text()
+    measured = [(bench, _data_js_metric(tool, bench.find("unit"))) for bench in entry.at("benches").elements()]
+    return Parsed(
+        benchmarks=gathered(_data_js_benchmarks(measured)),
+        commit=full_hash(commit.peek("id")),
+        time=epoch_time(entry.at("date").number() / 1000.0),
+        suite=writable(suite),
+    )
+
+
+def _data_js_benchmarks(measured: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchmark, str]]:
+    for bench, metric in measured:
+        # `range` is free text that means something else with each tool.
+        summary = Summary(value=_data_js_value(bench, metric))
+        yield from_summary(bench.at("name").text(), metric=metric, summary=summary, place=bench.place), bench.place
+
+
+def _data_js_metric(tool: str, unit_value: JsonValue | None) -> Metric:
+    unit = "" if unit_value is None else unit_value.text()
+    direction = CUSTOM_TOOLS.get(tool) or direction_of(unit) or OTHER_TOOLS.get(tool, Direction.UNKNOWN)
+    # The spelling of our readers of the same tools, so that an imported history continues.
+    cost, _, per = unit.partition("/")
+    if (tool, unit) == PYTEST_RATE:
+        return SECOND_TIME
+    if tool in CUSTOM_TOOLS or cost not in NANOSECONDS or per not in ("", "iter", "op"):
+        return Metric(name=VALUE, unit=unit, direction=direction)
+    spelling = {"jmh": unit, "catch2": "ns"}.get(tool, cost)
+    return Metric(name=TIME, unit=spelling, direction=direction)
+
+
+def _data_js_value(bench: JsonValue, metric: Metric) -> float:
+    """In the metric's unit: Catch2's text changes its unit with the size of the number; our reader always gives ns."""
+    value, unit = bench.at("value").number(), bench.peek("unit")
+    if metric == SECOND_TIME:
+        if value <= 0:
+            raise DataError(f"is a rate of {value:g}", place=bench.at("value").place, next_step="delete this entry")
+        return 1 / value
+    return value * NANOSECONDS[unit] if isinstance(unit, str) and unit in NANOSECONDS and metric.unit == "ns" else value
+
+
+GAB_DATA_JS = ResultReader(
+    id="gab_data_js",
+    description="github-action-benchmark's data.js",
+    example="git show gh-pages:dev/bench/data.js > data.js",
+    matches=lambda source: ASSIGNMENT.match(source.text_or_empty()) is not None,
+    read=_read_data_js,
+    read_history=_read_data_js_history,
+)

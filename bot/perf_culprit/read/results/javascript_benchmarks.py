@@ -1,0 +1,305 @@
+"""JavaScript: mitata, tinybench, vitest, Deno and benchmark.js."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Summary
+from perf_culprit.read.results.console import (
+    NAME_GROUP,
+    NUMBER,
+    VALUE_GROUP,
+    Lines,
+    Measured,
+    line_reader,
+    number_of,
+    qualified,
+)
+from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
+from perf_culprit.read.results.parsed import (
+    ALLOCATED,
+    MILLISECOND_TIME,
+    NANOSECOND_TIME,
+    Parsed,
+    ResultReader,
+    components,
+    epoch_time,
+    from_samples,
+    from_summary,
+    gathered,
+    unique,
+)
+from perf_culprit.read.results.source import Source, json_object
+
+# mitata (`run({ format: 'json' })`): nanoseconds per call, sorted by the tool, without the two ends on each side.
+
+
+def _is_mitata(source: Source) -> bool:
+    entries = source.member("benchmarks")
+    return are_objects(entries, "alias", "runs") and all(isinstance(entry["runs"], list) for entry in entries)
+
+
+def _read_mitata(source: Source) -> Parsed:
+    root = source.root()
+    runs = list(_mitata_runs(root))
+    context = root.find("context") or JsonValue({}, root.file)
+    now = context.find("now")
+    # A benchmark that threw has an `error` instead of `stats`.
+    measured = [(name, stats) for name, run in runs if (stats := run.find("stats")) is not None]
+    failed = len(runs) - len(measured)
+    return Parsed(
+        benchmarks=unique((each, stats.place) for name, stats in measured for each in _mitata_benchmarks(name, stats)),
+        environment=_mitata_environment(context),
+        time=epoch_time(now.number() / 1000) if now is not None and now.is_finite else None,
+        notes=(f"left out because they failed: {failed}",) * bool(failed),
+    )
+
+
+def _mitata_runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Each run with its name, and its group's before it."""
+    groups = [group.peek("name") for group in root.elements_of("layout")]
+    for entry in root.at("benchmarks").elements():
+        number = entry.find_whole("group")
+        group = groups[number] if number is not None and number < len(groups) else None
+        for run in entry.at("runs").elements():
+            name = (run.find("name") or entry.at("alias")).text()
+            yield f"{group} > {name}" if isinstance(group, str) and group else name, run
+
+
+def _mitata_benchmarks(name: str, stats: JsonValue) -> Iterator[Benchmark]:
+    if (samples := stats.find("samples")) is not None and samples.value != []:
+        yield from_samples(name, metric=NANOSECOND_TIME, samples=samples.numbers(), place=samples.place)
+    else:
+        yield from_summary(name, metric=NANOSECOND_TIME, summary=mean_summary(stats, "avg"), place=stats.place)
+    heap = stats.find("heap")
+    allocated = None if heap is None else heap.find_number("avg")
+    if heap is not None and allocated is not None:
+        summary = Summary(value=allocated, statistic="mean", count=heap.find_whole("_"))
+        yield from_summary(name, metric=ALLOCATED, summary=summary, place=heap.place)
+
+
+def _mitata_environment(context: JsonValue) -> Environment:
+    cpu = context.peek("cpu")
+    runtime = context.peek("runtime")
+    architecture, _, system = str(context.peek("arch") or "").partition("-")
+    return components(
+        cpu=cpu.get("name") if isinstance(cpu, dict) else None,
+        architecture=architecture,
+        os=system,
+        node=context.peek("version") if runtime == "node" else None,
+    )
+
+
+MITATA = ResultReader(
+    id="mitata",
+    description="mitata JSON (run({ format: 'json' }))",
+    example="await run({ format: 'json' }), then node bench.mjs > bench.json",
+    matches=_is_mitata,
+    read=_read_mitata,
+)
+
+
+# tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names.
+
+# The quantile that makes the margin of error is of the t distribution at 95%, fixed in tinybench's source.
+TINYBENCH_LEVEL = 0.95
+RESULT_MEMBERS = frozenset({"latency", "state", "hz", "error"})
+
+
+def _is_tinybench(source: Source) -> bool:
+    tasks = source.json_or_none()
+    return are_objects(tasks, "name", "result") and all(map(_is_task, tasks))
+
+
+def _read_tinybench(source: Source) -> Parsed:
+    tasks = list(source.root().elements())
+    measured = [(task, statistics) for task in tasks if (statistics := _tinybench_statistics(task)) is not None]
+    failed = len(tasks) - len(measured)
+    return Parsed(
+        benchmarks=unique(
+            (_tinybench_benchmark(task.at("name").text(), measures), task.place) for task, measures in measured
+        ),
+        notes=(f"left out because they failed or did not run: {failed}",) * bool(failed),
+    )
+
+
+def _is_task(task: dict[str, Any]) -> bool:
+    name, result = task["name"], task["result"]
+    return isinstance(name, str) and isinstance(result, dict) and bool(result.keys() & RESULT_MEMBERS)
+
+
+def _tinybench_statistics(task: JsonValue) -> JsonValue | None:
+    """Those of the time: under `latency` since version 3, at the top before."""
+    result = task.at("result")
+    latency = result.find("latency") or result
+    return latency if latency.find("mean") is not None else None
+
+
+def _tinybench_benchmark(name: str, statistics: JsonValue) -> Benchmark:
+    """The samples where they were kept, else their mean; vitest writes the same statistics."""
+    if (samples := statistics.find("samples")) is not None and samples.value != []:
+        return from_samples(name, metric=MILLISECOND_TIME, samples=samples.numbers(), place=samples.place)
+    mean, margin = statistics.at("mean").number(), statistics.find_number("moe")
+    count = statistics.find_whole("samplesCount") or statistics.find_whole("sampleCount")
+    summary = replace(
+        mean_summary(statistics, deviation="sd", count=count),
+        confidence_interval=None if margin is None else (mean - margin, mean + margin),
+        confidence_level=None if margin is None else TINYBENCH_LEVEL,
+    )
+    return from_summary(name, metric=MILLISECOND_TIME, summary=summary, place=statistics.place)
+
+
+TINYBENCH = ResultReader(
+    id="tinybench",
+    description="tinybench tasks as JSON ([{name, result}])",
+    example="JSON.stringify(bench.tasks.map(({ name, result }) => ({ name, result })))",
+    matches=_is_tinybench,
+    read=_read_tinybench,
+)
+
+
+# `vitest bench`: tinybench's statistics by file and suite, as `--outputJson` wrote them up to version 4.
+#
+# From version 5 on benchmarks are parts of tests, in the file of the JSON reporter, which tells absolute paths.
+
+
+def _is_vitest(source: Source) -> bool:
+    files = source.member("files")
+    of_suites = are_objects(files, "filepath", "groups") and all(isinstance(file["groups"], list) for file in files)
+    return of_suites or _is_of_tests(source.member("testResults"))
+
+
+def _is_of_tests(files: Any) -> bool:
+    """Jest's files are alike, and hold no benchmarks."""
+    tests = (
+        test
+        for file in (files if isinstance(files, list) else ())
+        for test in (file.get("assertionResults") or () if isinstance(file, dict) else ())
+    )
+    return any(isinstance(test, dict) and isinstance(test.get("benchmarks"), list) for test in tests)
+
+
+def _read_vitest(source: Source) -> Parsed:
+    root = source.root()
+    entries = list(_of_suites(root) if root.find("files") is not None else _of_tests(root))
+    # A benchmark that threw has a name and nothing measured.
+    measured = [(name, entry) for name, entry in entries if entry.find("mean") is not None]
+    failed = len(entries) - len(measured)
+    return Parsed(
+        benchmarks=unique((_tinybench_benchmark(name, entry), entry.place) for name, entry in measured),
+        notes=(f"left out because they failed: {failed}",) * bool(failed),
+    )
+
+
+def _of_suites(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Each benchmark with its full name, as vitest shows it: `file > suite > name`."""
+    for file in root.at("files").elements():
+        for group in file.at("groups").elements():
+            for entry in group.at("benchmarks").elements():
+                yield f"{group.at('fullName').text()} > {entry.at('name').text()}", entry
+
+
+def _of_tests(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """The latency of each task, and each test that failed; results that were read from an earlier file are none."""
+    for file in root.at("testResults").elements():
+        name = PurePath(file.at("name").text()).name
+        for test in file.at("assertionResults").elements():
+            if test.at("status").text() == "failed":
+                yield name, test
+            for group in test.at("benchmarks").elements():
+                for task in group.at("tasks").elements():
+                    if task.find("fromStore") is None:
+                        yield f"{name} > {group.at('name').text()} > {task.at('name').text()}", task.at("latency")
+
+
+VITEST = ResultReader(
+    id="vitest",
+    description="vitest bench JSON (--reporter=json, up to version 4 --outputJson)",
+    example="vitest bench --run --reporter=json --outputFile=bench.json",
+    matches=_is_vitest,
+    read=_read_vitest,
+)
+
+
+# `deno bench --json`: nanoseconds per call, without samples and without their spread.
+
+
+def _read_deno(source: Source) -> Parsed:
+    root = source.root()
+    benches = list(root.at("benches").elements())
+    results = [(_deno_key(bench), result) for bench in benches for result in bench.at("results").elements()]
+    names = qualified((key for key, _ in results), separator=" > ")
+    measured = [(key, ok) for key, result in results if (ok := result.find("ok")) is not None]
+    failed = len(results) - len(measured)
+    return Parsed(
+        benchmarks=gathered((_deno_benchmark(names[key], ok), ok.place) for key, ok in measured),
+        environment=components(cpu=root.peek("cpu"), **dict(_deno_target(root.peek("runtime")))),
+        notes=(f"left out because they failed: {failed}",) * bool(failed),
+    )
+
+
+def _deno_key(bench: JsonValue) -> tuple[str, str]:
+    """The group, or else the file's name, tells benchmarks of one name apart."""
+    origin = bench.peek("origin")
+    group = bench.find("group")
+    file = origin.rpartition("/")[2] if isinstance(origin, str) else ""
+    return (file if group is None else group.text()), bench.at("name").text()
+
+
+def _deno_benchmark(name: str, ok: JsonValue) -> Benchmark:
+    summary = mean_summary(ok, "avg", count=ok.find_whole("n"))
+    return from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=ok.place)
+
+
+def _deno_target(runtime: object) -> Iterator[tuple[str, str]]:
+    """`Deno/2.9.6 x86_64-unknown-linux-gnu` names the build's architecture and system."""
+    target = str(runtime or "").partition(" ")[2].split("-")
+    if len(target) > 2:
+        yield "architecture", target[0]
+        yield "os", target[2]
+
+
+DENO = ResultReader(
+    id="deno",
+    description="deno bench --json",
+    example="deno bench --json > bench.json",
+    matches=json_object(lambda root: isinstance(root.get("benches"), list) and "runtime" in root),
+    read=_read_deno,
+)
+
+
+# benchmark.js takes the margin of error from the t distribution at 95%, fixed in its source.
+BENCHMARK_JS_LEVEL = 0.95
+BENCHMARK_JS_RATE = Measured(metric=Metric(name="throughput", unit="ops/sec", direction=Direction.HIGHER_IS_BETTER))
+
+
+def _inverted_error(row: re.Match[str], value: float) -> Summary:
+    """The rate is the inverse of the mean time, and the error is relative to that time: both ends are inverted."""
+    error = number_of(row["error"]) / 100.0
+    return Summary(
+        value=value,
+        statistic="mean",
+        count=int(row["count"]),
+        confidence_interval=(value / (1.0 + error), value / (1.0 - error)) if error < 1.0 else None,
+        confidence_level=BENCHMARK_JS_LEVEL if error < 1.0 else None,
+    )
+
+
+BENCHMARKJS_TEXT = line_reader(
+    "benchmarkjs_text",
+    Lines(
+        mark=" ops/sec ",
+        row=re.compile(
+            rf"\s{{0,99}}{NAME_GROUP}\s x\s{VALUE_GROUP}\sops/sec\s(?:±|\+-|\+/-)\s?(?P<error>{NUMBER})%\s"
+            r"\((?P<count>[0-9]{1,15})\sruns?\ssampled\)\s{0,99}",
+            re.VERBOSE,
+        ),
+        measures=lambda _: (BENCHMARK_JS_RATE,),
+        summary=_inverted_error,
+    ),
+    description="benchmark.js text",
+    example="node bench.js | tee bench.txt",
+    aliases=("benchmarkjs",),
+)

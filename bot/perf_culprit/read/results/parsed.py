@@ -1,0 +1,369 @@
+"""What a format of results states and gives back, and the only ways to build a benchmark from foreign numbers."""
+
+import math
+import random
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain
+
+from perf_culprit.errors import DataError, TooLargeError
+from perf_culprit.model.run import (
+    FULL_HASH,
+    NO_COST,
+    Benchmark,
+    Cost,
+    CounterTable,
+    Direction,
+    Environment,
+    Metric,
+    MetricKey,
+    Summary,
+)
+from perf_culprit.read.format_reader import Reader
+from perf_culprit.read.results.content import shown
+from perf_culprit.read.results.json_value import MAX_SAMPLES
+from perf_culprit.read.results.source import MAX_FILE_BYTES, LargeFile, Source
+
+MAX_NAME_CHARACTERS = 10_000
+MAX_UNIT_CHARACTERS = 100
+TIME = "time"
+# The metric's name where the file has none.
+VALUE = "value"
+SECOND_TIME = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
+MILLISECOND_TIME = Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER)
+MICROSECOND_TIME = Metric(name=TIME, unit="us", direction=Direction.LOWER_IS_BETTER)
+NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
+ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
+# Where only the name that a user gives says which way is good.
+NAMED_DIRECTIONS = {"smaller": Direction.LOWER_IS_BETTER, "bigger": Direction.HIGHER_IS_BETTER}
+TIME_UNITS = {
+    *("ns", "nsec", "nanoseconds", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "usec", "microseconds"),
+    *("ms", "msec", "milliseconds", "s", "sec", "second", "seconds", "min", "minutes"),
+}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_RATE_UNIT = re.compile(
+    r"(ops|op|iter|iterations|items|bytes|[kmgt]i?b|b|req|requests|calls)/(s|sec|second)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parsed:
+    """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
+
+    `benchmarks` of unknown direction are left out unless the configuration states it (`directions`): `undirected` of
+    them were. `suite`, `job`, `regressions`, `confirmed`, `analyses` and `cost` come only from our own run files.
+    `notes` are data-quality remarks for the report.
+    """
+
+    benchmarks: tuple[Benchmark, ...] = ()
+    counters: tuple[CounterTable, ...] = ()
+    environment: Environment = field(default_factory=Environment)
+    commit: str | None = None
+    time: datetime | None = None
+    suite: str | None = None
+    job: str | None = None
+    regressions: tuple[MetricKey, ...] = ()
+    confirmed: tuple[MetricKey, ...] = ()
+    analyses: int = 1
+    cost: Cost = NO_COST
+    undirected: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_own_run(self) -> bool:
+        return self.suite is not None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tree:
+    """How one run is read that a tool spreads over files of a directory (Criterion).
+
+    `belongs` says whether a file is part of such a tree, by its name and content (cheap, never raises); `read` gets all
+    that belong, of one input, in path order.
+    """
+
+    belongs: Callable[[Source], bool]
+    read: Callable[[Sequence[Source]], Parsed]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ResultReader(Reader[Source, Parsed]):
+    """A format of results or counters. `example` is how such a file is written.
+
+    Its places are such as `bench.json: benchmarks[3].stats.data` or `bench.txt:12`. `matches` asks for `text_or_empty`
+    or `json_or_none`, and for the `head` where files grow with time.
+
+    `read_history`: one file holds runs of many commits; `read` gives the newest. `tree`: files in a
+    directory are one run; `read` takes one of them alone. `is_console`: a tool prints it, and one log may hold the
+    output of several. `is_named_only`: only the name tells which way is good, or that a log's times are results.
+    `aliases` are `tool` names of github-action-benchmark, so that its users change nothing. `smaller` is the tool's own
+    option that makes its files smaller, for the message about a file beyond a limit.
+    """
+
+    description: str
+    example: str
+    read_history: Callable[[Source], tuple[Parsed, ...]] | None = None
+    tree: Tree | None = None
+    is_console: bool = False
+    is_named_only: bool = False
+    aliases: tuple[str, ...] = ()
+    smaller: str = ""
+
+    def history(self, source: Source) -> tuple[Parsed, ...]:
+        """Every run of the file, oldest first."""
+        return (self.read(source),) if self.read_history is None else self.read_history(source)
+
+
+def from_samples(
+    name: str, *, metric: Metric, samples: Sequence[float], place: str, group_sizes: Sequence[int] = ()
+) -> Benchmark:
+    """A benchmark of repeated numbers, as `check_samples` wants them."""
+    check_samples(samples, metric=metric, place=place)
+    if group_sizes and (sum(group_sizes) != len(samples) or min(group_sizes) < 1):
+        raise DataError("groups of samples do not add up", place=place, next_step="run the benchmark again")
+    return Benchmark(
+        name=checked_name(name, place=place),
+        metric=checked_metric(metric, place=place),
+        samples=tuple(map(float, samples)),
+        group_sizes=tuple(group_sizes) if len(group_sizes) > 1 else (),
+    )
+
+
+def from_groups(name: str, *, metric: Metric, groups: Sequence[Sequence[float]], place: str) -> Benchmark:
+    """As `from_samples`, of samples by process or launch."""
+    return from_samples(
+        name,
+        metric=metric,
+        samples=tuple(chain.from_iterable(groups)),
+        place=place,
+        group_sizes=tuple(map(len, groups)),
+    )
+
+
+def from_summary(name: str, *, metric: Metric, summary: Summary, place: str) -> Benchmark:
+    """A benchmark that the tool reports without its samples; the same refusals as for samples."""
+    check_summary(summary, metric=metric, place=place)
+    return Benchmark(name=checked_name(name, place=place), metric=checked_metric(metric, place=place), summary=summary)
+
+
+def check_samples(samples: Sequence[float], *, metric: Metric, place: str) -> None:
+    """At least one, all finite, none negative in a time."""
+    if not samples:
+        raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
+    if len(samples) > MAX_SAMPLES:
+        raise TooLargeError(
+            f"holds more than {MAX_SAMPLES:,} samples", place=place, next_step="let the tool keep fewer samples"
+        )
+    # In C where all is well, which is nearly always: a suite has millions of samples.
+    if not (all(map(math.isfinite, samples)) and min(samples) >= 0):
+        for i, sample in enumerate(samples):
+            check_number(sample, metric=metric, place=place if len(samples) == 1 else f"{place}[{i}]")
+
+
+def check_summary(summary: Summary, *, metric: Metric, place: str) -> None:
+    check_number(summary.value, metric=metric, place=place)
+    interval = summary.confidence_interval or ()
+    for number in (summary.standard_deviation, summary.minimum, summary.maximum, *interval):
+        if number is not None and not math.isfinite(number):
+            raise DataError("a number of the summary is not finite", place=place, next_step="run the benchmark again")
+
+
+def check_number(number: float, *, metric: Metric, place: str) -> None:
+    """Refuses what cannot have been measured."""
+    if not math.isfinite(number):
+        raise DataError("is not a finite number", place=place, next_step="run the benchmark again")
+    if number < 0 and (metric.name == TIME or metric.name.endswith(f"_{TIME}")):
+        raise DataError(
+            f"{number:g} {shown(metric.unit)}: a time cannot be negative",
+            place=place,
+            next_step="run the benchmark again",
+        )
+
+
+def checked_name(name: str, *, place: str) -> str:
+    """A benchmark's name as the tool spells it; only what cannot be written as UTF-8 is replaced."""
+    if not name.strip():
+        raise DataError("the benchmark has no name", place=place, next_step="give each benchmark a name")
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise DataError(
+            f"the name is longer than {MAX_NAME_CHARACTERS:,} characters",
+            place=place,
+            next_step="give the benchmark a shorter name",
+        )
+    return writable(name)
+
+
+def checked_metric(metric: Metric, *, place: str) -> Metric:
+    if len(metric.unit) > MAX_UNIT_CHARACTERS:
+        raise DataError(
+            f"the unit is longer than {MAX_UNIT_CHARACTERS} characters", place=place, next_step="shorten the unit"
+        )
+    name, unit = checked_name(metric.name, place=place), writable(metric.unit).strip()
+    # A suite's benchmarks share one, thousands of times.
+    return metric if (name, unit) == (metric.name, metric.unit) else replace(metric, name=name, unit=unit)
+
+
+def writable(text: str) -> str:
+    """JSON can spell half characters (lone surrogates) that no file can hold."""
+    return text if text.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def components(**values: object) -> Environment:
+    """An environment of what is known: numbers as text, empty or odd values left out."""
+    texts = {
+        name: writable(" ".join(str(value).split()))[:200]
+        for name, value in values.items()
+        if isinstance(value, str | int | float) and not isinstance(value, bool)
+    }
+    return Environment(components={name: text for name, text in texts.items() if text})
+
+
+def full_hash(text: object) -> str | None:
+    """A commit's full hash, or None for anything else: short hashes and branch names do not name a commit for ever."""
+    if isinstance(text, str) and FULL_HASH.fullmatch(text.strip().lower()):
+        return text.strip().lower()
+    return None
+
+
+def utc_time(text: object, *, local_is_unknown: bool = False) -> datetime | None:
+    """An ISO 8601 time in UTC; None for anything else.
+
+    A time without a zone is taken as UTC, or as unknown where the tool writes local times.
+    """
+    if not isinstance(text, str) or len(text) > 64:
+        return None
+    try:
+        time = datetime.fromisoformat(text.strip())
+        if time.tzinfo is None:
+            return None if local_is_unknown else time.replace(tzinfo=UTC)
+        return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def epoch_time(seconds: object) -> datetime | None:
+    """Seconds since 1970 in UTC; None for anything that is no such time."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def direction_of(unit: str) -> Direction | None:
+    """The direction that the unit alone says: a time per something, or a rate such as ops/s. None where it does not."""
+    unit = unit.strip()
+    if unit.partition("/")[0] in TIME_UNITS:
+        return Direction.LOWER_IS_BETTER
+    return Direction.HIGHER_IS_BETTER if _RATE_UNIT.fullmatch(unit) else None
+
+
+def newest(runs: Sequence[Parsed]) -> Parsed:
+    """The last of a file's runs, with a note of how many come before it."""
+    older = len(runs) - 1
+    return replace(
+        runs[-1],
+        notes=(*runs[-1].notes, *(f"only the newest run of the file is used; older ones: {older}",) * bool(older)),
+    )
+
+
+def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:
+    """The benchmarks, each given with its place, of a format where a name may stand only once in a file."""
+    places: dict[MetricKey, str] = {}
+    kept: list[Benchmark] = []
+    for benchmark, place in benchmarks:
+        if (key := benchmark.key) in places:
+            raise DataError(
+                f"`{shown(benchmark.name)}` is also at {places[key].rpartition(': ')[2]}",
+                place=place,
+                next_step="give each benchmark a name of its own",
+            )
+        places[key] = place
+        kept.append(benchmark)
+    return tuple(kept)
+
+
+def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:
+    """The benchmarks of a format where the same name again means more samples (Go -count, repetitions).
+
+    Several summaries of one metric are repeated measurements too: their headline values become samples.
+    """
+    first: dict[MetricKey, tuple[Benchmark, str]] = {}
+    samples: dict[MetricKey, list[float]] = {}
+    for benchmark, place in benchmarks:
+        earlier, earlier_place = first.setdefault(benchmark.key, (benchmark, place))
+        if earlier.metric != benchmark.metric:
+            raise DataError(
+                f"`{shown(benchmark.name)}` has another unit or direction than at {earlier_place.rpartition(': ')[2]}",
+                place=place,
+                next_step="let one suite measure a benchmark in one unit",
+            )
+        samples.setdefault(benchmark.key, []).extend(benchmark.samples or (benchmark.value,))
+    return tuple(
+        benchmark
+        if benchmark.summary is not None and len(samples[key]) == 1
+        else Benchmark(name=benchmark.name, metric=benchmark.metric, samples=tuple(samples[key]))
+        for key, (benchmark, _) in first.items()
+    )
+
+
+# A file too large for memory gives fewer samples: of each benchmark one of each equal stretch of its time.
+
+# More samples than this tell a test nothing new; a file may hold millions.
+KEPT_SAMPLES = 10_000
+MAX_KEPT_BYTES = 512 << 20
+# What CPython takes: a float and its place in a tuple, and a benchmark with its summary, place and key.
+SAMPLE_BYTES = 32
+BENCHMARK_BYTES = 1_000
+
+
+@dataclass
+class Thinning:
+    """The benchmarks of one file, thinned where it is large."""
+
+    source: Source
+    benchmarks: list[tuple[Benchmark, str]] = field(default_factory=list)
+    kept: int = 0
+    left_out: int = 0
+    _bytes: int = 0
+
+    def add(self, benchmark: Benchmark, place: str) -> None:
+        """Raises: TooLargeError where all that is kept of a large file takes too much memory."""
+        if isinstance(self.source, LargeFile):
+            samples = thinned(benchmark.samples)
+            self.kept += len(samples)
+            self.left_out += len(benchmark.samples) - len(samples)
+            self._hold(SAMPLE_BYTES * len(samples) + len(benchmark.name) + BENCHMARK_BYTES)
+            benchmark = replace(benchmark, samples=samples)
+        self.benchmarks.append((benchmark, place))
+
+    def notes(self) -> tuple[str, ...]:
+        if not self.left_out:
+            return ()
+        reason = (
+            f"the file is above {MAX_FILE_BYTES >> 20} MiB: at most {KEPT_SAMPLES:,} samples of each benchmark are kept"
+        )
+        return (f"{reason}, spread evenly over time: {self.kept:,} of {self.kept + self.left_out:,}",)
+
+    def _hold(self, size_bytes: int) -> None:
+        self._bytes += size_bytes
+        if self._bytes > MAX_KEPT_BYTES:
+            raise TooLargeError(
+                f"its benchmarks take more than {MAX_KEPT_BYTES >> 20} MiB of memory",
+                place=self.source.place,
+                next_step="split the suite into several files, or let the tool write fewer samples",
+            )
+
+
+def thinned(samples: Sequence[float], most: int = KEPT_SAMPLES) -> tuple[float, ...]:
+    """At most `most`, in order: one at random of each of as many equal stretches, always the same ones.
+
+    At random, or whatever repeats at the distance of two kept samples would look like no noise at all.
+    """
+    if len(samples) <= most:
+        return tuple(samples)
+    place = random.Random(0).random  # noqa: S311 - a repeatable choice of samples guards nothing
+    return tuple(samples[int((i + place()) * len(samples) / most)] for i in range(most))

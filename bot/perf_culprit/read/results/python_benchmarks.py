@@ -1,0 +1,360 @@
+"""Python's benchmarks: pytest-benchmark, pyperf and asv."""
+
+import itertools
+import math
+import re
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Summary
+from perf_culprit.read.results.console import (
+    NANOSECONDS,
+    NUMBER,
+    SCALES,
+    SECONDS,
+    SPACE,
+    TIME_UNIT,
+    VALUE_GROUP,
+    Lines,
+    Measured,
+    line_reader,
+)
+from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
+from perf_culprit.read.results.parsed import (
+    SECOND_TIME,
+    TIME,
+    VALUE,
+    Parsed,
+    ResultReader,
+    Thinning,
+    components,
+    epoch_time,
+    from_groups,
+    from_samples,
+    from_summary,
+    full_hash,
+    unique,
+    utc_time,
+)
+from perf_culprit.read.results.source import Source, json_object
+
+# pytest-benchmark JSON: `--benchmark-json`, and saved runs with or without `--benchmark-save-data`.
+
+
+def _read_pytest(source: Source) -> Parsed:
+    thinning = Thinning(source)
+    root = source.each_of("benchmarks", lambda entry: thinning.add(_pytest_benchmark(entry), entry.place))
+    benchmarks = unique(thinning.benchmarks)
+    without = sum(benchmark.summary is not None for benchmark in benchmarks)
+    commit = root.find("commit_info")
+    return Parsed(
+        benchmarks=benchmarks,
+        environment=_pytest_environment(root),
+        commit=None if commit is None else _clean_commit(commit),
+        time=utc_time(root.peek("datetime")),
+        notes=(
+            *thinning.notes(),
+            *(f"stored without samples (--benchmark-save-data keeps them): {without}",) * bool(without),
+        ),
+    )
+
+
+def _pytest_benchmark(entry: JsonValue) -> Benchmark:
+    fullname = entry.find("fullname") or entry.at("name")
+    stats = entry.at("stats")
+    if (data := stats.find("data")) is not None and data.value != []:
+        return from_samples(fullname.text(), metric=SECOND_TIME, samples=data.numbers(), place=data.place)
+    rounds = stats.find_whole("rounds")
+    # The tool writes 0 where one round leaves nothing to estimate a deviation from.
+    summary = mean_summary(stats, count=rounds, deviation=None if rounds == 1 else "stddev")
+    return from_summary(fullname.text(), metric=SECOND_TIME, summary=summary, place=stats.place)
+
+
+def _clean_commit(commit: JsonValue) -> str | None:
+    # Results of a changed working tree belong to no commit.
+    identity, dirty = commit.find("id"), commit.find("dirty")
+    return None if identity is None or (dirty is not None and dirty.value is True) else full_hash(identity.value)
+
+
+def _pytest_environment(root: JsonValue) -> Environment:
+    machine = root.at("machine_info")
+    cpu = machine.find("cpu") or JsonValue({}, machine.file)
+    return components(
+        cpu=cpu.peek("brand_raw") or cpu.peek("brand"),
+        cpu_count=cpu.peek("count"),
+        architecture=machine.peek("machine"),
+        os=machine.peek("system"),
+        os_release=machine.peek("release"),
+        host=machine.peek("node"),
+        python=machine.peek("python_version"),
+    )
+
+
+PYTEST_BENCHMARK = ResultReader(
+    id="pytest_benchmark",
+    description="pytest-benchmark JSON (--benchmark-json)",
+    example="pytest --benchmark-json=bench.json",
+    matches=json_object(lambda root: "machine_info" in root and isinstance(root.get("benchmarks"), list)),
+    read=_read_pytest,
+    aliases=("pytest",),
+    smaller="lower --benchmark-max-time (1 s by default)",
+)
+
+
+# pyperf JSON: each worker process is a group of samples; calibrations and warm-ups are left out.
+
+# pyperf compares every unit as "less is faster".
+PYPERF_UNITS = {"second": (TIME, "s"), "byte": ("memory", "B"), "integer": ("value", "")}
+
+
+def _is_pyperf(source: Source) -> bool:
+    entries = source.member("benchmarks")
+    return are_objects(entries, "runs") and all(_is_runs(entry["runs"]) for entry in entries)
+
+
+def _read_pyperf(source: Source) -> Parsed:
+    root = source.root()
+    shared = _pyperf_metadata(root)
+    entries = list(root.at("benchmarks").elements())
+    groups = [(entry, list(_pyperf_groups(entry))) for entry in entries]
+    measured = [(_pyperf_benchmark(entry, runs, shared), entry.place) for entry, runs in groups if runs]
+    empty = len(groups) - len(measured)
+    return Parsed(
+        benchmarks=unique(measured),
+        environment=_pyperf_environment({**_first_run(entries), **shared}),
+        notes=(f"left out because they hold only calibration runs: {empty}",) * bool(empty),
+    )
+
+
+def _is_runs(runs: object) -> bool:
+    return isinstance(runs, list) and all(
+        isinstance(run, dict) and run.keys() & {"values", "warmups", "metadata"} for run in runs
+    )
+
+
+def _pyperf_metadata(value: JsonValue) -> dict[str, object]:
+    return {name: member.value for name, member in value.members_of("metadata")}
+
+
+def _pyperf_groups(entry: JsonValue) -> Iterator[tuple[float, ...]]:
+    for run in entry.at("runs").elements():
+        if (values := run.find("values")) is not None and values.value != []:
+            yield values.numbers()
+
+
+def _pyperf_benchmark(entry: JsonValue, groups: list[tuple[float, ...]], shared: dict[str, object]) -> Benchmark:
+    # What all benchmarks of a file have in common stands only at the top.
+    metadata = {**shared, **_pyperf_metadata(entry)}
+    name, unit = metadata.get("name"), metadata.get("unit", "second")
+    if not isinstance(name, str):
+        raise entry.error("has no name in its metadata")
+    if not isinstance(unit, str) or unit not in PYPERF_UNITS:
+        raise entry.error("has a unit that pyperf does not know")
+    metric_name, symbol = PYPERF_UNITS[unit]
+    metric = Metric(name=metric_name, unit=symbol, direction=Direction.LOWER_IS_BETTER)
+    return from_groups(name, metric=metric, groups=groups, place=entry.place)
+
+
+def _first_run(entries: list[JsonValue]) -> dict[str, object]:
+    """Facts about the machine may stand at any level; the first run speaks for all."""
+    for entry in entries:
+        for run in entry.at("runs").elements():
+            return {**_pyperf_metadata(run), **_pyperf_metadata(entry)}
+    return {}
+
+
+def _pyperf_environment(metadata: dict[str, object]) -> Environment:
+    platform = str(metadata.get("platform") or "")
+    return components(
+        cpu=metadata.get("cpu_model_name"),
+        cpu_count=metadata.get("cpu_count"),
+        host=metadata.get("hostname"),
+        # "3.11.7 (64-bit)": other tools leave the word size out, and it is no other Python.
+        python=str(metadata.get("python_version") or "").partition(" ")[0],
+        os=platform.partition("-")[0],
+        os_release=platform,
+    )
+
+
+PYPERF = ResultReader(
+    id="pyperf",
+    description="pyperf JSON (-o)",
+    example="python -m pyperf timeit -o bench.json STATEMENT",
+    matches=_is_pyperf,
+    read=_read_pyperf,
+    smaller="lower --processes or --values",
+)
+
+
+# asv result files, version 2 (rows with `result_columns`) and version 1 (plain `results`).
+
+# The result file has no units: asv's kind of benchmark, the start of its method's name, says them. asv compares every
+# kind as "less is better".
+ASV_KINDS = {"time": (TIME, "s"), "timeraw": (TIME, "s"), "mem": ("memory", "B"), "peakmem": ("peak_memory", "B")}
+# What asv found in the suite, beside the machines' folders; only there are the units of tracked values.
+ASV_SUITE = "../benchmarks.json"
+ASV_COLUMNS = ("samples", "stats_ci_99_a", "stats_ci_99_b", "stats_repeat")
+ASV_LEVEL = 0.99
+LARGEST = sys.float_info.max
+MAX_PARAMETER_COMBINATIONS = 100_000
+
+
+def _read_asv(source: Source) -> Parsed:
+    root = source.root()
+    rows = [(name, row) for name, value in root.at("results").members() if (row := _asv_row(root, value)) is not None]
+    suite = _asv_suite(source.beside(ASV_SUITE))
+    outcomes = [
+        outcome for name, row in rows for outcome in _asv_outcomes(name, row, _asv_metric(name, suite.peek(name)))
+    ]
+    failed = sum(benchmark is None for benchmark, _ in outcomes) + len(root.at("results").value) - len(rows)
+    starts = [start for _, row in rows if (start := row.get("started_at")) is not None and start.is_finite]
+    return Parsed(
+        benchmarks=unique((benchmark, place) for benchmark, place in outcomes if benchmark is not None),
+        environment=_asv_environment(root),
+        commit=full_hash(root.at("commit_hash").value),
+        time=epoch_time(min(start.number() for start in starts) / 1000) if starts else None,
+        notes=(f"left out because they failed or were skipped: {failed}",) * bool(failed),
+    )
+
+
+@lru_cache(maxsize=1)
+def _asv_suite(beside: Source | None) -> JsonValue:
+    """What is beside the machines' folders: the same for each of thousands of files."""
+    return JsonValue(None if beside is None else beside.json_or_none(), ASV_SUITE)
+
+
+def _asv_row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
+    """The columns of one benchmark by name, or None where it failed as a whole."""
+    if isinstance(value.value, dict):
+        return dict(value.members())
+    if (columns := root.find("result_columns")) is None or not isinstance(value.value, list):
+        # Version 1 writes an unparametrised result as a bare number.
+        return None if value.value is None else {"result": value}
+    names = [column.text() for column in columns.elements()]
+    # Trailing columns without a value are not written.
+    return dict(zip(names, value.elements(), strict=False))
+
+
+def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Iterator[tuple[Benchmark | None, str]]:
+    if (result := row.get("result")) is None or result.value is None:
+        yield None, name
+        return
+    values = list(result.elements()) if isinstance(result.value, list) else [result]
+    names = _asv_names(name, row.get("params"), result, count=len(values))
+    columns = [_asv_cells(row, column, len(values)) for column in ASV_COLUMNS]
+    for i, (full_name, value, samples, *statistics) in enumerate(zip(names, values, *columns, strict=True)):
+        place = value.place
+        # None where the combination failed (null) or was skipped (NaN).
+        if value.value is None or (isinstance(value.value, float) and math.isnan(value.value)):
+            yield None, place
+        elif samples is not None and samples != []:
+            repeated = JsonValue(samples, value.file, f"{row['samples'].path}[{i}]")
+            numbers = repeated.numbers()
+            yield from_samples(full_name, metric=metric, samples=numbers, place=repeated.place), place
+        else:
+            summary = _asv_summary(value, metric, *statistics)
+            yield from_summary(full_name, metric=metric, summary=summary, place=place), place
+
+
+def _asv_summary(value: JsonValue, metric: Metric, low: Any, high: Any, count: Any) -> Summary:
+    # Too few samples leave the interval open: -Infinity to Infinity, or null.
+    is_closed = all(type(bound) in (int, float) and -LARGEST <= bound <= LARGEST for bound in (low, high))
+    return Summary(
+        value=value.number(),
+        statistic="median" if metric.name == TIME else "value",
+        count=JsonValue(count, value.file, f"{value.path}: stats_repeat").whole() if type(count) is int else None,
+        confidence_interval=(float(low), float(high)) if is_closed else None,
+        confidence_level=ASV_LEVEL if is_closed else None,
+    )
+
+
+def _asv_cells(row: dict[str, JsonValue], column: str, count: int) -> list[Any]:
+    """What one column says of each combination of parameters, None where it says nothing."""
+    cells = row.get(column)
+    values = cells.value[:count] if cells is not None and isinstance(cells.value, list) else []
+    return values + [None] * (count - len(values))
+
+
+def _asv_names(name: str, params: JsonValue | None, result: JsonValue, *, count: int) -> list[str]:
+    """One name per combination of parameters, in the order of itertools.product, as asv shows them."""
+    given = () if params is None or params.value is None else params.elements()
+    axes = [[str(value.value) for value in axis.elements()] for axis in given]
+    if count > MAX_PARAMETER_COMBINATIONS or math.prod(len(axis) for axis in axes) != count:
+        raise result.error("has another number of results than its parameters have combinations")
+    if not axes:
+        return [name]
+    return [f"{name}({', '.join(values)})" for values in itertools.product(*axes)]
+
+
+def _asv_metric(name: str, described: object) -> Metric:
+    kind = name.rpartition(".")[2].partition("_")[0].lower()
+    tracked = described.get("unit") if isinstance(described, dict) else None
+    # "unit" is what asv writes where the suite names none.
+    unit = tracked if isinstance(tracked, str) and tracked != "unit" else ""
+    metric_name, unit = ASV_KINDS.get(kind, (VALUE, unit))
+    return Metric(name=metric_name, unit=unit, direction=Direction.LOWER_IS_BETTER)
+
+
+def _asv_environment(root: JsonValue) -> Environment:
+    params = root.peek("params")
+    facts = params if isinstance(params, dict) else {}
+    # `existing:` environments name the interpreter's path instead of its version.
+    python = str(root.peek("python") or facts.get("python"))
+    system, _, release = str(facts.get("os") or "").partition(" ")
+    return components(
+        cpu=facts.get("cpu"),
+        cpu_count=facts.get("num_cpu"),
+        architecture=facts.get("arch"),
+        memory=facts.get("ram"),
+        os=system,
+        os_release=release,
+        host=facts.get("machine"),
+        python=python if python[:1].isdigit() else None,
+    )
+
+
+ASV = ResultReader(
+    id="asv",
+    description="asv result file (.asv/results/MACHINE/COMMIT-ENV.json)",
+    example="asv run --record-samples, then .asv/results/MACHINE/COMMIT-ENV.json",
+    matches=json_object(lambda root: "commit_hash" in root and isinstance(root.get("results"), dict)),
+    read=_read_asv,
+    smaller="leave out --record-samples",
+)
+
+
+# asv's console text, which has the unparametrised benchmarks only.
+
+ASV_MEMORY = {"mem": "memory", "peakmem": "peak_memory"}
+
+
+def _asv_measures(row: re.Match[str]) -> tuple[Measured]:
+    """A time has a unit; memory and tracked values have at most a scale."""
+    if row["unit"]:
+        return (Measured(metric=SECONDS.metric, factor=NANOSECONDS[row["unit"]] / 1e9),)
+    name = ASV_MEMORY.get(row["name"].rpartition(".")[2].partition("_")[0], VALUE)
+    unit = "" if name == VALUE else "B"
+    return (
+        Measured(
+            metric=Metric(name=name, unit=unit, direction=Direction.LOWER_IS_BETTER), factor=SCALES[row["scale"] or ""]
+        ),
+    )
+
+
+ASV_TEXT = line_reader(
+    "asv_text",
+    Lines(
+        mark=" ··· ",
+        row=re.compile(
+            rf"\[[ 0-9.]{{1,9}}%\] ··· (?P<name>\S{{1,999}}){SPACE}{VALUE_GROUP}(?:±{NUMBER})?"
+            rf"(?:(?P<unit>{TIME_UNIT})|(?P<scale>[kMGT]))?"
+        ),
+        measures=_asv_measures,
+        lost=re.compile(rf"\[[ 0-9.]{{1,9}}%\] ··· \S{{1,999}}{SPACE}(?:ok|failed|n/a|[0-9/]{{1,20}} failed)"),
+        loss="benchmarks that failed, and those with parameters, which only the result file holds",
+    ),
+    description="asv console text",
+    example="asv run | tee bench.txt",
+)

@@ -1,0 +1,238 @@
+"""Timers of commands and code: hyperfine, GNU time, the shells' time, Ruby's Benchmark, console.time, plain numbers."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from perf_culprit.model.run import Benchmark, Direction, Metric
+from perf_culprit.read.results.console import (
+    NUMBER,
+    SECONDS,
+    SPACE,
+    VALUE_GROUP,
+    Lines,
+    Measured,
+    is_number,
+    line_reader,
+    number_of,
+)
+from perf_culprit.read.results.json_value import MAX_SAMPLES, JsonValue, are_objects, mean_summary
+from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, unique
+from perf_culprit.read.results.source import Source
+
+
+def _is_hyperfine(source: Source) -> bool:
+    results = source.member("results")
+    return are_objects(results, "command") and all(result.keys() & {"times", "mean"} for result in results)
+
+
+def _read_results(results: list[JsonValue]) -> Parsed:
+    """What the results say; hyperfine's table holds the same ones, without their times."""
+    commands = [result.at("command").text() for result in results]
+    counts = Counter(commands)
+    benchmarks = unique(
+        # A parameter need not be part of the command (-L with a script's environment).
+        (_command(_with_parameters(result, name) if counts[name] > 1 else name, result), result.place)
+        for name, result in zip(commands, results, strict=True)
+    )
+    failed = [result for result in results if any(code.value != 0 for code in result.elements_of("exit_codes"))]
+    return Parsed(
+        benchmarks=benchmarks,
+        notes=(f"commands that ended with a non-zero exit code in some of their runs: {len(failed)}",) * bool(failed),
+    )
+
+
+def _with_parameters(result: JsonValue, name: str) -> str:
+    parameters = result.listed("parameters")
+    return f"{name} ({parameters})" if parameters else name
+
+
+def _command(name: str, result: JsonValue) -> Benchmark:
+    if (times := result.find("times")) is not None and times.value != []:
+        return from_samples(name, metric=SECOND_TIME, samples=times.numbers(), place=times.place)
+    summary = mean_summary(result, deviation="stddev")
+    return from_summary(name, metric=SECOND_TIME, summary=summary, place=result.place)
+
+
+HYPERFINE = ResultReader(
+    id="hyperfine",
+    description="hyperfine JSON (--export-json)",
+    example="hyperfine --export-json bench.json COMMAND",
+    matches=_is_hyperfine,
+    read=lambda source: _read_results(list(source.root().at("results").elements())),
+    smaller="lower --runs or --max-runs",
+)
+
+
+# hyperfine `--export-csv`: a summary per command, in seconds, without the times and their number.
+
+CSV_COLUMNS = ("command", "mean", "stddev", "median", "user", "system", "min", "max")
+CSV_PARAMETER = "parameter_"
+
+
+def _csv_results(source: Source) -> Iterator[JsonValue]:
+    # A command may hold line ends, so lines are no rows.
+    reader = csv.reader(io.StringIO(source.text().lstrip("\ufeff"), newline=""))
+    header: list[str] = []
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error:
+            cells = [""]
+        if cells is None:
+            return
+        if not header:
+            header = cells
+        elif len(cells) == len(header):
+            row = dict(zip(header, cells, strict=True))
+            parameters = {
+                name.removeprefix(CSV_PARAMETER): row[name] for name in header if name.startswith(CSV_PARAMETER)
+            }
+            values = {name: number_of(row[name]) for name in CSV_COLUMNS[1:] if is_number(row.get(name, ""))}
+            command = {"command": row.get("command", ""), "parameters": parameters, **values}
+            yield JsonValue(command, f"{source.place}:{reader.line_num}")
+        elif cells:
+            next_step = "check that only hyperfine writes to this file"
+            raise source.error("has another number of cells than the header", next_step, line=reader.line_num)
+
+
+HYPERFINE_CSV = ResultReader(
+    id="hyperfine_csv",
+    description="hyperfine CSV (--export-csv)",
+    example="hyperfine --export-csv bench.csv COMMAND",
+    matches=lambda source: source.text_or_empty().lstrip("\ufeff").startswith(",".join(CSV_COLUMNS)),
+    read=lambda source: _read_results(list(_csv_results(source))),
+)
+
+
+USER_SECONDS = Measured(metric=Metric(name="user_time", unit="s", direction=Direction.LOWER_IS_BETTER))
+SYSTEM_SECONDS = Measured(metric=Metric(name="system_time", unit="s", direction=Direction.LOWER_IS_BETTER))
+SHELL_TIMES = {"real": SECONDS, "user": USER_SECONDS, "sys": SYSTEM_SECONDS}
+GNU_TIMES = {
+    "User time (seconds)": USER_SECONDS,
+    "System time (seconds)": SYSTEM_SECONDS,
+    "Elapsed (wall clock) time (h:mm:ss or m:ss)": SECONDS,
+    "Maximum resident set size (kbytes)": Measured(
+        metric=Metric(name="peak_memory", unit="KiB", direction=Direction.LOWER_IS_BETTER)
+    ),
+}
+
+
+def _clock(text: str) -> float:
+    """`1:02:03`, `0:00.11`, `0m0.098s` and `0.11` in seconds."""
+    seconds = 0.0
+    for part in re.split("[:m]", text.removesuffix("s")):
+        seconds = 60 * seconds + float(part)
+    return seconds
+
+
+GNU_TIME = line_reader(
+    "gnu_time",
+    Lines(
+        mark="Command being timed:",
+        title=re.compile(r'\s{0,9}Command being timed: "(?P<name>.{1,9999})"'),
+        row=re.compile(
+            rf"\s{{0,9}}(?P<label>{'|'.join(map(re.escape, GNU_TIMES))}): "
+            r"(?P<value>[0-9]{1,15}(?::[0-9]{1,2}){0,2}(?:\.[0-9]{1,9})?)"
+        ),
+        measures=lambda row: (GNU_TIMES[row["label"]],),
+        number=_clock,
+    ),
+    description="GNU time (-v)",
+    example="/usr/bin/time -v -a -o times.txt COMMAND",
+)
+
+
+SHELL_TIME = line_reader(
+    "shell_time",
+    Lines(
+        mark="real",
+        row=re.compile(r"(?P<label>real|user|sys)\s{1,9}(?P<value>(?:[0-9]{1,9}m)?[0-9]{1,9}\.[0-9]{1,9}s?)"),
+        measures=lambda row: (SHELL_TIMES[row["label"]],),
+        number=_clock,
+    ),
+    description="time of bash, zsh and POSIX (-p)",
+    example="for i in $(seq 10); do time COMMAND; done 2> times.txt",
+)
+
+
+RUBY_BENCHMARK = line_reader(
+    "ruby_benchmark",
+    Lines(
+        mark=" user     system      total        real",
+        row=re.compile(
+            rf"(?P<name>.{{0,999}}?){SPACE}(?P<user>{NUMBER}){SPACE}(?P<system>{NUMBER}){SPACE}{NUMBER}"
+            rf"{SPACE}\(\s{{0,9}}{VALUE_GROUP}\)\s{{0,9}}"
+        ),
+        measures=lambda _: (SECONDS, replace(USER_SECONDS, group="user"), replace(SYSTEM_SECONDS, group="system")),
+        summary=None,
+        # bmbm measures twice and means the second.
+        warm_up=re.compile(r"(?P<begins>Rehearsal )-{1,9999}|-{1,9999} total: .{1,99}sec"),
+    ),
+    description="Ruby's Benchmark (bm, bmbm)",
+    example="ruby bench.rb | tee bench.txt",
+)
+
+
+CONSOLE_TIME = line_reader(
+    "console_time",
+    Lines(
+        mark=": ",
+        row=re.compile(
+            r"(?P<name>.{0,999}): (?P<value>(?:[0-9]{1,9}:){0,2}[0-9]{1,15}(?:\.[0-9]{1,20})?)"
+            r" ?(?P<unit>ms|s|\((?:h:m)?m:ss\.mmm\))(?: - timer ended)?\s{0,9}"
+        ),
+        measures=lambda row: (replace(SECONDS, factor=1e-3 if row["unit"] == "ms" else 1.0),),
+        number=_clock,
+        summary=None,
+    ),
+    description="console.time of Node, Deno and browsers",
+    example="node bench.js | tee bench.txt",
+    is_named_only=True,
+)
+
+
+PLAIN_VALUE = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
+# Each part is bounded, so that no line can make the pattern work long.
+PLAIN_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,4})?")
+MAX_LINE_CHARACTERS = 100
+NUMBERS_BEGINNING = 20_000
+
+
+def _is_numbers(source: Source) -> bool:
+    text = source.text_or_empty()
+    # The beginning speaks for the file, without its last line, which may be cut; `read` takes all.
+    lines = text[:NUMBERS_BEGINNING].splitlines()[: None if len(text) <= NUMBERS_BEGINNING else -1]
+    numbers = [line.strip() for line in lines if line.strip()]
+    return bool(numbers) and all(_is_number(number) for number in numbers)
+
+
+def _read_numbers(source: Source) -> Parsed:
+    samples: list[float] = []
+    for number, line in enumerate(source.text().splitlines(), start=1):
+        if not (text := line.strip()):
+            continue
+        if not _is_number(text):
+            raise source.error("is not one number", "write one number per line", line=number)
+        if len(samples) == MAX_SAMPLES:
+            raise source.error(f"holds more than {MAX_SAMPLES:,} numbers", "measure less often")
+        samples.append(float(text))
+    return Parsed(
+        benchmarks=(from_samples(source.stem or "value", metric=PLAIN_VALUE, samples=samples, place=source.place),)
+    )
+
+
+def _is_number(text: str) -> bool:
+    return len(text) <= MAX_LINE_CHARACTERS and PLAIN_NUMBER.fullmatch(text) is not None
+
+
+NUMBERS = ResultReader(
+    id="numbers",
+    description="plain numbers, one per line, lower is better",
+    example="for i in $(seq 10); do measure-once; done > times.txt",
+    matches=_is_numbers,
+    read=_read_numbers,
+)

@@ -1,0 +1,202 @@
+"""All text, XML and tree formats at once: told apart by content, harmless when broken, fast on hostile text."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+
+import pytest
+
+from perf_culprit.errors import DataError
+from perf_culprit.read.results.collect import Reading, collect_sources
+from perf_culprit.read.results.result_formats import READERS, readers_for
+from perf_culprit.read.results.source import Source
+from perf_culprit.wire.run_json import decode_run, encode_run
+from tests.support.goldens import golden
+
+OTAVA = b"time,commit,latency_ms\n2024-01-01,aaaa,1.5\n2024-01-02,bbbb,1.25\n"
+
+
+DATA_JS = (
+    b'window.BENCHMARK_DATA = {"entries": {"S": [{"commit": {"id": "x"}, "date": 1, "tool": "go",'
+    b' "benches": [{"name": "f", "value": 1, "unit": "ns/op"}]}]}}'
+)
+
+
+FILES = (
+    ("bencher_text", golden("criterion/bencher_0.5.txt")),
+    ("bencher_text", golden("criterion/bencher_0.8.txt")),
+    ("asv_text", golden("asv/console.txt")),
+    ("benchmark_ips_text", golden("benchmark_ips/ips.txt")),
+    ("benchmarkjs_text", golden("benchmarkjs/suite.txt")),
+    ("dart", b"Template(RunTime): 0.1568472448997197 us.\n"),
+    ("iai", golden("iai/iai.txt")),
+    ("luau_text", golden("luau/bench.txt")),
+    ("gnu_time", golden("gnu_time/verbose.txt")),
+    ("jmh_text", golden("jmh/console.txt")),
+    ("rebench", golden("rebench/rebench.data")),
+    ("ruby_benchmark", golden("ruby_benchmark/bmbm.txt")),
+    ("shell_time", golden("shell_time/bash.txt")),
+    ("catch2_text", golden("catch2/v2.txt")),
+    ("catch2_xml", golden("catch2/v2.xml")),
+    ("catch2_text", golden("catch2/v3.txt")),
+    ("catch2_xml", golden("catch2/v3.xml")),
+    ("critcmp", golden("critcmp/export.json")),
+    ("criterion", golden("criterion/tree/sums/xor/100/new/sample.json")),
+    ("criterion", golden("criterion/tree/sums/xor/100/new/estimates.json")),
+    ("criterion_text", golden("criterion/native_0.5.txt")),
+    ("criterion_text", golden("criterion/native_0.8_with_progress.txt")),
+    ("divan", golden("divan/table.txt")),
+    ("gab_data_js", DATA_JS),
+    ("go_json", golden("go/events.jsonl")),
+    ("go_text", golden("go/duplicate_names.txt")),
+    ("go_text", golden("go/single.txt")),
+    ("google_benchmark_csv", golden("google_benchmark/repetitions.csv")),
+    ("google_benchmark_text", golden("google_benchmark/repetitions.txt")),
+    ("gungraun", golden("gungraun/gungraun.txt")),
+    ("gungraun", golden("gungraun/iai_callgrind.txt")),
+    ("hyperfine_csv", golden("hyperfine/parameters.csv")),
+    ("hyperfine_csv", golden("hyperfine/two.csv")),
+    ("otava_csv", OTAVA),
+)
+
+
+TOOLS = tuple(dict.fromkeys(name for name, _ in FILES))
+
+
+MEBIBYTE = 1 << 20
+
+
+SIZE = 2 * MEBIBYTE
+
+
+LIMIT_SECONDS = 2.0
+
+
+T = TypeVar("T")
+
+
+HEADER = "benchmark name          samples       iterations    estimated\n------------------------------------\n"
+
+
+# Each is repeated to 5 MiB: prefixes that patterns begin with and never end.
+HOSTILE = {
+    "asv_text": ("[50.00%] ··· ", "[50.00%] ··· a  1", "[50.00%] ··· a" + " " * 50, " ··· "),
+    "benchmark_ips_text": ("a ", "a 1 (±1%) i/s - ", " i/s - 1 ", "a" + " " * 300, " "),
+    "dart": ("a(RunTime", "(RunTime): ", "a(RunTime): 1 us", "a ", "flutter (", "a(RunTime): 1 us |"),
+    "iai": ("  L1 Accesses: ", "  L1 Accesses: 1 (", "a" * 900 + "\n", "  A" + " " * 40),
+    "ruby_benchmark": (
+        " user     system      total        real\n",
+        "Rehearsal -\n",
+        "a 1 1 1 ( ",
+        "a" + " " * 300,
+        "1 " * 50,
+    ),
+    "gnu_time": ('Command being timed: "', "User time (seconds): ", "\t", "Command being timed:"),
+    "luau_text": ("SUCCESS: ", "SUCCESS: a" + " " * 900, "SUCCESS: " + "a " * 30, "SUCCESS: a : 1ms +/- 1% on "),
+    "jmh_text": ("a Mode ", "a avgt 1 ", "a " * 50 + " Mode ", "a b  avgt", " "),
+    "rebench": ("invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\t\n", "1\t1\t1\tms\ttotal\tb\t\n", "#", "\t"),
+    "shell_time": ("real ", "real 0m", "real\t0m0.1", "real 1111111111"),
+    "bencher_text": ("test ", "test a ... bench: ", "test a ... bench: " + "1," * 200, "test a ... bench:     "),
+    "benchmarkjs_text": (" x ", " x 1 ops/sec ", " x 1 ops/sec ±", " sampled) ops/sec ", "1,"),
+    "catch2_text": (
+        "benchmark name  ",
+        HEADER + "a ",
+        HEADER + "1 ns 1 ns ",
+        "-" * 80 + "\nx\n",
+        "benchmark name" + " " * 300,
+    ),
+    "catch2_xml": ("<Catch ", "<Catch ><", "<Catch><a>", "<Catch a='", "<Catch><!--", "<Catch>&amp;"),
+    "criterion_text": (" time:   [", " time: [1 ns 1 ns ", "time:", "\r", " "),
+    "divan": (
+        "a fastest  │ slowest │ median",
+        "a fastest │ slowest │ median │ mean │ samples │ iters\n",
+        "│  ",
+        "x" * 1000 + " fastest ",
+    ),
+    "go_json": ('{"Action":', '{"Action":"output","Package":"p","Output":"x\\n"}\n', '"Action" [[[[['),
+    "google_benchmark_csv": ("name,iterations,real_time,cpu_time,time_unit,\n", '"', "a,1,", "\n"),
+    "google_benchmark_text": ("Benchmark ", "a  1 ns 1 ns ", "a" + " " * 999, "a 1 ns 1 ns 1 bytes_per_second="),
+    "hyperfine_csv": ("command,mean,stddev,median,user,system,min,max\n", '"', "a,1,", "\n"),
+    "gungraun": ("  Instructions: ", "  Instructions: 1|", "a::", "a::b \n", "  A" + " " * 40),
+    "go_text": (
+        "Benchmark",
+        "Benchmark 1 ",
+        "BenchmarkA-1 1 1 ns/op ",
+        "BenchmarkA-1 1 1 ns/op\n",
+        "\ngoarch: ",
+        "Unit ",
+    ),
+    "gab_data_js": ("window.BENCHMARK_DATA = ", " \n", "window.BENCHMARK_DATA = {", "window.BENCHMARK_DATA = ["),
+    "otava_csv": ("time,commit,", "time,commit,a_ms\n", 'time,commit,"', "1,"),
+}
+
+
+def outcome(read: Callable[[], T]) -> T | None:
+    """What was read, or None for a DataError that can be shown; anything else escapes and fails the test."""
+    try:
+        return read()
+    except DataError as error:
+        str(error).encode()
+        return None
+
+
+def harmless(source: Source) -> None:
+    for tool in ("auto", *TOOLS):
+        run = outcome(partial(collect_sources, [source], Reading(tool=tool)))
+        if run is not None:
+            assert decode_run(encode_run(run), place="again") == run
+
+
+@pytest.mark.parametrize(("name", "data"), FILES)
+def test_is_known_by_exactly_its_own_parser(name: str, data: bytes) -> None:
+    source = Source("criterion/f/new/results", data)
+    assert [reader.id for reader in readers_for("auto") if reader.matches(source)] == [name]
+
+
+@pytest.mark.parametrize(("name", "data"), FILES)
+def test_only_data_errors_escape_from_truncated_files(name: str, data: bytes) -> None:
+    step = max(1, len(data) // 25)
+    for end in [*range(1, len(data), step), *range(max(1, len(data) - 5), len(data))]:
+        harmless(Source(f"criterion/{name}/new/results", data[:end]))
+
+
+def mutations(data: bytes) -> Iterator[bytes]:
+    text = data.decode()
+    for old, new in (
+        *((digit, "9" * 400) for digit in "123"),
+        *((digit, "-") for digit in "123"),
+        *(
+            ("\n", "\n\n"),
+            ("\n", "\r\n"),
+            ("\n", " "),
+            (" ", ""),
+            (" ", "\t"),
+            (" ", "\u00a0"),
+            (".", ".."),
+            ("ns", "ys"),
+        ),
+        *(("e", "\x00"), ("a", "\x1b[31m"), ("a", "\u202e"), ("a", "\U0010ffff"), ('"', ""), (",", ";"), (":", "")),
+    ):
+        yield text.replace(old, new).encode()
+    yield text.encode("utf-16")
+    yield data + data
+    yield data[::-1]
+
+
+@pytest.mark.parametrize(("name", "data"), FILES)
+def test_only_data_errors_escape_from_changed_files(name: str, data: bytes) -> None:
+    for changed in mutations(data):
+        harmless(Source(f"criterion/{name}/new/results", changed))
+
+
+@pytest.mark.slow  # 2 MiB through each reader, some forty times
+@pytest.mark.parametrize(("name", "piece"), [(name, piece) for name, pieces in HOSTILE.items() for piece in pieces])
+def test_hostile_text_takes_linear_time(name: str, piece: str) -> None:
+    data = piece.encode()
+    source = Source("hostile", data * (SIZE // len(data)))
+    reader = READERS[name]
+    start = time.process_time()
+    reader.matches(source)
+    outcome(partial(reader.read, source))
+    assert time.process_time() - start < LIMIT_SECONDS
