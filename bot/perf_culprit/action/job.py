@@ -255,7 +255,7 @@ def open_check(job: Job, host: Host, *, sha: str, suite: str | None = None) -> I
 
 def say_report(job: Job, report: Report) -> None:
     from perf_culprit.flows.render import headline
-    from perf_culprit.say.terminal_report import render_text
+    from perf_culprit.say.comparison import render_text
 
     with job.log.fold(headline(report)):
         job.log.say(render_text(report, colour=False, width=LOG_WIDTH))

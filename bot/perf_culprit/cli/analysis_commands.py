@@ -265,7 +265,7 @@ def _report(arguments: argparse.Namespace, plan: "SimulationPlan") -> "Simulatio
 def _compare(arguments: argparse.Namespace, plan: "SimulationPlan", status: Status) -> int:
     from perf_culprit.flows.render import report_html, report_json, report_markdown
     from perf_culprit.flows.simulations import compare_designs
-    from perf_culprit.say.terminal_report import render_text
+    from perf_culprit.say.comparison import render_text
 
     report = compare_designs(plan, arguments.against, config=chosen_config(arguments))
     status.clear()

@@ -118,7 +118,7 @@ def _collect(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.compare import FilesComparison, compare_files, compare_with_history
     from perf_culprit.flows.render import report_html, report_json, report_markdown
-    from perf_culprit.say.terminal_report import render_text
+    from perf_culprit.say.comparison import render_text
 
     config = chosen_config(arguments)
     with shown(arguments):

@@ -10,8 +10,9 @@ from perf_culprit.model.report import Report
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.progress import doing
 from perf_culprit.read.results.source import read_file
+from perf_culprit.say.comment import check_texts, render_markdown, render_summary
+from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.html_pages import render_html
-from perf_culprit.say.markdown_report import MarkdownOptions, check_texts, render_markdown, render_summary
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.stats.series_changes_search import FEWEST_VALUES
 from perf_culprit.store.opening import open_history, suite_names
@@ -28,11 +29,11 @@ def report_json(report: Report) -> bytes:
 
 
 def report_markdown(report: Report) -> str:
-    return render_markdown(report, options=MarkdownOptions())
+    return render_markdown(report, options=PageOptions())
 
 
 def report_summary(report: Report, *, run_url: str | None, repository_url: str | None, has_check: bool = True) -> str:
-    options = MarkdownOptions(run_url=run_url, repository_url=repository_url, has_check=has_check)
+    options = PageOptions(run_url=run_url, repository_url=repository_url, has_check=has_check)
     return render_summary(report, options=options)
 
 

@@ -19,13 +19,14 @@ from perf_culprit.model.report import Answer, ChangeCause, ComparedSuspect, Tree
 from perf_culprit.say import bisection_words as words
 from perf_culprit.say.call_tree_pictures import call_tree_picture, effect, pictured
 from perf_culprit.say.call_tree_text import amounts, answer_words, calls, certainty, change, shown_suspects, why
+from perf_culprit.say.finding_tables import TONES
+from perf_culprit.say.headlines import change_words
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, commit, join, own, plain
 from perf_culprit.say.inert import prose as inert_prose
-from perf_culprit.say.numbers import MINUS, percent
-from perf_culprit.say.reason_text import sentence, sentence_markdown
-from perf_culprit.say.sections import columns, counted, markdown_table
-from perf_culprit.say.terminal_report import BOLD, COLOURS, RESET
-from perf_culprit.say.wording import change_words
+from perf_culprit.say.numbers import MINUS, counted, percent
+from perf_culprit.say.reason_text import sentence, worded
+from perf_culprit.say.render_markdown import markdown, markdown_table
+from perf_culprit.say.render_terminal import BOLD, RESET, columns
 
 # What a bisection's answer says of the program, in either form: what the culprit changed, and which got slower.
 
@@ -143,7 +144,7 @@ MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
-SHADES: Final = {**COLOURS, Verdict.NO_CHANGE: "\x1b[32m"}
+SHADES: Final = {**{verdict: tone.value for verdict, tone in TONES.items()}, Verdict.NO_CHANGE: "\x1b[32m"}
 BY_WORSE: Final = (Verdict.IMPROVEMENT, Verdict.REGRESSION)
 
 
@@ -176,7 +177,7 @@ def bisection_markdown(report: BisectionReport) -> str:
         heading="### {}",
         quoted="{}",
         table=lambda head, rows: markdown_table(head, " " * len(head), rows),
-        reason=sentence_markdown,
+        reason=lambda reason: markdown(worded(reason)),
         figure="{}\n\n```text\n{}\n```",
         item="- {}",
         folds=True,

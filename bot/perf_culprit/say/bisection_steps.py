@@ -13,9 +13,9 @@ from perf_culprit.say.bisection_answer import bisection_markdown, headline
 from perf_culprit.say.bisection_words import sized
 from perf_culprit.say.charts import blocks
 from perf_culprit.say.inert import SHORT_HASH, Safe, code, commit, join, link, own, plain
-from perf_culprit.say.numbers import percent
-from perf_culprit.say.reason_text import sentence, sentence_markdown
-from perf_culprit.say.sections import counted
+from perf_culprit.say.numbers import counted, percent
+from perf_culprit.say.reason_text import sentence, worded
+from perf_culprit.say.render_markdown import markdown
 
 # What a bisection would do: its candidates and what it would cost.
 
@@ -142,14 +142,14 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
         if step.bisection.stopped is not None:
             why = step.bisection.objected(step.bisection.stopped)
             title = f"Stopped: {sentence(why)}"
-            blocks.insert(0, own("**Stopped:** {}.", sentence_markdown(why)))
+            blocks.insert(0, own("**Stopped:** {}.", markdown(worded(why))))
         elif meanwhile is not None:
-            blocks.insert(0, own("Meanwhile {}.", sentence_markdown(step.bisection.objected(meanwhile))))
+            blocks.insert(0, own("Meanwhile {}.", markdown(worded(step.bisection.objected(meanwhile)))))
     else:
         title = _title(step.progress)
         blocks = [_progress(step, repository_url=repository_url)]
     if step.remarks:
-        remarks = [own("- {}", sentence_markdown(remark)) for remark in step.remarks[:MOST_REMARKS]]
+        remarks = [own("- {}", markdown(worded(remark))) for remark in step.remarks[:MOST_REMARKS]]
         blocks.append(own("Remarks:\n\n{}", join("\n", remarks)))
     blocks.append(_footer(step, repository_url=repository_url))
     return StepTexts(title=title, body=join("\n\n", blocks) + "\n")
@@ -192,7 +192,7 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
         run = link(Safe("under way"), f"{repository_url}/actions/runs/{dispatch.run_id}" if dispatch.run_id else None)
         lines.append(own("Dispatch {}: {} {}.", len(bisection.dispatches), words, run))
     if step.waiting is not None:
-        lines.append(own("Waiting: {}.", sentence_markdown(step.waiting)))
+        lines.append(own("Waiting: {}.", markdown(worded(step.waiting))))
     return join("\n\n", lines)
 
 

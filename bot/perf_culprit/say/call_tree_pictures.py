@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
+from perf_culprit.model.call_tree import MethodSuspect
 from perf_culprit.model.report import (
     Answer,
     ComparedNode,
@@ -12,12 +15,13 @@ from perf_culprit.model.report import (
     NodeState,
     Report,
     ServiceComparison,
+    SuspectShare,
     TreeComparison,
 )
 from perf_culprit.say.call_tree_text import (
     added_or_removed,
     amounts,
-    answer_markdown,
+    answer,
     calls,
     certainty,
     change,
@@ -27,11 +31,27 @@ from perf_culprit.say.call_tree_text import (
     why,
 )
 from perf_culprit.say.charts import bar
-from perf_culprit.say.inert import Safe, clean, code, commit, fill, inline_data, join, own, row, unbroken
-from perf_culprit.say.numbers import percent, significant
-from perf_culprit.say.reason_text import sentence_markdown
-from perf_culprit.say.sections import Fold, Part, counted, header
-from perf_culprit.say.wording import only_diagnosis
+from perf_culprit.say.document import (
+    NOTHING,
+    Bullets,
+    Column,
+    Commit,
+    Drawn,
+    Fold,
+    Name,
+    Part,
+    Picture,
+    Row,
+    Said,
+    Strong,
+    joined,
+    table,
+    words,
+)
+from perf_culprit.say.headlines import only_diagnosis
+from perf_culprit.say.inert import Safe, clean, fill, inline_data, unbroken
+from perf_culprit.say.numbers import amount, counted, percent, quantities, significant
+from perf_culprit.say.reason_text import worded
 
 # Compared call trees as Mermaid's text, which GitHub draws; foreign names cannot leave their labels.
 
@@ -199,7 +219,22 @@ NAMES: Final = 10
 NOTES: Final = 10
 # From here on percents are hard to read.
 MANY_TIMES: Final = 9.0
-_SUSPECTS: Final = ("suspect", "own time before", "after", "change with callees", "calls", "changed by")
+_SUSPECTS: Final = (
+    Column(name="suspect"),
+    Column(name="own time before", right=True),
+    Column(name="after", right=True),
+    Column(name="change with callees"),
+    Column(name="calls", right=True),
+    Column(name="changed by"),
+)
+_IMPACT: Final = (Column(name="service"), Column(name="share of its time in the suspects"))
+_COSTS: Final = (
+    Column(name="method"),
+    Column(name="own time", right=True),
+    Column(name="executions", right=True),
+    Column(name="score", right=True),
+    Column(name="test again when it changes (own time there)"),
+)
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
@@ -211,65 +246,56 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
     return next(iter(shown_suspects(report.diagnosis)), None)
 
 
-def through(report: Report, *, faster: bool, repository_url: str | None) -> Safe | None:
-    """The commit for the headline, where it is known and suspects were found. `faster`: others got faster."""
+def through(report: Report, *, repository_url: str | None) -> Said | None:
+    """The commit for the headline, where it is known and suspects were found."""
     diagnosis = report.diagnosis
     is_regression = report.conclusion is Conclusion.REGRESSION
     if diagnosis is None or diagnosis.commit is None or not is_regression or first_suspect(report) is None:
         return None
-    what = Safe("; the slowdown" if faster else ",")
-    return own("{} most likely through {}", what, commit(diagnosis.commit, repository_url=repository_url))
+    return words("most likely through {}", Commit(diagnosis.commit, repository_url))
 
 
-def where_to_look(report: Report, suspect: ComparedSuspect) -> Safe:
+def where_to_look(report: Report, suspect: ComparedSuspect) -> Said:
     """Such as "`Parser.tokenize` takes 61% longer; this commit changed it."."""
     changed = ""
     if suspect.touched is not None:
         one = report.diagnosis is not None and report.diagnosis.commit is not None
         changed = "; this commit changed it" if one else "; it was changed in between"
     sure = "" if suspect.q_value is not None else " (by totals alone, without certainty)"
-    return own("**{} {}{}.**{}", code(suspect.method), Safe(effect(suspect)), Safe(changed), Safe(sure))
+    place = words("{} {}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(changed))
+    return words("{}{}", Strong(place), Safe(sure))
 
 
 def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:
     diagnosis = report.diagnosis
     if diagnosis is None:
         return
-    yield _tree_fold(diagnosis, repository_url=repository_url)
-    if diagnosis.impacted:
-        yield _impact_fold(diagnosis)
-
-
-def _tree_fold(diagnosis: TreeComparison, *, repository_url: str | None) -> Fold:
     suspects = shown_suspects(diagnosis)
-    parts: list[Part] = []
+    parts = tuple(_tree_parts(diagnosis, suspects, repository_url=repository_url))
+    yield Fold(summary=Safe(f"Why: the call tree, {_FOUND[diagnosis.answer](suspects)}"), parts=parts)
+    if diagnosis.impacted:
+        summary = Safe(f"Impact: {counted(len(diagnosis.impacted), 'service')} to test again")
+        yield Fold(summary=summary, parts=(table(_IMPACT, diagnosis.impacted, _impact_row, most=SERVICE_ROWS),))
+
+
+def _tree_parts(
+    diagnosis: TreeComparison, suspects: Sequence[ComparedSuspect], *, repository_url: str | None
+) -> Iterator[Part]:
     service = pictured(diagnosis, suspects[0] if suspects else None)
     if service is not None:
-        title = own("Slower paths of {}", code(service.service, limit=60))
-        parts.append(Part(title=title, block=call_tree_picture(diagnosis, service), rows=(), total=0))
+        title = words("Slower paths of {}", Name(service.service, 60))
+        yield Picture(title=title, markdown=call_tree_picture(diagnosis, service))
     if suspects:
-        parts.append(
-            Part(
-                header=header(_SUSPECTS, "lrrlrl"),
-                rows=tuple(
-                    _suspect_row(one, diagnosis, repository_url=repository_url) for one in suspects[:SUSPECT_ROWS]
-                ),
-                total=len(suspects),
-            )
-        )
-        explained = [one for one in suspects[:EXPLAINED] if why(one)]
-        rows = tuple(own("- {}: {}", code(one.method), Safe(why(one))) for one in explained)
-        parts.append(Part(title=Safe("Why these"), rows=rows, total=len(rows)))
+        yield table(_SUSPECTS, suspects, partial(_suspect_row, diagnosis, repository_url), most=SUSPECT_ROWS)
+        explained = [words("{}: {}", Name(one.method), Safe(why(one))) for one in suspects[:EXPLAINED] if why(one)]
+        yield Bullets(items=explained, total=len(explained), title=Safe("Why these"))
     for heading, names in added_or_removed(diagnosis).items():
-        listed = tuple(own("- {}", code(name)) for name in names[:NAMES])
-        parts.append(Part(title=Safe(heading), rows=listed, total=len(names)))
-    answers = ((code(one.service, limit=60), answer_markdown(one)) for one in diagnosis.services)
-    services = tuple(own("- {}: {}", *answer) for answer in answers)
-    parts.append(Part(title=Safe("What was compared"), rows=services[:NAMES], total=len(services)))
+        yield Bullets(items=[*map(Name, names[:NAMES])], total=len(names), title=Safe(heading))
+    answers = [words("{}: {}", Name(one.service, 60), answer(one)) for one in diagnosis.services[:NAMES]]
+    yield Bullets(items=answers, total=len(diagnosis.services), title=Safe("What was compared"))
     if diagnosis.notes:
-        noted = tuple(own("- {}", sentence_markdown(note)) for note in diagnosis.notes[:NOTES])
-        parts.append(Part(title=Safe("Notes on the call trees"), rows=noted, total=len(diagnosis.notes)))
-    return Fold(summary=Safe(f"Why: the call tree, {_FOUND[diagnosis.answer](suspects)}"), parts=tuple(parts))
+        notes = [*map(worded, diagnosis.notes[:NOTES])]
+        yield Bullets(items=notes, total=len(diagnosis.notes), title=Safe("Notes on the call trees"))
 
 
 _FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {
@@ -281,31 +307,45 @@ _FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {
 }
 
 
-def _suspect_row(suspect: ComparedSuspect, diagnosis: TreeComparison, *, repository_url: str | None) -> Safe:
-    before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
-    touched = Safe("\N{EN DASH}")
+def _suspect_row(diagnosis: TreeComparison, repository_url: str | None, suspect: ComparedSuspect) -> Row:
+    touched: Said = NOTHING
     if suspect.touched is not None:
         line = "" if suspect.touched.first_line is None else f":{suspect.touched.first_line}"
-        place = code(f"{suspect.touched.file}{line}", limit=80)
-        who = own("{}, ", commit(diagnosis.commit, repository_url=repository_url)) if diagnosis.commit else Safe("")
-        touched = own("{}{}", who, place)
-    changed = join(", ", [unbroken(change(suspect)), unbroken(certainty(suspect))])
-    numbers = [unbroken(cell) for cell in (before, after)]
+        touched = Name(f"{suspect.touched.file}{line}", 80)
+        if diagnosis.commit:
+            touched = words("{}, {}", Commit(diagnosis.commit, repository_url), touched)
+    before, after = map(unbroken, amounts(suspect.baseline, suspect.target, suspect.unit, own=True))
+    changed = joined(", ", map(unbroken, (change(suspect), certainty(suspect))))
     counted_calls = unbroken(calls(suspect.baseline, suspect.target))
-    return row([code(suspect.method), *numbers, changed, counted_calls, touched])
+    return Row((Name(suspect.method), before, after, changed, counted_calls, touched))
 
 
-def _impact_fold(diagnosis: TreeComparison) -> Fold:
-    impacted = diagnosis.impacted
-    part = Part(
-        header=header(("service", "share of its time in the suspects"), "ll"),
-        rows=tuple(
-            row([code(one.service), own("`{}` {}", Safe(bar(one.share)), Safe(percent(one.share)))])
-            for one in impacted[:SERVICE_ROWS]
-        ),
-        total=len(impacted),
-    )
-    return Fold(summary=Safe(f"Impact: {counted(len(impacted), 'service')} to test again"), parts=(part,))
+def _impact_row(one: SuspectShare) -> Row:
+    return Row((Name(one.service), words("{} {}", Drawn(bar(one.share)), Safe(percent(one.share)))))
+
+
+_METHODS: Final = 20
+_MOST_SERVICES: Final = 3
+
+
+def costs_folds(report: Report) -> Iterator[Fold]:
+    if report.costs is None:
+        return
+    costs = report.costs
+    large = tuple(suspect for suspect in costs.suspects if not suspect.tiny) or costs.suspects
+
+    def row(suspect: MethodSuspect) -> Row:
+        (spent,) = quantities((suspect.self_ms,), costs.unit)
+        services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
+        if more := len(services[_MOST_SERVICES:]):
+            services[_MOST_SERVICES:] = [words("{} more", more)]
+        numbers = (amount(spent), Safe(f"{suspect.calls:,}"), Safe(f"{suspect.score:.2f}"))
+        return Row((Name(suspect.method), *numbers, joined(", ", services)))
+
+    title = Safe("Of this revision alone: what costs most, not what got slower.")
+    part = replace(table(_COSTS, large[:_METHODS], row, title=title), total=costs.methods)
+    where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
+    yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))
 
 
 def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> ServiceComparison | None:

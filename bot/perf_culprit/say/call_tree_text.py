@@ -26,10 +26,11 @@ from perf_culprit.model.report import (
     TreeComparison,
 )
 from perf_culprit.say.charts import blocks
-from perf_culprit.say.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, join, plain
-from perf_culprit.say.numbers import amount_text, percent, q_text, quantities, significant
-from perf_culprit.say.reason_text import sentence, sentence_markdown
-from perf_culprit.say.sections import columns, counted
+from perf_culprit.say.document import Said, joined
+from perf_culprit.say.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, plain
+from perf_culprit.say.numbers import amount_text, counted, percent, q_text, quantities, significant
+from perf_culprit.say.reason_text import sentence, worded
+from perf_culprit.say.render_terminal import columns
 
 # A diagnosis for a terminal: suspects, what to test again for each, services, and unused lines.
 
@@ -295,8 +296,8 @@ def answers(comparison: TreeComparison) -> Iterator[str]:
         yield f"   and {len(comparison.services) - SHOWN_SERVICES:,} more: see the JSON"
 
 
-def answer_markdown(one: ServiceComparison) -> Safe:
-    return join("; ", [Safe(answer_words(one)), *map(sentence_markdown, one.doubts)])
+def answer(one: ServiceComparison) -> Said:
+    return joined("; ", [Safe(answer_words(one)), *map(worded, one.doubts)])
 
 
 def answer_words(one: ServiceComparison) -> str:

@@ -8,7 +8,8 @@ from perf_culprit.model.finding import Acceptance, Verdict
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import FULL_HASH
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link, own, prose
-from perf_culprit.say.sections import markdown_table, split
+from perf_culprit.say.render_markdown import markdown_table
+from perf_culprit.say.sections import split
 
 NEXT_STEP_LIMIT: Final = 500
 ALL: Final = "all"

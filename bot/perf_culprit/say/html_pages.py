@@ -12,15 +12,15 @@ from perf_culprit.model.run import MetricKey, TimeSeries
 from perf_culprit.model.series import ChangePoint, DeviationMatrix
 from perf_culprit.say.call_tree_pictures import chosen, flame_section, node_words, pictured, touched_methods
 from perf_culprit.say.call_tree_text import headline, shown_suspects
+from perf_culprit.say.comment import check_texts
+from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
+from perf_culprit.say.headlines import comparison
 from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, fill, inline, inline_data, plain
-from perf_culprit.say.markdown_report import check_texts
 from perf_culprit.say.numbers import percent, shown_unit
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.say.report_tables import certainty_text, change_text
+from perf_culprit.say.render_terminal import terminal
 from perf_culprit.say.sections import split
 from perf_culprit.say.series_text import releases_section
-from perf_culprit.say.terminal_report import sides_text
-from perf_culprit.say.wording import comparison
 
 # Every finding as data of a page's script, which lists, searches and draws them: names are never markup.
 
@@ -53,7 +53,7 @@ def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> l
         plain(key.full_name if with_metric else key.benchmark, limit=_NAME_LIMIT),
         _WORDS[finding.verdict],
         comparison(finding) if changed else _WORDS[finding.verdict],
-        *sides_text(finding),
+        *map(terminal, before_and_after(evidence)),
         *change_text(evidence),
         certainty_text(finding) if changed else plain(sentence(finding.reason), limit=SENTENCE_LIMIT),
         _drawn(finding, steps),

@@ -209,7 +209,7 @@ def test_foreign_text_stays_text() -> None:
     ("unresolved", "probability", "reason"),
     [
         (0.4, 0.11, "Unresolved: up to 40% of the change may come from commits not named."),
-        (0.4, 0.1, "No further culprit was seen; one of up to 40% of the change could have been missed."),
+        (0.4, 0.1, "No other culprit found; one of up to 40% of the change may have been missed."),
         (0.2, 0.1, "It explains the change."),
     ],
 )

@@ -1,0 +1,271 @@
+"""What a subject says, built once: headings, sentences, tables and folds, which a renderer shows in its medium.
+
+A text is made of our own words (`Safe`) and of foreign text in spans, which every renderer makes inert for its medium.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias, TypeVar
+
+from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
+
+# Spans of a text.
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Foreign text, shown as it is."""
+
+    text: str
+    limit: int = NAME_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Foreign words, read as a sentence."""
+
+    text: str
+    limit: int = SENTENCE_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Shortened; a page links it to the repository where that is known."""
+
+    name: str
+    repository_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A terminal shows the text alone."""
+
+    text: "Said"
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Strong:
+    text: "Said"
+
+
+@dataclass(frozen=True, slots=True)
+class Emphasis:
+    text: "Said"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Block characters of ours, which need a font of fixed width."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Of ours: an emoji on a page, where a terminal has colours; a word in a terminal, where a page has bold type."""
+
+    page: str = ""
+    terminal: str = ""
+
+
+Span: TypeAlias = Safe | Name | Prose | Commit | Link | Strong | Emphasis | Drawn | Sign
+Said: TypeAlias = Span | tuple[Span, ...]
+
+NOTHING: Final = Safe("\N{EN DASH}")
+
+
+def spans(said: Said) -> tuple[Span, ...]:
+    return said if isinstance(said, tuple) else (said,)
+
+
+def words(template: str, *values: Said | int) -> tuple[Span, ...]:
+    """Our own words, with texts or counts in the places of `{}`."""
+    parts = [Safe(part) for part in template.split("{}")]
+    if len(parts) != len(values) + 1:
+        raise ValueError(f"{len(values)} texts for the places of {template!r}")
+    said: list[Span] = [parts[0]] if parts[0] else []
+    for value, after in zip(values, parts[1:], strict=True):
+        said += [Safe(f"{value:,}")] if isinstance(value, int) else _checked(value)
+        said += [after] if after else []
+    return tuple(said)
+
+
+def joined(separator: str, texts: Iterable[Said]) -> tuple[Span, ...]:
+    said: list[Span] = []
+    for text in texts:
+        said += [Safe(separator)] if said and separator else []
+        said += _checked(text)
+    return tuple(said)
+
+
+def some(texts: Sequence[Said], most: int) -> tuple[Span, ...]:
+    """The first ones by commas, "and 3 more"."""
+    more = len(texts) - most
+    return words("{} and {} more", joined(", ", texts[:most]), more) if more > 0 else joined(", ", texts)
+
+
+def _checked(said: Said) -> tuple[Span, ...]:
+    if any(isinstance(span, str) and not isinstance(span, Safe) for span in spans(said)):
+        raise TypeError(f"foreign text must be a span: {said!r}")
+    return spans(said)
+
+
+# Nodes of a document.
+
+
+class Tone(Enum):
+    """What a line tells: a terminal's colour."""
+
+    WORSE = "\x1b[31m"
+    FINE = "\x1b[32m"
+    UNSURE = "\x1b[33m"
+    BETTER = "\x1b[36m"
+    PLAIN = ""
+
+
+class Shown(Enum):
+    """How much of a node a terminal shows: it can fold nothing away."""
+
+    TABLE = "table"
+    LIST = "list"
+    TITLE = "title"
+    NOT = "not"
+
+
+class Role(Enum):
+    """What a column is in a terminal's list: `- name (side → side, figure): words`."""
+
+    NAME = "name"
+    SIDE = "side"
+    FIGURE = "figure"
+    WORDS = "words"
+    ASIDE = "aside"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """`joins`: on a page it's part of the column before. `spare`: a terminal shows it where there is room."""
+
+    name: str
+    role: Role = Role.ASIDE
+    right: bool = False
+    joins: bool = False
+    spare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    cells: tuple[Said, ...]
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """`first(n)` makes the first rows of `total`."""
+
+    columns: tuple[Column, ...]
+    first: Callable[[int], Iterable[Row]]
+    total: int
+    title: Said | None = None
+    shown: Shown = Shown.LIST
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bullets:
+    """The first items of `total`."""
+
+    items: Sequence[Said]
+    total: int
+    title: Said | None = None
+    shown: Shown = Shown.LIST
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heading:
+    text: Said
+    tone: Tone
+    mark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Paragraph:
+    """Lines that belong together."""
+
+    lines: tuple[Said, ...]
+    shown: Shown = Shown.LIST
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figure:
+    """Lines of fixed width: `name`, the first line of a drawing of ours."""
+
+    title: Said
+    lines: tuple[Said, ...]
+    on_page: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Picture:
+    """A drawing that only pages can show, as Markdown."""
+
+    title: Said
+    markdown: Safe
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Footer:
+    parts: tuple[Said, ...]
+
+
+Part: TypeAlias = Table | Bullets | Paragraph | Figure | Picture
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fold:
+    """Shut on a page; a terminal shows its parts, each by its own title or else by the fold's.
+
+    `summary` holds no foreign text: GitHub parses it as HTML.
+    """
+
+    summary: Safe
+    parts: tuple[Part, ...]
+
+
+Node: TypeAlias = Heading | Part | Fold | Footer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """`more_at`: where the rows are that are left out."""
+
+    nodes: tuple[Node, ...]
+    more_at: Said | None = None
+    marker: str = ""
+
+
+T = TypeVar("T")
+
+
+def table(
+    columns: tuple[Column, ...],
+    entries: Sequence[T],
+    row: Callable[[T], Row],
+    *,
+    title: Said | None = None,
+    shown: Shown = Shown.LIST,
+    most: int | None = None,
+) -> Table:
+    """`most`: more rows are never shown."""
+    return Table(
+        columns=columns,
+        first=lambda count: map(row, entries[: count if most is None else min(count, most)]),
+        total=len(entries),
+        title=title,
+        shown=shown,
+    )
+
+
+def paragraph(*lines: Said) -> Paragraph:
+    return Paragraph(lines=lines)
