@@ -70,7 +70,22 @@ class Sign:
     terminal: str = ""
 
 
-Span: TypeAlias = Safe | Name | Prose | Commit | Link | Strong | Emphasis | Drawn | Sign
+@dataclass(frozen=True, slots=True)
+class Address:
+    """For a terminal: on a page, what it's the address of is a link."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toned:
+    """A line that stands out in a terminal."""
+
+    text: "Said"
+    tone: "Tone"
+
+
+Span: TypeAlias = Safe | Name | Prose | Commit | Link | Strong | Emphasis | Drawn | Sign | Address | Toned
 Said: TypeAlias = Span | tuple[Span, ...]
 
 NOTHING: Final = Safe("\N{EN DASH}")
@@ -184,9 +199,12 @@ class Bullets:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Heading:
+    """`below`: lines without a space before them."""
+
     text: Said
     tone: Tone
     mark: str = ""
+    below: tuple[Said, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,8 +228,8 @@ class Figure:
 class Picture:
     """A drawing that only pages can show, as Markdown."""
 
-    title: Said
     markdown: Safe
+    title: Said | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

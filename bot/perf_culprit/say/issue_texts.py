@@ -9,7 +9,7 @@ from perf_culprit.model.dispatch import AlarmedMetric, CheckAnswer
 from perf_culprit.model.finding import Acceptance, Finding
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Cost
-from perf_culprit.say.bisection_answer import bisection_markdown, headline
+from perf_culprit.say.bisection_answer import bisection_nodes, headline
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.document import (
     Bullets,
@@ -265,7 +265,7 @@ def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list
     facts: list[Node] = [paragraph(_summary(cause, report, options)), _table(cause)]
     if lines := accept_lines(_names(cause)[:SHOWN_COMMANDS]):
         facts.append(Figure(title=Safe("Fix it, revert it, or accept the new baseline:"), lines=tuple(lines)))
-    return [*facts, paragraph(Safe(bisection_markdown(report).strip()))]
+    return [*facts, *bisection_nodes(report)]
 
 
 def _summary(cause: Cause, report: BisectionReport, options: IssueOptions) -> Said:

@@ -1,11 +1,12 @@
 """A document as GitHub's Markdown, within a limit: visible rows get the room first, folded ones the rest."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from perf_culprit.say import inert
 from perf_culprit.say.document import (
+    Address,
     Bullets,
     Column,
     Commit,
@@ -25,9 +26,9 @@ from perf_culprit.say.document import (
     Prose,
     Said,
     Sign,
-    Span,
     Strong,
     Table,
+    Toned,
     spans,
 )
 from perf_culprit.say.inert import Safe, fill, join, own, row
@@ -40,29 +41,22 @@ MOST_ROWS: Final = 5_000
 
 
 def markdown(said: Said) -> Safe:
-    return join("", map(_span, spans(said)))
+    return join("", (_FORMS[type(span)](span) for span in spans(said)))
 
 
-def _span(span: Span) -> Safe:  # noqa: PLR0911 - one per kind
-    match span:
-        case Safe():
-            return span
-        case Name(text, limit):
-            return inert.code(text, limit=limit)
-        case Prose(text, limit):
-            return inert.prose(text, limit=limit)
-        case Commit(name, url):
-            return inert.commit(name, repository_url=url)
-        case Link(text, url):
-            return inert.link(markdown(text), url)
-        case Strong(text):
-            return own("**{}**", markdown(text))
-        case Emphasis(text):
-            return own("*{}*", markdown(text))
-        case Drawn(text):
-            return Safe(f"`{text}`")
-        case Sign(page):
-            return Safe(page)
+_FORMS: Final[Mapping[type, Callable[[Any], Safe]]] = {
+    Safe: lambda span: span,
+    Name: lambda span: inert.code(span.text, limit=span.limit),
+    Prose: lambda span: inert.prose(span.text, limit=span.limit),
+    Commit: lambda span: inert.commit(span.name, repository_url=span.repository_url),
+    Link: lambda span: inert.link(markdown(span.text), span.url),
+    Strong: lambda span: own("**{}**", markdown(span.text)),
+    Emphasis: lambda span: own("*{}*", markdown(span.text)),
+    Drawn: lambda span: Safe(f"`{span.text}`"),
+    Sign: lambda span: Safe(span.page),
+    Address: lambda _: Safe(""),
+    Toned: lambda span: markdown(span.text),
+}
 
 
 # Nodes: what a template shows, of which rows can be cut.
@@ -160,9 +154,10 @@ def _section(node: Node, most: int) -> _Section:
 def _block(node: Heading | Footer | Part, most: int) -> _Block:  # noqa: PLR0911 - one per kind
     match node:
         case Heading():
-            return _Block(paragraphs=(own("### {}{}", Safe(node.mark and f"{node.mark} "), markdown(node.text)),))
+            first = own("### {}{}", Safe(node.mark and f"{node.mark} "), markdown(node.text))
+            return _Block(paragraphs=(_lines((first, *node.below)),))
         case Paragraph():
-            return _Block(paragraphs=(join("\n", map(markdown, node.lines)),))
+            return _Block(paragraphs=(_lines(node.lines),))
         case Table():
             rows = tuple(row(_cells(node.columns, made.cells)) for made in node.first(most))
             return _Block(paragraphs=_title(node.title), head=_head(node.columns), rows=rows, total=node.total)
@@ -176,6 +171,10 @@ def _block(node: Heading | Footer | Part, most: int) -> _Block:  # noqa: PLR0911
             return _Block(paragraphs=(*_title(node.title), node.markdown))
         case Footer():
             return _Block(paragraphs=(own("<sub>{}</sub>", join(" · ", map(markdown, node.parts))),))
+
+
+def _lines(lines: Iterable[Said]) -> Safe:
+    return join("\n", (text for line in lines if (text := markdown(line))))
 
 
 def _title(title: Said | None) -> tuple[Safe, ...]:

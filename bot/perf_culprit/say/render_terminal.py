@@ -1,11 +1,12 @@
 """A document for a terminal: within a width, in colour, and no line that a runner takes for a command."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from perf_culprit.say.document import (
     NOTHING,
+    Address,
     Bullets,
     Column,
     Commit,
@@ -27,21 +28,20 @@ from perf_culprit.say.document import (
     Said,
     Shown,
     Sign,
-    Span,
     Strong,
     Table,
     Tone,
+    Toned,
     joined,
     spans,
 )
-from perf_culprit.say.inert import NAME_LIMIT, NO_BREAK, SHORT_HASH, Safe, plain
+from perf_culprit.say.inert import NAME_LIMIT, NO_BREAK, SENTENCE_LIMIT, SHORT_HASH, Safe, plain
 
 # Before a name: a line that starts with it could be a command to GitHub's runner.
 MARK: Final = "• "
 INDENT: Final = " " * len(MARK)
 RESET: Final = "\x1b[0m"
 BOLD: Final = "\x1b[1m"
-# There is room for most names.
 LONGEST_NAME: Final = 300
 LISTED: Final = 20
 
@@ -49,31 +49,29 @@ LISTED: Final = 20
 # Texts.
 
 
-def terminal(said: Said) -> str:
-    return "".join(map(_span, spans(said)))
+def terminal(said: Said, *, colour: bool = False) -> str:
+    return "".join(_FORMS[type(span)](span, colour) for span in spans(said))
 
 
-def _span(span: Span) -> str:  # noqa: PLR0911 - one per kind
-    match span:
-        case Safe():
-            return span.replace(NO_BREAK, " ")
-        case Name(text, limit):
-            return plain(text, limit=LONGEST_NAME if limit == NAME_LIMIT else limit)
-        case Prose(text, limit):
-            return plain(text, limit=limit)
-        case Commit(name):
-            return plain(name)[:SHORT_HASH]
-        case Link(text) | Strong(text) | Emphasis(text):
-            return terminal(text)
-        case Drawn(text):
-            return text
-        case Sign(terminal=word):
-            return word
+_FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
+    Safe: lambda span, _: span.replace(NO_BREAK, " "),
+    # There is room for most names.
+    Name: lambda span, _: plain(span.text, limit=LONGEST_NAME if span.limit == NAME_LIMIT else span.limit),
+    Prose: lambda span, _: plain(span.text, limit=span.limit),
+    Commit: lambda span, _: plain(span.name)[:SHORT_HASH],
+    Link: lambda span, _: terminal(span.text),
+    Strong: lambda span, _: terminal(span.text),
+    Emphasis: lambda span, _: terminal(span.text),
+    Drawn: lambda span, _: span.text,
+    Sign: lambda span, _: span.terminal,
+    Address: lambda span, _: plain(span.url, limit=SENTENCE_LIMIT),
+    Toned: lambda span, colour: toned(terminal(span.text), span.tone, colour=colour, bold=True),
+}
 
 
-def _line(said: Said) -> str:
+def _line(said: Said, *, colour: bool = False) -> str:
     """A line that starts with `::` would be a command to GitHub's runner."""
-    text = terminal(said)
+    text = terminal(said, colour=colour)
     return f": {text.lstrip()[1:]}" if text.lstrip().startswith("::") else text
 
 
@@ -112,7 +110,7 @@ def _table(table: Table, *, width: int, colour: bool) -> str:
         grid += [[start, *(cells[column][place] for column in shown)] for place, start in enumerate(first[1:])]
         return columns(grid, right=[place for place, column in enumerate(shown, 1) if column.right])
 
-    stacked = max(map(len, lines(kept, first=marked))) > width
+    stacked = name.role is Role.NAME and max(map(len, lines(kept, first=marked))) > width
     first = [INDENT] * len(marked) if stacked else marked
     for spare in (column for column in others if column.spare and any(cells[column])):
         more = [column for column in others if column in (*kept, spare)]
@@ -164,8 +162,8 @@ def _of(role: Role, columns: Sequence[Column], row: Row) -> list[str]:
 
 def _bullets(lines: Sequence[str], total: int, more_at: str) -> str:
     shown = [f"- {line}" for line in lines[:LISTED]]
-    more = total - len(shown)
-    return "\n".join([*shown, f"and {more:,} more: see {more_at}"] if more else shown)
+    more, where = total - len(shown), f": see {more_at}" if more_at else ""
+    return "\n".join([*shown, f"and {more:,} more{where}"] if more else shown)
 
 
 # Nodes.
@@ -191,11 +189,13 @@ class _Screen:
         """`title`: where the node has none of its own."""
         match node:
             case Heading():
-                return toned(_line(node.text), node.tone, colour=self.colour, bold=True)
+                first = toned(_line(node.text), node.tone, colour=self.colour, bold=True)
+                return "\n".join([first, *map(_line, node.below)])
             case Paragraph():
-                return "" if node.shown is Shown.NOT else "\n".join(map(_line, node.lines))
+                lines = "\n".join(map(_line, node.lines))
+                return "" if node.shown is Shown.NOT else f"{title}\n{lines}" if title else lines
             case Figure():
-                return "\n".join([_line(node.title), *map(_line, node.lines)])
+                return "\n".join([_line(node.title), *(_line(line, colour=self.colour) for line in node.lines)])
             case Footer():
                 return _line(joined(" · ", node.parts))
             case Picture():
@@ -212,7 +212,8 @@ class _Screen:
 
     def _rows(self, node: Bullets | Table) -> str:
         if isinstance(node, Bullets):
-            return _bullets([*map(terminal, node.items[:LISTED])], node.total, self.more_at)
+            items = [terminal(item, colour=self.colour) for item in node.items[:LISTED]]
+            return _bullets(items, node.total, self.more_at)
         if node.shown is Shown.TABLE:
             return _table(node, width=self.width, colour=self.colour)
         return _list(node, self.more_at)

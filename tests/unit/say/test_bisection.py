@@ -138,7 +138,7 @@ def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
     markdown = bisection_markdown(report).replace("\N{NO-BREAK SPACE}", " ")
     assert f"<details><summary>{line}</summary>\n\nTo search there: the same with {ends}.\n\n</details>" in markdown
     text = bisection_text(report).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"\n{line}\nTo search there: the same with {ends.replace('`', '')}.\nBenchmark:" in text
+    assert f"\n{line}\nTo search there: the same with {ends.replace('`', '')}.\n\nBenchmark:" in text
 
 
 @pytest.mark.parametrize(
