@@ -126,7 +126,7 @@ def _diagnose(arguments: argparse.Namespace) -> int:
 
 
 def _show(diagnosis: "Diagnosis", arguments: argparse.Namespace) -> None:
-    from perf_culprit.say.call_tree_text import diagnosis_text
+    from perf_culprit.say.diagnosis_text import diagnosis_text
     from perf_culprit.wire.analysis_json import encode_diagnosis
 
     if arguments.json:
@@ -151,7 +151,7 @@ def _diagnose_profiles(arguments: argparse.Namespace) -> int:
 
 def _diagnose_revisions(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.diagnose import RevisionsPlan, diagnose_revisions, flame_graph
-    from perf_culprit.say.call_tree_text import tree_comparison_text
+    from perf_culprit.say.call_trees import tree_comparison_text
     from perf_culprit.wire.analysis_json import encode_tree_comparison
 
     if not arguments.baseline or not arguments.target or arguments.log or arguments.profile:

@@ -8,16 +8,13 @@ from perf_culprit.model.bisection import (
     NEGLIGIBLE,
     BisectionReport,
     Culprit,
-    CulpritDiagnosis,
     DecayPart,
     MeasuredCommit,
     OutcomeKind,
     Suspect,
 )
-from perf_culprit.model.report import Answer, ChangeCause, ComparedSuspect, TreeComparison
 from perf_culprit.say import bisection_words as phrases
-from perf_culprit.say.call_tree_pictures import call_tree_picture, effect, pictured
-from perf_culprit.say.call_tree_text import amounts, answer, calls, certainty, change, shown_suspects, why
+from perf_culprit.say.call_trees import culprit_nodes
 from perf_culprit.say.document import (
     Address,
     Bullets,
@@ -29,7 +26,6 @@ from perf_culprit.say.document import (
     Heading,
     Name,
     Node,
-    Picture,
     Prose,
     Row,
     Said,
@@ -45,11 +41,11 @@ from perf_culprit.say.document import (
     words,
 )
 from perf_culprit.say.headlines import change_words
-from perf_culprit.say.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, plain, unbroken
+from perf_culprit.say.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, plain
 from perf_culprit.say.numbers import MINUS, counted, percent
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.render_markdown import markdown_text
-from perf_culprit.say.render_terminal import render_terminal
+from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 T = TypeVar("T")
 PLOT_WIDTH: Final = 31
@@ -57,9 +53,6 @@ MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
-# No row is cut: a log is read without a width.
-WIDE: Final = 10_000
-
 BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 
@@ -130,7 +123,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
         ]
         yield Bullets(items=told, total=len(told))
     if report.diagnosis is not None:
-        yield from diagnosis_nodes(report.diagnosis, repository_url=report.repository_url)
+        yield from culprit_nodes(report.diagnosis, repository_url=report.repository_url)
     yield from _candidates(report)
     if report.measured:
         yield Figure(title=Safe("Measured, against the good commit:"), lines=tuple(_plot(report)))
@@ -257,92 +250,3 @@ def _short(name: str) -> Safe:
 
 def _cut(entries: Iterable[T]) -> list[T]:
     return list(islice(entries, MOST_ROWS))
-
-
-# What the answer says of the program: what the culprit changed, and which methods got slower.
-
-SUSPECT_ROWS: Final = 5
-FUNCTIONS: Final = 8
-SERVICES: Final = 10
-PATH_NAMES: Final = 12
-_COMPARED: Final = ("with callees", "method", "own time before", "after", "certainty")
-_COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
-
-
-def diagnosis_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) -> Iterator[Node]:
-    """The place first, then the path to it, the methods with their numbers, and the services to test again."""
-    if diagnosis.counted:
-        yield paragraph(Safe("The change by function, in instructions, compared with its parent:"))
-        yield _filled(_COUNTED, [_counted(one) for one in diagnosis.counted[:SUSPECT_ROWS]])
-    if diagnosis.comparison is not None:
-        yield from _compared(diagnosis.comparison)
-    elif diagnosis.doubt is not None and not diagnosis.counted:
-        yield paragraph(words("Which methods got slower is not known: {}.", worded(diagnosis.doubt)))
-    if diagnosis.changed:
-        places = [
-            words("{} ({})", Name(one.qualified_name), Name(f"{one.path}:{one.changed_line or one.first_line}"))
-            for one in diagnosis.changed[:FUNCTIONS]
-        ]
-        count = len(diagnosis.changed) + diagnosis.more
-        rest = Safe(f" and {count - len(places):,} more" if count > len(places) else "")
-        changed = Safe(counted(count, "function"))
-        commit = Commit(diagnosis.commit, repository_url)
-        yield paragraph(words("{} changed {}: {}{}.", commit, changed, joined(", ", places), rest))
-
-
-def _filled(names: Sequence[str], rows: Sequence[tuple[Said, ...]]) -> Table:
-    """Without the last columns where no row has anything to say."""
-    filled = max(place for row in rows for place, cell in enumerate(row, start=1) if cell)
-    return _table(names[:filled], rows, lambda row: Row(row[:filled]))
-
-
-def _counted(method: ComparedSuspect) -> tuple[Said, ...]:
-    """A row begins with a number of ours: a name may look like a command of GitHub's runner."""
-    before, after = amounts(method.baseline, method.target, method.unit, own=True)
-    one_sided = "new" if method.baseline is None else "gone" if method.target is None else ""
-    remarks: list[Said] = [Safe(one_sided)] if one_sided else []
-    if len(method.path) > 1 and (one_sided or method.cause is not ChangeCause.TIME_PER_CALL):
-        remarks.append(words("called by {}", Name(method.path[-2], 60)))
-    if method.touched is not None:
-        line = "" if method.touched.first_line is None else f":{method.touched.first_line}"
-        remarks.append(words("changed in {}", Name(f"{method.touched.file}{line}")))
-    numbers = map(Safe, (before, after, calls(method.baseline, method.target)))
-    return Safe(percent(method.parts.own_time)), Name(method.method, 60), *numbers, joined("; ", remarks)
-
-
-def _compared(comparison: TreeComparison) -> Iterator[Node]:
-    suspects = shown_suspects(comparison)
-    if suspects:
-        yield paragraph(_first(suspects[0], comparison))
-        names = suspects[0].path[-PATH_NAMES:]
-        cut = Safe("… → " if len(names) < len(suspects[0].path) else "")
-        yield paragraph(words("Call path: {}{}", cut, joined(" → ", (Name(name, 60) for name in names))))
-        yield _table(_COMPARED, suspects[:SUSPECT_ROWS], _row)
-        reasons = [
-            words("why {}: {}", Name(one.method, 60), Safe(why(one))) for one in suspects[:SUSPECT_ROWS] if why(one)
-        ]
-        yield Bullets(items=reasons, total=len(reasons))
-        service = pictured(comparison, suspects[0])
-        if service is not None:
-            summary = Safe("The call tree, compared with the parent's")
-            yield Fold(summary=summary, parts=(Picture(markdown=call_tree_picture(comparison, service)),))
-    for one in comparison.services[:SERVICES]:
-        yield paragraph(words("Profiled with its parent: {}, {}.", Name(one.service, 60), answer(one)))
-    if comparison.impacted:
-        shares = (words("{} {}", Name(one.service), Safe(percent(one.share))) for one in comparison.impacted[:SERVICES])
-        again = "Services to test again, with the share of their time in these methods: {}."
-        yield paragraph(words(again, joined(", ", shares)))
-
-
-def _first(suspect: ComparedSuspect, comparison: TreeComparison) -> Said:
-    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it.", only as sure as it is."""
-    changed = "; this commit changed it" if suspect.touched is not None else ""
-    sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"
-    return words("The likely place: {} {}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(changed + sure))
-
-
-def _row(suspect: ComparedSuspect) -> Row:
-    """As above: ours comes first."""
-    sides = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
-    first, *numbers = map(unbroken, (change(suspect), *sides, certainty(suspect)))
-    return Row((first, Name(suspect.method, 60), *numbers))

@@ -1,57 +1,13 @@
-"""Compared call trees in the comment: the likely place, Mermaid's picture, the flame graph."""
+"""Compared call trees as pictures: Mermaid's text, and the flame graph."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from typing import Final
 
-from perf_culprit.model.call_tree import MethodSuspect
-from perf_culprit.model.report import (
-    Answer,
-    ComparedNode,
-    ComparedSuspect,
-    Conclusion,
-    NodeState,
-    Report,
-    ServiceComparison,
-    SuspectShare,
-    TreeComparison,
-)
-from perf_culprit.say.call_tree_text import (
-    added_or_removed,
-    amounts,
-    answer,
-    calls,
-    certainty,
-    change,
-    count,
-    own_change,
-    shown_suspects,
-    why,
-)
-from perf_culprit.say.charts import bar
-from perf_culprit.say.document import (
-    NOTHING,
-    Bullets,
-    Column,
-    Commit,
-    Drawn,
-    Fold,
-    Name,
-    Part,
-    Picture,
-    Row,
-    Said,
-    Strong,
-    joined,
-    table,
-    words,
-)
-from perf_culprit.say.headlines import only_diagnosis
-from perf_culprit.say.inert import Safe, clean, fill, inline_data, unbroken
-from perf_culprit.say.numbers import amount, counted, percent, quantities, significant
-from perf_culprit.say.reason_text import worded
+from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
+from perf_culprit.say.call_tree_words import count, own_change
+from perf_culprit.say.inert import Safe, clean, fill, inline_data
+from perf_culprit.say.numbers import percent
 
 # Compared call trees as Mermaid's text, which GitHub draws; foreign names cannot leave their labels.
 
@@ -210,144 +166,6 @@ def _frame(name: str) -> str:
     return "".join(c if c.isprintable() and c != ";" else "_" for c in name) or "_"
 
 
-# What the comment says of compared call trees: the likely place first, the picture and the tables folded.
-
-SUSPECT_ROWS: Final = 20
-EXPLAINED: Final = 5
-SERVICE_ROWS: Final = 50
-NAMES: Final = 10
-NOTES: Final = 10
-# From here on percents are hard to read.
-MANY_TIMES: Final = 9.0
-_SUSPECTS: Final = (
-    Column(name="suspect"),
-    Column(name="own time before", right=True),
-    Column(name="after", right=True),
-    Column(name="change with callees"),
-    Column(name="calls", right=True),
-    Column(name="changed by"),
-)
-_IMPACT: Final = (Column(name="service"), Column(name="share of its time in the suspects"))
-_COSTS: Final = (
-    Column(name="method"),
-    Column(name="own time", right=True),
-    Column(name="executions", right=True),
-    Column(name="score", right=True),
-    Column(name="test again when it changes (own time there)"),
-)
-
-
-def first_suspect(report: Report) -> ComparedSuspect | None:
-    """Where to look: of a regression, and where only the call trees show one. Elsewhere no news."""
-    if report.diagnosis is None:
-        return None
-    if report.conclusion is not Conclusion.REGRESSION and not only_diagnosis(report):
-        return None
-    return next(iter(shown_suspects(report.diagnosis)), None)
-
-
-def through(report: Report, *, repository_url: str | None) -> Said | None:
-    """The commit for the headline, where it is known and suspects were found."""
-    diagnosis = report.diagnosis
-    is_regression = report.conclusion is Conclusion.REGRESSION
-    if diagnosis is None or diagnosis.commit is None or not is_regression or first_suspect(report) is None:
-        return None
-    return words("most likely through {}", Commit(diagnosis.commit, repository_url))
-
-
-def where_to_look(report: Report, suspect: ComparedSuspect) -> Said:
-    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it."."""
-    changed = ""
-    if suspect.touched is not None:
-        one = report.diagnosis is not None and report.diagnosis.commit is not None
-        changed = "; this commit changed it" if one else "; it was changed in between"
-    sure = "" if suspect.q_value is not None else " (by totals alone, without certainty)"
-    place = words("{} {}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(changed))
-    return words("{}{}", Strong(place), Safe(sure))
-
-
-def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:
-    diagnosis = report.diagnosis
-    if diagnosis is None:
-        return
-    suspects = shown_suspects(diagnosis)
-    parts = tuple(_tree_parts(diagnosis, suspects, repository_url=repository_url))
-    yield Fold(summary=Safe(f"Why: the call tree, {_FOUND[diagnosis.answer](suspects)}"), parts=parts)
-    if diagnosis.impacted:
-        summary = Safe(f"Impact: {counted(len(diagnosis.impacted), 'service')} to test again")
-        yield Fold(summary=summary, parts=(table(_IMPACT, diagnosis.impacted, _impact_row, most=SERVICE_ROWS),))
-
-
-def _tree_parts(
-    diagnosis: TreeComparison, suspects: Sequence[ComparedSuspect], *, repository_url: str | None
-) -> Iterator[Part]:
-    service = pictured(diagnosis, suspects[0] if suspects else None)
-    if service is not None:
-        title = words("Slower paths of {}", Name(service.service, 60))
-        yield Picture(title=title, markdown=call_tree_picture(diagnosis, service))
-    if suspects:
-        yield table(_SUSPECTS, suspects, partial(_suspect_row, diagnosis, repository_url), most=SUSPECT_ROWS)
-        explained = [words("{}: {}", Name(one.method), Safe(why(one))) for one in suspects[:EXPLAINED] if why(one)]
-        yield Bullets(items=explained, total=len(explained), title=Safe("Why these"))
-    for heading, names in added_or_removed(diagnosis).items():
-        yield Bullets(items=[*map(Name, names[:NAMES])], total=len(names), title=Safe(heading))
-    answers = [words("{}: {}", Name(one.service, 60), answer(one)) for one in diagnosis.services[:NAMES]]
-    yield Bullets(items=answers, total=len(diagnosis.services), title=Safe("What was compared"))
-    if diagnosis.notes:
-        notes = [*map(worded, diagnosis.notes[:NOTES])]
-        yield Bullets(items=notes, total=len(diagnosis.notes), title=Safe("Notes on the call trees"))
-
-
-_FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {
-    Answer.SLOWER: lambda suspects: counted(len(suspects), "suspect"),
-    Answer.NOT_SLOWER: lambda _: "no method got slower",
-    Answer.UNDECIDED: lambda suspects: (
-        f"undecided, {counted(len(suspects), 'method')} may be slower" if suspects else "undecided"
-    ),
-}
-
-
-def _suspect_row(diagnosis: TreeComparison, repository_url: str | None, suspect: ComparedSuspect) -> Row:
-    touched: Said = NOTHING
-    if suspect.touched is not None:
-        line = "" if suspect.touched.first_line is None else f":{suspect.touched.first_line}"
-        touched = Name(f"{suspect.touched.file}{line}", 80)
-        if diagnosis.commit:
-            touched = words("{}, {}", Commit(diagnosis.commit, repository_url), touched)
-    before, after = map(unbroken, amounts(suspect.baseline, suspect.target, suspect.unit, own=True))
-    changed = joined(", ", map(unbroken, (change(suspect), certainty(suspect))))
-    counted_calls = unbroken(calls(suspect.baseline, suspect.target))
-    return Row((Name(suspect.method), before, after, changed, counted_calls, touched))
-
-
-def _impact_row(one: SuspectShare) -> Row:
-    return Row((Name(one.service), words("{} {}", Drawn(bar(one.share)), Safe(percent(one.share)))))
-
-
-_METHODS: Final = 20
-_MOST_SERVICES: Final = 3
-
-
-def costs_folds(report: Report) -> Iterator[Fold]:
-    if report.costs is None:
-        return
-    costs = report.costs
-    large = tuple(suspect for suspect in costs.suspects if not suspect.tiny) or costs.suspects
-
-    def row(suspect: MethodSuspect) -> Row:
-        (spent,) = quantities((suspect.self_ms,), costs.unit)
-        services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
-        if more := len(services[_MOST_SERVICES:]):
-            services[_MOST_SERVICES:] = [words("{} more", more)]
-        numbers = (amount(spent), Safe(f"{suspect.calls:,}"), Safe(f"{suspect.score:.2f}"))
-        return Row((Name(suspect.method), *numbers, joined(", ", services)))
-
-    title = Safe("Of this revision alone: what costs most, not what got slower.")
-    part = replace(table(_COSTS, large[:_METHODS], row, title=title), total=costs.methods)
-    where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
-    yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))
-
-
 def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> ServiceComparison | None:
     """The service where the first suspect gained most; none where nothing is slower."""
     if suspect is None:
@@ -355,18 +173,3 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
     services = [one for one in diagnosis.services if one.service == suspect.service]
     slow = (NodeState.SLOWER, NodeState.ADDED)
     return next((one for one in services if any(node.state in slow for node in one.nodes)), None)
-
-
-def effect(suspect: ComparedSuspect) -> str:
-    if suspect.baseline is None:
-        return "is new"
-    if suspect.relative_change is None:
-        return "got slower"
-    size = percent(abs(suspect.relative_change))
-    own = own_change(suspect.baseline, suspect.target)
-    callees = "" if own is None else f" with callees, own time {own}"
-    if suspect.unit == "share":
-        return f"takes a {size} larger share of the time{callees}"
-    if suspect.relative_change >= MANY_TIMES:
-        return f"takes {significant(1 + suspect.relative_change)} times as long{callees}"
-    return f"takes {size} {'longer' if suspect.relative_change >= 0 else 'less time'}{callees}"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from perf_culprit.model.report import Conclusion, Report
-from perf_culprit.say.call_tree_pictures import costs_folds, diagnosis_folds, first_suspect, through, where_to_look
+from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, where_to_look
 from perf_culprit.say.comparison import PageOptions, TreeFindings, comparison_document
 from perf_culprit.say.document import Document
 from perf_culprit.say.headlines import headline

@@ -11,7 +11,7 @@ from perf_culprit.model.report import ComparedNode, NodeState, Report, ServiceCo
 from perf_culprit.model.run import MetricKey, TimeSeries
 from perf_culprit.model.series import ChangePoint, DeviationMatrix
 from perf_culprit.say.call_tree_pictures import chosen, flame_section, node_words, pictured, touched_methods
-from perf_culprit.say.call_tree_text import headline, shown_suspects
+from perf_culprit.say.call_tree_words import headline, shown_suspects
 from perf_culprit.say.comment import check_texts
 from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison

@@ -44,6 +44,8 @@ RESET: Final = "\x1b[0m"
 BOLD: Final = "\x1b[1m"
 LONGEST_NAME: Final = 300
 LISTED: Final = 20
+# Of a text that is read in a log: no row is cut.
+WIDE: Final = 10_000
 
 
 # Texts.

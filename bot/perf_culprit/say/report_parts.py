@@ -9,7 +9,7 @@ from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import Run
-from perf_culprit.say.call_tree_text import amounts, calls, certainty, change, shown_suspects, why
+from perf_culprit.say.call_tree_words import amounts, calls, certainty, change, shown_suspects, why
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
 from perf_culprit.say.sections import split
 

@@ -14,7 +14,7 @@ from perf_culprit.model.call_tree import ImpactedService, MethodCosts, MethodSus
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, NodeState
 from perf_culprit.say.call_tree_pictures import call_tree_picture
-from perf_culprit.say.call_tree_text import tree_comparison_text
+from perf_culprit.say.call_trees import tree_comparison_text
 from perf_culprit.say.comment import COMMENT_LIMIT_CHARACTERS, render_markdown
 from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.report_parts import remarks

@@ -8,7 +8,7 @@ import pytest
 from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.model.series import Version
 from perf_culprit.say.call_tree_pictures import pictured
-from perf_culprit.say.call_tree_text import shown_suspects
+from perf_culprit.say.call_tree_words import shown_suspects
 from perf_culprit.say.comment import check_texts, render_markdown
 from perf_culprit.say.html_pages import releases_page, render_html, tree_list
 from tests.support.diagnosed_reports import diagnosis
