@@ -263,7 +263,7 @@ def _report(arguments: argparse.Namespace, plan: "SimulationPlan") -> "Simulatio
 
 
 def _compare(arguments: argparse.Namespace, plan: "SimulationPlan", status: Status) -> int:
-    from perf_culprit.flows.render import report_html, report_json, report_markdown
+    from perf_culprit.flows.render import report_html, report_json
     from perf_culprit.flows.simulations import compare_designs
     from perf_culprit.say.comparison import render_text
 
@@ -272,7 +272,7 @@ def _compare(arguments: argparse.Namespace, plan: "SimulationPlan", status: Stat
     if arguments.json:
         write(arguments.json, report_json(report))
     if arguments.html:
-        write(arguments.html, report_html(report_markdown(report), report).encode())
+        write(arguments.html, report_html(report).encode())
     stream = text_stream(arguments.json)
     print(render_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE

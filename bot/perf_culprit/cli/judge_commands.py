@@ -135,12 +135,10 @@ def _compare(arguments: argparse.Namespace) -> int:
         to_stdout = arguments.json == Path("-")
         if arguments.json and not to_stdout:
             write(arguments.json, report_json(report))
-        if arguments.markdown or arguments.html:
-            markdown = report_markdown(report)
-            if arguments.markdown:
-                write(arguments.markdown, markdown.encode())
-            if arguments.html:
-                write_page(arguments, report_html(markdown, report))
+        if arguments.markdown:
+            write(arguments.markdown, report_markdown(report).encode())
+        if arguments.html:
+            write_page(arguments, report_html(report))
         stream = text_stream(arguments.json)
         text = render_text(report, colour=colour(stream), width=table_width(stream))
     if to_stdout:

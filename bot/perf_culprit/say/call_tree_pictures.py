@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from html import escape
 from typing import Final
 
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
@@ -173,3 +174,37 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
     services = [one for one in diagnosis.services if one.service == suspect.service]
     slow = (NodeState.SLOWER, NodeState.ADDED)
     return next((one for one in services if any(node.state in slow for node in one.nodes)), None)
+
+
+# As a list of a page: GitHub draws Mermaid's text, a page of one file does not.
+
+
+def tree_and_flame(comparison: TreeComparison, service: ServiceComparison) -> Safe:
+    return Safe(tree_list(comparison, service) + flame_section(comparison))
+
+
+def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:
+    """HTML: callers above their callees; suspects and slower methods marked."""
+    touched = touched_methods(comparison)
+    callees: dict[int | None, list[int]] = {}
+    shown = frozenset(places := chosen(service))
+    for i in places:
+        parent = service.nodes[i].parent
+        callees.setdefault(parent if parent in shown else None, []).append(i)
+
+    def listed(caller: int | None) -> str:
+        items = "".join(map(item, callees.get(caller, ())))
+        return f"<ul>{items}</ul>" if items else ""
+
+    def item(i: int) -> str:
+        node = service.nodes[i]
+        name, words = node_words(node, is_touched=node.method in touched)
+        return f"<li{_shade(node)}><code>{escape(name)}</code> {escape(words)}{listed(i)}</li>"
+
+    return Safe(f'<div class="tree">{listed(None)}</div>\n')
+
+
+def _shade(node: ComparedNode) -> str:
+    if node.reasons:
+        return ' class="tree-suspect"'
+    return ' class="tree-slower"' if node.state is NodeState.SLOWER else ""

@@ -17,7 +17,7 @@ from perf_culprit.model.report import (
     SuspectShare,
     TreeComparison,
 )
-from perf_culprit.say.call_tree_pictures import call_tree_picture, pictured
+from perf_culprit.say.call_tree_pictures import call_tree_picture, pictured, tree_and_flame
 from perf_culprit.say.call_tree_words import (
     amounts,
     answer_words,
@@ -228,17 +228,18 @@ def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[F
     suspects = shown_suspects(comparison)
     parts = [*_picture(comparison), *_suspects(comparison, most=SUSPECT_ROWS, repository_url=repository_url)]
     summary = Safe(f"Why: the call tree, {_FOUND[comparison.answer](suspects)}")
-    yield Fold(summary=summary, parts=(*parts, *_compared(comparison)))
+    yield Fold(summary=summary, parts=(*parts, *_compared(comparison)), opened=True)
     if comparison.impacted:
         summary = Safe(f"Impact: {counted(len(comparison.impacted), 'service')} to test again")
-        yield Fold(summary=summary, parts=(_impact(comparison),))
+        yield Fold(summary=summary, parts=(_impact(comparison),), opened=True)
 
 
 def _picture(comparison: TreeComparison) -> Iterator[Picture]:
     service = pictured(comparison, next(iter(shown_suspects(comparison)), None))
     if service is not None:
         title = words("Slower paths of {}", Name(service.service, 60))
-        yield Picture(title=title, markdown=call_tree_picture(comparison, service))
+        drawn = call_tree_picture(comparison, service)
+        yield Picture(title=title, markdown=drawn, html=partial(tree_and_flame, comparison, service))
 
 
 _FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {

@@ -226,9 +226,10 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Picture:
-    """A drawing that only pages can show, as Markdown."""
+    """A drawing that only pages can show; `html` makes it where GitHub's Markdown is not drawn."""
 
     markdown: Safe
+    html: Callable[[], Safe] | None = None
     title: Said | None = None
 
 
@@ -244,11 +245,12 @@ Part: TypeAlias = Table | Bullets | Paragraph | Figure | Picture
 class Fold:
     """Shut on a page; a terminal shows its parts, each by its own title or else by the fold's.
 
-    `summary` holds no foreign text: GitHub parses it as HTML.
+    `summary` holds no foreign text: GitHub parses it as HTML. `opened`: where a comment folds it for its length alone.
     """
 
     summary: Safe
     parts: tuple[Part, ...]
+    opened: bool = False
 
 
 Node: TypeAlias = Heading | Part | Fold | Footer

@@ -32,6 +32,7 @@ from perf_culprit.say.numbers import (
     significant,
 )
 from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.render_html import page
 from perf_culprit.say.render_terminal import columns
 
 # Changes of series for reading and for programs: a text table, and perf-culprit-changes v1.
@@ -231,6 +232,10 @@ def releases_text(matrix: DeviationMatrix) -> str:
         lines += ["", LEGEND[0], *(f"  {line}" for line in LEGEND[1:])]
     lines += [*_transient_regressions(rows), *_too_few(matrix)]
     return "\n".join(lines) + "\n"
+
+
+def releases_page(matrix: DeviationMatrix) -> str:
+    return page(releases_section(matrix), title="releases")
 
 
 def releases_section(matrix: DeviationMatrix) -> Safe:
