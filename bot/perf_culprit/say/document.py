@@ -217,10 +217,10 @@ class Paragraph:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
-    """Lines of fixed width: `name`, the first line of a drawing of ours."""
+    """Lines of fixed width: a drawing of ours, or what is to be copied. Foreign text in them is checked before."""
 
-    title: Said
     lines: tuple[Said, ...]
+    title: Said | None = None
     on_page: bool = True
 
 

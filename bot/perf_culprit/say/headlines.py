@@ -10,11 +10,12 @@ from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdic
 from perf_culprit.model.reason import Reason, Untested, VerdictReason
 from perf_culprit.model.report import Answer, Conclusion, Report
 from perf_culprit.model.run import PACKAGE_SEPARATOR, Cost, Direction, EnvironmentChange, Metric, is_package
-from perf_culprit.say.document import Tone
-from perf_culprit.say.inert import Safe, code, link, own, prose
+from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
+from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, percent, percent_at_least, significant
 from perf_culprit.say.phrases import NOT_PROVEN
 from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.render_markdown import markdown, markdown_text
 from perf_culprit.say.sections import Sections
 
 # Words that several sentences share.
@@ -384,32 +385,33 @@ class Lack(StrEnum):
 
 def lack_line(lack: Lack, reason: str, *, sha: str, run_url: str) -> Safe:
     """Above an older result. `reason` may quote a stranger's file."""
-    run = link(Safe("the run"), run_url) if run_url else Safe("the run")
-    head, why = code(sha[:7]), prose(reason)
-    return own("> ⚠️ **{}:** {} ({}, {}). What follows is an earlier result.", Safe(lack), head, why, run)
+    run = Link(Safe("the run"), run_url)
+    told = "> ⚠️ **{}:** {} ({}, {}). What follows is an earlier result."
+    return markdown(words(told, Safe(lack), Name(sha[:7]), Prose(reason), run))
 
 
 def unmeasured_text(reason: str, *, sha: str, run_url: str) -> str:
     """In the job summary."""
-    head, why = code(sha[:7]), prose(reason)
-    return f"{own('### ⚠️ Not measured: {}', head)}\n\n{own('{}, {}', why, link(Safe('the run'), run_url))}\n"
+    heading = Heading(text=words("Not measured: {}", Name(sha[:7])), tone=Tone.UNSURE, mark="⚠️")
+    return markdown_text(heading, paragraph(words("{}, {}", Prose(reason), Link(Safe("the run"), run_url))))
 
 
 def unmeasured_body(reason: str, *, run_url: str) -> str:
     """In the check run, which is about that commit."""
-    why = prose(reason)
-    return f"{own('No verdict: {}. See {}.', why, link(Safe('the log of the measurement'), run_url))}\n"
+    log = Link(Safe("the log of the measurement"), run_url)
+    return markdown_text(paragraph(words("No verdict: {}. See {}.", Prose(reason), log)))
 
 
 def unjudged_body(reason: str, *, next_step: str | None) -> str:
     """In the check run: the results are there, the rules are not."""
-    return _with_next(own("No verdict: {}", prose(reason)), next_step)
+    return markdown_text(paragraph(words("No verdict: {}", Prose(reason))), *_next(next_step))
 
 
 def unpublished_text(reason: str, *, next_step: str | None = None) -> str:
     """In the job summary, for every comment that is missing."""
-    return f"### No comment\n\n{_with_next(own('Reason: {}', prose(reason)), next_step)}"
+    heading = Heading(text=Safe("No comment"), tone=Tone.UNSURE)
+    return markdown_text(heading, paragraph(words("Reason: {}", Prose(reason))), *_next(next_step))
 
 
-def _with_next(text: Safe, next_step: str | None) -> str:
-    return f"{text}\n\n{own('Next: {}', prose(next_step))}\n" if next_step else f"{text}\n"
+def _next(next_step: str | None) -> tuple[Paragraph, ...]:
+    return (paragraph(words("Next: {}", Prose(next_step))),) if next_step else ()

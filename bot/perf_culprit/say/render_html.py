@@ -102,7 +102,8 @@ def _part(part: Part, more_at: Said | None) -> str:
         case Paragraph():
             return _lines("p", part.lines)
         case Figure():
-            return f"<p>{html(part.title)}</p>{_lines('pre', part.lines)}" if part.on_page else ""
+            title = "" if part.title is None else f"<p>{html(part.title)}</p>"
+            return f"{title}{_lines('pre', part.lines)}" if part.on_page else ""
         case Picture():
             return f"{_title(part.title)}{part.html()}" if part.html else ""
         case Table():

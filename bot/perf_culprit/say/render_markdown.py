@@ -166,7 +166,7 @@ def _block(node: Heading | Footer | Part, most: int) -> _Block:  # noqa: PLR0911
             return _Block(paragraphs=_title(node.title), rows=items, total=node.total)
         case Figure():
             drawn = own("```text\n{}\n```", join("\n", map(markdown, node.lines)))
-            return _Block(paragraphs=(markdown(node.title), drawn))
+            return _Block(paragraphs=(drawn,) if node.title is None else (markdown(node.title), drawn))
         case Picture():
             return _Block(paragraphs=(*_title(node.title), node.markdown))
         case Footer():
@@ -198,10 +198,3 @@ def _cells(columns: Sequence[Column], cells: Sequence[Said]) -> list[Safe]:
         elif text:
             texts[-1] = own("{} {}", texts[-1], text)
     return texts
-
-
-def markdown_table(names: Sequence[str], alignment: str, rows: Iterable[Sequence[Safe]]) -> Safe:
-    """`alignment` has "l", "r" or " " for each column."""
-    rules = {"l": ":--", "r": "--:", " ": "---"}
-    head = row([Safe(name) for name in names]), Safe("|" + "|".join(rules[side] for side in alignment) + "|")
-    return join("\n", (*head, *map(row, rows)))

@@ -194,10 +194,11 @@ class _Screen:
                 first = toned(_line(node.text), node.tone, colour=self.colour, bold=True)
                 return "\n".join([first, *map(_line, node.below)])
             case Paragraph():
-                lines = "\n".join(map(_line, node.lines))
-                return "" if node.shown is Shown.NOT else f"{title}\n{lines}" if title else lines
+                text = "\n".join(map(_line, node.lines))
+                return "" if node.shown is Shown.NOT else f"{title}\n{text}" if title else text
             case Figure():
-                return "\n".join([_line(node.title), *(_line(line, colour=self.colour) for line in node.lines)])
+                lines = [_line(line, colour=self.colour) for line in node.lines]
+                return "\n".join(lines if node.title is None else [_line(node.title), *lines])
             case Footer():
                 return _line(joined(" · ", node.parts))
             case Picture():
