@@ -28,10 +28,10 @@ from perf_culprit.say.document import (
     Node,
     Prose,
     Row,
-    Said,
     Shown,
     Sign,
     Table,
+    Text,
     Tone,
     Toned,
     joined,
@@ -143,7 +143,7 @@ def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
 def _reason(report: BisectionReport) -> Iterator[Node]:
     outcome, reason = report.outcome, Safe(phrases.reason_of(report))
     benchmark = words("Benchmark: {}, {}.", Name(report.key.benchmark), Name(report.key.metric))
-    facts: list[Said] = [benchmark, *map(Safe, phrases.facts_of(report))]
+    facts: list[Text] = [benchmark, *map(Safe, phrases.facts_of(report))]
     if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
         ends = (Name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
         search = words("To search there: the same with {} as the good and {} as the bad end.", *ends)
@@ -153,9 +153,9 @@ def _reason(report: BisectionReport) -> Iterator[Node]:
         yield paragraph(reason, *facts)
 
 
-def _named(report: BisectionReport, culprit: Culprit) -> Said:
+def _named(report: BisectionReport, culprit: Culprit) -> Text:
     """The commit, its subject, who wrote it and when, and what it did."""
-    parts: list[Said] = [Commit(culprit.commit, report.repository_url)]
+    parts: list[Text] = [Commit(culprit.commit, report.repository_url)]
     if subject := report.subjects.get(culprit.commit):
         # Quoted in a terminal, where a line may look like a command of GitHub's runner.
         quote = Sign(terminal='"')
@@ -165,7 +165,7 @@ def _named(report: BisectionReport, culprit: Culprit) -> Said:
     return joined(" ", [*parts, Safe(phrases.introduced(culprit))])
 
 
-def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Said]:
+def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
     """What it changed, how certain its name is, and for a terminal its page."""
     facts, notes = report.facts.get(culprit.commit), []
     if facts is not None:
@@ -207,7 +207,7 @@ def _table(names: Sequence[str], entries: Sequence[T], row: Callable[[T], Row]) 
     return table(columns, entries[:MOST_ROWS], row, shown=Shown.TABLE)
 
 
-def _plot(report: BisectionReport) -> Iterator[Said]:
+def _plot(report: BisectionReport) -> Iterator[Text]:
     """The named commits' lines stand out."""
     named = {culprit.commit: _own_tone(culprit) for culprit in report.outcome.culprits}
     for entry, line in zip(_cut(report.measured), plot(report.measured), strict=True):

@@ -21,8 +21,8 @@ from perf_culprit.say.document import (
     Link,
     Name,
     Node,
-    Said,
     Strong,
+    Text,
     Tone,
     joined,
     paragraph,
@@ -191,7 +191,7 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
         so_far = sized(progress.relative_change, progress.confidence_interval)
         yield paragraph(Safe(f"Bad against good so far: {so_far}."))
     if progress.suspects:
-        shown: list[Said] = [
+        shown: list[Text] = [
             words(
                 "{} at {}{}",
                 Commit(suspect.commit, repository_url),
@@ -213,7 +213,7 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
         yield paragraph(words("Waiting: {}.", worded(step.waiting)))
 
 
-def _standing(progress: Progress) -> Said:
+def _standing(progress: Progress) -> Text:
     """With a bar once it is known how much is expected: before, it would stand at nothing whatever is measured."""
     title, expected = _title(progress), progress.expected_executions
     if expected is None:
@@ -222,11 +222,11 @@ def _standing(progress: Progress) -> Said:
     return words("{} {}.", Drawn(blocks(share, width=BAR_WIDTH, empty="░")), Safe(title))
 
 
-def _subject(subject: str | None) -> Said:
+def _subject(subject: str | None) -> Text:
     return words(", {}", Name(subject, 72)) if subject else Safe("")
 
 
-def _footer(step: BisectionStep, *, repository_url: str) -> Iterator[Said]:
+def _footer(step: BisectionStep, *, repository_url: str) -> Iterator[Text]:
     bisection = step.bisection
     commit_range = bisection.search.commit_range
     yield words("{} to {}", *(Commit(end, repository_url) for end in (commit_range.good, commit_range.bad)))

@@ -12,7 +12,7 @@ from perf_culprit.say.numbers import percent
 
 # Compared call trees as Mermaid's text, which GitHub draws; foreign names cannot leave their labels.
 
-# More boxes are no picture. GitHub's Mermaid takes 50,000 characters and 500 edges.
+# More boxes are not a picture. GitHub's Mermaid takes 50,000 characters and 500 edges.
 MOST_NODES: Final = 24
 LABEL_LIMIT: Final = 48
 # Anything else in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and the

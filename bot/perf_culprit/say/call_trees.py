@@ -44,10 +44,10 @@ from perf_culprit.say.document import (
     Picture,
     Role,
     Row,
-    Said,
     Shown,
     Strong,
     Table,
+    Text,
     joined,
     paragraph,
     some,
@@ -115,7 +115,7 @@ def _suspects(
 
 
 def _suspect_row(comparison: TreeComparison, repository_url: str | None, suspect: ComparedSuspect) -> Row:
-    touched: Said = NOTHING
+    touched: Text = NOTHING
     if suspect.touched is not None:
         line = "" if suspect.touched.first_line is None else f":{suspect.touched.first_line}"
         touched = Name(f"{suspect.touched.file}{line}", 80)
@@ -143,7 +143,7 @@ def _compared(comparison: TreeComparison) -> Iterator[Part]:
         yield Bullets(items=notes, total=len(comparison.notes), title=Safe("Notes on the call trees"))
 
 
-def _answer(one: ServiceComparison) -> Said:
+def _answer(one: ServiceComparison) -> Text:
     return joined("; ", [Safe(answer_words(one)), *map(worded, one.doubts)])
 
 
@@ -155,7 +155,7 @@ def _impact(comparison: TreeComparison, *, title: str | None = None) -> Table:
     return table(_IMPACT, comparison.impacted, row, title=heading, shown=Shown.TABLE, most=SERVICE_ROWS)
 
 
-def _path(suspect: ComparedSuspect) -> Said:
+def _path(suspect: ComparedSuspect) -> Text:
     names = suspect.path[-PATH_NAMES:]
     cut = Safe("… → " if len(names) < len(suspect.path) else "")
     return words("Call path: {}{}", cut, joined(" → ", (Name(name, 60) for name in names)))
@@ -201,7 +201,7 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
     return next(iter(shown_suspects(report.diagnosis)), None)
 
 
-def through(report: Report, *, repository_url: str | None) -> Said | None:
+def through(report: Report, *, repository_url: str | None) -> Text | None:
     """The commit for the headline, where it is known and suspects were found."""
     diagnosis = report.diagnosis
     is_regression = report.conclusion is Conclusion.REGRESSION
@@ -210,7 +210,7 @@ def through(report: Report, *, repository_url: str | None) -> Said | None:
     return words("most likely through {}", Commit(diagnosis.commit, repository_url))
 
 
-def where_to_look(report: Report, suspect: ComparedSuspect) -> Said:
+def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
     """Such as "`Parser.tokenize` takes 61% longer; this commit changed it."."""
     changed = ""
     if suspect.touched is not None:
@@ -278,18 +278,18 @@ def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) ->
         yield paragraph(words("{} changed {}: {}{}.", commit, changed, joined(", ", places), rest))
 
 
-def _filled(names: Sequence[str], rows: Sequence[tuple[Said, ...]]) -> Table:
+def _filled(names: Sequence[str], rows: Sequence[tuple[Text, ...]]) -> Table:
     """Without the last columns where no row has anything to say."""
     filled = max(place for row in rows for place, cell in enumerate(row, start=1) if cell)
     columns = tuple(Column(name=name) for name in names[:filled])
     return table(columns, rows, lambda row: Row(row[:filled]), shown=Shown.TABLE)
 
 
-def _counted(method: ComparedSuspect) -> tuple[Said, ...]:
+def _counted(method: ComparedSuspect) -> tuple[Text, ...]:
     """A row begins with a number of ours: a name may look like a command of GitHub's runner."""
     before, after = amounts(method.baseline, method.target, method.unit, own=True)
     one_sided = "new" if method.baseline is None else "gone" if method.target is None else ""
-    remarks: list[Said] = [Safe(one_sided)] if one_sided else []
+    remarks: list[Text] = [Safe(one_sided)] if one_sided else []
     if len(method.path) > 1 and (one_sided or method.cause is not ChangeCause.TIME_PER_CALL):
         remarks.append(words("called by {}", Name(method.path[-2], 60)))
     if method.touched is not None:
@@ -312,7 +312,7 @@ def _slower(comparison: TreeComparison, *, repository_url: str | None) -> Iterat
         yield _impact(comparison, title="Services to test again")
 
 
-def _first(suspect: ComparedSuspect, comparison: TreeComparison) -> Said:
+def _first(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
     """Such as "`Parser.tokenize` takes 61% longer; this commit changed it.", only as sure as it is."""
     changed = "; this commit changed it" if suspect.touched is not None else ""
     sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"

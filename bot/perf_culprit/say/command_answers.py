@@ -15,7 +15,7 @@ from perf_culprit.say.document import (
     Name,
     Prose,
     Row,
-    Said,
+    Text,
     joined,
     paragraph,
     table,
@@ -63,7 +63,7 @@ def help_text() -> str:
 def refusal_text(error: BotError) -> str:
     """What was wrong and what would be valid."""
     where = words("{}: ", Name(error.place)) if error.place else Safe("")
-    blocks: list[Said] = [words("**Command rejected:** {}{}", where, Prose(error.message))]
+    blocks: list[Text] = [words("**Command rejected:** {}{}", where, Prose(error.message))]
     if error.next_step:
         blocks.append(words("Next: {}", Prose(error.next_step, NEXT_STEP_LIMIT)))
     return _told(*blocks)
@@ -71,7 +71,7 @@ def refusal_text(error: BotError) -> str:
 
 def failure_text(error: BotError, *, run_url: str) -> str:
     """The command was fine, its execution failed. The error's words are for a terminal, so they are shown as code."""
-    blocks: list[Said] = [words("**Failed.** {}", Name(error.message, SENTENCE_LIMIT))]
+    blocks: list[Text] = [words("**Failed.** {}", Name(error.message, SENTENCE_LIMIT))]
     if error.next_step:
         blocks.append(words("Next: {}", Name(error.next_step, NEXT_STEP_LIMIT)))
     return _told(*blocks, Link(Safe("The job's log"), run_url))
@@ -116,7 +116,7 @@ def continued_text() -> str:
 def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_checked: bool) -> str:
     """Not `is_checked`: nothing is known of which benchmarks there are."""
     names = joined(", ", (Name(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
-    blocks: list[Said] = [
+    blocks: list[Text] = [
         words("**Accepted** at {}: {}.", Name(acceptance.commit[:10]), names),
         words("Reason: {} ({})", Prose(acceptance.reason), Name(acceptance.author)),
         Safe(_ONWARDS if acceptance.pull_request is None else _ONWARDS_IN_PULL_REQUEST),
@@ -155,5 +155,5 @@ def _hash(commit: str) -> Safe:
     return Safe(commit)
 
 
-def _told(*texts: Said) -> str:
+def _told(*texts: Text) -> str:
     return markdown_text(*map(paragraph, texts))

@@ -28,11 +28,11 @@ from perf_culprit.say.document import (
     Prose,
     Role,
     Row,
-    Said,
     Shown,
     Sign,
     Strong,
     Table,
+    Text,
     joined,
     paragraph,
     some,
@@ -82,8 +82,8 @@ class PageOptions:
 class TreeFindings:
     """What call trees add to a report. `through`: the commit, for the headline; `place`: where to look first."""
 
-    through: Said | None = None
-    place: Said | None = None
+    through: Text | None = None
+    place: Text | None = None
     folds: tuple[Fold, ...] = ()
 
 
@@ -117,7 +117,7 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
 
 def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading:
     told = headline(report, sections)
-    text: Said = Safe(told.text)
+    text: Text = Safe(told.text)
     if trees.through is not None:
         text = words("{}{} {}", text, Safe("; the slowdown" if sections.improvements else ","), trees.through)
     if report.suite != "default":
@@ -125,7 +125,7 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
     return Heading(text=text, tone=told.tone, mark=told.emoji)
 
 
-def _next_step(report: Report, sections: Sections, options: PageOptions, trees: TreeFindings) -> Said:
+def _next_step(report: Report, sections: Sections, options: PageOptions, trees: TreeFindings) -> Text:
     step = next_step(report, sections, has_check=options.has_check)
     if trees.place is not None and (sections.changed or step.subject is None):
         return words("{} {}", trees.place, Safe(step.advice))
@@ -136,7 +136,7 @@ def _next_step(report: Report, sections: Sections, options: PageOptions, trees: 
     return words("{}{} {}", which, Strong(subject), Safe(step.advice))
 
 
-def _weak(findings: Sequence[Finding], sections: Sections) -> Said:
+def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
     """The metrics in which only larger changes would have been seen."""
     if not findings:
         return Safe("")
@@ -147,7 +147,7 @@ def _weak(findings: Sequence[Finding], sections: Sections) -> Said:
     return words(" Weakest: {}.", some(named, WARNED_NAMES))
 
 
-def _named(finding: Finding, sections: Sections) -> Said:
+def _named(finding: Finding, sections: Sections) -> Text:
     return metric_name(finding.evidence.key, with_metric=sections.several_metrics)
 
 
@@ -173,7 +173,7 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         yield _on_page(words("{} {}", Strong(Safe(missing)), some(names, WARNED_NAMES)))
 
 
-def _on_page(line: Said) -> Paragraph:
+def _on_page(line: Text) -> Paragraph:
     return Paragraph(lines=(line,), shown=Shown.NOT)
 
 
@@ -209,7 +209,7 @@ def _samples(sections: Sections) -> Iterator[Figure]:
         yield Figure(title=title, lines=lines, on_page=False)
 
 
-def _strips(finding: Finding, sections: Sections) -> Iterator[Said]:
+def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
     """Nothing where the samples are not known."""
     sides = (finding.baseline_samples, finding.target_samples)
     if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
@@ -327,7 +327,7 @@ def _choices(report: Report, options: PageOptions) -> Table:
     return table(_CHOICES, report.choices, row, title=Safe("How the baseline was chosen"), shown=Shown.NOT)
 
 
-def _facts(report: Report) -> Iterator[Said]:
+def _facts(report: Report) -> Iterator[Text]:
     settings = report.settings
     yield words("detector: {}", Name(settings.detector))
     yield Safe(f"false discovery rate: {percent(settings.false_discovery_rate)} over all metrics of the run")
@@ -344,7 +344,7 @@ def _facts(report: Report) -> Iterator[Said]:
         yield Safe(f"packages in lock files: {packages:,}")
 
 
-def _footer(report: Report, options: PageOptions) -> Iterator[Said]:
+def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     settings, components = report.settings, report.environment.components
     ends = list(_ends(report, options))
     yield words("{}{}", joined(" and ", ends), Safe(f"{', ' if ends else ''}{_source(report)}"))
@@ -362,7 +362,7 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Said]:
             yield Link(Safe(word), address)
 
 
-def _ends(report: Report, options: PageOptions) -> Iterator[Said]:
+def _ends(report: Report, options: PageOptions) -> Iterator[Text]:
     url = options.repository_url
     if report.base_commit:
         yield words("base {}", Commit(report.base_commit, url))

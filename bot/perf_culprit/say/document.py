@@ -1,4 +1,4 @@
-"""What a subject says, built once: headings, sentences, tables and folds, which a renderer shows in its medium.
+"""What is told of a subject, built once: headings, sentences, tables and folds, which a renderer shows in its medium.
 
 A text is made of our own words (`Safe`) and of foreign text in spans, which every renderer makes inert for its medium.
 """
@@ -41,18 +41,18 @@ class Commit:
 class Link:
     """A terminal shows the text alone."""
 
-    text: "Said"
+    text: "Text"
     url: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Strong:
-    text: "Said"
+    text: "Text"
 
 
 @dataclass(frozen=True, slots=True)
 class Emphasis:
-    text: "Said"
+    text: "Text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,50 +81,50 @@ class Address:
 class Toned:
     """A line that stands out in a terminal."""
 
-    text: "Said"
+    text: "Text"
     tone: "Tone"
 
 
 Span: TypeAlias = Safe | Name | Prose | Commit | Link | Strong | Emphasis | Drawn | Sign | Address | Toned
-Said: TypeAlias = Span | tuple[Span, ...]
+Text: TypeAlias = Span | tuple[Span, ...]
 
 NOTHING: Final = Safe("\N{EN DASH}")
 
 
-def spans(said: Said) -> tuple[Span, ...]:
-    return said if isinstance(said, tuple) else (said,)
+def spans(text: Text) -> tuple[Span, ...]:
+    return text if isinstance(text, tuple) else (text,)
 
 
-def words(template: str, *values: Said | int) -> tuple[Span, ...]:
+def words(template: str, *values: Text | int) -> tuple[Span, ...]:
     """Our own words, with texts or counts in the places of `{}`."""
     parts = [Safe(part) for part in template.split("{}")]
     if len(parts) != len(values) + 1:
         raise ValueError(f"{len(values)} texts for the places of {template!r}")
-    said: list[Span] = [parts[0]] if parts[0] else []
+    result: list[Span] = [parts[0]] if parts[0] else []
     for value, after in zip(values, parts[1:], strict=True):
-        said += [Safe(f"{value:,}")] if isinstance(value, int) else _checked(value)
-        said += [after] if after else []
-    return tuple(said)
+        result += [Safe(f"{value:,}")] if isinstance(value, int) else _checked(value)
+        result += [after] if after else []
+    return tuple(result)
 
 
-def joined(separator: str, texts: Iterable[Said]) -> tuple[Span, ...]:
-    said: list[Span] = []
+def joined(separator: str, texts: Iterable[Text]) -> tuple[Span, ...]:
+    result: list[Span] = []
     for text in texts:
-        said += [Safe(separator)] if said and separator else []
-        said += _checked(text)
-    return tuple(said)
+        result += [Safe(separator)] if result and separator else []
+        result += _checked(text)
+    return tuple(result)
 
 
-def some(texts: Sequence[Said], most: int) -> tuple[Span, ...]:
+def some(texts: Sequence[Text], most: int) -> tuple[Span, ...]:
     """The first ones by commas, "and 3 more"."""
     more = len(texts) - most
     return words("{} and {} more", joined(", ", texts[:most]), more) if more > 0 else joined(", ", texts)
 
 
-def _checked(said: Said) -> tuple[Span, ...]:
-    if any(isinstance(span, str) and not isinstance(span, Safe) for span in spans(said)):
-        raise TypeError(f"foreign text must be a span: {said!r}")
-    return spans(said)
+def _checked(text: Text) -> tuple[Span, ...]:
+    if any(isinstance(span, str) and not isinstance(span, Safe) for span in spans(text)):
+        raise TypeError(f"foreign text must be a span: {text!r}")
+    return spans(text)
 
 
 # Nodes of a document.
@@ -172,7 +172,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    cells: tuple[Said, ...]
+    cells: tuple[Text, ...]
     tone: Tone = Tone.PLAIN
 
 
@@ -183,7 +183,7 @@ class Table:
     columns: tuple[Column, ...]
     first: Callable[[int], Iterable[Row]]
     total: int
-    title: Said | None = None
+    title: Text | None = None
     shown: Shown = Shown.LIST
 
 
@@ -191,9 +191,9 @@ class Table:
 class Bullets:
     """The first items of `total`."""
 
-    items: Sequence[Said]
+    items: Sequence[Text]
     total: int
-    title: Said | None = None
+    title: Text | None = None
     shown: Shown = Shown.LIST
 
 
@@ -201,17 +201,17 @@ class Bullets:
 class Heading:
     """`below`: lines without a space before them."""
 
-    text: Said
+    text: Text
     tone: Tone
     mark: str = ""
-    below: tuple[Said, ...] = ()
+    below: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Paragraph:
     """Lines that belong together."""
 
-    lines: tuple[Said, ...]
+    lines: tuple[Text, ...]
     shown: Shown = Shown.LIST
 
 
@@ -219,8 +219,8 @@ class Paragraph:
 class Figure:
     """Lines of fixed width: a drawing of ours, or what is to be copied. Foreign text in them is checked before."""
 
-    lines: tuple[Said, ...]
-    title: Said | None = None
+    lines: tuple[Text, ...]
+    title: Text | None = None
     on_page: bool = True
 
 
@@ -230,12 +230,12 @@ class Picture:
 
     markdown: Safe
     html: Callable[[], Safe] | None = None
-    title: Said | None = None
+    title: Text | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Footer:
-    parts: tuple[Said, ...]
+    parts: tuple[Text, ...]
 
 
 Part: TypeAlias = Table | Bullets | Paragraph | Figure | Picture
@@ -261,7 +261,7 @@ class Document:
     """`more_at`: where the rows are that are left out."""
 
     nodes: tuple[Node, ...]
-    more_at: Said | None = None
+    more_at: Text | None = None
     marker: str = ""
 
 
@@ -273,7 +273,7 @@ def table(
     entries: Sequence[T],
     row: Callable[[T], Row],
     *,
-    title: Said | None = None,
+    title: Text | None = None,
     shown: Shown = Shown.LIST,
     most: int | None = None,
 ) -> Table:
@@ -287,5 +287,5 @@ def table(
     )
 
 
-def paragraph(*lines: Said) -> Paragraph:
+def paragraph(*lines: Text) -> Paragraph:
     return Paragraph(lines=lines)

@@ -18,11 +18,11 @@ from perf_culprit.say.document import (
     Prose,
     Role,
     Row,
-    Said,
     Shown,
     Sign,
     Strong,
     Table,
+    Text,
     Tone,
     joined,
     table,
@@ -49,17 +49,17 @@ TONES: Final = {
 }
 
 
-def metric_name(key: MetricKey, *, with_metric: bool) -> Said:
+def metric_name(key: MetricKey, *, with_metric: bool) -> Text:
     name = Name(key.benchmark)
     return words("{} · {}", name, Prose(key.metric, METRIC_LIMIT)) if with_metric else name
 
 
-def accepted_by(accepted: Acceptance, *, repository_url: str | None) -> Said:
+def accepted_by(accepted: Acceptance, *, repository_url: str | None) -> Text:
     commit = Commit(accepted.commit, repository_url)
     return words("by {} at {}: {}", Name(accepted.author, 60), commit, Prose(accepted.reason))
 
 
-def before_and_after(evidence: Evidence) -> tuple[Said, Said]:
+def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
     """In one unit."""
     sides = (evidence.baseline, evidence.target)
     shown = iter(numbers.quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
@@ -111,25 +111,25 @@ def _backing(evidence: Evidence) -> str:
     return f"n = {baseline.count:,}/{target.count:,}{summaries}"
 
 
-def _certainty(finding: Finding) -> Said:
+def _certainty(finding: Finding) -> Text:
     return joined(", ", map(unbroken, certainty_text(finding).split(", ")))
 
 
-def _state(finding: Finding, beside: Sequence[Finding]) -> Said:
+def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
     """The emoji, the same in words, the category that was left, other times of the row."""
     loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
     emoji = "🔵" if finding.verdict is Verdict.IMPROVEMENT else "🔴" if loud else "🟠"
-    said = words("{}{}", Sign(emoji + NO_BREAK), Safe(comparison(finding)))
+    state = words("{}{}", Sign(emoji + NO_BREAK), Safe(comparison(finding)))
     if crossed := crossing(finding):
         was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
-        said = words("{}, left {} (now {})", said, was, now)
+        state = words("{}, left {} (now {})", state, was, now)
     for other in beside[:MOST_BESIDE]:
         name = Prose(other.evidence.key.metric, CATEGORY_LIMIT)
-        said = words("{}; {} {}", said, name, unbroken(change_text(other.evidence)[0]))
-    return said
+        state = words("{}; {} {}", state, name, unbroken(change_text(other.evidence)[0]))
+    return state
 
 
-def _trend(finding: Finding) -> Said:
+def _trend(finding: Finding) -> Text:
     line = sparkline(finding.series)
     return Drawn(line) if line else Safe("")
 
@@ -150,21 +150,21 @@ CHANGED: Final = (
     Column(name="trend", joins=True, spare=True),
 )
 # Further columns of a table, by the cell's maker.
-Further = tuple[Column, Callable[[Finding], Said]]
+Further = tuple[Column, Callable[[Finding], Text]]
 WHY: Final[Further] = (Column(name="why", role=Role.WORDS), lambda finding: worded(finding.reason))
 
 
-def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Said, ...]:
+def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Text, ...]:
     change, interval = map(unbroken, change_text(evidence))
     return *before_and_after(evidence), Strong(change) if bold and change != NOTHING else change, interval
 
 
-def changed_cells(finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Said, ...]:
+def changed_cells(finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
     certainty, state = _certainty(finding), _state(finding, beside)
     return *change_cells(finding.evidence, bold=True), certainty, state, _trend(finding)
 
 
-def changed_table(sections: Sections, *, title: Said | None = None) -> Table:
+def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
     def row(finding: Finding) -> Row:
         key = finding.evidence.key
         name = metric_name(key, with_metric=sections.several_metrics)
@@ -178,7 +178,7 @@ def findings_table(
     findings: Sequence[Finding],
     sections: Sections,
     *more: Further,
-    title: Said | None = None,
+    title: Text | None = None,
     shown: Shown = Shown.LIST,
 ) -> Table:
     def row(finding: Finding) -> Row:
@@ -189,11 +189,11 @@ def findings_table(
     return table((*_NAMED, *(column for column, _ in more)), findings, row, title=title, shown=shown)
 
 
-def _accepted(finding: Finding) -> Said:
+def _accepted(finding: Finding) -> Text:
     return NOTHING if finding.accepted is None else accepted_by(finding.accepted, repository_url=None)
 
 
-def _samples(finding: Finding) -> Said:
+def _samples(finding: Finding) -> Text:
     """What an undecided metric has, and what it needs."""
     target = finding.evidence.target
     have = target.count if target is not None else 0
@@ -203,7 +203,7 @@ def _samples(finding: Finding) -> Said:
     return words("{} {}", Drawn(bar(have / needed)), unbroken(f"{have:,} of {needed:,}"))
 
 
-def _visible_from(finding: Finding) -> Said:
+def _visible_from(finding: Finding) -> Text:
     """The smallest change that would have been seen."""
     effect = finding.detectable_effect
     return NOTHING if effect is None else Safe(f"≥{NO_BREAK}{numbers.percent_at_least(effect)}")

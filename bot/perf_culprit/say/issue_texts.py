@@ -21,9 +21,9 @@ from perf_culprit.say.document import (
     Node,
     Prose,
     Row,
-    Said,
     Strong,
     Table,
+    Text,
     paragraph,
     table,
     words,
@@ -126,7 +126,7 @@ def accepted_note(accepted: Acceptance, *, repository_url: str | None) -> str:
     return markdown_text(paragraph(words("Accepted {}", accepted_by(accepted, repository_url=repository_url))))
 
 
-def _body(opening: Said, rows: Table, *, name: str, commits: CommitRange, options: IssueOptions) -> str:
+def _body(opening: Text, rows: Table, *, name: str, commits: CommitRange, options: IssueOptions) -> str:
     closing = "This issue is closed when the level recovers or is accepted, and reopened if the regression returns."
     nodes = [paragraph(opening), rows, *_commits(commits, options), _commands(name, commits), paragraph(Safe(closing))]
     return _issue_text(nodes, ".", options=options)
@@ -268,7 +268,7 @@ def _facts(cause: Cause, report: BisectionReport, options: IssueOptions) -> list
     return [*facts, *bisection_nodes(report)]
 
 
-def _summary(cause: Cause, report: BisectionReport, options: IssueOptions) -> Said:
+def _summary(cause: Cause, report: BisectionReport, options: IssueOptions) -> Text:
     worse = Safe(f"{counted(len(_names(cause)), 'benchmark')} got worse on the default branch")
     if cause.culprit is None:
         return words("{}, and the search could not name one commit.", worse)

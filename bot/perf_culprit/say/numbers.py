@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from perf_culprit.say.document import Prose, Said, words
+from perf_culprit.say.document import Prose, Text, words
 from perf_culprit.say.inert import NO_BREAK, Safe, plain, unbroken
 
 NOT_A_NUMBER = "n/a"
@@ -202,7 +202,7 @@ def amount_text(quantity: Quantity, *, limit: int = UNIT_LIMIT) -> str:
     return f"{quantity.number}{'' if unit == '%' else ' '}{unit}"
 
 
-def amount(quantity: Quantity) -> Said:
+def amount(quantity: Quantity) -> Text:
     """On one line; a unit of the tool's own is foreign."""
     if not quantity.unit.strip():
         return Safe(quantity.number)

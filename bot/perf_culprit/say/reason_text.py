@@ -12,7 +12,7 @@ from string import Formatter
 from typing import Final
 
 from perf_culprit.model.reason import Argument, Reason
-from perf_culprit.say.document import Name, Prose, Said, joined, spans
+from perf_culprit.say.document import Name, Prose, Text, joined, spans
 from perf_culprit.say.inert import Safe, clean
 from perf_culprit.say.numbers import counted, percent, percent_digits, significant
 from perf_culprit.say.phrases import SENTENCES
@@ -30,8 +30,8 @@ def sentence(reason: Reason) -> str:
     )
 
 
-def worded(reason: Reason) -> Said:
-    parts: list[Said] = []
+def worded(reason: Reason) -> Text:
+    parts: list[Text] = []
     # Every second part is one in brackets.
     for position, part in enumerate(_BRACKETS.split(SENTENCES[reason.code])):
         filled = _filled(part, reason.arguments)
@@ -42,9 +42,9 @@ def worded(reason: Reason) -> Said:
     return joined("", parts)
 
 
-def _filled(part: str, arguments: Mapping[str, Argument]) -> Said | None:
+def _filled(part: str, arguments: Mapping[str, Argument]) -> Text | None:
     """None where an argument is missing or of another kind than the sentence needs."""
-    parts: list[Said] = []
+    parts: list[Text] = []
     for words, name, how, _ in Formatter().parse(part):
         parts.append(Safe(words))
         if name is None:
@@ -56,14 +56,14 @@ def _filled(part: str, arguments: Mapping[str, Argument]) -> Said | None:
     return joined("", parts)
 
 
-def _shown(value: Argument, how: str) -> Said | None:
+def _shown(value: Argument, how: str) -> Text | None:
     if isinstance(value, str):
         return Prose(value) if how == "prose" else Name(value) if not how else None
     if isinstance(value, tuple):
         if how not in {"", "and"} or not value:
             return None
         more = len(value) - SHOWN_NAMES
-        names: list[Said] = [Name(name) for name in value[:SHOWN_NAMES]]
+        names: list[Text] = [Name(name) for name in value[:SHOWN_NAMES]]
         return joined(" and " if how == "and" else ", ", [*names, *([Safe(f"{more:,} more")] if more > 0 else [])])
     return Safe(_number(value, how)) if _fits(value, how) else None
 

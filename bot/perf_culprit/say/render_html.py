@@ -25,10 +25,10 @@ from perf_culprit.say.document import (
     Picture,
     Prose,
     Row,
-    Said,
     Sign,
     Strong,
     Table,
+    Text,
     Toned,
     spans,
 )
@@ -41,8 +41,8 @@ MOST_ROWS: Final = 300
 # Texts.
 
 
-def html(said: Said) -> Safe:
-    return Safe("".join(_FORMS[type(span)](span) for span in spans(said)))
+def html(text: Text) -> Safe:
+    return Safe("".join(_FORMS[type(span)](span) for span in spans(text)))
 
 
 def _code(text: str, limit: int) -> str:
@@ -82,7 +82,7 @@ def html_of(document: Document) -> Safe:
     return Safe("\n".join(text for node in document.nodes if (text := _node(node, document.more_at))) + "\n")
 
 
-def _node(node: Node, more_at: Said | None) -> str:
+def _node(node: Node, more_at: Text | None) -> str:
     match node:
         case Heading():
             below = _lines("p", node.below) if node.below else ""
@@ -97,7 +97,7 @@ def _node(node: Node, more_at: Said | None) -> str:
             return _part(node, more_at)
 
 
-def _part(part: Part, more_at: Said | None) -> str:
+def _part(part: Part, more_at: Text | None) -> str:
     match part:
         case Paragraph():
             return _lines("p", part.lines)
@@ -115,16 +115,16 @@ def _part(part: Part, more_at: Said | None) -> str:
             return f"{_title(part.title)}<ul>{listed}</ul>{_more(part.total - len(items), more_at)}"
 
 
-def _lines(tag: str, lines: Iterable[Said]) -> str:
+def _lines(tag: str, lines: Iterable[Text]) -> str:
     texts = (text for line in lines if (text := html(line)))
     return f"<{tag}>{('<br>' if tag == 'p' else chr(10)).join(texts)}</{tag}>"
 
 
-def _title(title: Said | None) -> str:
+def _title(title: Text | None) -> str:
     return "" if title is None else f"<p><strong>{html(title)}</strong></p>"
 
 
-def _more(hidden: int, more_at: Said | None) -> str:
+def _more(hidden: int, more_at: Text | None) -> str:
     where = "" if more_at is None else f": see {html(more_at)}"
     return f"<p>and {hidden:,} more{where}</p>" if hidden else ""
 

@@ -24,10 +24,10 @@ from perf_culprit.say.document import (
     Part,
     Picture,
     Prose,
-    Said,
     Sign,
     Strong,
     Table,
+    Text,
     Toned,
     spans,
 )
@@ -40,8 +40,8 @@ MOST_ROWS: Final = 5_000
 # Texts.
 
 
-def markdown(said: Said) -> Safe:
-    return join("", (_FORMS[type(span)](span) for span in spans(said)))
+def markdown(text: Text) -> Safe:
+    return join("", (_FORMS[type(span)](span) for span in spans(text)))
 
 
 _FORMS: Final[Mapping[type, Callable[[Any], Safe]]] = {
@@ -173,11 +173,11 @@ def _block(node: Heading | Footer | Part, most: int) -> _Block:  # noqa: PLR0911
             return _Block(paragraphs=(own("<sub>{}</sub>", join(" · ", map(markdown, node.parts))),))
 
 
-def _lines(lines: Iterable[Said]) -> Safe:
+def _lines(lines: Iterable[Text]) -> Safe:
     return join("\n", (text for line in lines if (text := markdown(line))))
 
 
-def _title(title: Said | None) -> tuple[Safe, ...]:
+def _title(title: Text | None) -> tuple[Safe, ...]:
     return () if title is None else (own("**{}**", markdown(title)),)
 
 
@@ -189,7 +189,7 @@ def _head(columns: Sequence[Column]) -> tuple[Safe, Safe]:
     return row([Safe(column.name) for _, column in kept]), Safe(f"|{'|'.join(sides)}|")
 
 
-def _cells(columns: Sequence[Column], cells: Sequence[Said]) -> list[Safe]:
+def _cells(columns: Sequence[Column], cells: Sequence[Text]) -> list[Safe]:
     texts: list[Safe] = []
     for column, cell in zip(columns, cells, strict=True):
         text = markdown(cell)

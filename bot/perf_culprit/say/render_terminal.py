@@ -25,11 +25,11 @@ from perf_culprit.say.document import (
     Prose,
     Role,
     Row,
-    Said,
     Shown,
     Sign,
     Strong,
     Table,
+    Text,
     Tone,
     Toned,
     joined,
@@ -51,8 +51,8 @@ WIDE: Final = 10_000
 # Texts.
 
 
-def terminal(said: Said, *, colour: bool = False) -> str:
-    return "".join(_FORMS[type(span)](span, colour) for span in spans(said))
+def terminal(text: Text, *, colour: bool = False) -> str:
+    return "".join(_FORMS[type(span)](span, colour) for span in spans(text))
 
 
 _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
@@ -71,10 +71,10 @@ _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
 }
 
 
-def _line(said: Said, *, colour: bool = False) -> str:
+def _line(text: Text, *, colour: bool = False) -> str:
     """A line that starts with `::` would be a command to GitHub's runner."""
-    text = terminal(said, colour=colour)
-    return f": {text.lstrip()[1:]}" if text.lstrip().startswith("::") else text
+    line = terminal(text, colour=colour)
+    return f": {line.lstrip()[1:]}" if line.lstrip().startswith("::") else line
 
 
 # Tables: columns of text.

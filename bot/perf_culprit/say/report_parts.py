@@ -67,7 +67,7 @@ def _percent(fraction: float | None) -> str:
     return "" if fraction is None or not math.isfinite(fraction) else f"{fraction * 100:.2f}"
 
 
-# Remarks beside the code that made it slower, for the check run: suspects that the commit changed.
+# Remarks next to the code that made it slower, for the check run: suspects that the commit changed.
 
 # More remarks are no help; they also fit one request.
 MOST_REMARKS: Final = 20

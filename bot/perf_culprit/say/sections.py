@@ -23,7 +23,7 @@ class Sections:
     `several_metrics`: some benchmark has more than one, or is a whole command, of which the metric alone says what was
     measured. `undecided` look like a change that is not proven; `untested` could not be tested. `accepted` got worse,
     and somebody accepted that. `unjudged` are all metrics that differ or may differ, where the conclusion is that
-    nobody may judge them. `beside` are further times of a benchmark (CPU beside wall) with the same verdict: one row,
+    nobody may judge them. `beside` are further times of a benchmark (CPU with wall) with the same verdict: one row,
     and counted once.
     """
 
