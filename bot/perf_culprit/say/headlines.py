@@ -239,8 +239,10 @@ def _undecided_advice(sections: Sections) -> str:
     reasons = [one.reason for one in sections.undecided if sentence(one.reason).startswith(NOT_PROVEN)]
     if not reasons:
         return "Measure again to decide."
-    remedy = sentence(min(reasons, key=_easiness)).removeprefix(NOT_PROVEN)
-    return f"{remedy[0].upper()}{remedy[1:]}."
+    hardest = min(reasons, key=_easiness)
+    remedy = sentence(hardest).removeprefix(NOT_PROVEN)
+    quieter = ", or a quieter machine" if hardest.code is VerdictReason.LOOKS_WORSE_SAMPLES else ""
+    return f"{remedy[0].upper()}{remedy[1:]}{quieter}."
 
 
 def _easiness(reason: Reason) -> tuple[int, float]:

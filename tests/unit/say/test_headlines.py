@@ -154,7 +154,7 @@ def test_what_looks_worse_says_what_would_decide() -> None:
     assert worded(subject) == (
         "2 of 7 benchmarks look slower, not proven",
         (
-            "40 more samples of the target would decide. "
+            "40 more samples of the target would decide, or a quieter machine. "
             "Nothing found in the other 5; a slowdown of 5% or more would have been seen."
         ),
     )
