@@ -176,7 +176,7 @@ def _baseline_notes(baseline: Baseline, pairs: Sequence[MetricPair]) -> list[Rea
 
 
 def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], settings: PolicySettings) -> list[Reason]:
-    """Text when the category is assigned; a stored one was said before."""
+    """Said when the category is assigned; a stored one was said before."""
     slow: dict[str, int] = {}
     for pair, finding in zip(pairs, findings, strict=True):
         fastest = settings.of(pair.key).categories[0].name
