@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import compare_runs
-from perf_culprit.flows.render import report_html, report_markdown
+from perf_culprit.flows.render import report_html
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import Report
 from tests.support.chromium import LACKING, PROGRAM, Page, open_page
@@ -59,7 +59,7 @@ def main() -> None:
     for changed in (100, len(SUITE)):
         made = report(changed)
         begun = time.perf_counter()
-        page = report_html(report_markdown(made), made)
+        page = report_html(made)
         seconds = time.perf_counter() - begun
         size_mb = len(page.encode()) / 1e6
         print(f"{changed:,} of {len(SUITE):,} changed: {seconds:.1f} s (limit {LIMIT_S:g} s), ", end="")

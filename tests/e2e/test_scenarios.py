@@ -113,7 +113,7 @@ def test_a_pull_request_of_a_fork(project: Project, level: int) -> None:
     if project.split:
         (comment,) = project.comments(7)
         assert_told(project, comment, pull.head_sha, level=level)
-        assert "advice, no proof" in comment
+        assert "advice, not proof" in comment
     else:
         assert not project.comments(7)
         assert ("🔴" if level == SLOWER else "🟢") in told(outcome)

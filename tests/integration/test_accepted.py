@@ -19,9 +19,9 @@ from perf_culprit.flows.render import headline, report_markdown
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import CounterTable, Direction, Metric
+from perf_culprit.say.comparison import render_text
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_parts import outputs
-from perf_culprit.say.terminal_report import render_text
 from perf_culprit.store.opening import HistoryPlace, open_git_branch
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import measured

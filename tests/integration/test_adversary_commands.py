@@ -128,7 +128,7 @@ def test_who_may_not_gets_one_sentence_and_nothing_else(
 def test_rights_that_were_taken_away_between_comment_and_job_are_gone(scene: Scene) -> None:
     scene.fake.state.roles["octocat"] = "read"
     result = scene.say("/perf-accept all fine", author_association="OWNER")
-    assert "does not have it" in answers(scene)[0].body
+    assert "does not have write access" in answers(scene)[0].body
     assert "perf-history" not in scene.refs
     scene.assert_no_secret(result)
 

@@ -110,7 +110,7 @@ def test_a_strangers_measurement_is_called_advice(scene: Scene) -> None:
     scene.publish(left(scene))
     (check,) = scene.fake.state.check_runs.values()
     for text in (comment_bodies(scene)[MALLORY_PULL], check.output["summary"]):
-        assert "measured by the pull request's own code: advice, no proof" in text
+        assert "measured by the pull request's own code: advice, not proof" in text
         assert f"[run]({scene.fake.url}/{scene.fake.repository}/actions/runs/55)" in text
 
 
@@ -226,7 +226,7 @@ def test_the_reason_for_a_missing_comment_is_in_the_summary(scene: Scene) -> Non
     assert result.exit_code == 0, result.log
     assert f"Reason: no open pull request has the head `{scene.head[:10]}`" in result.summary
     (check,) = scene.fake.state.check_runs.values()
-    assert "advice, no proof" in check.output["summary"]
+    assert "advice, not proof" in check.output["summary"]
 
 
 def test_history_judges_without_a_checkout(scene: Scene) -> None:

@@ -113,7 +113,7 @@ def test_commands_need_write_permission(runner: Runner, role: str, body: str) ->
     result = say(runner, body, author="mallory", author_association="MEMBER")
     assert result.exit_code == 0, result.log
     (answer,) = answers(runner)
-    assert "Commands need write permission in this repository; `mallory` does not have it." in answer
+    assert "`mallory` does not have write access to this repository." in answer
     assert not runner.fake.state.dispatches
 
 

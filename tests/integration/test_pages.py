@@ -10,12 +10,12 @@ import pytest
 from perf_culprit.config.settings import Config
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.flows.compare import compare_runs
-from perf_culprit.flows.render import report_html, report_markdown
+from perf_culprit.flows.render import report_html
 from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import Report
 from perf_culprit.model.series import Version
-from perf_culprit.say.html_pages import releases_page
+from perf_culprit.say.series_text import releases_page
 from perf_culprit.stats.ragged import Floats
 from tests.support.axe import violations
 from tests.support.chromium import LACKING, PROGRAM, Page, open_page
@@ -47,7 +47,7 @@ def report() -> Report:
 
 def opened(browser: Page, report: Report, folder: Path, *, scheme: str = "light", width: int = 1200) -> Page:
     page = folder / "report.html"
-    page.write_text(report_html(report_markdown(report), report), encoding="utf-8")
+    page.write_text(report_html(report), encoding="utf-8")
     browser.problems.clear()
     browser.open(page, scheme=scheme, width=width)
     return browser

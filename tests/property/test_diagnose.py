@@ -14,7 +14,7 @@ from perf_culprit.model.call_tree import CallNode, CallTree, Diagnosis, LineFaul
 from perf_culprit.read.logs.log_partial import Part, finish, merge
 from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
 from perf_culprit.read.logs.service_calls import response_times, statistics
-from perf_culprit.say.call_tree_text import diagnosis_text
+from perf_culprit.say.diagnosis_text import diagnosis_text
 from perf_culprit.wire.analysis_json import encode_diagnosis
 from tests.support.execution_logs import Execution, drawn_calls, line, log, part_of, paths, trees_of
 

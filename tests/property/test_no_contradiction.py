@@ -18,8 +18,8 @@ from perf_culprit.flows.render import report_json, report_markdown
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import Run
+from perf_culprit.say.comparison import render_text
 from perf_culprit.say.numbers import percent_at_least
-from perf_culprit.say.terminal_report import render_text
 from perf_culprit.wire.run_json import encode_run
 from tests.support import random_tables
 from tests.support.noisy_runs import noisy_run
@@ -110,7 +110,7 @@ def tenth_of_three(*, rounds: int) -> Compared:
     return Compared(baseline=(baseline,), target=(target,), source=BaselineSource.PAIRED)
 
 
-@pytest.mark.parametrize(("rounds", "words"), [(2, "4 executions per side can't show"), (3, "3 rounds can't prove")])
+@pytest.mark.parametrize(("rounds", "words"), [(2, "4 executions per side can't show"), (3, "this measurement has 3")])
 def test_a_tenth_that_too_few_rounds_cannot_prove_is_untold_in_every_report(rounds: int, words: str) -> None:
     report = compared(tenth_of_three(rounds=rounds), Config())
     finding = next(

@@ -9,9 +9,9 @@ from cmarkgfm.cmark import Options
 from hypothesis import given
 
 from perf_culprit.model.report import Report
-from perf_culprit.say.markdown_report import COMMENT_LIMIT_CHARACTERS, MarkdownOptions, render_markdown
+from perf_culprit.say.comment import COMMENT_LIMIT_CHARACTERS, render_markdown
+from perf_culprit.say.comparison import PageOptions, render_text
 from perf_culprit.say.report_parts import outputs
-from perf_culprit.say.terminal_report import render_text
 from tests.support.hostile import reports
 
 # The one address that a comment may link to.
@@ -19,7 +19,7 @@ ORIGIN = "https://github.example/o/r"
 # Whole reports of nasty strings take some 50 ms each to make and render.
 pytestmark = pytest.mark.slow
 
-OPTIONS = MarkdownOptions(marker="<!-- m:v1:x -->", run_url=f"{ORIGIN}/runs/1", repository_url=ORIGIN)
+OPTIONS = PageOptions(marker="<!-- m:v1:x -->", run_url=f"{ORIGIN}/runs/1", repository_url=ORIGIN)
 TAGS = frozenset(
     "a code details em h3 li p strong sub summary table tbody td th thead tr ul".split()  # noqa: SIM905 - one line
 )

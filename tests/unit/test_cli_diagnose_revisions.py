@@ -1,6 +1,7 @@
 """diagnose --baseline --target as a user calls it: logs, profiles, a repository, the forms of output."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -49,8 +50,9 @@ def test_profiles_with_what_the_commit_touched(
     arguments = ["--baseline", "before.json", "--target", "after.json", "--repo", str(repository), "--json", "out.json"]
     assert main(["diagnose", *arguments, *ends]) == 0
     text = capsys.readouterr().out
-    assert "1. tokenize  +7" in text
-    assert "changed: parser.py:2 (matched by bare name)" in text
+    assert re.search(r"^• tokenize .* \+7", text, re.MULTILINE)
+    assert "parser.py:2" in text
+    assert "bare name" in text
     assert "parse → tokenize" in text
     document = json.loads(Path("out.json").read_bytes())
     assert document["suspects"][0]["touched"]["file"] == "parser.py"
@@ -83,7 +85,7 @@ def test_logs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(written.out)
     assert document["suspects"][0]["method"] == "Dao.find"
     assert document["services"][0]["baseline_repetitions"] == 60
-    assert "1. Dao.find" in written.err
+    assert "• Dao.find" in written.err
 
 
 @pytest.mark.parametrize(

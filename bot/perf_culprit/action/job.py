@@ -255,7 +255,7 @@ def open_check(job: Job, host: Host, *, sha: str, suite: str | None = None) -> I
 
 def say_report(job: Job, report: Report) -> None:
     from perf_culprit.flows.render import headline
-    from perf_culprit.say.terminal_report import render_text
+    from perf_culprit.say.comparison import render_text
 
     with job.log.fold(headline(report)):
         job.log.say(render_text(report, colour=False, width=LOG_WIDTH))
@@ -309,11 +309,11 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
 
 def _write_pages(job: Job, reports: Sequence[Report]) -> list[str]:
     """The page of each report, beside report.json; their paths in the workspace."""
-    from perf_culprit.flows.render import report_html, report_markdown
+    from perf_culprit.flows.render import report_html
 
     names = ["report.html"] if len(reports) == 1 else [f"report-{number + 1}.html" for number in range(len(reports))]
     paths = [job.inputs.report_directory / name for name in names]
     for path, report in zip(paths, reports, strict=True):
-        page = report_html(report_markdown(report), report)
+        page = report_html(report)
         replace_file(job.context.workspace / path, page.encode())
     return [str(path) for path in paths]

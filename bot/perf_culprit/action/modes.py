@@ -28,8 +28,8 @@ from perf_culprit.github.runner_files import (
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import Run
+from perf_culprit.say.headlines import Lack
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.say.wording import Lack
 
 # What this job measured, judged: collected, compared with the right thing, and left as files.
 
@@ -210,7 +210,7 @@ class MeasuringRun:
 
 
 def publish(job: Job) -> int:
-    from perf_culprit.say.wording import unpublished_text
+    from perf_culprit.say.headlines import unpublished_text
 
     if job.context.event_name != "workflow_run":
         raise UsageError(
@@ -231,7 +231,7 @@ def _reason(error: BotError) -> str:
 
 def _publish(job: Job) -> int:
     from perf_culprit.flows.publish import connect, fetch_results
-    from perf_culprit.say.wording import unpublished_text
+    from perf_culprit.say.headlines import unpublished_text
 
     context = job.context
     run = _measuring_run(job)
@@ -260,7 +260,7 @@ def _publish_results(
 ) -> int:
     from perf_culprit.flows.compare import Compared
     from perf_culprit.flows.publish import complete_check
-    from perf_culprit.say.wording import unpublished_text
+    from perf_culprit.say.headlines import unpublished_text
 
     is_ours = job.context.follows_default_branch_push
     if not is_ours:
@@ -360,7 +360,7 @@ def _comment(
 def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
     """The measurement failed and left nothing: a failing check, and a line above the comment that stands there."""
     from perf_culprit.flows.publish import fail_check
-    from perf_culprit.say.wording import Lack, unmeasured_text
+    from perf_culprit.say.headlines import Lack, unmeasured_text
 
     reason = run.ended
     job.log.tell(LogLevel.WARNING, f"nothing was measured: {reason}; {error.message}")
@@ -383,7 +383,7 @@ def _tell_unjudged(
 ) -> None:
     """By whatever rules, a verdict here might be another one than the repository's. `error` is on its way up."""
     from perf_culprit.flows.publish import leave_check_open
-    from perf_culprit.say.wording import Lack
+    from perf_culprit.say.headlines import Lack
 
     try:
         for suite in dict.fromkeys(result.report.suite for result in results):
@@ -497,7 +497,7 @@ def _comment_on_event(job: Job, host: Host, report: Report) -> str | None:
 def _say_unmeasured(job: Job, host: Host, error: BotError) -> None:
     """Where an earlier comment stands: that it is no longer about this head. The error itself is on its way up."""
     from perf_culprit.flows.publish import mark_outdated
-    from perf_culprit.say.wording import Lack, unmeasured_text
+    from perf_culprit.say.headlines import Lack, unmeasured_text
 
     summarise(job, unmeasured_text(error.message, sha=job.context.head_commit, run_url=job.context.run_url))
     try:

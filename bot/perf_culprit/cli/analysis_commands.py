@@ -126,7 +126,7 @@ def _diagnose(arguments: argparse.Namespace) -> int:
 
 
 def _show(diagnosis: "Diagnosis", arguments: argparse.Namespace) -> None:
-    from perf_culprit.say.call_tree_text import diagnosis_text
+    from perf_culprit.say.diagnosis_text import diagnosis_text
     from perf_culprit.wire.analysis_json import encode_diagnosis
 
     if arguments.json:
@@ -151,7 +151,7 @@ def _diagnose_profiles(arguments: argparse.Namespace) -> int:
 
 def _diagnose_revisions(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.diagnose import RevisionsPlan, diagnose_revisions, flame_graph
-    from perf_culprit.say.call_tree_text import tree_comparison_text
+    from perf_culprit.say.call_trees import tree_comparison_text
     from perf_culprit.wire.analysis_json import encode_tree_comparison
 
     if not arguments.baseline or not arguments.target or arguments.log or arguments.profile:
@@ -263,16 +263,16 @@ def _report(arguments: argparse.Namespace, plan: "SimulationPlan") -> "Simulatio
 
 
 def _compare(arguments: argparse.Namespace, plan: "SimulationPlan", status: Status) -> int:
-    from perf_culprit.flows.render import report_html, report_json, report_markdown
+    from perf_culprit.flows.render import report_html, report_json
     from perf_culprit.flows.simulations import compare_designs
-    from perf_culprit.say.terminal_report import render_text
+    from perf_culprit.say.comparison import render_text
 
     report = compare_designs(plan, arguments.against, config=chosen_config(arguments))
     status.clear()
     if arguments.json:
         write(arguments.json, report_json(report))
     if arguments.html:
-        write(arguments.html, report_html(report_markdown(report), report).encode())
+        write(arguments.html, report_html(report).encode())
     stream = text_stream(arguments.json)
     print(render_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE

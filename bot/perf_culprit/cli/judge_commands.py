@@ -118,7 +118,7 @@ def _collect(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.compare import FilesComparison, compare_files, compare_with_history
     from perf_culprit.flows.render import report_html, report_json, report_markdown
-    from perf_culprit.say.terminal_report import render_text
+    from perf_culprit.say.comparison import render_text
 
     config = chosen_config(arguments)
     with shown(arguments):
@@ -135,12 +135,10 @@ def _compare(arguments: argparse.Namespace) -> int:
         to_stdout = arguments.json == Path("-")
         if arguments.json and not to_stdout:
             write(arguments.json, report_json(report))
-        if arguments.markdown or arguments.html:
-            markdown = report_markdown(report)
-            if arguments.markdown:
-                write(arguments.markdown, markdown.encode())
-            if arguments.html:
-                write_page(arguments, report_html(markdown, report))
+        if arguments.markdown:
+            write(arguments.markdown, report_markdown(report).encode())
+        if arguments.html:
+            write_page(arguments, report_html(report))
         stream = text_stream(arguments.json)
         text = render_text(report, colour=colour(stream), width=table_width(stream))
     if to_stdout:

@@ -160,7 +160,7 @@ def _dry_run(
 ) -> int:
     from perf_culprit.flows.measurement import foreseen
     from perf_culprit.say.audit_text import foresight_text
-    from perf_culprit.say.sections import took
+    from perf_culprit.say.headlines import took
 
     cost, foresight = foreseen(arguments.repo, revisions, plan=plan, output=arguments.output, config=config, say=status)
     status.clear()
@@ -172,8 +172,8 @@ def _dry_run(
 
 def _show(measured: "Measured", rounds: int) -> int:
     """The verdict and how to go on, however the measurement ended; then the error that ended it."""
-    from perf_culprit.say.sections import counted
-    from perf_culprit.say.terminal_report import render_text
+    from perf_culprit.say.comparison import render_text
+    from perf_culprit.say.numbers import counted
 
     baseline, *targets = measured.files
     if measured.report is not None:
@@ -222,7 +222,7 @@ def _add_backfill(verbs: Verbs) -> None:
 def _backfill(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.backfill import BackfillPlan, backfill
     from perf_culprit.say.inert import plain
-    from perf_culprit.say.sections import counted
+    from perf_culprit.say.numbers import counted
 
     config = chosen_config(arguments)
     commands, tool = shell_commands(arguments, config)

@@ -172,7 +172,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     page = directory / "report.html"
     replace_file(directory / "report.json", report_json(report))
     replace_file(directory / "comment.md", markdown.encode())
-    replace_file(page, report_html(markdown, report).encode())
+    replace_file(page, report_html(report).encode())
     say(f"\n{markdown}\n")
     say(f"{page} shows it with every sample and the call trees; comment.md and report.json beside it hold the same")
     pages = (page, *_dashboard(repository, directory / "dashboard", config=config, say=say))

@@ -22,8 +22,8 @@ from perf_culprit.model.dispatch import Bisection, BisectJobResult, BisectReques
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.python_child import python
 from perf_culprit.say.bisection_words import sized
+from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.say.sections import counted
 from perf_culprit.search.search import Search
 from perf_culprit.store.protocol import LoadedBisection
 from perf_culprit.wire.bisection_json import (

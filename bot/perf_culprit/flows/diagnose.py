@@ -25,10 +25,10 @@ from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingS
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.results.source import read_file
 from perf_culprit.say.call_tree_pictures import collapsed_difference
-from perf_culprit.say.call_tree_text import RECORD_FAULTS
-from perf_culprit.say.html_pages import flame_page
+from perf_culprit.say.diagnosis_text import RECORD_FAULTS
 from perf_culprit.say.inert import plain
 from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.report_page import flame_page
 from perf_culprit.wire.analysis_json import (
     DIAGNOSIS_FORMAT,
     decode_costs,

@@ -14,7 +14,7 @@ from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey, Run
 from perf_culprit.read.results.collect import collect_executions
-from perf_culprit.say.wording import change_words
+from perf_culprit.say.headlines import change_words
 from perf_culprit.store.baseline import choose_baseline
 from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
 from perf_culprit.wire.run_json import encode_run

@@ -31,7 +31,7 @@ from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Cost, Run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
-from perf_culprit.say.sections import counted
+from perf_culprit.say.numbers import counted
 from perf_culprit.wire.run_json import decode_run
 
 ANALYSES: Final = 4

@@ -27,9 +27,10 @@ from perf_culprit.model.run import Run
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.inputs import read_archive
 from perf_culprit.say.command_answers import ready_lines
-from perf_culprit.say.markdown_report import MarkdownOptions, check_texts, render_joint, render_markdown
+from perf_culprit.say.comment import check_texts, render_joint, render_markdown
+from perf_culprit.say.comparison import PageOptions
+from perf_culprit.say.headlines import Lack, lack_line, unjudged_body, unmeasured_body
 from perf_culprit.say.report_parts import remarks
-from perf_culprit.say.wording import Lack, lack_line, unjudged_body, unmeasured_body
 from perf_culprit.wire.report_json import decode_report
 from perf_culprit.wire.run_json import decode_run, refuse_doubled
 
@@ -121,8 +122,8 @@ def joint_comment(
     return _upsert(host, options.marker, body, reports=reports, number=number, config=config)
 
 
-def _options(destination: Destination, *, mark: str = "") -> MarkdownOptions:
-    return MarkdownOptions(
+def _options(destination: Destination, *, mark: str = "") -> PageOptions:
+    return PageOptions(
         marker=mark,
         run_url=destination.measured_url or destination.run_url,
         repository_url=destination.repository_url,

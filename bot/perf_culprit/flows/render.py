@@ -10,9 +10,10 @@ from perf_culprit.model.report import Report
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.progress import doing
 from perf_culprit.read.results.source import read_file
-from perf_culprit.say.html_pages import render_html
-from perf_culprit.say.markdown_report import MarkdownOptions, check_texts, render_markdown, render_summary
+from perf_culprit.say.comment import check_texts, render_markdown, render_summary
+from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.report_page import render_html
 from perf_culprit.stats.series_changes_search import FEWEST_VALUES
 from perf_culprit.store.opening import open_history, suite_names
 from perf_culprit.store.protocol import StoredRun
@@ -28,11 +29,11 @@ def report_json(report: Report) -> bytes:
 
 
 def report_markdown(report: Report) -> str:
-    return render_markdown(report, options=MarkdownOptions())
+    return render_markdown(report, options=PageOptions())
 
 
 def report_summary(report: Report, *, run_url: str | None, repository_url: str | None, has_check: bool = True) -> str:
-    options = MarkdownOptions(run_url=run_url, repository_url=repository_url, has_check=has_check)
+    options = PageOptions(run_url=run_url, repository_url=repository_url, has_check=has_check)
     return render_summary(report, options=options)
 
 
@@ -46,7 +47,7 @@ def headline(report: Report) -> str:
 MOST_HISTORIES = 500
 
 
-def report_html(markdown: str, report: Report) -> str:
+def report_html(report: Report) -> str:
     """The comment and every benchmark, with the change points of the stored runs of those that changed."""
     drawn = [finding for finding in report.findings if len(finding.series) > FEWEST_VALUES][:MOST_HISTORIES]
     table = SeriesTable(
@@ -60,7 +61,7 @@ def report_html(markdown: str, report: Report) -> str:
     )
     judged = judge_series(table, seed=0, online=False) if drawn else ()
     history = {one.evidence.key: series.changes for one, series in zip(drawn, judged, strict=True)}
-    return render_html(markdown, report, history)
+    return render_html(report, history)
 
 
 # What is there already: a report in a file, the suites of a history and what their newest run measured.

@@ -1,1 +1,1 @@
-"""A report's renderings: Markdown, terminal text, HTML, check run texts, action outputs. Values in, text out."""
+"""What is said: each subject as one document, and its renderers for GitHub, a terminal and a page."""

@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 from perf_culprit.model.accuracy import Audit, DetectorAudit, Foresight, NoiseSources, Rate, TrialKind, enough_samples
 from perf_culprit.say.inert import SENTENCE_LIMIT, plain
-from perf_culprit.say.numbers import deviation, percent, percent_at_least, percent_digits
+from perf_culprit.say.numbers import counted, deviation, percent, percent_at_least, percent_digits
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.say.sections import columns, counted
+from perf_culprit.say.render_terminal import columns
 
 # What a measurement would show, in words for the terminal.
 

@@ -1,7 +1,6 @@
-"""A bisection's answer and the culprit's methods, for a terminal and for a comment."""
+"""A bisection's answer: the culprit, how sure it is, what it changed, and what was measured."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -9,133 +8,44 @@ from perf_culprit.model.bisection import (
     NEGLIGIBLE,
     BisectionReport,
     Culprit,
-    CulpritDiagnosis,
+    DecayPart,
     MeasuredCommit,
     OutcomeKind,
+    Suspect,
 )
-from perf_culprit.model.finding import Verdict
-from perf_culprit.model.reason import Reason
-from perf_culprit.model.report import Answer, ChangeCause, ComparedSuspect, TreeComparison
-from perf_culprit.say import bisection_words as words
-from perf_culprit.say.call_tree_pictures import call_tree_picture, effect, pictured
-from perf_culprit.say.call_tree_text import amounts, answer_words, calls, certainty, change, shown_suspects, why
-from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, SHORT_HASH, Safe, clean, code, commit, join, own, plain
-from perf_culprit.say.inert import prose as inert_prose
-from perf_culprit.say.numbers import MINUS, percent
-from perf_culprit.say.reason_text import sentence, sentence_markdown
-from perf_culprit.say.sections import columns, counted, markdown_table
-from perf_culprit.say.terminal_report import BOLD, COLOURS, RESET
-from perf_culprit.say.wording import change_words
-
-# What a bisection's answer says of the program, in either form: what the culprit changed, and which got slower.
-
-SUSPECT_ROWS: Final = 5
-FUNCTIONS: Final = 8
-SERVICES: Final = 10
-PATH_NAMES: Final = 12
-_COLUMNS: Final = ("with callees", "method", "own time before", "after", "certainty")
-_COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Form:
-    """How the parts of an answer become text. Every function takes foreign text, but `shade` a line of ours."""
-
-    name: Callable[..., Safe]
-    prose: Callable[[str], Safe]
-    commit: Callable[[str], Safe]
-    heading: str
-    quoted: str
-    table: Callable[[Sequence[str], Sequence[Sequence[Safe]]], Safe]
-    reason: Callable[[Reason], Safe]
-    figure: str
-    item: str
-    folds: bool
-    shade: Callable[[str, Verdict], Safe] = lambda text, _: Safe(text)
-
-
-def diagnosis_blocks(diagnosis: CulpritDiagnosis, form: Form) -> Iterator[Safe]:
-    """The place first, then the path to it, the methods with their numbers, and the services to test again."""
-    if diagnosis.counted:
-        yield Safe("The functions whose instructions the change is made of, counted beside its parent's:")
-        rows = [_counted(one, form) for one in diagnosis.counted[:SUSPECT_ROWS]]
-        filled = max(column for row in rows for column, cell in enumerate(row, start=1) if cell)
-        yield form.table(_COUNTED[:filled], [row[:filled] for row in rows])
-    if diagnosis.comparison is not None:
-        yield from _compared(diagnosis.comparison, form)
-    elif diagnosis.doubt is not None and not diagnosis.counted:
-        yield own("Which methods got slower is not known: {}.", form.reason(diagnosis.doubt))
-    if diagnosis.changed:
-        shown = diagnosis.changed[:FUNCTIONS]
-        count = len(diagnosis.changed) + diagnosis.more
-        places = (
-            own("{} ({})", form.name(one.qualified_name), form.name(f"{one.path}:{one.changed_line or one.first_line}"))
-            for one in shown
-        )
-        rest = Safe(f" and {count - len(shown):,} more") if count > len(shown) else Safe("")
-        commit = form.commit(diagnosis.commit)
-        yield own("{} changed {}: {}{}.", commit, Safe(counted(count, "function")), join(", ", places), rest)
-
-
-def _counted(method: ComparedSuspect, form: Form) -> list[Safe]:
-    """A row begins with a number of ours: a name may look like a command of GitHub's runner."""
-    before, after = amounts(method.baseline, method.target, method.unit, own=True)
-    one_sided = "new" if method.baseline is None else "gone" if method.target is None else ""
-    remarks = [Safe(one_sided)] if one_sided else []
-    if len(method.path) > 1 and (one_sided or method.cause is not ChangeCause.TIME_PER_CALL):
-        remarks.append(own("called by {}", form.name(method.path[-2], limit=60)))
-    if method.touched is not None:
-        line = "" if method.touched.first_line is None else f":{method.touched.first_line}"
-        remarks.append(own("changed in {}", form.name(f"{method.touched.file}{line}")))
-    numbers = (before, after, calls(method.baseline, method.target))
-    share = Safe(percent(method.parts.own_time))
-    return [share, form.name(method.method, limit=60), *map(Safe, numbers), join("; ", remarks)]
-
-
-def _compared(comparison: TreeComparison, form: Form) -> Iterator[Safe]:
-    suspects = shown_suspects(comparison)
-    if suspects:
-        yield _first(suspects[0], comparison, form)
-        names = suspects[0].path[-PATH_NAMES:]
-        cut = Safe("… → " if len(names) < len(suspects[0].path) else "")
-        yield own("Call path: {}{}", cut, join(" → ", (form.name(name, limit=60) for name in names)))
-        yield form.table(_COLUMNS, [_row(one, form) for one in suspects[:SUSPECT_ROWS]])
-        reasons = [(one.method, why(one)) for one in suspects[:SUSPECT_ROWS]]
-        lines = (
-            own(form.item, own("why {}: {}", form.name(name, limit=60), Safe(text))) for name, text in reasons if text
-        )
-        yield join("\n", lines)
-        service = pictured(comparison, suspects[0])
-        if service is not None and form.folds:
-            tree = call_tree_picture(comparison, service)
-            yield own("<details><summary>The call tree, beside its parent's</summary>\n\n{}\n\n</details>", tree)
-    for one in comparison.services[:SERVICES]:
-        text = join("; ", [Safe(answer_words(one)), *map(form.reason, one.doubts)])
-        yield own("Profiled beside its parent: {}, {}.", form.name(one.service, limit=60), text)
-    if comparison.impacted:
-        shares = (
-            own("{} {}", form.name(one.service), Safe(percent(one.share))) for one in comparison.impacted[:SERVICES]
-        )
-        yield own("Services to test again, with the share of their time in these methods: {}.", join(", ", shares))
-
-
-def _first(suspect: ComparedSuspect, comparison: TreeComparison, form: Form) -> Safe:
-    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it.", only as sure as it is."""
-    changed = "; this commit changed it" if suspect.touched is not None else ""
-    sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"
-    return own("The likely place: {} {}{}.", form.name(suspect.method), Safe(effect(suspect)), Safe(changed + sure))
-
-
-def _row(suspect: ComparedSuspect, form: Form) -> list[Safe]:
-    """As above: ours comes first."""
-    before, after = amounts(suspect.baseline, suspect.target, suspect.unit, own=True)
-    first, *numbers = (
-        Safe(one.replace(" ", "\N{NO-BREAK SPACE}")) for one in (change(suspect), before, after, certainty(suspect))
-    )
-    return [first, form.name(suspect.method, limit=60), *numbers]
-
-
-# A bisection's answer, for a terminal and for a comment: one view in two forms.
+from perf_culprit.say import bisection_words as phrases
+from perf_culprit.say.call_trees import culprit_nodes
+from perf_culprit.say.document import (
+    Address,
+    Bullets,
+    Column,
+    Commit,
+    Document,
+    Figure,
+    Fold,
+    Heading,
+    Name,
+    Node,
+    Prose,
+    Row,
+    Shown,
+    Sign,
+    Table,
+    Text,
+    Tone,
+    Toned,
+    joined,
+    paragraph,
+    some,
+    table,
+    words,
+)
+from perf_culprit.say.headlines import change_words
+from perf_culprit.say.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, plain
+from perf_culprit.say.numbers import MINUS, counted, percent
+from perf_culprit.say.reason_text import worded
+from perf_culprit.say.render_markdown import markdown_text
+from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 T = TypeVar("T")
 PLOT_WIDTH: Final = 31
@@ -143,45 +53,17 @@ MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
-SHADES: Final = {**COLOURS, Verdict.NO_CHANGE: "\x1b[32m"}
-BY_WORSE: Final = (Verdict.IMPROVEMENT, Verdict.REGRESSION)
+BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 
 def bisection_text(report: BisectionReport, *, colour: bool = False) -> str:
     """For a terminal; foreign control characters never reach it."""
-    form = Form(
-        name=_plain,
-        prose=lambda text: _plain(text, limit=SENTENCE_LIMIT),
-        commit=_short,
-        heading="{}",
-        quoted='"{}"',  # a line may look like a command of GitHub's runner
-        table=_aligned,
-        reason=lambda reason: _plain(sentence(reason), limit=SENTENCE_LIMIT),
-        figure="{}\n{}",
-        item="  {}",
-        folds=False,
-    )
-    return _view(
-        report,
-        replace(form, shade=lambda line, verdict: Safe(f"{BOLD}{SHADES[verdict]}{line}{RESET}")) if colour else form,
-    )
+    return render_terminal(Document(nodes=tuple(bisection_nodes(report))), width=WIDE, colour=colour, more_at="")
 
 
 def bisection_markdown(report: BisectionReport) -> str:
     """For a comment or a job summary. Subjects, failures and commands are foreign text."""
-    form = Form(
-        name=code,
-        prose=inert_prose,
-        commit=lambda name: commit(name, repository_url=report.repository_url),
-        heading="### {}",
-        quoted="{}",
-        table=lambda head, rows: markdown_table(head, " " * len(head), rows),
-        reason=sentence_markdown,
-        figure="{}\n\n```text\n{}\n```",
-        item="- {}",
-        folds=True,
-    )
-    return _view(report, form)
+    return markdown_text(*bisection_nodes(report))
 
 
 def commit_pages(report: BisectionReport) -> dict[str, str]:
@@ -195,31 +77,31 @@ def headline(report: BisectionReport) -> str:
     """One line without Markdown: the commit where there is one, else what became of the search."""
     culprit, suspects = _one_culprit(report), report.outcome.suspects
     if culprit is not None:
-        return f"{_short(culprit.commit)} {words.introduced(culprit)}"
+        return f"{_short(culprit.commit)} {phrases.introduced(culprit)}"
     if report.outcome.kind is OutcomeKind.SEVERAL_CULPRITS and report.outcome.culprits:
         largest = max(report.outcome.culprits, key=lambda one: abs(one.relative_change))
-        number, what = len(report.outcome.culprits), words.introduced(largest)
+        number, what = len(report.outcome.culprits), phrases.introduced(largest)
         return f"{number} commits introduced the change; the largest, {_short(largest.commit)}, {what}"
     if report.outcome.kind is OutcomeKind.SUSPECT_SET and len(suspects) > 1:
         likeliest = max(suspects, key=lambda suspect: suspect.posterior)
         return f"One of {len(suspects)} commits introduced the change, most likely {_short(likeliest.commit)}"
-    if (other := words.other_way(report)) is not None:
+    if (other := phrases.other_way(report)) is not None:
         return f"Nothing got {report.settings.sought}: the bad end is {other}"
-    return words.beside_headline(report) or words.HEADLINES[report.outcome.kind]
+    return phrases.beside_headline(report) or phrases.HEADLINES[report.outcome.kind]
 
 
-def _verdict(report: BisectionReport) -> Verdict:
+def _tone(report: BisectionReport) -> Tone:
     """What became of the change, as a comparison would call it."""
     outcome = report.outcome
     if outcome.kind is OutcomeKind.NOT_REPRODUCED:
-        return Verdict.NO_CHANGE
+        return Tone.FINE
     if not report.is_definite or (not outcome.culprits and outcome.relative_change is None):
-        return Verdict.INCONCLUSIVE
+        return Tone.UNSURE
     worse = report.settings.direction.worse_sign * (outcome.relative_change or 0.0) > 0
-    return max(map(_own_verdict, outcome.culprits), default=BY_WORSE[worse], key=BY_WORSE.index)
+    return max(map(_own_tone, outcome.culprits), default=BY_WORSE[worse], key=BY_WORSE.index)
 
 
-def _own_verdict(culprit: Culprit) -> Verdict:
+def _own_tone(culprit: Culprit) -> Tone:
     return BY_WORSE[not culprit.improvement]
 
 
@@ -229,106 +111,107 @@ def _one_culprit(report: BisectionReport) -> Culprit | None:
     return outcome.culprits[0] if outcome.kind is OutcomeKind.CULPRIT and outcome.culprits else None
 
 
-def _view(report: BisectionReport, form: Form) -> str:
+def bisection_nodes(report: BisectionReport) -> Iterator[Node]:
     outcome, one = report.outcome, _one_culprit(report)
-    first = Safe(headline(report)) if one is None else _named(report, one, form)
-    about = [] if one is None else _about(report, one, form)
-    benchmark = own("Benchmark: {}, {}.", form.name(report.key.benchmark), form.name(report.key.metric))
-    reason, facts = Safe(words.reason_of(report)), [benchmark, *map(Safe, words.facts_of(report))]
-    if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
-        ends = (form.name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
-        reason = _folded(
-            reason, own("To search there: the same with {} as the good and {} as the bad end.", *ends), form
-        )
-    between = "\n\n" if form.folds and reason.startswith("<") else "\n"
-    blocks = [
-        join("\n", [form.shade(own(form.heading, first), _verdict(report)), *about]),
-        join(between, [reason, join("\n", facts)]),
-    ]
+    first = Safe(headline(report)) if one is None else _named(report, one)
+    yield Heading(text=first, tone=_tone(report), below=() if one is None else tuple(_about(report, one)))
+    yield from _reason(report)
     if one is None and outcome.culprits:
-        lines = (
-            (each, join("; ", [_named(report, each, form), *_about(report, each, form)])) for each in outcome.culprits
-        )
-        blocks.append(join("\n", (form.shade(own(form.item, line), _own_verdict(each)) for each, line in lines)))
+        told = [
+            Toned(joined("; ", [_named(report, each), *_about(report, each)]), _own_tone(each))
+            for each in outcome.culprits
+        ]
+        yield Bullets(items=told, total=len(told))
     if report.diagnosis is not None:
-        blocks += diagnosis_blocks(report.diagnosis, form)
-    if outcome.suspects:
-        rows = [
-            [form.commit(entry.commit), Safe(percent(entry.posterior)), _subject(report, entry.commit, form)]
-            + ([Safe("skipped")] if entry.skipped else [])
-            for entry in _cut(outcome.suspects)
-        ]
-        blocks.append(form.table(("suspect", "posterior", "subject", "measured"), rows))
-    if outcome.decay:
-        rows = [
-            [
-                *map(form.commit, (part.after, part.until)),
-                Safe(percent(part.relative_change, signed=True)),
-                Safe(percent(part.share)),
-            ]
-            for part in _cut(outcome.decay)
-        ]
-        blocks.append(form.table(("after", "until", "change", "share"), rows))
+        yield from culprit_nodes(report.diagnosis, repository_url=report.repository_url)
+    yield from _candidates(report)
     if report.measured:
-        blocks.append(own(form.figure, Safe("Measured, against the good commit:"), Safe(_plot(report, form))))
+        yield Figure(title=Safe("Measured, against the good commit:"), lines=tuple(_plot(report)))
     if outcome.skipped:
-        skipped = (own("{} {}", form.commit(name), form.prose(why)) for name, why in outcome.skipped.items())
-        number = counted(len(outcome.skipped), "commit")
-        blocks.append(_folded(Safe(f"Skipped: {number}"), _items(_cut(skipped), form), form))
+        skipped = [
+            words("{} {}", Commit(name, report.repository_url), Prose(why))
+            for name, why in _cut(outcome.skipped.items())
+        ]
+        summary = Safe(f"{counted(len(outcome.skipped), 'commit')} skipped")
+        yield Fold(summary=summary, parts=(Bullets(items=skipped, total=len(outcome.skipped)),))
     if outcome.notes:
-        between = "\n\n" if form.folds else "\n"
-        blocks.append(own("Notes:{}{}", Safe(between), _items((form.reason(note) for note in outcome.notes), form)))
-    blocks.append(Safe(words.cost_of(report)))
-    blocks.append(own("Again: {}", form.name(report.command, limit=COMMAND_LIMIT)))
-    return join("\n\n", blocks) + "\n"
+        yield Bullets(items=[*map(worded, outcome.notes)], total=len(outcome.notes), title=Safe("Notes"))
+    yield paragraph(Safe(phrases.cost_of(report)))
+    yield paragraph(words("Again: {}", Name(report.command, COMMAND_LIMIT)))
 
 
-def _named(report: BisectionReport, culprit: Culprit, form: Form) -> Safe:
+def _reason(report: BisectionReport) -> Iterator[Node]:
+    outcome, reason = report.outcome, Safe(phrases.reason_of(report))
+    benchmark = words("Benchmark: {}, {}.", Name(report.key.benchmark), Name(report.key.metric))
+    facts: list[Text] = [benchmark, *map(Safe, phrases.facts_of(report))]
+    if (outcome.unresolved or 0.0) > NEGLIGIBLE and outcome.unresolved_part is not None:
+        ends = (Name(end[:SHORT_HASH]) for end in outcome.unresolved_part)
+        search = words("To search there: the same with {} as the good and {} as the bad end.", *ends)
+        yield Fold(summary=reason, parts=(paragraph(search),))
+        yield paragraph(*facts)
+    else:
+        yield paragraph(reason, *facts)
+
+
+def _named(report: BisectionReport, culprit: Culprit) -> Text:
     """The commit, its subject, who wrote it and when, and what it did."""
-    subject, facts = _subject(report, culprit.commit, form), report.facts.get(culprit.commit)
-    parts = [form.commit(culprit.commit), own(form.quoted, subject) if subject else Safe("")]
-    if facts is not None:
-        parts.append(own("by {}, {},", form.name(facts.author), form.name(facts.date[:10])))
-    return join(" ", [part for part in (*parts, Safe(words.introduced(culprit))) if part])
+    parts: list[Text] = [Commit(culprit.commit, report.repository_url)]
+    if subject := report.subjects.get(culprit.commit):
+        # Quoted in a terminal, where a line may look like a command of GitHub's runner.
+        quote = Sign(terminal='"')
+        parts.append(words("{}{}{}", quote, Name(subject, SUBJECT_LIMIT), quote))
+    if (facts := report.facts.get(culprit.commit)) is not None:
+        parts.append(words("by {}, {},", Name(facts.author), Name(facts.date[:10])))
+    return joined(" ", [*parts, Safe(phrases.introduced(culprit))])
 
 
-def _about(report: BisectionReport, culprit: Culprit, form: Form) -> list[Safe]:
-    """What it changed, how certain its name is, and its page where the name is no link to it."""
+def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
+    """What it changed, how certain its name is, and for a terminal its page."""
     facts, notes = report.facts.get(culprit.commit), []
     if facts is not None:
         notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
     if culprit.posterior is not None:
-        certainty = words.certainty(culprit.posterior)
+        certainty = phrases.certainty(culprit.posterior)
         notes.append(f"posterior {certainty}; confirmed in rounds against its parent")
-    lines = [Safe("; ".join(notes))] if notes else []
+    if notes:
+        yield Safe("; ".join(notes))
     if updates := report.updates.get(culprit.commit):
-        named = [form.name(change_words(change)) for change in updates[:SHOWN_UPDATES]]
-        more = len(updates) - len(named)
-        lines.append(
-            own("a dependency update: {}{}", join(", ", named), own(" and {} more", more) if more else Safe(""))
-        )
-    if report.repository_url is not None and "](" not in form.commit(culprit.commit):
-        lines.append(form.prose(f"{report.repository_url}/commit/{culprit.commit}"))
-    return lines
+        yield words("a dependency update: {}", some([Name(change_words(one)) for one in updates], SHOWN_UPDATES))
+    if report.repository_url is not None:
+        yield Address(f"{report.repository_url}/commit/{culprit.commit}")
 
 
-def _items(entries: Iterable[Safe], form: Form) -> Safe:
-    return join("\n", (own(form.item, entry) for entry in entries))
+def _candidates(report: BisectionReport) -> Iterator[Table]:
+    url, suspects = report.repository_url, report.outcome.suspects
+    skipped = any(entry.skipped for entry in suspects)
+
+    def suspect(entry: Suspect) -> Row:
+        subject = report.subjects.get(entry.commit)
+        told = Name(subject, SUBJECT_LIMIT) if subject else Safe("")
+        cells = (Commit(entry.commit, url), Safe(percent(entry.posterior)), told)
+        return Row((*cells, Safe("skipped" if entry.skipped else "")) if skipped else cells)
+
+    def part(entry: DecayPart) -> Row:
+        change, share = Safe(percent(entry.relative_change, signed=True)), Safe(percent(entry.share))
+        return Row((Commit(entry.after, url), Commit(entry.until, url), change, share))
+
+    if suspects:
+        names = ("suspect", "posterior", "subject", *(("measured",) if skipped else ()))
+        yield _table(names, suspects, suspect)
+    if report.outcome.decay:
+        yield _table(("after", "until", "change", "share"), report.outcome.decay, part)
 
 
-def _folded(line: Safe, rest: Safe, form: Form) -> Safe:
-    return own("<details><summary>{}</summary>\n\n{}\n\n</details>" if form.folds else "{}\n{}", line, rest)
+def _table(names: Sequence[str], entries: Sequence[T], row: Callable[[T], Row]) -> Table:
+    columns = tuple(Column(name=name) for name in names)
+    return table(columns, entries[:MOST_ROWS], row, shown=Shown.TABLE)
 
 
-def _aligned(head: Sequence[str], rows: Sequence[Sequence[Safe]]) -> Safe:
-    return Safe("\n".join(columns([head[: max(map(len, rows))], *rows], indent="  ")))
-
-
-def _plot(report: BisectionReport, form: Form) -> str:
+def _plot(report: BisectionReport) -> Iterator[Text]:
     """The named commits' lines stand out."""
-    named = {culprit.commit: _own_verdict(culprit) for culprit in report.outcome.culprits}
-    lines = zip(_cut(report.measured), plot(report.measured), strict=True)
-    return "\n".join(form.shade(line, named[entry.commit]) if entry.commit in named else line for entry, line in lines)
+    named = {culprit.commit: _own_tone(culprit) for culprit in report.outcome.culprits}
+    for entry, line in zip(_cut(report.measured), plot(report.measured), strict=True):
+        yield Toned(Safe(line), named[entry.commit]) if entry.commit in named else Safe(line)
 
 
 def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> list[str]:
@@ -359,15 +242,6 @@ def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> list
             change = percent(entry.relative_change, signed=True)
         lines.append(f"  {_short(entry.commit)}  {''.join(cells)}  {change:>9}  n = {entry.executions}")
     return lines
-
-
-def _subject(report: BisectionReport, name: str, form: Form) -> Safe:
-    subject = report.subjects.get(name)
-    return form.name(subject, limit=SUBJECT_LIMIT) if subject else Safe("")
-
-
-def _plain(foreign: str, *, limit: int = NAME_LIMIT) -> Safe:
-    return Safe(plain(foreign, limit=limit))
 
 
 def _short(name: str) -> Safe:

@@ -9,13 +9,29 @@ from typing import Final
 from perf_culprit.model.bisection import CommitRange, Phase, Progress
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Objection
-from perf_culprit.say.bisection_answer import bisection_markdown, headline
+from perf_culprit.say.bisection_answer import bisection_nodes, headline
 from perf_culprit.say.bisection_words import sized
 from perf_culprit.say.charts import blocks
-from perf_culprit.say.inert import SHORT_HASH, Safe, code, commit, join, link, own, plain
-from perf_culprit.say.numbers import percent
-from perf_culprit.say.reason_text import sentence, sentence_markdown
-from perf_culprit.say.sections import counted
+from perf_culprit.say.document import (
+    Bullets,
+    Commit,
+    Drawn,
+    Footer,
+    Heading,
+    Link,
+    Name,
+    Node,
+    Strong,
+    Text,
+    Tone,
+    joined,
+    paragraph,
+    words,
+)
+from perf_culprit.say.inert import SHORT_HASH, Safe, plain
+from perf_culprit.say.numbers import counted, percent
+from perf_culprit.say.reason_text import sentence, worded
+from perf_culprit.say.render_markdown import markdown_text
 
 # What a bisection would do: its candidates and what it would cost.
 
@@ -62,7 +78,7 @@ def plan_text(
     lines = [summary]
     if commit_range.merge_bases:
         bases = ", ".join(base[:SHORT_HASH] for base in commit_range.merge_bases)
-        lines.append(f"good is no ancestor of bad: the merge base {bases} is measured first")
+        lines.append(f"good is not an ancestor of bad: the merge base {bases} is measured first")
     lines += [
         "",
         *(
@@ -136,23 +152,24 @@ class StepTexts:
 
 def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection | None = None) -> StepTexts:
     """`meanwhile`: what happened after the bisection's end."""
+    nodes: list[Node] = []
     if step.report is not None:
         title = headline(step.report)
-        blocks = [Safe(bisection_markdown(replace(step.report, repository_url=repository_url)).rstrip())]
         if step.bisection.stopped is not None:
             why = step.bisection.objected(step.bisection.stopped)
             title = f"Stopped: {sentence(why)}"
-            blocks.insert(0, own("**Stopped:** {}.", sentence_markdown(why)))
+            nodes.append(paragraph(words("{} {}.", Strong(Safe("Stopped:")), worded(why))))
         elif meanwhile is not None:
-            blocks.insert(0, own("Meanwhile {}.", sentence_markdown(step.bisection.objected(meanwhile))))
+            nodes.append(paragraph(words("Meanwhile {}.", worded(step.bisection.objected(meanwhile)))))
+        nodes += bisection_nodes(replace(step.report, repository_url=repository_url))
     else:
         title = _title(step.progress)
-        blocks = [_progress(step, repository_url=repository_url)]
+        nodes += _progress(step, repository_url=repository_url)
     if step.remarks:
-        remarks = [own("- {}", sentence_markdown(remark)) for remark in step.remarks[:MOST_REMARKS]]
-        blocks.append(own("Remarks:\n\n{}", join("\n", remarks)))
-    blocks.append(_footer(step, repository_url=repository_url))
-    return StepTexts(title=title, body=join("\n\n", blocks) + "\n")
+        remarks = [*map(worded, step.remarks[:MOST_REMARKS])]
+        nodes.append(Bullets(items=remarks, total=len(remarks), title=Safe("Remarks")))
+    footer = Footer(parts=tuple(_footer(step, repository_url=repository_url)))
+    return StepTexts(title=title, body=markdown_text(*nodes, footer))
 
 
 def _title(progress: Progress) -> str:
@@ -166,16 +183,18 @@ def _of(progress: Progress) -> str:
     return f"{progress.executions:,} of about {progress.executions + progress.expected_executions:,} executions"
 
 
-def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
+def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
     progress, bisection = step.progress, step.bisection
-    lines = [own("### Bisecting {}", code(bisection.key.benchmark)), Safe(_standing(progress))]
+    yield Heading(text=words("Bisecting {}", Name(bisection.key.benchmark)), tone=Tone.PLAIN)
+    yield paragraph(_standing(progress))
     if progress.relative_change is not None:
-        lines.append(Safe(f"Bad against good so far: {sized(progress.relative_change, progress.confidence_interval)}."))
+        so_far = sized(progress.relative_change, progress.confidence_interval)
+        yield paragraph(Safe(f"Bad against good so far: {so_far}."))
     if progress.suspects:
-        shown = [
-            own(
+        shown: list[Text] = [
+            words(
                 "{} at {}{}",
-                commit(suspect.commit, repository_url=repository_url),
+                Commit(suspect.commit, repository_url),
                 Safe(percent(suspect.posterior)),
                 _subject(bisection.subjects.get(suspect.commit)),
             )
@@ -183,46 +202,37 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Safe:
         ]
         others = 1 - sum(suspect.posterior for suspect in progress.suspects)
         if others >= LEAST_SHOWN:
-            shown.append(own("all others together at {}", Safe(percent(others))))
-        lines.append(own("Suspects: {}", join("; ", shown)))
+            shown.append(Safe(f"all others together at {percent(others)}"))
+        yield paragraph(words("Suspects: {}", joined("; ", shown)))
     dispatch = bisection.open_dispatch
     if dispatch is not None:
-        jobs, rounds = len(dispatch.jobs), len(dispatch.rounds)
-        words = Safe(f"{counted(jobs, 'job')} with {counted(rounds, 'round')}")
-        run = link(Safe("under way"), f"{repository_url}/actions/runs/{dispatch.run_id}" if dispatch.run_id else None)
-        lines.append(own("Dispatch {}: {} {}.", len(bisection.dispatches), words, run))
+        size = Safe(f"{counted(len(dispatch.jobs), 'job')} with {counted(len(dispatch.rounds), 'round')}")
+        run = Link(Safe("under way"), f"{repository_url}/actions/runs/{dispatch.run_id}" if dispatch.run_id else None)
+        yield paragraph(words("Dispatch {}: {} {}.", len(bisection.dispatches), size, run))
     if step.waiting is not None:
-        lines.append(own("Waiting: {}.", sentence_markdown(step.waiting)))
-    return join("\n\n", lines)
+        yield paragraph(words("Waiting: {}.", worded(step.waiting)))
 
 
-def _standing(progress: Progress) -> str:
+def _standing(progress: Progress) -> Text:
     """With a bar once it is known how much is expected: before, it would stand at nothing whatever is measured."""
     title, expected = _title(progress), progress.expected_executions
     if expected is None:
-        return f"{title[:1].upper()}{title[1:]}."
+        return Safe(f"{title[:1].upper()}{title[1:]}.")
     share = progress.executions / max(1, progress.executions + expected)
-    return f"`{blocks(share, width=BAR_WIDTH, empty='░')}` {title}."
+    return words("{} {}.", Drawn(blocks(share, width=BAR_WIDTH, empty="░")), Safe(title))
 
 
-def _subject(subject: str | None) -> Safe:
-    return own(", {}", code(subject, limit=72)) if subject else Safe("")
+def _subject(subject: str | None) -> Text:
+    return words(", {}", Name(subject, 72)) if subject else Safe("")
 
 
-def _footer(step: BisectionStep, *, repository_url: str) -> Safe:
+def _footer(step: BisectionStep, *, repository_url: str) -> Iterator[Text]:
     bisection = step.bisection
     commit_range = bisection.search.commit_range
-    parts = [
-        own(
-            "{} to {}",
-            commit(commit_range.good, repository_url=repository_url),
-            commit(commit_range.bad, repository_url=repository_url),
-        ),
-        Safe(counted(len(commit_range.commits), "candidate")),
-    ]
+    yield words("{} to {}", *(Commit(end, repository_url) for end in (commit_range.good, commit_range.bad)))
+    yield Safe(counted(len(commit_range.commits), "candidate"))
     if step.report is None and bisection.runner_seconds:  # the report says it itself
-        parts.append(own("{} on runners", Safe(counted(math.ceil(bisection.runner_seconds / 60), "minute"))))
+        yield Safe(f"{counted(math.ceil(bisection.runner_seconds / 60), 'minute')} on runners")
     if bisection.requested_by:
-        parts.append(own("asked for by {}", code(bisection.requested_by, limit=40)))
-    parts.append(own("bisection {}", code(bisection.id, limit=64)))
-    return own("<sub>{}</sub>", join(" · ", parts))
+        yield words("asked for by {}", Name(bisection.requested_by, 40))
+    yield words("bisection {}", Name(bisection.id, 64))

@@ -1,20 +1,63 @@
-"""What a bisection's answer says in sentences of ours; foreign text never enters them."""
+"""The sentences of bisections: what the answer says, what to know of it, and what became of the dispatches."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil, expm1
 from typing import Final
 
 from perf_culprit.model.bisection import NEGLIGIBLE, BisectionReport, Culprit, Noise, Outcome, OutcomeKind, Sought
 from perf_culprit.model.finding import Interval
+from perf_culprit.model.reason import Objection, ReasonCode, SearchReason
 from perf_culprit.say.inert import SHORT_HASH
-from perf_culprit.say.numbers import percent, percent_interval, significant
-from perf_culprit.say.sections import counted
+from perf_culprit.say.numbers import counted, percent, percent_interval, significant
+
+_INTRODUCED: Final = "{commit} introduced the {kind:prose}: {change:+%} ({low:+%} … {high:+%})"
+
+BISECTIONS: Final[Mapping[ReasonCode, str]] = {
+    Objection.PULL_REQUEST_CLOSED: "the pull request was closed",
+    Objection.HEAD_MOVED: "the head of the pull request has moved on[ from {head}]",
+    SearchReason.STILL_THERE: "the regression is still there",
+    SearchReason.TIME_SPENT: "time budget exhausted before the search finished[; --resume {file:prose} resumes it]",
+    SearchReason.DISPATCHES_FRUITLESS: (
+        "{count:,} dispatches in a row gave no result; see the log of the bisect workflow"
+    ),
+    SearchReason.SAME_COUNT: "both ends count the same {count:prose}; search without --metric for a change of times",
+    SearchReason.NOT_COUNTED: "{why:prose}; times are measured instead",
+    SearchReason.NO_COMMIT_BY_COUNTS: (
+        "counts of instructions name no commit[ ({why:prose})]: times are measured instead"
+    ),
+    SearchReason.TIME_CONFIRMS: (
+        "its time ({benchmark}) confirms it: " + _INTRODUCED + "; {executions:# execution} of it and its parent"
+    ),
+    SearchReason.TIME_UNCHANGED: (
+        "by instructions " + _INTRODUCED + "; its time is not seen to change: times are measured instead"
+    ),
+    SearchReason.ENDS_ALIKE_BY_TIME: (
+        "times cannot tell the ends apart in {executions:# execution}[; bad against good: {change:+%} ({low:+%} … "
+        "{high:+%})][; a change of {visible:%} would have been seen][; noise of one execution: {spread:%}]"
+        "[, autocorrelation from one to the next {autocorrelation:.3g}][; the machine has two states, a factor of "
+        "{mode_ratio:.3g} apart, the slow one {slow_share:%} of the time]"
+    ),
+    SearchReason.RUN_UNKNOWN: (
+        "run {run:d} was refused: dispatch {dispatch} is not part of the stored bisection; the history branch may "
+        "have been rewritten; start again with a new command, or restore the branch"
+    ),
+    SearchReason.RUN_OF_OTHER: "run {run:d} was refused: dispatch {dispatch} was sent as run {sent:d}",
+    SearchReason.RESULT_REFUSED: "the result of {job} was refused: {why:prose}",
+    SearchReason.NOTHING_MEASURED: "{job} measured nothing: {why:prose}",
+    SearchReason.ROUNDS_LOST: "{lost:,} of {rounds:,} rounds were lost and will be measured again",
+    SearchReason.SENT_LATE: "dispatch {dispatch} was stored and never sent: it is sent now",
+    SearchReason.RUN_UNDER_WAY: "run {run:d} is under way",
+    SearchReason.BEING_SENT: "dispatch {dispatch} is being sent by another job",
+}
+
+
+# What the answer says; foreign text never enters it.
 
 HEADLINES: Final = {
     OutcomeKind.CULPRIT: "Found the commit",
     OutcomeKind.SEVERAL_CULPRITS: "Several commits introduced the change",
     OutcomeKind.SUSPECT_SET: "One of several commits introduced the change",
-    OutcomeKind.DECAY: "A slow decay: many commits, none of them alone",
+    OutcomeKind.DECAY: "Gradual change across many commits; no single culprit",
     OutcomeKind.NOT_REPRODUCED: "The change was not reproduced",
     OutcomeKind.INCONCLUSIVE: "Inconclusive: more executions are needed",
     OutcomeKind.FIXED_ON_GOOD_SIDE: "Nothing got worse: the good side got better",
@@ -23,11 +66,11 @@ HEADLINES: Final = {
 }
 HARDLY_ANY: Final = 0.001  # noise of an exact count; how its last digits hang together is of no use
 PLAIN: Final = {
-    OutcomeKind.DECAY: "The change came in many small parts: no single culprit.",
+    OutcomeKind.DECAY: "The change came in many small parts.",
     OutcomeKind.INCONCLUSIVE: "The ends could not be told apart at this noise with this many executions.",
     OutcomeKind.FIXED_ON_GOOD_SIDE: "The merge base measures like the bad end: only the good side changed.",
-    OutcomeKind.BUDGET_SPENT: "The ends of the range could not be told apart before.",
-    OutcomeKind.UNMEASURABLE: "Both ends need numbers to search between: check command, benchmark and metric.",
+    OutcomeKind.BUDGET_SPENT: "Good and bad could not be told apart within the budget.",
+    OutcomeKind.UNMEASURABLE: "Could not measure the good or bad commit. Check the command, benchmark and metric.",
 }
 
 
@@ -38,7 +81,7 @@ def reason_of(report: BisectionReport) -> str:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
             return _resolved(outcome)
         case OutcomeKind.SUSPECT_SET:
-            return f"No measurable commit tells {left} apart."
+            return f"{left} cannot be separated because the commits between them cannot be measured."
         case OutcomeKind.NOT_REPRODUCED:
             return _beside(report) or _denied(report)
         case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:
@@ -94,7 +137,7 @@ def _resolved(outcome: Outcome) -> str:
         most = f"up to {percent(outcome.unresolved)} of the change"
         if outcome.is_open:
             return f"Unresolved: {most} may come from commits not named."
-        return f"No further culprit was seen; one of {most} could have been missed."
+        return f"No other culprit found; one of {most} may have been missed."
     return "It explains the change." if is_one else "Together they explain the change."
 
 

@@ -164,7 +164,7 @@ HEIGHT: Final = 260
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 36, 62
 TICKS: Final = 5
 TITLE_SIZE: Final = 13.0
-TITLE_ROOM: Final = 700.0  # characters times font size that fit beside LEFT
+TITLE_ROOM: Final = 700.0  # characters times font size that fit next to LEFT
 FONT: Final = 'font-family="sans-serif" font-size="11"'
 
 

@@ -7,8 +7,23 @@ from perf_culprit.errors import BotError
 from perf_culprit.model.finding import Acceptance, Verdict
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import FULL_HASH
-from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe, code, join, link, own, prose
-from perf_culprit.say.sections import markdown_table, split
+from perf_culprit.say.document import (
+    Column,
+    Figure,
+    Fold,
+    Link,
+    Name,
+    Prose,
+    Row,
+    Text,
+    joined,
+    paragraph,
+    table,
+    words,
+)
+from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
+from perf_culprit.say.render_markdown import markdown_text
+from perf_culprit.say.sections import split
 
 NEXT_STEP_LIMIT: Final = 500
 ALL: Final = "all"
@@ -27,6 +42,7 @@ HELP: Final = (
     ("/perf-help", "shows this"),
 )
 
+_HELP: Final = (Column(name="command"), Column(name="does"))
 
 _ONWARDS: Final = "The next run is compared with this level."
 _ONWARDS_IN_PULL_REQUEST: Final = (
@@ -36,80 +52,78 @@ _ONWARDS_IN_PULL_REQUEST: Final = (
 
 
 def help_text() -> str:
-    rows = ((code(command, limit=SENTENCE_LIMIT), Safe(text)) for command, text in HELP)
+    rows = table(_HELP, HELP, lambda row: Row((Name(row[0], SENTENCE_LIMIT), Safe(row[1]))))
     note = Safe(
         "A command stands alone on the first line of a new comment, by somebody with write permission. "
         'Names with spaces go in quotes: `benchmark="sort large"`.'
     )
-    return _blocks(markdown_table(("command", "does"), "ll", rows), note)
+    return markdown_text(rows, paragraph(note))
 
 
 def refusal_text(error: BotError) -> str:
     """What was wrong and what would be valid."""
-    where = own("{}: ", code(error.place)) if error.place else Safe("")
-    blocks = [own("**Command rejected:** {}{}", where, prose(error.message))]
+    where = words("{}: ", Name(error.place)) if error.place else Safe("")
+    blocks: list[Text] = [words("**Command rejected:** {}{}", where, Prose(error.message))]
     if error.next_step:
-        blocks.append(own("Next: {}", prose(error.next_step, limit=NEXT_STEP_LIMIT)))
-    return _blocks(*blocks)
+        blocks.append(words("Next: {}", Prose(error.next_step, NEXT_STEP_LIMIT)))
+    return _told(*blocks)
 
 
 def failure_text(error: BotError, *, run_url: str) -> str:
     """The command was fine, its execution failed. The error's words are for a terminal, so they are shown as code."""
-    blocks = [own("**Failed.** {}", code(error.message, limit=SENTENCE_LIMIT))]
+    blocks: list[Text] = [words("**Failed.** {}", Name(error.message, SENTENCE_LIMIT))]
     if error.next_step:
-        blocks.append(own("Next: {}", code(error.next_step, limit=NEXT_STEP_LIMIT)))
-    return _blocks(*blocks, link(Safe("The job's log"), run_url))
+        blocks.append(words("Next: {}", Name(error.next_step, NEXT_STEP_LIMIT)))
+    return _told(*blocks, Link(Safe("The job's log"), run_url))
 
 
 def no_permission_text(login: str) -> str:
-    text = "**Command rejected:** Commands need write permission in this repository; {} does not have it."
-    return _blocks(own(text, code(login)), Safe("Next: ask somebody who has it to write the command."))
+    text = "**Command rejected:** {} does not have write access to this repository."
+    return _told(words(text, Name(login)), Safe("Next: ask somebody who has it to write the command."))
 
 
 def fork_head_text(head: str) -> str:
     """`head` comes from GitHub. The changes must be looked at before the line is copied, and only those are run."""
-    return _blocks(
-        Safe("**Command rejected:** This pull request comes from a fork, so the commit that may run must be named."),
-        own("Read the changes up to {}. If they may run on your machines, write:", code(head)),
-        own("```text\n/perf-bisect {}\n```", _hash(head)),
-    )
+    why = "**Command rejected:** This pull request comes from a fork, so the commit that may run must be named."
+    read = words("Read the changes up to {}. If they may run on your machines, write:", Name(head))
+    return markdown_text(paragraph(Safe(why)), Figure(title=read, lines=(Safe(f"/perf-bisect {_hash(head)}"),)))
 
 
 def moved_text(*, named: str, head: str) -> str:
-    return _blocks(
-        own("**Command rejected:** The head of this pull request is {}, not {}.", code(head), code(named)),
+    return _told(
+        words("**Command rejected:** The head of this pull request is {}, not {}.", Name(head), Name(named)),
         Safe("Read what has changed since, then name the new head."),
     )
 
 
 def closed_text() -> str:
-    return _blocks(Safe("**Command rejected:** This pull request is closed."), Safe("Next: reopen it, then ask again."))
+    return _told(Safe("**Command rejected:** This pull request is closed."), Safe("Next: reopen it, then ask again."))
 
 
 def again_text(*, repeats: str, run_url: str) -> str:
     """`repeats` are our own words."""
     if repeats == "nothing":
-        return _blocks(own("{} is still under way; its report will follow.", link(Safe("The measurement"), run_url)))
-    return _blocks(
-        own("Measuring again ({}): {}. The report will be updated.", Safe(repeats), link(Safe("the run"), run_url))
+        return _told(words("{} is still under way; its report will follow.", Link(Safe("The measurement"), run_url)))
+    return _told(
+        words("Measuring again ({}): {}. The report will be updated.", Safe(repeats), Link(Safe("the run"), run_url))
     )
 
 
 def continued_text() -> str:
-    return _blocks(Safe("The bisection of this thread is under way; its answer above says how far it is."))
+    return _told(Safe("The bisection of this thread is under way; its answer above says how far it is."))
 
 
 def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_checked: bool) -> str:
     """Not `is_checked`: nothing is known of which benchmarks there are."""
-    names = join(", ", (code(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
-    blocks = [
-        own("**Accepted** at {}: {}.", code(acceptance.commit[:10]), names),
-        own("Reason: {} ({})", prose(acceptance.reason), code(acceptance.author)),
+    names = joined(", ", (Name(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
+    blocks: list[Text] = [
+        words("**Accepted** at {}: {}.", Name(acceptance.commit[:10]), names),
+        words("Reason: {} ({})", Prose(acceptance.reason), Name(acceptance.author)),
         Safe(_ONWARDS if acceptance.pull_request is None else _ONWARDS_IN_PULL_REQUEST),
     ]
     if benchmarks and not is_checked:
         blocks.append(Safe("No stored run could confirm that name: compare it with the report."))
-    return _blocks(*blocks)
+    return _told(*blocks)
 
 
 def ready_lines(report: Report) -> str:
@@ -126,10 +140,9 @@ def ready_lines(report: Report) -> str:
     # Without stored runs, and of a counted command, the benchmark's name alone would not do.
     metric = f' metric="{key.metric}"' if benchmark and _fits(key.metric) else ""
     accepted = f'"{key.benchmark}"' if benchmark else ALL
-    return own(
-        "<details><summary>Find the commit, or accept the new level</summary>\n\n{}\n\n</details>\n",
-        Safe(f"```text\n/perf-bisect {commit}{benchmark}{metric}\n/perf-accept {accepted} REASON\n```"),
-    )
+    lines = (Safe(f"/perf-bisect {commit}{benchmark}{metric}"), Safe(f"/perf-accept {accepted} REASON"))
+    summary = Safe("Find the culprit, or accept the new baseline")
+    return markdown_text(Fold(summary=summary, parts=(Figure(lines=lines),)))
 
 
 def _fits(name: str) -> bool:
@@ -138,9 +151,9 @@ def _fits(name: str) -> bool:
 
 def _hash(commit: str) -> Safe:
     if not FULL_HASH.fullmatch(commit):
-        raise ValueError(f"no commit hash: {commit!r}")
+        raise ValueError(f"not a commit hash: {commit!r}")
     return Safe(commit)
 
 
-def _blocks(*blocks: Safe) -> str:
-    return join("\n\n", blocks) + "\n"
+def _told(*texts: Text) -> str:
+    return markdown_text(*map(paragraph, texts))

@@ -131,9 +131,11 @@ def row(cells: Sequence[Safe]) -> Safe:
 
 def link(text: Safe, url: str | None) -> Safe:
     """A link of ours; only the text where the address is missing or none."""
-    if url is None or not _URL.fullmatch(url):
-        return text
-    return own("[{}]({})", text, Safe(url))
+    return own("[{}]({})", text, Safe(url)) if url is not None and is_address(url) else text
+
+
+def is_address(url: str) -> bool:
+    return _URL.fullmatch(url) is not None
 
 
 def commit(name: str, *, repository_url: str | None) -> Safe:

@@ -19,8 +19,8 @@ from perf_culprit.model.maintenance import (
 )
 from perf_culprit.model.run import FileRead
 from perf_culprit.say.inert import SENTENCE_LIMIT, plain
-from perf_culprit.say.numbers import percent, quantities
-from perf_culprit.say.sections import columns, counted
+from perf_culprit.say.numbers import counted, percent, quantities
+from perf_culprit.say.render_terminal import columns
 
 # What `doctor` says: a line per observation, and what to do where something is wrong.
 

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from perf_culprit.say.inert import NO_BREAK, Safe, own, plain, prose, unbroken
+from perf_culprit.say.document import Prose, Text, words
+from perf_culprit.say.inert import NO_BREAK, Safe, plain, unbroken
 
 NOT_A_NUMBER = "n/a"
 MINUS = "\N{MINUS SIGN}"
@@ -201,12 +202,15 @@ def amount_text(quantity: Quantity, *, limit: int = UNIT_LIMIT) -> str:
     return f"{quantity.number}{'' if unit == '%' else ' '}{unit}"
 
 
-def amount_markdown(quantity: Quantity) -> Safe:
-    """On one line; a unit of the tool's own is made inert."""
-    number = Safe(quantity.number)
+def amount(quantity: Quantity) -> Text:
+    """On one line; a unit of the tool's own is foreign."""
     if not quantity.unit.strip():
-        return number
+        return Safe(quantity.number)
     if quantity.unit == "%":
-        return Safe(f"{number}%")
-    unit = unbroken(quantity.unit) if quantity.is_own else prose(quantity.unit, limit=UNIT_LIMIT)
-    return own("{}{}{}", number, Safe(NO_BREAK), unit)
+        return Safe(f"{quantity.number}%")
+    unit = unbroken(quantity.unit) if quantity.is_own else Prose(quantity.unit, UNIT_LIMIT)
+    return words("{}{}{}", Safe(quantity.number), Safe(NO_BREAK), unit)
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -8,139 +8,17 @@ from perf_culprit.model.reason import (
     BaselineReason,
     Caveat,
     Doubt,
-    Objection,
     ProfileNote,
     ReasonCode,
     Remark,
-    SearchReason,
     SeriesReason,
     Untested,
     VerdictReason,
 )
+from perf_culprit.say.bisection_words import BISECTIONS
 
-# The sentences of bisections: what to know of an answer, and what became of the dispatches.
-
-_INTRODUCED: Final = "{commit} introduced the {kind:prose}: {change:+%} ({low:+%} … {high:+%})"
-
-BISECTIONS: Final[Mapping[ReasonCode, str]] = {
-    Objection.PULL_REQUEST_CLOSED: "the pull request was closed",
-    Objection.HEAD_MOVED: "the head of the pull request has moved on[ from {head}]",
-    SearchReason.STILL_THERE: "the regression is still there",
-    SearchReason.TIME_SPENT: "the time was spent before the search had ended[; --resume {file:prose} resumes it]",
-    SearchReason.DISPATCHES_FRUITLESS: (
-        "{count:,} dispatches in a row gave no result; see the log of the bisect workflow"
-    ),
-    SearchReason.SAME_COUNT: "both ends count the same {count:prose}; search without --metric for a change of times",
-    SearchReason.NOT_COUNTED: "{why:prose}; times are measured instead",
-    SearchReason.NO_COMMIT_BY_COUNTS: (
-        "counts of instructions name no commit[ ({why:prose})]: times are measured instead"
-    ),
-    SearchReason.TIME_CONFIRMS: (
-        "its time ({benchmark}) confirms it: " + _INTRODUCED + "; {executions:# execution} of it and its parent"
-    ),
-    SearchReason.TIME_UNCHANGED: (
-        "by instructions " + _INTRODUCED + "; its time is not seen to change: times are measured instead"
-    ),
-    SearchReason.ENDS_ALIKE_BY_TIME: (
-        "times cannot tell the ends apart in {executions:# execution}[; bad against good: {change:+%} ({low:+%} … "
-        "{high:+%})][; a change of {visible:%} would have been seen][; noise of one execution: {spread:%}]"
-        "[, autocorrelation from one to the next {autocorrelation:.3g}][; the machine has two states, a factor of "
-        "{mode_ratio:.3g} apart, the slow one {slow_share:%} of the time]"
-    ),
-    SearchReason.RUN_UNKNOWN: (
-        "run {run:d} was refused: the stored bisection knows no dispatch {dispatch}; the history branch was "
-        "rewritten or put back; start again with a new command, or restore the branch"
-    ),
-    SearchReason.RUN_OF_OTHER: "run {run:d} was refused: dispatch {dispatch} was sent as run {sent:d}",
-    SearchReason.RESULT_REFUSED: "the result of {job} was refused: {why:prose}",
-    SearchReason.NOTHING_MEASURED: "{job} measured nothing: {why:prose}",
-    SearchReason.ROUNDS_LOST: "{lost:,} of {rounds:,} rounds were lost and will be measured again",
-    SearchReason.SENT_LATE: "dispatch {dispatch} was stored and never sent: it is sent now",
-    SearchReason.RUN_UNDER_WAY: "run {run:d} is under way",
-    SearchReason.BEING_SENT: "dispatch {dispatch} is being sent by another job",
-}
-
-
-# The sentences of call trees: why they decide nothing, what to know of them and of the profiles behind them.
-
-CALL_TREES: Final[Mapping[ReasonCode, str]] = {
-    Doubt.ONE_REPETITION: (
-        "one repetition per revision shows no noise, so no difference is certain; record {wanted:# repetition} of each"
-    ),
-    Doubt.UNKNOWN_WEIGHTS: (
-        "the stacks have weights that are no counts of samples, so one profile per revision says nothing of noise; "
-        "record {wanted:# profile} of each"
-    ),
-    Doubt.FEW_SAMPLES: (
-        "{baseline:# sample} and {target:# sample} are too few to test any method; profile for longer or more often, "
-        "or compare counts with --same-work where both did the same work"
-    ),
-    Doubt.NOT_ALIGNED: (
-        "only {aligned:%} of the time is in methods that both revisions have; record the same program in the same way"
-    ),
-    Doubt.ALL_SLOWER: (
-        "most methods take {factor:.2f} times as long: another machine state, interpreter or build, or a change that "
-        "slows all code; record both revisions in turn on one machine"
-    ),
-    Doubt.WHOLE_SLOWER: (
-        "the whole takes {change:+%}, and no single method explains it; record more repetitions of both revisions in "
-        "turn on one machine"
-    ),
-    Doubt.MORE_SAMPLES: (
-        "the number of samples grew by {change:%}, and no method's share did for sure; where both revisions did the "
-        "same work the whole is slower: compare again with --same-work"
-    ),
-    Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
-    Doubt.NOISY_METHODS: (
-        "a method that takes {visible:%} of the whole more could go unseen; record {wanted:# repetition} or more per "
-        "revision"
-    ),
-    Caveat.ONE_STATE: (
-        "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
-    ),
-    Caveat.TOTALS_ALONE: "one repetition holds totals alone: which methods are really slower is not certain",
-    Caveat.ONE_PROFILE: (
-        "one profile per revision: samples are taken for independent, and differences between runs for none"
-    ),
-    Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; record more of both revisions",
-    Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
-    Caveat.NAMES_LEFT: "callers were looked for of {limit:,} of {count:,} changed names",
-    Caveat.CALLING_FILES_LEFT: "callers were looked for in {limit:,} of {count:,} files",
-    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: no Python, or above {mebibytes:,} MiB",
-    Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
-    Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
-    Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
-    Caveat.NO_GRAMMAR: (
-        "not read: {count:# changed file} in languages without a grammar here (pip install 'perf-culprit[languages]')"
-    ),
-    Caveat.COMMON_NAMES: "too many functions call {names:and}: their callers are left out",
-    ProfileNote.CALL_GRAPH: (
-        "[{side:prose}: ]the profile is a call graph, which has no paths: the cost of a function is split over its "
-        "callers by their share of it, and recursion is folded into the first call"
-    ),
-    ProfileNote.PATHS_NOT_FOLLOWED: (
-        "[{side:prose}: ]{share:%} of the cost is on paths that were not followed: below (other paths)"
-    ),
-    ProfileNote.WEIGHTS_WITHOUT_PERIOD: (
-        "[{side:prose}: ]the stacks' weights are no counts of samples and have no common period (times?): shares of "
-        "them are compared, and one file alone shows no noise"
-    ),
-    ProfileNote.PERIOD_DIVIDED: (
-        "[{side:prose}: ]every weight is a multiple of {period:,.0f}: taken for the sampling period and divided"
-    ),
-    ProfileNote.FIRST_EVENT_USED: "[{side:prose}: ]of the events {events} the first is used",
-    ProfileNote.COUNTED_TWICE: (
-        "[{side:prose}: ]the log holds operation executions and events of the same operations; the family with fewer "
-        "is left out, as it would count them twice"
-    ),
-    ProfileNote.STACKS_CUT: (
-        "[{side:prose}: ]{count:# stack} of {file} cut at the root: print the whole with --stack-depth 64"
-    ),
-}
-
-
-# The sentence of every reason; those of call trees stand in a module of their own.
-
+# What looks like a change: what would decide follows.
+NOT_PROVEN: Final = "not proven: "
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 _WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
@@ -155,17 +33,17 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.BELOW_MINIMUM_EFFECT: "differs, but by less than the minimum effect of {effect:%}",
     VerdictReason.EXCLUDED: "a worsening of {effect:%} is excluded",
     VerdictReason.NOTHING_SEEN: "nothing found; a change of {effect:%} or more would have been seen",
-    VerdictReason.LOOKS_WORSE_SAMPLES: "not proven: {samples:# more sample} of the target would decide",
+    VerdictReason.LOOKS_WORSE_SAMPLES: NOT_PROVEN + "{samples:# more sample} of the target would decide",
     VerdictReason.LOOKS_WORSE_ROUNDS: (
-        "not proven: measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
+        NOT_PROVEN + "measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
     VerdictReason.LOOKS_WORSE_BETWEEN_RUNS: (
-        "not proven: measure both sides in one job; more samples of the target won't help"
+        NOT_PROVEN + "measure both sides in one job; more samples of the target won't help"
     ),
-    VerdictReason.LOOKS_WORSE: "not proven: repeat the measurement",
+    VerdictReason.LOOKS_WORSE: NOT_PROVEN + "repeat the measurement",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.TOO_FEW_ROUNDS: (
-        "{count:# round} can't prove a change of any size among so many benchmarks; {rounds:# round} would"
+        "with this many benchmarks at least {rounds:# round} are needed; this measurement has {count:,}"
     ),
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
     VerdictReason.BLIND: "not even a tenfold change would have been seen: too noisy, or too few runs",
@@ -185,12 +63,11 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.MACHINE_CHANGED: (
         "nearly all benchmarks moved together, by {change:+%} of time: the machine changed"
     ),
-    VerdictReason.ENVIRONMENT_CHANGED: "the environment changed, the code is innocent: {changes}",
+    VerdictReason.ENVIRONMENT_CHANGED: "not caused by this commit: the environment changed ({changes})",
     VerdictReason.CULPRIT_REVERTED: "{commit} made it worse, and {revert} has reverted it",
     VerdictReason.CULPRIT_REMOVED: "{commit} made it worse, and the default branch no longer has it",
     VerdictReason.LONE_RUN: (
-        "looks worse, but isn't proven: one run on a side doesn't show how much runs differ by themselves; "
-        "measuring both commits in turn does: "
+        NOT_PROVEN + "one run per side doesn't show how much runs differ; compare both commits on one machine: "
         "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
     ),
     VerdictReason.ACCEPTED: "accepted",
@@ -235,7 +112,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "the target's load differs by {change:+%}, and no baseline run shows what this counter does under such a load"
     ),
     Untested.WITHOUT_RULES: (
-        "too few models have a rule for it that all good runs keep: its level is at chance, or differs from run to run"
+        "no stable rule was found for this counter: its level is random, or differs from run to run"
     ),
     Remark.TEXT: "{text:prose}",
     Remark.MEAN_UNCERTAIN: "the mean is known to ±{width:%} only; {repetitions:# repetition} would reach ±{wanted:%}",
@@ -243,24 +120,26 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.INTERVALS_OVERLAP: "the medians differ significantly, but their intervals overlap",
     Remark.CHANGED_SINCE: "changed since {ago:# run} before the target[ (commit {commit})]",
     Remark.LONE_CHART: "a single baseline run: the limit is the {expected:%} to expect and a margin of {margin:%}",
-    Remark.UNSCALED_WITHOUT_LOAD: "not scaled to one load: there is no load beside the counters",
-    Remark.UNSCALED_SOME_WITHOUT_LOAD: "not scaled to one load: some runs have no load",
-    Remark.UNSCALED_OTHER_LOAD: "not scaled to one load: the load is not the same quantity in all runs",
-    Remark.UNSCALED_TOO_FEW: "not scaled to one load: too few values with a load",
-    Remark.UNSCALED_INDEPENDENT: "not scaled to one load: it does not follow the load (Spearman {spearman:.2f})",
-    Remark.UNSCALED_NEAR_ZERO: "not scaled to one load: by the fit it is near zero at some loads",
+    Remark.UNSCALED_WITHOUT_LOAD: "not adjusted for load: there is no load with the counters",
+    Remark.UNSCALED_SOME_WITHOUT_LOAD: "not adjusted for load: some runs have no load",
+    Remark.UNSCALED_OTHER_LOAD: "not adjusted for load: the load is not the same quantity in all runs",
+    Remark.UNSCALED_TOO_FEW: "not adjusted for load: too few values with a load",
+    Remark.UNSCALED_INDEPENDENT: (
+        "not adjusted for load: the counter does not correlate with the load (Spearman {spearman:.2f})"
+    ),
+    Remark.UNSCALED_NEAR_ZERO: "not adjusted for load: by the fit it is near zero at some loads",
     Remark.UNSCALED_CLOSED_LOOP: (
-        "not scaled to one load: it is shorter under more load, so the load depends on it: clients wait for each answer"
+        "not adjusted for load: it is shorter under more load, so the load depends on it: clients wait for each answer"
     ),
     Remark.UNSCALED_UNSEEN_LOAD: (
-        "not scaled to one load: the target's load ({load:,.4g}) is far outside of what the baseline saw "
+        "not adjusted for load: the target's load ({load:,.4g}) is far outside of what the baseline saw "
         "({lowest:,.4g} to {highest:,.4g})"
     ),
     Remark.LOAD_DIFFERS: "the target's load differs by {change:+%}",
     Remark.LOAD_BESIDE: "{table}: its load is that of {driver}, at the same times",
     Remark.LOAD_BY_START: "{table}: its load is that of {driver}; their clocks differ, so both count from their starts",
     Remark.LOAD_ON_OTHER_CLOCK: (
-        "{table}: not scaled to one load, because its clock and that of {driver} have no time in common"
+        "{table}: not adjusted for load, because its clock and that of {driver} have no time in common"
     ),
     Remark.ROWS_WITHOUT_LOAD: "{share:%} of the target's rows have no load and are left out",
     Remark.ROWS_REDUCED: (
@@ -293,17 +172,18 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.MEASURED_AGAIN: "measured again: {count:# flagged benchmark}, of which {unconfirmed:,} were not confirmed",
     Remark.LONE_BASELINE: (
-        "a single run is the whole baseline: only changes that no machine explains count; to see smaller ones, measure "
-        "both commits in turn: perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
+        "only one baseline run: changes that could be machine noise are not reported; to see them, measure both "
+        "commits in turn: perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
     ),
     Remark.INHERITED_LEVEL: (
         "{benchmark} ({metric:prose}) got worse on the base branch[ at {commit}]: compared with the runs since"
     ),
     Remark.LASTING_LEVEL: (
-        "{count:# metric} got worse in earlier runs and stayed so: those runs are no baseline until it is accepted"
+        "{count:# metric} got worse in earlier runs and stayed so: those runs are not a baseline until it is accepted"
     ),
     Remark.UNDONE_LEVEL: (
-        "{count:# metric} changed more than tenfold in an earlier run and came back: no baseline while it was so"
+        "{count:# metric} changed more than tenfold in an earlier run and came back: those runs are excluded from the "
+        "baseline"
     ),
     Remark.PASSED_ALARM: "{count:# metric} looked worse in an earlier run and did not stay so: it counts as noise",
     Remark.CATEGORY_ASSIGNED: "not in the fastest category but in {category}: {count:# metric}",
@@ -363,16 +243,18 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "{count:# stored run} left out: measured on other hardware[ ({component:prose}: {there}, this run: {here})]"
     ),
     BaselineReason.BASE_NOT_MEASURED: (
-        "the newest baseline run is {commits:# commit} before the base: what those changed counts here as well"
+        "the baseline is {commits:# commit} older than the base: what changed since then is included in this comparison"
     ),
     AuditReason.SPLIT_AT_RANDOM: (
         "too few runs ({runs:,}) to judge one by the others, so samples of one run were split at random: the numbers "
         "hold for both commits measured in one job, not against stored runs"
     ),
     AuditReason.SHARED_BASELINES: "the trials share their baseline runs, so the ranges are somewhat too narrow",
-    AuditReason.LASTED: "in no rate: up to {count:# alarm} that lasted, so real changes or another machine",
+    AuditReason.LASTED: (
+        "up to {count:# persistent alarm} excluded from the rates: probably real changes, or another machine"
+    ),
     AuditReason.NOT_YET_REFUTED: (
-        "in no rate: {count:# alarm} of the newest run, which no later run confirms or refutes yet"
+        "{count:# alarm} of the newest run excluded from the rates: no later run confirms or refutes them yet"
     ),
     AuditReason.FEW_TRIALS: "{trials:# trial} cannot show a rate of false alarms below {rate:.0%}",
     AuditReason.AGREES_WITH_STATED: _WRONG_IN + ", which " + _AGREES,
@@ -382,7 +264,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     AuditReason.STRICTER_RATE: (
         "with a false-discovery-rate of {rate:%g} it would have been wrong in {count:,} of {trials:# run}"
     ),
-    AuditReason.NO_RATE_HELPS: ("no false-discovery-rate makes it keep its word here: measure both commits in one job"),
+    AuditReason.NO_RATE_HELPS: (
+        "no false-discovery-rate met the stated rate on this history: measure both commits in one job"
+    ),
     AuditReason.COUNTERS_AGREE: "{count:,} of {trials:# counter}" + _BY + _AGREES,
     AuditReason.COUNTERS_TOO_LOUD: "{count:,} of {trials:# counter}" + _BY + _IS_MORE,
     AuditReason.COUNTER_RUNS_AGREE: "{count:,} of {trials:# run}" + _BY + _AGREES,
@@ -400,6 +284,78 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",
     SeriesReason.NOT_READABLE: "stored runs that cannot be read left out: {count:,}",
     SeriesReason.HARDWARE_OF_OLDER: "stored runs on other hardware than the newest left out: {count:,}",
+    # Of call trees: why they decide nothing, what to know of them and of the profiles behind them.
+    Doubt.ONE_REPETITION: (
+        "one repetition per revision shows no noise, so no difference is certain; record {wanted:# repetition} of each"
+    ),
+    Doubt.UNKNOWN_WEIGHTS: (
+        "the stacks have weights that are not counts of samples, so one profile per revision says nothing of noise; "
+        "record {wanted:# profile} of each"
+    ),
+    Doubt.FEW_SAMPLES: (
+        "{baseline:# sample} and {target:# sample} are too few to test any method; profile for longer or more often, "
+        "or compare counts with --same-work where both did the same work"
+    ),
+    Doubt.NOT_ALIGNED: (
+        "only {aligned:%} of the time is in methods that both revisions have; record the same program in the same way"
+    ),
+    Doubt.ALL_SLOWER: (
+        "most methods take {factor:.2f} times as long: another machine state, interpreter or build, or a change that "
+        "slows all code; record both revisions in turn on one machine"
+    ),
+    Doubt.WHOLE_SLOWER: (
+        "the whole takes {change:+%}, and no single method explains it; record more repetitions of both revisions in "
+        "turn on one machine"
+    ),
+    Doubt.MORE_SAMPLES: (
+        "the number of samples grew by {change:%}, and no method's share did for sure; where both revisions did the "
+        "same work the whole is slower: compare again with --same-work"
+    ),
+    Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
+    Doubt.NOISY_METHODS: (
+        "a method that takes {visible:%} of the whole more could go unseen; record {wanted:# repetition} or more per "
+        "revision"
+    ),
+    Caveat.ONE_STATE: (
+        "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
+    ),
+    Caveat.TOTALS_ALONE: "one repetition holds totals alone: which methods are really slower is not certain",
+    Caveat.ONE_PROFILE: (
+        "one profile per revision: samples are taken for independent, and differences between runs for none"
+    ),
+    Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; record more of both revisions",
+    Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
+    Caveat.NAMES_LEFT: "callers were looked for of {limit:,} of {count:,} changed names",
+    Caveat.CALLING_FILES_LEFT: "callers were looked for in {limit:,} of {count:,} files",
+    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: no Python, or above {mebibytes:,} MiB",
+    Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
+    Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
+    Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
+    Caveat.NO_GRAMMAR: (
+        "not read: {count:# changed file} in languages without a grammar here (pip install 'perf-culprit[languages]')"
+    ),
+    Caveat.COMMON_NAMES: "too many functions call {names:and}: their callers are left out",
+    ProfileNote.CALL_GRAPH: (
+        "[{side:prose}: ]the profile is a call graph, which has no paths: the cost of a function is split over its "
+        "callers by their share of it, and recursion is folded into the first call"
+    ),
+    ProfileNote.PATHS_NOT_FOLLOWED: (
+        "[{side:prose}: ]{share:%} of the cost is on paths that were not followed: below (other paths)"
+    ),
+    ProfileNote.WEIGHTS_WITHOUT_PERIOD: (
+        "[{side:prose}: ]the stacks' weights are not counts of samples and have no common period (times?): shares of "
+        "them are compared, and one file alone shows no noise"
+    ),
+    ProfileNote.PERIOD_DIVIDED: (
+        "[{side:prose}: ]every weight is a multiple of {period:,.0f}: taken for the sampling period and divided"
+    ),
+    ProfileNote.FIRST_EVENT_USED: "[{side:prose}: ]of the events {events} the first is used",
+    ProfileNote.COUNTED_TWICE: (
+        "[{side:prose}: ]the log holds operation executions and events of the same operations; the family with fewer "
+        "is left out, as it would count them twice"
+    ),
+    ProfileNote.STACKS_CUT: (
+        "[{side:prose}: ]{count:# stack} of {file} cut at the root: print the whole with --stack-depth 64"
+    ),
     **BISECTIONS,
-    **CALL_TREES,
 }

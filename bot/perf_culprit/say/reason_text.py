@@ -1,81 +1,70 @@
-"""A reason's sentence: for a terminal, or as Markdown in which foreign text is inert."""
+"""A reason's sentence, as a text in which foreign arguments are spans.
+
+In a sentence `{name}` is foreign text shown as it is, or several names by commas (`{names:and}`: by "and");
+`{why:prose}` foreign words; `{effect:%}` and `{change:+%}` a percentage, `{rate:%g}` one of three digits;
+`{count:# run}` a number with its noun; all else is Python's. What is in `[...]` is left out without its arguments.
+"""
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from string import Formatter
 from typing import Final
 
 from perf_culprit.model.reason import Argument, Reason
-from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, clean, code, join, prose
-from perf_culprit.say.numbers import percent, percent_digits, significant
+from perf_culprit.say.document import Name, Prose, Text, joined, spans
+from perf_culprit.say.inert import Safe, clean
+from perf_culprit.say.numbers import counted, percent, percent_digits, significant
 from perf_culprit.say.phrases import SENTENCES
-from perf_culprit.say.sections import counted
 
 _BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 # As many names of a list are shown.
 SHOWN_NAMES: Final = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Form:
-    """How both kinds of foreign text become part of a sentence."""
-
-    name: Callable[[str], Safe]
-    prose: Callable[[str], Safe]
-
-
-_PLAIN = _Form(name=lambda text: Safe(clean(text)), prose=lambda text: Safe(clean(text, limit=SENTENCE_LIMIT)))
-_MARKDOWN = _Form(name=code, prose=prose)
-
-
 def sentence(reason: Reason) -> str:
     """One line of text, without the control characters of foreign names, though still active in Markdown."""
-    return str(_said(reason, _PLAIN))
+    return "".join(
+        clean(span.text, limit=span.limit) if isinstance(span, Name | Prose) else str(span)
+        for span in spans(worded(reason))
+    )
 
 
-def sentence_markdown(reason: Reason) -> Safe:
-    """The same as Markdown: names are code spans."""
-    return _said(reason, _MARKDOWN)
-
-
-def _said(reason: Reason, form: _Form) -> Safe:
-    parts = []
+def worded(reason: Reason) -> Text:
+    parts: list[Text] = []
     # Every second part is one in brackets.
     for position, part in enumerate(_BRACKETS.split(SENTENCES[reason.code])):
-        filled = _filled(part, reason.arguments, form)
+        filled = _filled(part, reason.arguments)
         if filled is None and position % 2 == 0:
             # A file may hold a code without its arguments; a report of ours never does.
             return Safe(reason.code.value.replace("_", " "))
         parts.append(filled or Safe(""))
-    return join("", parts)
+    return joined("", parts)
 
 
-def _filled(part: str, arguments: Mapping[str, Argument], form: _Form) -> Safe | None:
+def _filled(part: str, arguments: Mapping[str, Argument]) -> Text | None:
     """None where an argument is missing or of another kind than the sentence needs."""
-    parts = []
+    parts: list[Text] = []
     for words, name, how, _ in Formatter().parse(part):
         parts.append(Safe(words))
         if name is None:
             continue
-        shown = _shown(arguments[name], how or "", form) if name in arguments else None
+        shown = _shown(arguments[name], how or "") if name in arguments else None
         if shown is None:
             return None
         parts.append(shown)
-    return join("", parts)
+    return joined("", parts)
 
 
-def _shown(value: Argument, how: str, form: _Form) -> Safe | None:
+def _shown(value: Argument, how: str) -> Text | None:
     if isinstance(value, str):
-        return form.prose(value) if how == "prose" else form.name(value) if not how else None
+        return Prose(value) if how == "prose" else Name(value) if not how else None
     if isinstance(value, tuple):
-        separator = Safe(" and ") if how == "and" else Safe(", ")
         if how not in {"", "and"} or not value:
             return None
         more = len(value) - SHOWN_NAMES
-        names = [form.name(name) for name in value[:SHOWN_NAMES]]
-        return join(separator, [*names, *([Safe(f"{more:,} more")] if more > 0 else [])])
+        names: list[Text] = [Name(name) for name in value[:SHOWN_NAMES]]
+        return joined(" and " if how == "and" else ", ", [*names, *([Safe(f"{more:,} more")] if more > 0 else [])])
     return Safe(_number(value, how)) if _fits(value, how) else None
 
 

@@ -9,7 +9,7 @@ from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import Run
-from perf_culprit.say.call_tree_text import amounts, calls, certainty, change, shown_suspects, why
+from perf_culprit.say.call_tree_words import amounts, calls, certainty, change, shown_suspects, why
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
 from perf_culprit.say.sections import split
 
@@ -67,7 +67,7 @@ def _percent(fraction: float | None) -> str:
     return "" if fraction is None or not math.isfinite(fraction) else f"{fraction * 100:.2f}"
 
 
-# Remarks beside the code that made it slower, for the check run: suspects that the commit changed.
+# Remarks next to the code that made it slower, for the check run: suspects that the commit changed.
 
 # More remarks are no help; they also fit one request.
 MOST_REMARKS: Final = 20

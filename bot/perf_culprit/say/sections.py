@@ -1,18 +1,14 @@
-"""A report's findings by what is said about them, the tables that show them, and words that sentences share."""
+"""A report's findings by what is said about them, always in the same order."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from perf_culprit.model.count import BENCHMARK
 from perf_culprit.model.finding import Finding, Level, Severity, Verdict
 from perf_culprit.model.report import Conclusion, Report
-from perf_culprit.model.run import Cost, Direction, Metric, MetricKey
-from perf_culprit.say.inert import Safe, code, join, own, prose, row
+from perf_culprit.model.run import Direction, MetricKey
 from perf_culprit.say.numbers import is_time
-
-# A report's findings by what is said about them, always in the same order.
 
 # Conclusions that say: these numbers do not judge the code.
 UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
@@ -27,7 +23,7 @@ class Sections:
     `several_metrics`: some benchmark has more than one, or is a whole command, of which the metric alone says what was
     measured. `undecided` look like a change that is not proven; `untested` could not be tested. `accepted` got worse,
     and somebody accepted that. `unjudged` are all metrics that differ or may differ, where the conclusion is that
-    nobody may judge them. `beside` are further times of a benchmark (CPU beside wall) with the same verdict: one row,
+    nobody may judge them. `beside` are further times of a benchmark (CPU with wall) with the same verdict: one row,
     and counted once.
     """
 
@@ -152,167 +148,3 @@ def _reading_order(finding: Finding) -> tuple[int, int, int, float, str, str]:
         key.benchmark,
         key.metric,
     )
-
-
-# Words that several sentences share.
-
-MORE_ROUNDS = "measure more rounds of both sides"
-BOTH_SIDES = "measure both sides in one job"
-
-
-def took(cost: Cost) -> str:
-    """What measuring took, in words; empty where nobody knows."""
-    minutes = f" in {counted(math.ceil(cost.seconds / 60), 'runner minute')}" if cost.seconds else ""
-    return f"{counted(cost.executions, 'execution')}{minutes}" if cost.executions else ""
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def share(count: int, sections: Sections, *, all_of: str = "all ") -> str:
-    if count == sections.total == 2 and all_of:
-        return f"both {sections.noun}s"
-    if count == sections.total:
-        return f"{all_of if count > 1 else ''}{counted(count, sections.noun)}"
-    return f"{count:,} of {counted(sections.total, sections.noun)}"
-
-
-def word(findings: tuple[Finding, ...], *, better: bool) -> str:
-    if all(is_timed(finding.evidence.metric) for finding in findings):
-        return "faster" if better else "slower"
-    return "better" if better else "worse"
-
-
-def is_timed(metric: Metric) -> bool:
-    return metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit)
-
-
-# Tables of text: columns for a terminal, and Markdown's, whose cells are inert.
-
-_RULES: Final = {"l": ":--", "r": "--:", " ": "---"}
-
-
-def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), indent: str = "") -> list[str]:
-    """A line per row; the columns at the places `right` are aligned to the right. Nothing else is touched."""
-    from tabulate import tabulate
-
-    align = ["right" if place in right else "left" for place in range(max(map(len, rows)))]
-    text = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=align, preserve_whitespace=True)
-    return [f"{indent}{line.rstrip()}" for line in text.split("\n")]
-
-
-def ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Text with a rule below the columns' names."""
-    from tabulate import tabulate
-
-    return tabulate(rows, headers=head, tablefmt="simple", disable_numparse=True)
-
-
-def header(names: Sequence[str], alignment: str) -> tuple[Safe, Safe]:
-    """The first two lines in Markdown; `alignment` has "l", "r" or " " for each column."""
-    return row([Safe(name) for name in names]), Safe("|" + "|".join(_RULES[side] for side in alignment) + "|")
-
-
-def markdown_table(names: Sequence[str], alignment: str, rows: Iterable[Sequence[Safe]]) -> Safe:
-    return join("\n", (*header(names, alignment), *map(row, rows)))
-
-
-# What a Markdown template shows: Safe text and tables of it, nothing to decide.
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """A table (with `header`) or a list, of which `total` rows exist and the first `rows` are shown.
-
-    `block` comes before them, whole or not at all; its length is bounded where it is made.
-    """
-
-    rows: tuple[Safe, ...]
-    total: int
-    title: Safe | None = None
-    header: tuple[Safe, Safe] | None = None
-    block: Safe | None = None
-
-    @property
-    def hidden(self) -> int:
-        return self.total - len(self.rows)
-
-    @property
-    def more(self) -> Safe | None:
-        return Safe(f"{self.hidden:,}") if self.hidden else None
-
-    def cut(self, most: int) -> "Part":
-        return replace(self, rows=self.rows[:most])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fold:
-    """A <details> block. `summary` holds no foreign text: GitHub parses it as HTML."""
-
-    summary: Safe
-    parts: tuple[Part, ...]
-
-    def cut(self, most: int) -> "Fold":
-        return replace(self, parts=tuple(part.cut(most) for part in self.parts))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class View:
-    """The whole comment, from top to bottom."""
-
-    marker: Safe | None
-    headline: Safe
-    next_step: Safe
-    remarks: tuple[Safe, ...]
-    changed: Part | None
-    folds: tuple[Fold, ...]
-    footer: Safe
-    more_at: Safe
-
-    @property
-    def longest(self) -> int:
-        """Rows of the longest folded part."""
-        return max((len(part.rows) for fold in self.folds for part in fold.parts), default=0)
-
-    def cut(self, *, changed: int, folded: int) -> "View":
-        return replace(
-            self,
-            changed=self.changed.cut(changed) if self.changed else None,
-            folds=tuple(fold.cut(folded) for fold in self.folds),
-        )
-
-
-T = TypeVar("T")
-
-
-def table(
-    entries: tuple[T, ...],
-    cells_of: Callable[[T], Iterable[Safe]],
-    *,
-    head: tuple[tuple[str, ...], str],
-    most_rows: int,
-) -> Part:
-    """`head`: the columns' names, and their alignment, "l" or "r" each."""
-    return Part(
-        header=header(*head),
-        rows=tuple(row(tuple(cells_of(entry))) for entry in entries[:most_rows]),
-        total=len(entries),
-    )
-
-
-def titled(title: str, part: Part) -> Part:
-    return Part(title=Safe(title[0].upper() + title[1:]), header=part.header, rows=part.rows, total=part.total)
-
-
-def keys(names: tuple[MetricKey, ...], *, most_rows: int) -> Part:
-    return Part(rows=bullets(key(name, with_metric=True) for name in names[:most_rows]), total=len(names))
-
-
-def key(name: MetricKey, *, with_metric: bool) -> Safe:
-    shown = code(name.benchmark)
-    return own("{} · {}", shown, prose(name.metric, limit=60)) if with_metric else shown
-
-
-def bullets(lines: Iterable[Safe]) -> tuple[Safe, ...]:
-    return tuple(own("- {}", line) for line in lines)

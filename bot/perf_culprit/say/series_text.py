@@ -22,9 +22,18 @@ from perf_culprit.model.series import (
 )
 from perf_culprit.say.charts import plot
 from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, plain
-from perf_culprit.say.numbers import amount_text, percent, percent_at_least, percent_digits, quantities, significant
+from perf_culprit.say.numbers import (
+    amount_text,
+    counted,
+    percent,
+    percent_at_least,
+    percent_digits,
+    quantities,
+    significant,
+)
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.say.sections import columns, counted
+from perf_culprit.say.render_html import page
+from perf_culprit.say.render_terminal import columns
 
 # Changes of series for reading and for programs: a text table, and perf-culprit-changes v1.
 
@@ -223,6 +232,10 @@ def releases_text(matrix: DeviationMatrix) -> str:
         lines += ["", LEGEND[0], *(f"  {line}" for line in LEGEND[1:])]
     lines += [*_transient_regressions(rows), *_too_few(matrix)]
     return "\n".join(lines) + "\n"
+
+
+def releases_page(matrix: DeviationMatrix) -> str:
+    return page(releases_section(matrix), title="releases")
 
 
 def releases_section(matrix: DeviationMatrix) -> Safe:

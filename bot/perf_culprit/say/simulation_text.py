@@ -16,10 +16,10 @@ from perf_culprit.model.simulation import (
     SimulationReport,
 )
 from perf_culprit.say.charts import line_chart
-from perf_culprit.say.html_pages import page
 from perf_culprit.say.inert import Safe, plain
-from perf_culprit.say.numbers import amount_text, percent, percent_at_least, quantities, significant
-from perf_culprit.say.sections import counted, ruled
+from perf_culprit.say.numbers import amount_text, counted, percent, percent_at_least, quantities, significant
+from perf_culprit.say.render_html import page
+from perf_culprit.say.render_terminal import ruled
 
 
 def simulation_text(report: SimulationReport) -> str:

@@ -311,7 +311,7 @@ def test_a_loud_detector_is_not_recommended() -> None:
         runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)
     reasons = words_of(audited(runs).recommendation.reasons)
     assert "more than the stated 1% allows, but fewer than any other detector" in reasons[0]
-    assert reasons[1] == "no false-discovery-rate makes it keep its word here: measure both commits in one job"
+    assert reasons[1] == "no false-discovery-rate met the stated rate on this history: measure both commits in one job"
 
 
 def test_auto_is_told_but_not_audited() -> None:

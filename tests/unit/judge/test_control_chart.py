@@ -182,16 +182,16 @@ def without_load(run: Run) -> Run:
 
 def test_without_load_nothing_is_scaled_and_it_says_so() -> None:
     (evidence,) = of_counters(without_load(loaded(9)), loaded(1), loaded(2))
-    assert "not scaled to one load: some runs have no load" in words_of(evidence.notes)
+    assert "not adjusted for load: some runs have no load" in words_of(evidence.notes)
     (evidence,) = of_counters(counter_run({"cpu": steady(9)}), *cpu_runs())
-    assert "not scaled to one load: there is no load beside the counters" in words_of(evidence.notes)
+    assert "not adjusted for load: there is no load with the counters" in words_of(evidence.notes)
 
 
 def test_a_load_of_another_name_is_another_load() -> None:
     target = loaded(9)
     renamed = replace(target, counters=(replace(target.counters[0], load_name="users"),))
     (evidence,) = of_counters(renamed, loaded(1), loaded(2))
-    assert words_of(evidence.notes) == ("not scaled to one load: the load is not the same quantity in all runs",)
+    assert words_of(evidence.notes) == ("not adjusted for load: the load is not the same quantity in all runs",)
 
 
 def test_a_counter_that_does_not_follow_the_load_is_not_scaled_and_a_different_load_is_said() -> None:
@@ -199,7 +199,9 @@ def test_a_counter_that_does_not_follow_the_load_is_not_scaled_and_a_different_l
         return counter_run({"cpu": steady(seed)}, load=np.random.default_rng(seed + 50).normal(load, 100, 200))
 
     (evidence,) = of_counters(run(9, 5000), *(run(seed, 4000) for seed in range(4)))
-    assert words_of(evidence.notes)[0].startswith("not scaled to one load: it does not follow the load (Spearman ")
+    assert words_of(evidence.notes)[0].startswith(
+        "not adjusted for load: the counter does not correlate with the load (Spearman "
+    )
     assert words_of(evidence.notes)[1].startswith("the target's load differs by +2")
     assert "load_slope" not in evidence.details
 
@@ -210,7 +212,7 @@ def test_a_counter_that_is_near_zero_at_common_loads_is_not_scaled() -> None:
         return counter_run({"cpu": 0.02 * loads - 50}, load=loads)
 
     (evidence,) = of_counters(run(9), run(1), run(2))
-    assert words_of(evidence.notes) == ("not scaled to one load: by the fit it is near zero at some loads",)
+    assert words_of(evidence.notes) == ("not adjusted for load: by the fit it is near zero at some loads",)
 
 
 def test_values_without_a_load_are_left_out_unless_they_are_most() -> None:
@@ -228,7 +230,7 @@ def test_values_without_a_load_are_left_out_unless_they_are_most() -> None:
     (evidence,) = of_counters(run(9, slice(0, 100)), run(1, slice(0, 5)), loaded(2))
     assert words_of(evidence.notes) == ("41.7% of the target's rows have no load and are left out",)
     (evidence,) = of_counters(run(9, slice(0, 130)), run(1, slice(0, 5)), loaded(2))
-    assert words_of(evidence.notes) == ("not scaled to one load: too few values with a load",)
+    assert words_of(evidence.notes) == ("not adjusted for load: too few values with a load",)
 
 
 def idling(seed: int, *, idle: float = 0.2, level: float = 50.0) -> Run:
@@ -343,7 +345,7 @@ def test_bad_input_some_missing() -> None:
 def test_bad_input_a_load_without_values() -> None:
     runs = [counter_run({"cpu": steady(seed)}, load=np.full(200, np.nan)) for seed in range(4)]
     (evidence,) = of_counters(runs[3], *runs[:3])
-    assert words_of(evidence.notes) == ("not scaled to one load: there is no load beside the counters",)
+    assert words_of(evidence.notes) == ("not adjusted for load: there is no load with the counters",)
 
 
 def test_notes_are_kept_where_something_changed() -> None:

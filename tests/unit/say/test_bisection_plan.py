@@ -21,7 +21,7 @@ def test_the_plan_counts_and_lists() -> None:
     assert lines[0] == (
         "60 candidates after aaaaaaa up to 0000000: 1 merge, 1 without a change of what the build reads, 1 revert"
     )
-    assert lines[1] == "good is no ancestor of bad: the merge base bbbbbbb is measured first"
+    assert lines[1] == "good is not an ancestor of bad: the merge base bbbbbbb is measured first"
     assert "\x1b" not in lines[3]
     assert lines[4] == "  0000000  Second  (unchanged)"
     assert f"  … and {60 - LISTED} more" in lines

@@ -79,7 +79,7 @@ def test_nothing_is_known_before_the_first_result() -> None:
     assert texts.title.startswith("reproducing the change: 0 executions")
     assert "Waiting: run 55 is under way." in texts.body
     assert "Suspects" not in texts.body
-    assert "Remarks:" in texts.body
+    assert "**Remarks**\n\n- " in texts.body
     assert "Reproducing the change: 0 executions, about 2 commits left." in texts.body
     assert "░" not in texts.body
 

@@ -14,8 +14,9 @@ from perf_culprit.model.call_tree import ImpactedService, MethodCosts, MethodSus
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, NodeState
 from perf_culprit.say.call_tree_pictures import call_tree_picture
-from perf_culprit.say.call_tree_text import tree_comparison_text
-from perf_culprit.say.markdown_report import COMMENT_LIMIT_CHARACTERS, MarkdownOptions, render_markdown
+from perf_culprit.say.call_trees import tree_comparison_text
+from perf_culprit.say.comment import COMMENT_LIMIT_CHARACTERS, render_markdown
+from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.report_parts import remarks
 from tests.support.compared_trees import Tree
 from tests.support.diagnosed_reports import diagnosed, diagnosis
@@ -23,7 +24,7 @@ from tests.support.hostile import _PIECES
 from tests.support.reports import every_conclusion
 
 FOLDER = Path(__file__).parents[2] / "golden" / "diagnosis"
-OPTIONS = MarkdownOptions(repository_url="https://github.example/octo/parser")
+OPTIONS = PageOptions(repository_url="https://github.example/octo/parser")
 # A name that is cut in two by ">" is another tree; the pieces are put in one at a time.
 NAMES = [piece for piece in _PIECES if ">" not in piece and piece.strip()]
 

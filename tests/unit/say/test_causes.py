@@ -64,7 +64,9 @@ def test_an_alarm_that_opens_nothing_is_a_line() -> None:
     line = no_issue_line(replace(REPORT, key=MetricKey("parse", "time")), None, cost=COST)
     assert line.startswith("Searched for what made `parse` worse (56 executions in 47 runner minutes): ")
     why = because(VerdictReason.ENVIRONMENT_CHANGED, changes=("numpy 2.4.5 → 2.4.6",))
-    assert "the code is innocent: `numpy 2.4.5 → 2.4.6`." in no_issue_line(REPORT, why, cost=COST)
+    assert "not caused by this commit: the environment changed (`numpy 2.4.5 → 2.4.6`)." in no_issue_line(
+        REPORT, why, cost=COST
+    )
 
 
 def test_a_wrong_alarm_says_what_the_ends_differ_by_and_what_the_stored_runs_said() -> None:

@@ -80,7 +80,7 @@ def test_foreign_text_stays_text(text: str) -> None:
 
 def test_the_line_to_copy_holds_nothing_but_a_hash() -> None:
     assert f"```text\n/perf-bisect {SHA}\n```" in fork_head_text(SHA)
-    with pytest.raises(ValueError, match="no commit hash"):
+    with pytest.raises(ValueError, match="not a commit hash"):
         fork_head_text(f"{SHA[:-1]}\n")
 
 

@@ -17,7 +17,7 @@ from perf_culprit.model.call_tree import (
     UnusedLine,
     Window,
 )
-from perf_culprit.say.call_tree_text import diagnosis_text
+from perf_culprit.say.diagnosis_text import diagnosis_text
 from perf_culprit.wire.analysis_json import encode_diagnosis
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "diagnosis"

@@ -10,7 +10,7 @@ from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import Profile
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say.call_tree_pictures import collapsed_difference, flame_section
-from perf_culprit.say.html_pages import flame_page, render_html
+from perf_culprit.say.report_page import flame_page, render_html
 from tests.support.compared_trees import sampled
 from tests.support.reports import every_conclusion
 
@@ -66,7 +66,7 @@ def test_only_our_script_runs_whatever_methods_are_called() -> None:
     report = replace(
         report, findings=(replace(finding, evidence=replace(finding.evidence, key=key)),), diagnosis=result
     )
-    for page, count in ((flame_page(result), 1), (render_html("```mermaid\nflowchart LR\n```\n", report), 2)):
+    for page, count in ((flame_page(result), 1), (render_html(report), 2)):
         scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
         digests = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
         assert len(scripts) == count

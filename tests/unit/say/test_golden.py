@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.model.report import Conclusion
-from perf_culprit.say.markdown_report import MarkdownOptions, render_markdown, render_summary
-from perf_culprit.say.terminal_report import render_text
+from perf_culprit.say.comment import render_markdown, render_summary
+from perf_culprit.say.comparison import PageOptions, render_text
 from tests.support.reports import every_conclusion
 
 FOLDER = Path(__file__).parents[2] / "golden" / "report"
 REPORTS = every_conclusion()
-OPTIONS = MarkdownOptions(
+OPTIONS = PageOptions(
     marker="<!-- perf-culprit:v1:default -->",
     run_url="https://github.example/octo/parser/actions/runs/42",
     report_url="https://github.example/octo/parser/actions/runs/42#artifacts",

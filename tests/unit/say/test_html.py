@@ -1,25 +1,24 @@
-import builtins
 import json
 import re
-from collections.abc import Mapping, Sequence
-
-import pytest
+from dataclasses import replace
 
 from perf_culprit.judge.deviation_matrix import deviation_matrix
+from perf_culprit.model.finding import Verdict
+from perf_culprit.model.report import Conclusion
 from perf_culprit.model.series import Version
-from perf_culprit.say.call_tree_pictures import pictured
-from perf_culprit.say.call_tree_text import shown_suspects
-from perf_culprit.say.html_pages import releases_page, render_html, tree_list
-from perf_culprit.say.markdown_report import check_texts, render_markdown
+from perf_culprit.say.call_tree_pictures import pictured, tree_list
+from perf_culprit.say.call_tree_words import shown_suspects
+from perf_culprit.say.report_page import render_html
+from perf_culprit.say.series_text import releases_page
 from tests.support.diagnosed_reports import diagnosis
 from tests.support.measurements import measured
-from tests.support.reports import every_conclusion
+from tests.support.reports import every_conclusion, finding, report
 
 REPORT = every_conclusion()["regression-fails"]
 
 
 def test_page_shows_the_comment_and_every_finding_without_resources() -> None:
-    page = render_html(render_markdown(REPORT), REPORT)
+    page = render_html(REPORT)
     assert "2 of 10 benchmarks got slower" in page
     assert page.count("<details>") == page.count("</details>") == 2
     assert "default-src 'none'" in page
@@ -31,34 +30,21 @@ def test_page_shows_the_comment_and_every_finding_without_resources() -> None:
 
 def test_a_report_without_findings_runs_no_script() -> None:
     first = every_conclusion()["first-run"]
-    page = render_html(render_markdown(first), first)
+    page = render_html(first)
     assert "script-src 'none'" in page
     assert "<script" not in page
 
 
-def test_mermaid_stays_code() -> None:
-    assert '<pre lang="mermaid"><code>flowchart LR' in render_html("```mermaid\nflowchart LR\n```\n", REPORT)
-
-
-def test_without_the_markdown_parser_the_verdict_and_the_findings_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    real_import = builtins.__import__
-
-    def without_cmarkgfm(
-        name: str,
-        globals_: Mapping[str, object] | None = None,
-        locals_: Mapping[str, object] | None = None,
-        fromlist: Sequence[str] = (),
-        level: int = 0,
-    ) -> object:
-        if name == "cmarkgfm":
-            raise ImportError(name)
-        return real_import(name, globals_, locals_, fromlist, level)
-
-    monkeypatch.setattr(builtins, "__import__", without_cmarkgfm)
-    page = render_html("not shown", REPORT)
-    assert f"<h1>{check_texts(REPORT)[0]}</h1>" in page
-    assert "not shown" not in page
-    assert "explorer-data" in page
+def test_names_of_a_page_are_text_and_its_table_is_the_comments() -> None:
+    hostile = "<b>@x</b> | `y` [z](https://evil.example)"
+    shown = report(Conclusion.REGRESSION, finding(hostile, 1.0, 2.0, verdict=Verdict.REGRESSION))
+    page = render_html(replace(shown, suite=hostile, base_commit=hostile))
+    assert "<b>" not in page
+    assert 'href="https://evil' not in page
+    assert "<code>&lt;b&gt;@x&lt;/b&gt; | `y` [z](https://evil.example)</code></td>" in page
+    assert '<th align="right">before</th>' in page
+    assert '<th align="left">change</th>' in page
+    assert '<th align="left">verdict</th>' in page
 
 
 def test_the_deviation_matrix_names_versions_and_benchmarks_as_text() -> None:

@@ -5,7 +5,7 @@ import pytest
 from perf_culprit.say.inert import NO_BREAK
 from perf_culprit.say.numbers import (
     MINUS,
-    amount_markdown,
+    amount,
     amount_text,
     percent,
     percent_at_least,
@@ -14,6 +14,7 @@ from perf_culprit.say.numbers import (
     quantities,
     significant,
 )
+from perf_culprit.say.render_markdown import markdown
 
 
 @pytest.mark.parametrize(
@@ -119,10 +120,10 @@ def test_q_text(value: float, shown: str) -> None:
 def test_a_unit_follows_its_number(value: float, unit: str, text: str) -> None:
     (quantity,) = quantities((value,), unit)
     assert amount_text(quantity) == text
-    assert amount_markdown(quantity) == text.replace(" ", NO_BREAK)
+    assert markdown(amount(quantity)) == text.replace(" ", NO_BREAK)
 
 
 def test_a_unit_of_the_tool_is_cut_and_cannot_act() -> None:
     (quantity,) = quantities((1.0,), "@octocat" * 10)
     assert len(amount_text(quantity)) < 40
-    assert "`" in amount_markdown(quantity)
+    assert "`" in markdown(amount(quantity))

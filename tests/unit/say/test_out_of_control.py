@@ -6,10 +6,10 @@ from perf_culprit.model.finding import Evidence, Finding, Side, Verdict
 from perf_culprit.model.reason import VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Direction, Metric, MetricKey
-from perf_culprit.say.markdown_report import render_markdown
-from perf_culprit.say.report_tables import not_called
+from perf_culprit.say.comment import render_markdown
+from perf_culprit.say.comparison import render_text
+from perf_culprit.say.finding_tables import not_called
 from perf_culprit.say.sections import split
-from perf_culprit.say.terminal_report import render_text
 from tests.support.reports import report
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -54,7 +54,7 @@ def test_the_comment_folds_them_with_ratio_limit_and_medians() -> None:
 def test_the_terminal_lists_them() -> None:
     text = render_text(report(Conclusion.NO_CHANGE, *QUIET), colour=False, width=100).replace(NO_BREAK, " ")
     assert "2 of 3 metrics left their limits, but were not called:" in text
-    assert "- host much: 30% of samples outside, limit 10% (40 → 50)" in text
+    assert "- host · much (40 → 50, +25.0%): " in text
 
 
 def test_without_any_nothing_is_said() -> None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Conclusion, Prediction, Report
-from perf_culprit.say.markdown_report import render_markdown
-from perf_culprit.say.terminal_report import render_text
+from perf_culprit.say.comment import render_markdown
+from perf_culprit.say.comparison import render_text
 from perf_culprit.wire.report_json import decode_report, encode_report
 from tests.support.reports import every_conclusion
 

@@ -21,7 +21,8 @@ from perf_culprit.model.reason import (
 )
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.phrases import SENTENCES
-from perf_culprit.say.reason_text import sentence, sentence_markdown
+from perf_culprit.say.reason_text import sentence, worded
+from perf_culprit.say.render_markdown import markdown as shown
 from tests.support.hostile import reasons
 
 PACKAGE = Path(__file__).parents[3] / "bot/perf_culprit"
@@ -114,13 +115,13 @@ def test_a_reason_is_given_with_the_arguments_that_its_sentence_names() -> None:
 )
 def test_sentences(reason: Reason, text: str, markdown: str) -> None:
     assert sentence(reason) == text
-    assert sentence_markdown(reason) == markdown
+    assert shown(worded(reason)) == markdown
 
 
 @given(reasons())
 def test_any_reason_that_a_file_may_hold_has_a_sentence(reason: Reason) -> None:
     assert sentence(reason).isprintable()
-    assert isinstance(sentence_markdown(reason), Safe)
+    assert isinstance(shown(worded(reason)), Safe)
 
 
 def test_no_decision_reads_prose() -> None:

@@ -5,8 +5,8 @@ from perf_culprit.model.count import metric_of
 from perf_culprit.model.finding import Level, Severity, Verdict
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey
+from perf_culprit.say.comparison import render_text
 from perf_culprit.say.sections import crossing, split, worsening
-from perf_culprit.say.terminal_report import render_text
 from tests.support.reports import FASTER, MEMORY, NOISY, SLOWER, THROUGHPUT, UNCHANGED, finding, report
 
 
@@ -39,7 +39,7 @@ def test_metrics_are_counted_where_a_benchmark_has_several() -> None:
 def test_of_a_whole_command_the_metric_says_what_was_measured() -> None:
     weighed = finding("command", 30.0, 40.0, metric=metric_of("size:dist/*"), verdict=Verdict.REGRESSION)
     text = render_text(report(Conclusion.REGRESSION, weighed), colour=False, width=80)
-    assert "command size:dist/*" in text
+    assert "command · size:dist/*" in text
 
 
 def test_worsening_follows_the_direction() -> None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from perf_culprit.model.run import Environment, EnvironmentChange
 from perf_culprit.say.bisection_answer import bisection_markdown
-from perf_culprit.say.markdown_report import render_markdown
-from perf_culprit.say.terminal_report import render_text
+from perf_culprit.say.comment import render_markdown
+from perf_culprit.say.comparison import render_text
 from tests.support.bisections import REPORT
 from tests.support.reports import every_conclusion
 
@@ -25,7 +25,8 @@ def test_a_report_lists_it_in_one_fold_and_a_terminal_in_one_block() -> None:
     assert "packages in lock files: 1" in comment
     assert "\x1b" not in comment + text
     assert (
-        "Changed besides the code:\n- image ubuntu24 20261101.1 → ubuntu24 20261115.2\n- @a|`b 1 @octocat → 2" in text
+        "Changed besides the code · 2 differences:\n"
+        "- image (ubuntu24 20261101.1 → ubuntu24 20261115.2)\n- @a|`b (1 @octocat → 2" in text
     )
     assert "Changed besides" not in render_markdown(plain) + render_text(plain, colour=False, width=100)
 

@@ -89,8 +89,8 @@ def test_an_enormous_change_is_found_where_almost_nothing_is_answered(capsys: py
     assert main(["simulate", "huge.yml", "--against", "old.yml"]) == 1
     out = capsys.readouterr().out
     assert "unstable: it asks for" in " ".join(out.split())
-    assert "shop queue length" in out
-    assert "order throughput" in out
+    assert "shop · queue length" in out
+    assert "order · throughput" in out
 
 
 def test_other_seeds_are_no_change(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +106,7 @@ def test_runs_and_counter_tables_are_judged_by_compare(capsys: pytest.CaptureFix
         assert main(["simulate", f"{name}.yml", "--replications", "12", *files]) == 0
     capsys.readouterr()
     assert main(["compare", "--paired", "--baseline", "old.json", "--target", "slower.json"]) == 1
-    assert "shop threads utilisation" in capsys.readouterr().out
+    assert "shop · threads utilisation" in capsys.readouterr().out
     for detector in ("control_chart", "rule_ensemble"):
         ends = ["--baseline", "old-counters.json", "--target", "slower-counters.json"]
         assert main(["compare", "--paired", *ends, "--detector", detector]) in {0, 1}

@@ -162,7 +162,7 @@ def test_unreadable_runs_are_named_and_bounded() -> None:
     assert words_of(baseline.notes)[0] == "the stored run runs/1000 cannot be read: not JSON"
     assert words_of(baseline.notes)[5:] == (
         "5 more stored runs cannot be read",
-        "the newest baseline run is 10 commits before the base: what those changed counts here as well",
+        "the baseline is 10 commits older than the base: what changed since then is included in this comparison",
     )
 
 

@@ -7,8 +7,8 @@ from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Verd
 from perf_culprit.model.reason import Untested, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Metric
+from perf_culprit.say.headlines import effect, headline, next_step
 from perf_culprit.say.sections import split
-from perf_culprit.say.wording import effect, headline, next_step
 from tests.support.reports import (
     ALLOCATIONS,
     FASTER,
@@ -154,19 +154,22 @@ def test_what_looks_worse_says_what_would_decide() -> None:
     assert worded(subject) == (
         "2 of 7 benchmarks look slower, not proven",
         (
-            "40 more samples of each would decide, or a quieter machine. "
+            "40 more samples of the target would decide, or a quieter machine. "
             "Nothing found in the other 5; a slowdown of 5% or more would have been seen."
         ),
     )
-    assert next_step(subject, split(subject)).effect == "looks 12.4% slower, but that isn't proven"
+    assert next_step(subject, split(subject)).effect == "looks 12.4% slower"
 
 
 @pytest.mark.parametrize(
     ("code", "advice"),
     [
-        (VerdictReason.LOOKS_WORSE_ROUNDS, "To decide, measure more rounds of both sides, or use a quieter machine."),
-        (VerdictReason.LOOKS_WORSE_BETWEEN_RUNS, "To decide, measure both sides in one job."),
-        (VerdictReason.LOOKS_WORSE, "Measure again to decide."),
+        (VerdictReason.LOOKS_WORSE_ROUNDS, "Measure more rounds of both sides, or use a quieter machine."),
+        (
+            VerdictReason.LOOKS_WORSE_BETWEEN_RUNS,
+            "Measure both sides in one job; more samples of the target won't help.",
+        ),
+        (VerdictReason.LOOKS_WORSE, "Repeat the measurement."),
     ],
 )
 def test_where_samples_would_not_decide_something_else_is_advised(code: VerdictReason, advice: str) -> None:
@@ -196,7 +199,7 @@ def test_untested_for_another_reason_points_to_it() -> None:
     reason = because(Untested.ALL_EQUAL)
     others = (finding(name, 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=reason) for name in ("x", "y"))
     assert worded(report(Conclusion.INCONCLUSIVE, *others)) == (
-        "Cannot tell: no conclusive test for both benchmarks",
+        "Cannot tell: the evidence is inconclusive for both benchmarks",
         "The reason for each is below.",
     )
 

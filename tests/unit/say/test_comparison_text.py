@@ -6,7 +6,8 @@ from perf_culprit.model.finding import Verdict
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey
-from perf_culprit.say.terminal_report import LISTED_NAMES, render_text
+from perf_culprit.say.comparison import render_text
+from perf_culprit.say.render_terminal import LISTED
 from tests.support.reports import SLOWER, UNCHANGED, every_conclusion, finding, report, withdrawn
 
 REPORT = every_conclusion()["regression-fails"]
@@ -77,12 +78,12 @@ def test_foreign_text_controls_neither_terminal_nor_runner() -> None:
 
 def test_numbers_of_other_hardware_are_not_judged() -> None:
     text = render_text(report(Conclusion.OTHER_HARDWARE, *map(withdrawn, SLOWER)), colour=False, width=120)
-    assert "Not judged:\n" in text
+    assert "2 not judged:\n" in text
     assert "slower" not in text
 
 
 def test_long_lists_are_cut_with_a_count() -> None:
-    many = replace(REPORT, missing=tuple(MetricKey(f"gone{i}", "time") for i in range(LISTED_NAMES + 7)))
+    many = replace(REPORT, missing=tuple(MetricKey(f"gone{i}", "time") for i in range(LISTED + 7)))
     assert "and 7 more: see report.json" in render_text(many, colour=False, width=120)
 
 

@@ -6,9 +6,9 @@ from perf_culprit.model.finding import Evidence, Excess, Finding, ModelVote, Rul
 from perf_culprit.model.reason import VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Direction, Metric, MetricKey
-from perf_culprit.say.report_tables import before_and_after, certainty_text, change_text
+from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
+from perf_culprit.say.headlines import effect
 from perf_culprit.say.sections import split
-from perf_culprit.say.wording import effect
 from tests.support.reports import finding, report
 
 CPU = Metric(name="cpu", unit="%", direction=Direction.UNKNOWN)

@@ -7,14 +7,14 @@ from perf_culprit.model.finding import Finding, Level, RunChoice, Severity, Verd
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Environment, Metric, MetricKey
-from perf_culprit.say.markdown_report import (
+from perf_culprit.say.comment import (
     COMMENT_LIMIT_CHARACTERS,
     SUMMARY_LIMIT_BYTES,
-    MarkdownOptions,
     check_texts,
     render_markdown,
     render_summary,
 )
+from perf_culprit.say.comparison import PageOptions
 from tests.support.reports import (
     ALLOCATIONS,
     FASTER,
@@ -92,7 +92,7 @@ def test_the_summary_fits_a_step() -> None:
 
 
 def test_verdict_and_next_step_are_the_first_two_lines_after_the_marker() -> None:
-    marked = render_markdown(every_conclusion()["regression-fails"], options=MarkdownOptions(marker="<!-- m:v1:x -->"))
+    marked = render_markdown(every_conclusion()["regression-fails"], options=PageOptions(marker="<!-- m:v1:x -->"))
     lines = [line for line in marked.splitlines() if line]
     assert lines[0] == "<!-- m:v1:x -->"
     assert lines[1].startswith("### 🔴 2 of 10 benchmarks got slower")

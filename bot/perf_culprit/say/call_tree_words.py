@@ -1,0 +1,155 @@
+"""The words of compared call trees: what became of a method and of a service, how sure, and why. No names."""
+
+from typing import Final
+
+from perf_culprit.model.report import (
+    Answer,
+    Basis,
+    ChangeCause,
+    ComparedSuspect,
+    NodeAmount,
+    ServiceComparison,
+    SuspectReason,
+    TreeComparison,
+)
+from perf_culprit.say.inert import SHORT_HASH, plain
+from perf_culprit.say.numbers import amount_text, counted, percent, q_text, quantities, significant
+
+BASES: Final = {
+    Basis.SAMPLES: "repetitions were tested",
+    Basis.COUNTS: "counted samples were tested",
+    Basis.TOTALS: "totals only: no certainty",
+}
+ANSWERS: Final = {Answer.SLOWER: "slower", Answer.NOT_SLOWER: "nothing got slower", Answer.UNDECIDED: "undecided"}
+# Less is worth a word.
+FULLY_ALIGNED: Final = 0.99
+FULLY_OWN: Final = 0.99
+# Why a method is a suspect.
+REASONS: Final = {
+    SuspectReason.PATH_END: "the path of slower methods ends here",
+    SuspectReason.OWN_TIME: "its own code takes longer",
+    SuspectReason.ORIGIN: "the slowdown begins here",
+    SuspectReason.CHANGED_CALLS: "calls other methods than before",
+    SuspectReason.CALLS_MORE_OFTEN: "calls a method more often",
+    SuspectReason.ADDED: "new, called by a slower method",
+    SuspectReason.TOUCHED: "the commit changed it",
+    SuspectReason.CALLS_TOUCHED: "calls what the commit changed",
+}
+# Where another reason holds it says nothing more.
+_IMPLIED: Final = frozenset({SuspectReason.PATH_END})
+CAUSES: Final = {
+    ChangeCause.MORE_CALLS: "called more often",
+    ChangeCause.TIME_PER_CALL: "longer per call",
+    ChangeCause.BOTH: "more calls, and longer ones",
+}
+# From here on percents are hard to read.
+MANY_TIMES: Final = 9.0
+
+
+def shown_suspects(comparison: TreeComparison) -> tuple[ComparedSuspect, ...]:
+    """Without methods that only lie on the way to a suspect: those are in the tree."""
+    return tuple(one for one in comparison.suspects if one.reasons)
+
+
+def headline(comparison: TreeComparison) -> str:
+    """In our own words, numbers and a hash."""
+    suspects = shown_suspects(comparison)
+    basis = "; ".join(BASES[basis] for basis in Basis if basis in {one.basis for one in comparison.services})
+    compared = f"{counted(len(comparison.services), 'service')} compared: {basis}"
+    if comparison.answer is Answer.NOT_SLOWER:
+        visible = percent(max(one.visible or 0.0 for one in comparison.services))
+        return f"Nothing got slower; a method that takes {visible} of the whole more would have been seen, {compared}"
+    if comparison.answer is Answer.UNDECIDED:
+        slower = f"; {counted(len(suspects), 'method')} may be slower" if suspects else ""
+        return f"Undecided{slower}, {compared}"
+    touched = f", {sum(one.touched is not None for one in suspects)} of them changed by the commit"
+    commit = f" ({plain(comparison.commit)[:SHORT_HASH]})" if comparison.commit else ""
+    listed = counted(len(suspects), "suspect")
+    return f"{listed}{touched if comparison.touched is not None else ''}{commit}, {compared}"
+
+
+def answer_words(one: ServiceComparison) -> str:
+    sides = (NodeAmount(elapsed=total, self_time=0.0) for total in (one.baseline_total, one.target_total))
+    unit = "samples" if one.unit == "share" else one.unit
+    totals = ""
+    # Shares without a count of samples add up to 1 on both sides.
+    if unit == one.unit or max(one.baseline_total, one.target_total) > 1.5:
+        before, after = amounts(next(sides), next(sides), unit, own=False)
+        grown = one.target_total / one.baseline_total - 1 if one.baseline_total > 0 else None
+        counts = " samples" if unit == "samples" else ""
+        totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
+    words = ANSWERS[one.answer]
+    if one.answer is Answer.NOT_SLOWER and one.visible is not None:
+        words += f"; {percent(one.visible)} of the whole would have been seen"
+    if one.aligned < FULLY_ALIGNED:
+        words += f"; {percent(one.aligned)} of the time is in methods of both revisions"
+    return totals + words
+
+
+def amounts(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, own: bool) -> tuple[str, str]:
+    """Both sides in one unit; a foreign unit is left to the reader. An en dash for a side that is not there."""
+    sides = [None if side is None else (side.self_time if own else side.elapsed) for side in (before, after)]
+    present = tuple(max(0.0, side) for side in sides if side is not None)
+    if unit == "share":
+        shown = iter([percent(side) for side in present])
+    else:
+        shown = iter(
+            amount_text(quantity) if quantity.is_own else quantity.number for quantity in quantities(present, unit)
+        )
+    first, second = (next(shown) if side is not None else "\N{EN DASH}" for side in sides)
+    return first, second
+
+
+def calls(before: NodeAmount | None, after: NodeAmount | None) -> str:
+    sides = [side.calls if side is not None else None for side in (before, after)]
+    if None in sides:
+        return "\N{EN DASH}"
+    first, second = (count(number or 0.0) for number in sides)
+    return first if first == second else f"{first} → {second}"
+
+
+def count(number: float) -> str:
+    """Calls per repetition; a whole number where it is one."""
+    return f"{number:,.0f}" if number % 1 == 0 and number < 1e6 else significant(number)
+
+
+def change(suspect: ComparedSuspect) -> str:
+    if suspect.baseline is None:
+        return "new"
+    return percent(suspect.relative_change, signed=True) if suspect.relative_change is not None else "from 0"
+
+
+def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | None:
+    """Of the time without callees; None where there are none, or where one side took no time of its own."""
+    if before is None or after is None or before.self_time <= 0:
+        return None
+    if all(side.self_time > FULLY_OWN * side.elapsed for side in (before, after)):
+        return None
+    return percent(after.self_time / before.self_time - 1, signed=True)
+
+
+def certainty(suspect: ComparedSuspect) -> str:
+    return q_text(suspect.q_value) if suspect.q_value is not None else "no certainty"
+
+
+def why(suspect: ComparedSuspect) -> str:
+    reasons = [reason for reason in suspect.reasons if reason not in _IMPLIED]
+    words = [REASONS[reason] for reason in reasons or suspect.reasons]
+    if suspect.cause is not None:
+        words.append(CAUSES[suspect.cause])
+    return "; ".join(words)
+
+
+def effect(suspect: ComparedSuspect) -> str:
+    if suspect.baseline is None:
+        return "is new"
+    if suspect.relative_change is None:
+        return "got slower"
+    size = percent(abs(suspect.relative_change))
+    own = own_change(suspect.baseline, suspect.target)
+    callees = "" if own is None else f" with callees, own time {own}"
+    if suspect.unit == "share":
+        return f"takes a {size} larger share of the time{callees}"
+    if suspect.relative_change >= MANY_TIMES:
+        return f"takes {significant(1 + suspect.relative_change)} times as long{callees}"
+    return f"takes {size} {'longer' if suspect.relative_change >= 0 else 'less time'}{callees}"

@@ -1,0 +1,345 @@
+"""Compared call trees: the likely place, the suspects and why, what was compared, what to test again."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from perf_culprit.model.bisection import CulpritDiagnosis
+from perf_culprit.model.call_tree import MethodSuspect
+from perf_culprit.model.report import (
+    Answer,
+    ChangeCause,
+    ComparedSuspect,
+    Conclusion,
+    Report,
+    ServiceComparison,
+    SuspectShare,
+    TreeComparison,
+)
+from perf_culprit.say.call_tree_pictures import call_tree_picture, pictured, tree_and_flame
+from perf_culprit.say.call_tree_words import (
+    amounts,
+    answer_words,
+    calls,
+    certainty,
+    change,
+    effect,
+    headline,
+    shown_suspects,
+    why,
+)
+from perf_culprit.say.charts import bar
+from perf_culprit.say.document import (
+    NOTHING,
+    Bullets,
+    Column,
+    Commit,
+    Document,
+    Drawn,
+    Fold,
+    Name,
+    Node,
+    Part,
+    Picture,
+    Role,
+    Row,
+    Shown,
+    Strong,
+    Table,
+    Text,
+    joined,
+    paragraph,
+    some,
+    table,
+    words,
+)
+from perf_culprit.say.headlines import only_diagnosis
+from perf_culprit.say.inert import Safe, unbroken
+from perf_culprit.say.numbers import amount, counted, percent, quantities
+from perf_culprit.say.reason_text import worded
+from perf_culprit.say.render_terminal import WIDE, render_terminal
+
+# The parts that a comment, a terminal and a bisection's answer share.
+
+SUSPECT_ROWS: Final = 20
+CULPRIT_ROWS: Final = 5
+EXPLAINED: Final = 5
+SERVICE_ROWS: Final = 50
+NAMES: Final = 10
+NOTES: Final = 10
+PATH_NAMES: Final = 12
+SHOWN_SHARES: Final = 5
+_SUSPECTS: Final = (
+    Column(name="suspect", role=Role.NAME),
+    Column(name="own time before", right=True),
+    Column(name="after", right=True),
+    Column(name="change with callees"),
+    Column(name="calls", right=True),
+    Column(name="changed by"),
+)
+_IMPACT: Final = (Column(name="service"), Column(name="share of its time in the suspects"))
+_COSTS: Final = (
+    Column(name="method"),
+    Column(name="own time", right=True),
+    Column(name="executions", right=True),
+    Column(name="score", right=True),
+    Column(name="test again when it changes (own time there)"),
+)
+
+
+_PARTS: Final = (
+    Column(name="suspect", role=Role.NAME),
+    Column(name="time with callees", right=True),
+    Column(name="score", right=True),
+    Column(name="own time", right=True),
+    Column(name="begins here", right=True),
+    Column(name="branches here", right=True),
+    Column(name="with callees", right=True),
+    Column(name="code matched by", spare=True),
+    Column(name="own time in", spare=True),
+)
+
+
+def _suspects(
+    comparison: TreeComparison, *, most: int, explained: int = EXPLAINED, repository_url: str | None = None
+) -> Iterator[Part]:
+    suspects = shown_suspects(comparison)
+    if not suspects:
+        return
+    title = Safe("Suspects" if comparison.answer is Answer.SLOWER else "What gained most, without certainty")
+    row = partial(_suspect_row, comparison, repository_url)
+    yield table(_SUSPECTS, suspects, row, title=title, shown=Shown.TABLE, most=most)
+    reasons = [words("{}: {}", Name(one.method), Safe(why(one))) for one in suspects[:explained] if why(one)]
+    yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
+
+
+def _suspect_row(comparison: TreeComparison, repository_url: str | None, suspect: ComparedSuspect) -> Row:
+    touched: Text = NOTHING
+    if suspect.touched is not None:
+        line = "" if suspect.touched.first_line is None else f":{suspect.touched.first_line}"
+        touched = Name(f"{suspect.touched.file}{line}", 80)
+        if comparison.commit:
+            touched = words("{}, {}", Commit(comparison.commit, repository_url), touched)
+    before, after = map(unbroken, amounts(suspect.baseline, suspect.target, suspect.unit, own=True))
+    changed = joined(", ", map(unbroken, (change(suspect), certainty(suspect))))
+    counted_calls = unbroken(calls(suspect.baseline, suspect.target))
+    return Row((Name(suspect.method), before, after, changed, counted_calls, touched))
+
+
+def _compared(comparison: TreeComparison) -> Iterator[Part]:
+    for heading, names in (
+        ("Methods added", comparison.added_methods),
+        ("Methods removed", comparison.removed_methods),
+        ("Services added", comparison.added_services),
+        ("Services removed", comparison.removed_services),
+    ):
+        if names:
+            yield Bullets(items=[*map(Name, names[:NAMES])], total=len(names), title=Safe(heading))
+    answers = [words("{}: {}", Name(one.service, 60), _answer(one)) for one in comparison.services[:NAMES]]
+    yield Bullets(items=answers, total=len(comparison.services), title=Safe("What was compared"))
+    if comparison.notes:
+        notes = [*map(worded, comparison.notes[:NOTES])]
+        yield Bullets(items=notes, total=len(comparison.notes), title=Safe("Notes on the call trees"))
+
+
+def _answer(one: ServiceComparison) -> Text:
+    return joined("; ", [Safe(answer_words(one)), *map(worded, one.doubts)])
+
+
+def _impact(comparison: TreeComparison, *, title: str | None = None) -> Table:
+    def row(one: SuspectShare) -> Row:
+        return Row((Name(one.service), words("{} {}", Drawn(bar(one.share)), Safe(percent(one.share)))))
+
+    heading = None if title is None else Safe(title)
+    return table(_IMPACT, comparison.impacted, row, title=heading, shown=Shown.TABLE, most=SERVICE_ROWS)
+
+
+def _path(suspect: ComparedSuspect) -> Text:
+    names = suspect.path[-PATH_NAMES:]
+    cut = Safe("… → " if len(names) < len(suspect.path) else "")
+    return words("Call path: {}{}", cut, joined(" → ", (Name(name, 60) for name in names)))
+
+
+# For a terminal, and what the scores are made of.
+
+
+def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
+    """Foreign control characters never reach it, and no line starts with foreign text."""
+    suspects = shown_suspects(comparison)
+    nodes: list[Node] = [paragraph(Safe(headline(comparison)))]
+    if suspects:
+        parts = table(
+            _PARTS, suspects, _parts_row, title=Safe("Scores, and shares of the slowdown"), shown=Shown.TABLE, most=top
+        )
+        nodes += [*_suspects(comparison, most=top, explained=top), parts, paragraph(_path(suspects[0]))]
+    nodes += _compared(comparison)
+    if comparison.impacted:
+        nodes.append(_impact(comparison, title="Services to test again"))
+    return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="the JSON")
+
+
+def _parts_row(suspect: ComparedSuspect) -> Row:
+    parts = suspect.parts
+    shares = (Safe(percent(share)) for share in (parts.own_time, parts.origin, parts.branch, parts.slowdown))
+    touched = "" if suspect.touched is None else suspect.touched.certainty.value.replace("_", " ")
+    services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
+    whole = Safe(" → ".join(amounts(suspect.baseline, suspect.target, suspect.unit, own=False)))
+    score = Safe(f"{suspect.score:.2f}")
+    return Row((Name(suspect.method), whole, score, *shares, Safe(touched), some(services, SHOWN_SHARES)))
+
+
+# For a comment: the likely place first, the picture and the tables folded.
+
+
+def first_suspect(report: Report) -> ComparedSuspect | None:
+    """Where to look: of a regression, and where only the call trees show one. Elsewhere no news."""
+    if report.diagnosis is None:
+        return None
+    if report.conclusion is not Conclusion.REGRESSION and not only_diagnosis(report):
+        return None
+    return next(iter(shown_suspects(report.diagnosis)), None)
+
+
+def through(report: Report, *, repository_url: str | None) -> Text | None:
+    """The commit for the headline, where it is known and suspects were found."""
+    diagnosis = report.diagnosis
+    is_regression = report.conclusion is Conclusion.REGRESSION
+    if diagnosis is None or diagnosis.commit is None or not is_regression or first_suspect(report) is None:
+        return None
+    return words("most likely through {}", Commit(diagnosis.commit, repository_url))
+
+
+def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
+    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it."."""
+    changed = ""
+    if suspect.touched is not None:
+        one = report.diagnosis is not None and report.diagnosis.commit is not None
+        changed = "; this commit changed it" if one else "; it was changed in between"
+    sure = "" if suspect.q_value is not None else " (by totals alone, without certainty)"
+    place = words("{} {}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(changed))
+    return words("{}{}", Strong(place), Safe(sure))
+
+
+def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:
+    comparison = report.diagnosis
+    if comparison is None:
+        return
+    suspects = shown_suspects(comparison)
+    parts = [*_picture(comparison), *_suspects(comparison, most=SUSPECT_ROWS, repository_url=repository_url)]
+    summary = Safe(f"Why: the call tree, {_FOUND[comparison.answer](suspects)}")
+    yield Fold(summary=summary, parts=(*parts, *_compared(comparison)), opened=True)
+    if comparison.impacted:
+        summary = Safe(f"Impact: {counted(len(comparison.impacted), 'service')} to test again")
+        yield Fold(summary=summary, parts=(_impact(comparison),), opened=True)
+
+
+def _picture(comparison: TreeComparison) -> Iterator[Picture]:
+    service = pictured(comparison, next(iter(shown_suspects(comparison)), None))
+    if service is not None:
+        title = words("Slower paths of {}", Name(service.service, 60))
+        drawn = call_tree_picture(comparison, service)
+        yield Picture(title=title, markdown=drawn, html=partial(tree_and_flame, comparison, service))
+
+
+_FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {
+    Answer.SLOWER: lambda suspects: counted(len(suspects), "suspect"),
+    Answer.NOT_SLOWER: lambda _: "no method got slower",
+    Answer.UNDECIDED: lambda suspects: (
+        f"undecided, {counted(len(suspects), 'method')} may be slower" if suspects else "undecided"
+    ),
+}
+
+
+# For a bisection's answer: what the culprit changed, and which methods got slower.
+
+FUNCTIONS: Final = 8
+_COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
+
+
+def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) -> Iterator[Node]:
+    """The place first, then the path to it, the methods with their numbers, and the services to test again."""
+    if diagnosis.counted:
+        yield paragraph(Safe("The change by function, in instructions, compared with its parent:"))
+        yield _filled(_COUNTED, [_counted(one) for one in diagnosis.counted[:CULPRIT_ROWS]])
+    if diagnosis.comparison is not None:
+        yield from _slower(diagnosis.comparison, repository_url=repository_url)
+    elif diagnosis.doubt is not None and not diagnosis.counted:
+        yield paragraph(words("Which methods got slower is not known: {}.", worded(diagnosis.doubt)))
+    if diagnosis.changed:
+        places = [
+            words("{} ({})", Name(one.qualified_name), Name(f"{one.path}:{one.changed_line or one.first_line}"))
+            for one in diagnosis.changed[:FUNCTIONS]
+        ]
+        count = len(diagnosis.changed) + diagnosis.more
+        rest = Safe(f" and {count - len(places):,} more" if count > len(places) else "")
+        changed = Safe(counted(count, "function"))
+        commit = Commit(diagnosis.commit, repository_url)
+        yield paragraph(words("{} changed {}: {}{}.", commit, changed, joined(", ", places), rest))
+
+
+def _filled(names: Sequence[str], rows: Sequence[tuple[Text, ...]]) -> Table:
+    """Without the last columns where no row has anything to say."""
+    filled = max(place for row in rows for place, cell in enumerate(row, start=1) if cell)
+    columns = tuple(Column(name=name) for name in names[:filled])
+    return table(columns, rows, lambda row: Row(row[:filled]), shown=Shown.TABLE)
+
+
+def _counted(method: ComparedSuspect) -> tuple[Text, ...]:
+    """A row begins with a number of ours: a name may look like a command of GitHub's runner."""
+    before, after = amounts(method.baseline, method.target, method.unit, own=True)
+    one_sided = "new" if method.baseline is None else "gone" if method.target is None else ""
+    remarks: list[Text] = [Safe(one_sided)] if one_sided else []
+    if len(method.path) > 1 and (one_sided or method.cause is not ChangeCause.TIME_PER_CALL):
+        remarks.append(words("called by {}", Name(method.path[-2], 60)))
+    if method.touched is not None:
+        line = "" if method.touched.first_line is None else f":{method.touched.first_line}"
+        remarks.append(words("changed in {}", Name(f"{method.touched.file}{line}")))
+    numbers = map(Safe, (before, after, calls(method.baseline, method.target)))
+    return Safe(percent(method.parts.own_time)), Name(method.method, 60), *numbers, joined("; ", remarks)
+
+
+def _slower(comparison: TreeComparison, *, repository_url: str | None) -> Iterator[Node]:
+    suspects = shown_suspects(comparison)
+    if suspects:
+        yield paragraph(_first(suspects[0], comparison))
+        yield paragraph(_path(suspects[0]))
+    yield from _suspects(comparison, most=CULPRIT_ROWS, repository_url=repository_url)
+    if pictures := tuple(_picture(comparison)):
+        yield Fold(summary=Safe("The call tree, compared with the parent's"), parts=pictures)
+    yield from _compared(comparison)
+    if comparison.impacted:
+        yield _impact(comparison, title="Services to test again")
+
+
+def _first(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
+    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it.", only as sure as it is."""
+    changed = "; this commit changed it" if suspect.touched is not None else ""
+    sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"
+    return words("The likely place: {} {}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(changed + sure))
+
+
+# Of one revision alone: what costs most.
+
+_METHODS: Final = 20
+_MOST_SERVICES: Final = 3
+
+
+def costs_folds(report: Report) -> Iterator[Fold]:
+    if report.costs is None:
+        return
+    costs = report.costs
+    large = tuple(suspect for suspect in costs.suspects if not suspect.tiny) or costs.suspects
+
+    def row(suspect: MethodSuspect) -> Row:
+        (spent,) = quantities((suspect.self_ms,), costs.unit)
+        services = [words("{} {}", Name(one.service, 40), Safe(percent(one.self_share))) for one in suspect.services]
+        if more := len(services[_MOST_SERVICES:]):
+            services[_MOST_SERVICES:] = [words("{} more", more)]
+        numbers = (amount(spent), Safe(f"{suspect.calls:,}"), Safe(f"{suspect.score:.2f}"))
+        return Row((Name(suspect.method), *numbers, joined(", ", services)))
+
+    title = Safe("Of this revision alone: what costs most, not what got slower.")
+    part = replace(table(_COSTS, large[:_METHODS], row, title=title), total=costs.methods)
+    where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
+    yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))

@@ -1,0 +1,70 @@
+"""A comparison's comment, job summary and check texts, each within its platform's limit for any report."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, where_to_look
+from perf_culprit.say.comparison import PageOptions, TreeFindings, comparison_document
+from perf_culprit.say.document import Document
+from perf_culprit.say.headlines import headline
+from perf_culprit.say.render_markdown import MOST_ROWS, page_of
+from perf_culprit.say.sections import split
+
+# GitHub answers 422 to a comment of more than 65,536 characters; the rest is left to the publisher.
+COMMENT_LIMIT_CHARACTERS: Final = 65_000
+# A step summary over 1 MiB is dropped by the runner, quietly.
+SUMMARY_LIMIT_BYTES: Final = 1_000_000
+# More rows in sight than this nobody reads in a comment.
+COMMENT_CHANGED_ROWS: Final = 50
+COMMENT_FOLDED_ROWS: Final = 300
+_SEPARATOR: Final = "\n\n---\n\n"
+
+
+def report_document(report: Report, options: PageOptions) -> Document:
+    """With what its call trees say."""
+    suspect = first_suspect(report)
+    url = options.repository_url
+    trees = TreeFindings(
+        through=through(report, repository_url=url),
+        place=None if suspect is None else where_to_look(report, suspect),
+        folds=(*diagnosis_folds(report, repository_url=url), *costs_folds(report)),
+    )
+    return comparison_document(report, options, trees)
+
+
+def render_markdown(
+    report: Report, *, options: PageOptions | None = None, limit: int = COMMENT_LIMIT_CHARACTERS
+) -> str:
+    page = page_of(report_document(report, options or PageOptions()), most_rows=COMMENT_FOLDED_ROWS)
+    return page.fitted(_utf16_length, limit=limit, visible=COMMENT_CHANGED_ROWS, folded=COMMENT_FOLDED_ROWS)
+
+
+def render_joint(reports: Sequence[Report], *, options: PageOptions) -> str:
+    """One comment for all suites, the loudest first; each keeps its verdict and its folds."""
+    ordered = sorted(reports, key=lambda report: (not report.failed, list(Conclusion).index(report.conclusion)))
+    # Each gets the same room. Up to 20 suites are published; their fixed text is about 2,000 characters each.
+    room = (COMMENT_LIMIT_CHARACTERS - len(options.marker)) // len(ordered) - len(_SEPARATOR)
+    parts = [render_markdown(report, options=replace(options, marker=""), limit=room) for report in ordered]
+    return f"{options.marker}\n{_SEPARATOR.join(part.strip() for part in parts)}\n"
+
+
+def render_summary(report: Report, *, options: PageOptions | None = None) -> str:
+    """The job summary: the comment's text with all rows that 1 MB holds."""
+    page = page_of(report_document(report, options or PageOptions()))
+    return page.fitted(_byte_length, limit=SUMMARY_LIMIT_BYTES, visible=MOST_ROWS, folded=MOST_ROWS)
+
+
+def check_texts(report: Report, *, options: PageOptions | None = None) -> tuple[str, str]:
+    """(title, summary): one plain line without foreign text, and Markdown within the check run's limit."""
+    return headline(report, split(report)).text, render_markdown(report, options=options)
+
+
+def _utf16_length(text: str) -> int:
+    """GitHub's editor counts as JavaScript does: an emoji is two. At least as long as Python's count."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _byte_length(text: str) -> int:
+    return len(text.encode())

@@ -1,0 +1,383 @@
+"""A comparison's report as one document: what is in sight, what is folded, in which order."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
+from perf_culprit.model.reason import Remark
+from perf_culprit.model.report import Prediction, Report
+from perf_culprit.model.run import EnvironmentChange, MetricKey, is_package
+from perf_culprit.say.charts import strips
+from perf_culprit.say.document import (
+    NOTHING,
+    Bullets,
+    Column,
+    Commit,
+    Document,
+    Drawn,
+    Figure,
+    Fold,
+    Footer,
+    Heading,
+    Link,
+    Name,
+    Node,
+    Paragraph,
+    Part,
+    Prose,
+    Role,
+    Row,
+    Shown,
+    Sign,
+    Strong,
+    Table,
+    Text,
+    joined,
+    paragraph,
+    some,
+    table,
+    words,
+)
+from perf_culprit.say.finding_tables import (
+    ACCEPTED,
+    SAMPLES,
+    SEEN,
+    WHY,
+    changed_table,
+    findings_table,
+    metric_name,
+    not_called,
+    outside_table,
+    outside_title,
+)
+from perf_culprit.say.headlines import component, headline, next_step, took
+from perf_culprit.say.inert import Safe
+from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities
+from perf_culprit.say.reason_text import worded
+from perf_culprit.say.render_terminal import render_terminal
+from perf_culprit.say.sections import UNJUDGED, Sections, by_benchmark, split
+
+WARNED_NAMES: Final = 3
+FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageOptions:
+    """`marker` is printed as the first line. The addresses are the only ones that a comment links to.
+
+    `is_advice`: code of the pull request's author measured itself, so whatever is shown is its word. `has_check`:
+    whether something fails where this is shown.
+    """
+
+    marker: str = ""
+    run_url: str | None = None
+    report_url: str | None = None
+    repository_url: str | None = None
+    is_advice: bool = False
+    has_check: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TreeFindings:
+    """What call trees add to a report. `through`: the commit, for the headline; `place`: where to look first."""
+
+    through: Text | None = None
+    place: Text | None = None
+    folds: tuple[Fold, ...] = ()
+
+
+def render_text(report: Report, *, colour: bool, width: int) -> str:
+    """For a terminal."""
+    return render_terminal(comparison_document(report, PageOptions()), width=width, colour=colour)
+
+
+def comparison_document(report: Report, options: PageOptions, trees: TreeFindings | None = None) -> Document:
+    """`trees`: nothing is said of call trees without it."""
+    sections, trees = split(report), trees or TreeFindings()
+    nodes: list[Node] = [
+        _heading(report, sections, trees),
+        paragraph(_next_step(report, sections, options, trees)),
+        *_remarks(report, sections),
+    ]
+    if sections.changed:
+        nodes += [changed_table(sections), *_samples(sections)]
+    nodes += [
+        *_surroundings(report),
+        *trees.folds,
+        *_prediction_folds(report),
+        *_results(report, sections),
+        *_outside(sections),
+        _judgement(report, sections, options),
+        Footer(parts=tuple(_footer(report, options))),
+    ]
+    job, file = Link(Safe("job summary"), options.run_url), Link(Name("report.json"), options.report_url)
+    return Document(nodes=tuple(nodes), more_at=words("the {} or {}", job, file), marker=options.marker)
+
+
+def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading:
+    told = headline(report, sections)
+    text: Text = Safe(told.text)
+    if trees.through is not None:
+        text = words("{}{} {}", text, Safe("; the slowdown" if sections.improvements else ","), trees.through)
+    if report.suite != "default":
+        text = words("{} in {}", text, Name(report.suite))
+    return Heading(text=text, tone=told.tone, mark=told.emoji)
+
+
+def _next_step(report: Report, sections: Sections, options: PageOptions, trees: TreeFindings) -> Text:
+    step = next_step(report, sections, has_check=options.has_check)
+    if trees.place is not None and (sections.changed or step.subject is None):
+        return words("{} {}", trees.place, Safe(step.advice))
+    if step.subject is None:
+        return words("{}{}", Safe(step.advice), _weak(step.weakest, sections))
+    which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
+    subject = words("{} {}.", _named(step.subject, sections), Safe(step.effect))
+    return words("{}{} {}", which, Strong(subject), Safe(step.advice))
+
+
+def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
+    """The metrics in which only larger changes would have been seen."""
+    if not findings:
+        return Safe("")
+    named = [
+        words("{} (≥\N{NO-BREAK SPACE}{})", _named(one, sections), Safe(percent_at_least(one.detectable_effect or 0.0)))
+        for one in findings
+    ]
+    return words(" Weakest: {}.", some(named, WARNED_NAMES))
+
+
+def _named(finding: Finding, sections: Sections) -> Text:
+    return metric_name(finding.evidence.key, with_metric=sections.several_metrics)
+
+
+def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
+    """What must not be folded away: why there is no verdict, and benchmarks that are gone, which can hide one.
+
+    A terminal shows them among the others: it folds nothing.
+    """
+    if report.conclusion in UNJUDGED and report.notes:
+        yield _on_page(words("Reason: {}", worded(report.notes[0])))
+    titles = {Remark.PROPOSED_VERDICT: "Proposed change of rules:", Remark.OTHER_COMMIT: "Maybe another commit:"}
+    for code, title in titles.items():
+        for note in report.notes:
+            if note.code is code:
+                yield _on_page(words("{} {}", Strong(Safe(title)), worded(note)))
+    for each in report.predictions:
+        model, told = joined(", scenario ", (Name(each.model), Name(each.scenario))), _told(report, each)
+        yield paragraph(words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(told)))
+    if gone := by_benchmark(report.missing):
+        count = len(report.missing if sections.several_metrics else gone)
+        missing = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here:"
+        names = [metric_name(key, with_metric=sections.several_metrics) for key in gone]
+        yield _on_page(words("{} {}", Strong(Safe(missing)), some(names, WARNED_NAMES)))
+
+
+def _on_page(line: Text) -> Paragraph:
+    return Paragraph(lines=(line,), shown=Shown.NOT)
+
+
+# What changed besides the code: components of the environment, in words.
+
+_SURROUNDINGS: Final = (
+    Column(name="what", role=Role.NAME),
+    Column(name="before", role=Role.SIDE),
+    Column(name="after", role=Role.SIDE),
+)
+
+
+def _surroundings(report: Report) -> Iterator[Fold]:
+    def row(change: EnvironmentChange) -> Row:
+        return Row((Name(component(change.name)), Name(change.before), Name(change.after)))
+
+    if changes := report.environment_changes:
+        summary = Safe(f"Changed besides the code · {counted(len(changes), 'difference')}")
+        yield Fold(summary=summary, parts=(table(_SURROUNDINGS, changes, row),))
+
+
+# Where both sides' samples lie, of the loudest changes, for a terminal: a page draws them below each benchmark.
+
+DRAWN_FINDINGS: Final = 5
+FEWEST_DRAWN: Final = 5
+
+
+def _samples(sections: Sections) -> Iterator[Figure]:
+    drawn = (finding for finding in sections.changed[:DRAWN_FINDINGS])
+    lines = tuple(line for finding in drawn for line in _strips(finding, sections))
+    if lines:
+        title = Safe("Samples, from the least to the largest of both sides:")
+        yield Figure(title=title, lines=lines, on_page=False)
+
+
+def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
+    """Nothing where the samples are not known."""
+    sides = (finding.baseline_samples, finding.target_samples)
+    if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
+        return
+    ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.evidence.metric.unit)
+    yield words("• {}", _named(finding, sections))
+    for word, strip, low, high in zip(("before", "after "), drawn, ends[::2], ends[1::2], strict=True):
+        lowest = "" if low == high else f"{low.number} … "
+        yield words("  {} ▕{}▏ {}{}", Safe(word), Drawn(strip), Safe(lowest), amount(high))
+
+
+# What simulations say of changed model files: apart from what was measured, and failing nothing.
+
+
+def _told(report: Report, prediction: Prediction) -> str:
+    """No foreign text in here."""
+    sections = _predicted(report, prediction)
+    total = counted(sections.total, "output")
+    worse, better = len(sections.regressions), len(sections.improvements)
+    if worse or better:
+        return f"{worse:,} of {total} {'gets' if worse == 1 else 'get'} worse, {better:,} better"
+    effect = prediction.detectable_effect
+    seen = "" if effect is None else f"; a change for the worse of {percent_at_least(effect)} or more would show"
+    return f"no change in {total}{seen}"
+
+
+def _predicted(report: Report, prediction: Prediction) -> Sections:
+    """The prediction's findings as those of a report of their own."""
+    return split(replace(report, conclusion=prediction.conclusion, findings=prediction.findings, predictions=()))
+
+
+def _prediction_folds(report: Report) -> Iterator[Fold]:
+    for each in report.predictions:
+        sections = _predicted(report, each)
+        if sections.changed:
+            title = words("{}, scenario {}: before and after are simulated", Name(each.model), Name(each.scenario))
+            summary = Safe(f"Predicted by simulation: {_told(report, each)}")
+            yield Fold(summary=summary, parts=(changed_table(sections, title=title),))
+
+
+# Everything that did not change, or that nobody may judge.
+
+
+def _results(report: Report, sections: Sections) -> Iterator[Fold]:
+    # Where the headline or the advice counts them, a terminal need not.
+    unchanged = Shown.TITLE if sections.changed or sections.unjudged else Shown.NOT
+    tables = (
+        (sections.accepted, "accepted", Shown.LIST, (ACCEPTED,)),
+        (sections.unjudged, "not judged", Shown.TABLE, ()),
+        (sections.undecided, "undecided", Shown.LIST, (SAMPLES, WHY)),
+        (sections.untested, "not tested", Shown.LIST, (WHY,)),
+        (sections.unchanged, "unchanged", unchanged, (SEEN,)),
+    )
+    parts: list[Table | Bullets] = [
+        findings_table(findings, sections, *more, title=Safe(f"{len(findings):,} {word}"), shown=shown)
+        for findings, word, shown, more in tables
+        if findings
+    ]
+    parts += [
+        _keys(keys, word)
+        for word, keys in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new)))
+        if keys
+    ]
+    if parts:
+        summary = Safe(" · ".join(str(part.title) for part in parts))
+        # A single part has its title in the summary already.
+        yield Fold(summary=summary, parts=tuple(parts) if len(parts) > 1 else (replace(parts[0], title=None),))
+
+
+def _keys(keys: Sequence[MetricKey], word: str) -> Bullets:
+    items = [metric_name(key, with_metric=True) for key in keys]
+    return Bullets(items=items, total=len(keys), title=Safe(f"{len(keys):,} {word}"))
+
+
+def _outside(sections: Sections) -> Iterator[Fold]:
+    if findings := not_called(sections):
+        yield Fold(summary=Safe(outside_title(sections, len(findings))), parts=(outside_table(sections),))
+
+
+# How it was judged: how the baseline was chosen, what to know about the data, which rule was in force.
+
+_CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseline", "why"))
+
+
+def _judgement(report: Report, sections: Sections, options: PageOptions) -> Fold:
+    summary, parts = ["How this was judged"], list[Part]()
+    noted = [
+        words("{}: {}", _named(finding, sections), worded(note))
+        for finding in sections.all
+        for note in finding.evidence.notes
+    ]
+    if report.notes:
+        notes = [worded(note) for note in report.notes]
+        parts.append(Bullets(items=notes, total=len(notes), title=Safe("Notes")))
+    if noted:
+        title = Safe(f"Notes on {sections.noun}s")
+        parts.append(Bullets(items=noted, total=len(noted), title=title, shown=Shown.NOT))
+    if total := len(report.notes) + len(noted):
+        summary.append(counted(total, "note"))
+    if report.choices:
+        parts.append(_choices(report, options))
+    facts = list(_facts(report))
+    parts.append(Bullets(items=facts, total=len(facts), title=Safe("Settings and machine"), shown=Shown.NOT))
+    if report.baseline_runs:
+        summary.append(counted(report.baseline_runs, "baseline run"))
+    return Fold(summary=Safe(" · ".join(summary)), parts=tuple(parts))
+
+
+def _choices(report: Report, options: PageOptions) -> Table:
+    def row(choice: RunChoice) -> Row:
+        name = Commit(choice.commit, options.repository_url) if choice.commit else NOTHING
+        time = Name(choice.time, 40) if choice.time else NOTHING
+        return Row((name, time, Safe("yes" if choice.chosen else "no"), worded(choice.reason)))
+
+    return table(_CHOICES, report.choices, row, title=Safe("How the baseline was chosen"), shown=Shown.NOT)
+
+
+def _facts(report: Report) -> Iterator[Text]:
+    settings = report.settings
+    yield words("detector: {}", Name(settings.detector))
+    yield Safe(f"false discovery rate: {percent(settings.false_discovery_rate)} over all metrics of the run")
+    yield Safe(f"alpha, per metric: {percent(settings.alpha)}")
+    yield Safe(f"minimum effect: {percent(settings.minimum_effect)}")
+    yield Safe(f"minimum samples: {settings.minimum_samples:,}")
+    yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
+    # The machine's name says nothing to a reader, and something about a network to others.
+    components = {name: value for name, value in report.environment.components.items() if name != "host"}
+    for name, value in sorted(components.items()):
+        if not is_package(name):
+            yield words("{}: {}", Prose(name, 40), Name(value))
+    if packages := sum(map(is_package, components)):
+        yield Safe(f"packages in lock files: {packages:,}")
+
+
+def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
+    settings, components = report.settings, report.environment.components
+    ends = list(_ends(report, options))
+    yield words("{}{}", joined(" and ", ends), Safe(f"{', ' if ends else ''}{_source(report)}"))
+    if cost := took(report.cost):
+        yield Safe(cost)
+    if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
+        yield joined(", ", machine)
+    yield words("detector {}", Name(settings.detector, 40))
+    yield Safe(f"false discovery rate {percent(settings.false_discovery_rate)}")
+    yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
+    if options.is_advice:
+        yield Safe("measured by the pull request's own code: advice, not proof")
+    for word, address in (("run", options.run_url), ("report", options.report_url)):
+        if address:
+            yield Link(Safe(word), address)
+
+
+def _ends(report: Report, options: PageOptions) -> Iterator[Text]:
+    url = options.repository_url
+    if report.base_commit:
+        yield words("base {}", Commit(report.base_commit, url))
+    if report.target_commit:
+        head, merge = words("head {}", Commit(report.target_commit, url)), report.merge_commit
+        yield words("{}, measured as merged into base ({})", head, Commit(merge, url)) if merge else head
+
+
+def _source(report: Report) -> str:
+    if not report.baseline_runs:
+        return "no baseline"
+    match report.baseline_source:
+        case BaselineSource.PAIRED:
+            return "interleaved on one machine"
+        case BaselineSource.HISTORY:
+            return f"against {counted(report.baseline_runs, 'stored run')}"
+        case BaselineSource.FILES:
+            return f"against {counted(report.baseline_runs, 'given run')}"

@@ -1,0 +1,257 @@
+"""Findings as tables: a row's cells, what changed, what did not, what is out of control."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from perf_culprit.model.finding import Acceptance, Evidence, Finding, Level, Severity, Verdict
+from perf_culprit.model.run import MetricKey
+from perf_culprit.say import numbers
+from perf_culprit.say.charts import bar, sparkline
+from perf_culprit.say.document import (
+    NOTHING,
+    Column,
+    Commit,
+    Drawn,
+    Emphasis,
+    Name,
+    Prose,
+    Role,
+    Row,
+    Shown,
+    Sign,
+    Strong,
+    Table,
+    Text,
+    Tone,
+    joined,
+    table,
+    words,
+)
+from perf_culprit.say.headlines import CHANGE_POINT, CONTROL_CHART, comparison
+from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
+from perf_culprit.say.numbers import counted
+from perf_culprit.say.reason_text import worded
+from perf_culprit.say.sections import Sections, crossing
+
+# A finding's cells.
+
+CATEGORY_LIMIT: Final = 40
+METRIC_LIMIT: Final = 60
+MOST_BESIDE: Final = 3
+# Their evidence is a number per run, whatever the number of samples.
+BETWEEN_RUNS: Final = frozenset({"run_values", "anova_between_runs", "median_interval_between_runs"})
+TONES: Final = {
+    Verdict.REGRESSION: Tone.WORSE,
+    Verdict.IMPROVEMENT: Tone.BETTER,
+    Verdict.INCONCLUSIVE: Tone.UNSURE,
+    Verdict.NO_CHANGE: Tone.PLAIN,
+}
+
+
+def metric_name(key: MetricKey, *, with_metric: bool) -> Text:
+    name = Name(key.benchmark)
+    return words("{} · {}", name, Prose(key.metric, METRIC_LIMIT)) if with_metric else name
+
+
+def accepted_by(accepted: Acceptance, *, repository_url: str | None) -> Text:
+    commit = Commit(accepted.commit, repository_url)
+    return words("by {} at {}: {}", Name(accepted.author, 60), commit, Prose(accepted.reason))
+
+
+def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
+    """In one unit."""
+    sides = (evidence.baseline, evidence.target)
+    shown = iter(numbers.quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
+    before, after = (NOTHING if side is None else numbers.amount(next(shown)) for side in sides)
+    return before, after
+
+
+def change_text(evidence: Evidence) -> tuple[str, str]:
+    """The relative change and its interval, "" where that has no width; no foreign text."""
+    relative_change, interval = evidence.relative_change, evidence.confidence_interval
+    if relative_change is None:
+        before, after = evidence.baseline, evidence.target
+        from_zero = before is not None and after is not None and before.value == 0 != after.value
+        return "from 0" if from_zero else NOTHING, ""
+    number = numbers.percent(relative_change, signed=True)
+    if interval is None or interval.low == interval.high:
+        return number, ""
+    return number, numbers.percent_interval(interval.low, interval.high)
+
+
+def certainty_text(finding: Finding) -> str:
+    """How sure and by what, in words where it is not a test of samples; no foreign text."""
+    evidence = finding.evidence
+    if evidence.test == "exact":
+        return "all samples equal" if numbers.is_time(evidence.metric.unit) else "exact count"
+    if evidence.score is not None and evidence.threshold is not None and evidence.test == CONTROL_CHART:
+        outside, limit = numbers.percent(evidence.score), numbers.percent(evidence.threshold)
+        return f"{outside} of samples outside, limit {limit}"
+    if evidence.score is not None and evidence.threshold is not None and evidence.test == CHANGE_POINT:
+        return f"strength {evidence.score:.1f}, limit {evidence.threshold:.1f}"
+    if evidence.rules is not None:
+        votes = evidence.rules.votes
+        flagged = sum(vote.flagged for vote in votes)
+        violated = numbers.percent(evidence.excess.time_in_violation)
+        return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
+    if finding.q_value is None:
+        return "not tested"
+    return f"{numbers.q_text(finding.q_value)}, {_backing(evidence)}"
+
+
+def _backing(evidence: Evidence) -> str:
+    baseline, target = evidence.baseline, evidence.target
+    if baseline is not None and evidence.test in BETWEEN_RUNS:
+        against = f"against {counted(baseline.runs, 'run')}"
+        return f"{target.runs:,} {against}" if target is not None and target.runs > 1 else against
+    if baseline is None or target is None or evidence.test == "interval_summary":
+        return "from the tool's intervals"
+    summaries = ", from summaries" if evidence.test == "welch_from_summary" else ""
+    return f"n = {baseline.count:,}/{target.count:,}{summaries}"
+
+
+def _certainty(finding: Finding) -> Text:
+    return joined(", ", map(unbroken, certainty_text(finding).split(", ")))
+
+
+def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
+    """The emoji, the same in words, the category that was left, other times of the row."""
+    loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
+    emoji = "🔵" if finding.verdict is Verdict.IMPROVEMENT else "🔴" if loud else "🟠"
+    state = words("{}{}", Sign(emoji + NO_BREAK), Safe(comparison(finding)))
+    if crossed := crossing(finding):
+        was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
+        state = words("{}, left {} (now {})", state, was, now)
+    for other in beside[:MOST_BESIDE]:
+        name = Prose(other.evidence.key.metric, CATEGORY_LIMIT)
+        state = words("{}; {} {}", state, name, unbroken(change_text(other.evidence)[0]))
+    return state
+
+
+def _trend(finding: Finding) -> Text:
+    line = sparkline(finding.series)
+    return Drawn(line) if line else Safe("")
+
+
+# Tables of findings, of which all say before, after and change.
+
+_CHANGE: Final = (
+    Column(name="before", role=Role.SIDE, right=True),
+    Column(name="after", role=Role.SIDE, right=True),
+    Column(name="change", role=Role.FIGURE, right=True),
+    Column(name="interval", joins=True, spare=True),
+)
+_NAMED: Final = (Column(name="benchmark", role=Role.NAME), *_CHANGE)
+CHANGED: Final = (
+    *_CHANGE,
+    Column(name="certainty", spare=True),
+    Column(name=" "),
+    Column(name="trend", joins=True, spare=True),
+)
+# Further columns of a table, by the cell's maker.
+Further = tuple[Column, Callable[[Finding], Text]]
+WHY: Final[Further] = (Column(name="why", role=Role.WORDS), lambda finding: worded(finding.reason))
+
+
+def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Text, ...]:
+    change, interval = map(unbroken, change_text(evidence))
+    return *before_and_after(evidence), Strong(change) if bold and change != NOTHING else change, interval
+
+
+def changed_cells(finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
+    certainty, state = _certainty(finding), _state(finding, beside)
+    return *change_cells(finding.evidence, bold=True), certainty, state, _trend(finding)
+
+
+def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
+    def row(finding: Finding) -> Row:
+        key = finding.evidence.key
+        name = metric_name(key, with_metric=sections.several_metrics)
+        return Row((name, *changed_cells(finding, sections.beside.get(key, ()))), TONES[finding.verdict])
+
+    columns = (_NAMED[0], *CHANGED)
+    return table(columns, sections.changed, row, title=title, shown=Shown.TABLE)
+
+
+def findings_table(
+    findings: Sequence[Finding],
+    sections: Sections,
+    *more: Further,
+    title: Text | None = None,
+    shown: Shown = Shown.LIST,
+) -> Table:
+    def row(finding: Finding) -> Row:
+        name = metric_name(finding.evidence.key, with_metric=sections.several_metrics)
+        cells = (name, *change_cells(finding.evidence), *(cell(finding) for _, cell in more))
+        return Row(cells, TONES[finding.verdict])
+
+    return table((*_NAMED, *(column for column, _ in more)), findings, row, title=title, shown=shown)
+
+
+def _accepted(finding: Finding) -> Text:
+    return NOTHING if finding.accepted is None else accepted_by(finding.accepted, repository_url=None)
+
+
+def _samples(finding: Finding) -> Text:
+    """What an undecided metric has, and what it needs."""
+    target = finding.evidence.target
+    have = target.count if target is not None else 0
+    if not finding.more_samples:
+        return Safe(f"{have:,}")
+    needed = have + finding.more_samples
+    return words("{} {}", Drawn(bar(have / needed)), unbroken(f"{have:,} of {needed:,}"))
+
+
+def _visible_from(finding: Finding) -> Text:
+    """The smallest change that would have been seen."""
+    effect = finding.detectable_effect
+    return NOTHING if effect is None else Safe(f"≥{NO_BREAK}{numbers.percent_at_least(effect)}")
+
+
+ACCEPTED: Final[Further] = (Column(name="accepted", role=Role.WORDS), _accepted)
+SAMPLES: Final[Further] = (Column(name="samples"), _samples)
+SEEN: Final[Further] = (Column(name="would have been seen", right=True), _visible_from)
+
+
+# Metrics out of control that were not called: chance, or baseline runs that do the same, explain them [N12, 5.3.1].
+#
+# They are not findings, but nothing that left its limits is swallowed: whoever looks for a cause finds it here.
+
+_OUTSIDE: Final = (
+    Column(name="counter", role=Role.NAME),
+    Column(name="outside", right=True),
+    Column(name="limit", right=True),
+    *_CHANGE,
+    Column(name="why not called", role=Role.WORDS),
+)
+
+
+def not_called(sections: Sections) -> tuple[Finding, ...]:
+    """In the order of their violation relative to its limit."""
+    findings = (entry for entry in sections.unchanged if entry.evidence.test == CONTROL_CHART and _violation(entry) > 1)
+    return tuple(sorted(findings, key=lambda finding: (-_violation(finding), finding.evidence.key)))
+
+
+def outside_title(sections: Sections, count: int) -> str:
+    """Such as "3 of 40 metrics left their limits, but were not called"."""
+    charted = sum(finding.evidence.test == CONTROL_CHART for finding in sections.all)
+    left = "left its limits, but was" if count == 1 else "left their limits, but were"
+    return f"{count:,} of {counted(charted, sections.noun)} {left} not called"
+
+
+def outside_table(sections: Sections) -> Table:
+    def row(finding: Finding) -> Row:
+        evidence = finding.evidence
+        shares = (Safe(numbers.percent(share or 0.0)) for share in (evidence.score, evidence.threshold))
+        name = metric_name(evidence.key, with_metric=sections.several_metrics)
+        return Row((name, *shares, *change_cells(evidence), worded(finding.reason)))
+
+    return table(_OUTSIDE, not_called(sections), row)
+
+
+def _violation(finding: Finding) -> float:
+    score, limit = finding.evidence.score, finding.evidence.threshold
+    if not score or limit is None:
+        return 0.0
+    return score / limit if limit else math.inf

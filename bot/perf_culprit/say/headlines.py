@@ -1,0 +1,419 @@
+"""The words of the verdict: headline, what happened, what to do. Names are added to them."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import Final
+
+from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdict
+from perf_culprit.model.reason import Reason, Untested, VerdictReason
+from perf_culprit.model.report import Answer, Conclusion, Report
+from perf_culprit.model.run import PACKAGE_SEPARATOR, Cost, Direction, EnvironmentChange, Metric, is_package
+from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
+from perf_culprit.say.inert import Safe
+from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, percent, percent_at_least, significant
+from perf_culprit.say.phrases import NOT_PROVEN
+from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.render_markdown import markdown, markdown_text
+from perf_culprit.say.sections import Sections
+
+# Words that several sentences share.
+
+MORE_ROUNDS = "measure more rounds of both sides"
+BOTH_SIDES = "measure both sides in one job"
+
+
+def took(cost: Cost) -> str:
+    """What measuring took, in words; empty where nobody knows."""
+    minutes = f" in {counted(math.ceil(cost.seconds / 60), 'runner minute')}" if cost.seconds else ""
+    return f"{counted(cost.executions, 'execution')}{minutes}" if cost.executions else ""
+
+
+def share(count: int, sections: Sections, *, all_of: str = "all ") -> str:
+    if count == sections.total == 2 and all_of:
+        return f"both {sections.noun}s"
+    if count == sections.total:
+        return f"{all_of if count > 1 else ''}{counted(count, sections.noun)}"
+    return f"{count:,} of {counted(sections.total, sections.noun)}"
+
+
+def word(findings: tuple[Finding, ...], *, better: bool) -> str:
+    if all(is_timed(finding.evidence.metric) for finding in findings):
+        return "faster" if better else "slower"
+    return "better" if better else "worse"
+
+
+def is_timed(metric: Metric) -> bool:
+    return metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit)
+
+
+# Headline and next step.
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    emoji: str
+    text: str
+    tone: Tone
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NextStep:
+    """What to do: `subject` and `effect` make one sentence ("<name> takes 38% longer"), `advice` follows.
+
+    `weakest` are metrics in which only much larger changes would have been seen; they are named last.
+    """
+
+    advice: str
+    subject: Finding | None = None
+    effect: str = ""
+    weakest: tuple[Finding, ...] = ()
+
+
+# From here on a factor is read more easily than a percentage.
+MANIFOLD = 9.0
+CONTROL_CHART = "control_chart"
+CHANGE_POINT = "change_point"
+_EXPECTED = {
+    Direction.LOWER_IS_BETTER: ", where lower is better",
+    Direction.HIGHER_IS_BETTER: ", where higher is better",
+    Direction.UNKNOWN: " than usual",
+}
+
+# Conclusions that say the same whatever was measured.
+_NO_VERDICT = {
+    Conclusion.FIRST_RUN: Headline("⚪\N{VARIATION SELECTOR-16}", "First run: nothing to compare with yet", Tone.PLAIN),
+    Conclusion.MACHINE_CHANGED: Headline("⚠️", "The machine changed: no verdict", Tone.UNSURE),
+}
+# What samples alone would not decide comes first.
+_HARDEST_FIRST = (
+    VerdictReason.LOOKS_WORSE_ROUNDS,
+    VerdictReason.LOOKS_WORSE_BETWEEN_RUNS,
+    VerdictReason.LONE_RUN,
+    VerdictReason.LOOKS_WORSE,
+    VerdictReason.LOOKS_WORSE_SAMPLES,
+)
+_MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
+
+
+def headline(report: Report, sections: Sections) -> Headline:
+    match report.conclusion:
+        case Conclusion.REGRESSION:
+            loud = report.failed or any(finding.severity is Severity.MAJOR for finding in sections.regressions)
+            return Headline("🔴" if loud else "🟠", _changed(sections), Tone.WORSE)
+        case Conclusion.IMPROVEMENT:
+            return Headline("🔵", _changed(sections), Tone.BETTER)
+        case Conclusion.NO_CHANGE:
+            return Headline("🟢", no_change(report, sections), Tone.FINE)
+        case Conclusion.INCONCLUSIVE:
+            return Headline("🟡", _undecided(report, sections), Tone.UNSURE)
+        case Conclusion.OTHER_HARDWARE:
+            compared = "no verdict" if sections.total else "nothing to compare with"
+            return Headline("⚠️", f"Other hardware: {compared}", Tone.UNSURE)
+        case Conclusion.FIRST_RUN | Conclusion.MACHINE_CHANGED:
+            return _NO_VERDICT[report.conclusion]
+
+
+def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> NextStep:
+    if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
+        advice = (
+            _regression_advice(report, has_check=has_check)
+            if report.conclusion is Conclusion.REGRESSION
+            else "Nothing to do."
+        )
+        subject = next(iter(sections.changed), None)
+        return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
+    if report.conclusion is Conclusion.INCONCLUSIVE and sections.undecided:
+        subject = sections.undecided[0]
+        advice = f"{_undecided_advice(sections)}{nothing_in_the_rest(report, sections)}"
+        return NextStep(subject=subject, effect=_looks(subject), advice=advice)
+    weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
+    return NextStep(advice=_advice(report, sections), weakest=weak)
+
+
+def _regression_advice(report: Report, *, has_check: bool) -> str:
+    if not report.blames_target:
+        return (
+            "That may come from commits of the base branch that were not measured, so this does not fail the check. "
+            "To know, measure base and head in one job."
+        )
+    if not has_check:
+        return "Look there first."
+    return f"Look there first. {'This fails the check.' if report.failed else 'This does not fail the check.'}"
+
+
+def effect(finding: Finding) -> str:
+    """What happened to one metric, to follow its name: "takes 38.6% longer"."""
+    evidence = finding.evidence
+    if evidence.score is not None and evidence.test == CONTROL_CHART:
+        return f"is outside its limits in {percent(evidence.score)} of the samples"
+    change = evidence.relative_change
+    if change is None or not math.isfinite(change):
+        return "got better" if finding.verdict is Verdict.IMPROVEMENT else "got worse"
+    shown = percent(abs(change))
+    if (words := _words(evidence.metric)) is None:
+        return f"is {shown} {'higher' if change > 0 else 'lower'}{_EXPECTED[evidence.metric.direction]}"
+    verb, more, less, as_before = words
+    if manifold := _manifold(change):
+        return f"{verb} {manifold} {as_before}"
+    return f"{verb} {shown} {more if change > 0 else less}"
+
+
+def _words(metric: Metric) -> tuple[str, str, str, str] | None:
+    """What a metric does, with more of it, with less, and with so many times as much."""
+    if metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit):
+        return "takes", "longer", "less time", "as long"
+    if metric.direction is Direction.LOWER_IS_BETTER and is_bytes(metric.unit):
+        return "needs", "more", "less", "as much"
+    if metric.direction is Direction.HIGHER_IS_BETTER and is_rate(metric.unit):
+        return "does", "more per second", "less per second", "as much per second"
+    return None
+
+
+def _manifold(change: float) -> str:
+    """Such as "12 times", or "1/3,500" where almost nothing is left; empty where a percentage says it better."""
+    if change >= MANIFOLD:
+        return f"{significant(1 + change)} times"
+    return f"1/{significant(1 / (1 + change)).removesuffix('.0')}" if -1 < change <= 1 / (1 + MANIFOLD) - 1 else ""
+
+
+def only_diagnosis(report: Report) -> bool:
+    """Whether the call trees alone show a slowdown that the metrics leave open."""
+    slower = report.diagnosis is not None and report.diagnosis.answer is Answer.SLOWER
+    return slower and report.conclusion is Conclusion.INCONCLUSIVE
+
+
+def comparison(finding: Finding) -> str:
+    """One word for the table: "slower" only where time is measured."""
+    return word((finding,), better=finding.verdict is Verdict.IMPROVEMENT)
+
+
+def _advice(report: Report, sections: Sections) -> str:
+    match report.conclusion:
+        case Conclusion.INCONCLUSIVE:
+            return _untested_advice(report, sections)
+        case Conclusion.FIRST_RUN:
+            measured = counted(len(report.new) or sections.total, sections.noun)
+            return f"{measured} measured. Once a run of the base branch is recorded, the next one is compared."
+        case Conclusion.OTHER_HARDWARE:
+            return f"Neither a pass nor a regression. {_MEASURE_AGAIN}"
+        case Conclusion.MACHINE_CHANGED:
+            return f"All benchmarks moved together, which usually means that the machine changed. {_MEASURE_AGAIN}"
+        case _:
+            return unchanged_advice(report, sections)
+
+
+def _changed(sections: Sections) -> str:
+    """Such as "2 of 148 benchmarks got slower, 3 faster"; the louder half comes first."""
+    parts = []
+    subject = share(len(sections.regressions or sections.improvements), sections)
+    if sections.regressions:
+        parts.append(f"{subject} got {word(sections.regressions, better=False)}")
+        if sections.improvements:
+            parts.append(f"{len(sections.improvements):,} {word(sections.improvements, better=True)}")
+    else:
+        parts.append(f"{subject} got {word(sections.improvements, better=True)}")
+    text = ", ".join(parts)
+    return text[0].upper() + text[1:]
+
+
+def _undecided(report: Report, sections: Sections) -> str:
+    if sections.undecided:
+        look = "looks" if len(sections.undecided) == 1 else "look"
+        subject = share(len(sections.undecided), sections)
+        return f"{subject[0].upper()}{subject[1:]} {look} {word(sections.undecided, better=False)}, not proven"
+    if not sections.untested:
+        return "Cannot tell: nothing could be compared"
+    subject = share(len(sections.untested), sections)
+    cannot = "The call trees show a slowdown, the metrics can't tell" if only_diagnosis(report) else "Cannot tell"
+    if _all_lack_samples(report, sections):
+        return f"{cannot}: too few samples for {subject}"
+    if rounds_advice(sections):
+        return f"{cannot}: too few rounds for {subject}"
+    return f"{cannot}: the evidence is inconclusive for {subject}"
+
+
+def _undecided_advice(sections: Sections) -> str:
+    """What would decide those that look worse: the reason of the one that needs most says it."""
+    reasons = [one.reason for one in sections.undecided if sentence(one.reason).startswith(NOT_PROVEN)]
+    if not reasons:
+        return "Measure again to decide."
+    hardest = min(reasons, key=_easiness)
+    remedy = sentence(hardest).removeprefix(NOT_PROVEN)
+    quieter = ", or a quieter machine" if hardest.code is VerdictReason.LOOKS_WORSE_SAMPLES else ""
+    return f"{remedy[0].upper()}{remedy[1:]}{quieter}."
+
+
+def _easiness(reason: Reason) -> tuple[int, float]:
+    numbers = [value for value in reason.arguments.values() if isinstance(value, int | float)]
+    return _HARDEST_FIRST.index(reason.code), -max(numbers, default=0.0)
+
+
+def _untested_advice(report: Report, sections: Sections) -> str:
+    if not sections.untested:
+        return "Check that the baseline and this run measure the same benchmarks."
+    reasons = [finding.reason for finding in sections.untested]
+    if {reason.code for reason in reasons} == {Untested.WITHOUT_SPREAD}:
+        runs = counted(max(runs for r in reasons if isinstance(runs := r.arguments["runs"], int)), "more run")
+        return (
+            f"One number per run shows no noise. Compare three files of each side, or record {runs} of the base branch."
+        )
+    if _all_lack_samples(report, sections):
+        return f"At least {counted(report.settings.minimum_samples, 'sample')} of each are needed: measure more often."
+    return rounds_advice(sections) or "The reason for each is below."
+
+
+def _looks(finding: Finding) -> str:
+    """Such as "looks 12.4% slower"."""
+    change = finding.evidence.relative_change
+    worse = word((finding,), better=False)
+    return f"looks {worse}" if change is None or not math.isfinite(change) else f"looks {percent(abs(change))} {worse}"
+
+
+def _all_lack_samples(report: Report, sections: Sections) -> bool:
+    fewest = report.settings.minimum_samples
+    targets = [finding.evidence.target for finding in sections.untested]
+    return all(target is not None and target.count < fewest for target in targets)
+
+
+# The words of "nothing found": what it is worth, and in which metrics it is worth little.
+
+# A metric is weak where only so many times the change of the middle metric would have been seen.
+WEAK_FACTOR = 2.0
+
+
+def no_change(report: Report, sections: Sections) -> str:
+    """Such as "Nothing found in 17 of 20 benchmarks; a slowdown of 9% or more would have been seen; 3 not tested"."""
+    seen = _detectable(report, sections)
+    parts = [
+        f"Nothing found in {share(len(sections.unchanged), sections, all_of='')}" if sections.unchanged else "",
+        seen if sections.unchanged else "",
+        *(
+            f"{len(findings):,} {word}"
+            for findings, word in ((sections.accepted, "worse and accepted"), (sections.untested, "not tested"))
+            if findings
+        ),
+    ]
+    return "; ".join(part for part in parts if part) or f"Nothing found in {counted(sections.total, sections.noun)}"
+
+
+def nothing_in_the_rest(report: Report, sections: Sections) -> str:
+    """To follow what is said of some metrics: " Nothing found in the other 18; a slowdown of …"."""
+    if not sections.unchanged:
+        return ""
+    seen = _detectable(report, sections)
+    return f" Nothing found in the other {len(sections.unchanged):,}{'; ' if seen else ''}{seen}."
+
+
+def unchanged_advice(report: Report, sections: Sections) -> str:
+    if advice := rounds_advice(sections):
+        return advice
+    if not sections.unchanged:
+        return "Nothing to do."
+    if _detectable_in_most(report, sections) is None:
+        return "How small a change would have been seen is not known for these numbers."
+    if all(finding.is_decided for finding in sections.unchanged):
+        return "Nothing to do."
+    paired = report.baseline_source is BaselineSource.PAIRED
+    return f"To see smaller ones, {MORE_ROUNDS if paired else BOTH_SIDES}, or use a quieter machine."
+
+
+def rounds_advice(sections: Sections) -> str:
+    """What makes a test possible for every untested metric; empty where something else than rounds is missing."""
+    reasons = [finding.reason for finding in sections.untested]
+    if {reason.code for reason in reasons} - {Untested.TOO_FEW_EXECUTIONS, VerdictReason.TOO_FEW_ROUNDS}:
+        return ""
+    asked = [rounds for reason in reasons if isinstance(rounds := reason.arguments.get("rounds"), int)]
+    if not asked:
+        return ""
+    return f"Measure {max(asked):,} rounds of base, head, head, base: fewer can't tell a change from chance."
+
+
+def _detectable(report: Report, sections: Sections) -> str:
+    """How small a slowdown would have been seen: what "nothing found" is worth. In all metrics but the weakest."""
+    effect = _detectable_in_most(report, sections)
+    if effect is None:
+        return ""
+    timed = all(is_timed(finding.evidence.metric) for finding in sections.unchanged)
+    what = "slowdown" if timed else "change for the worse"
+    weak = len(weakest(sections))
+    where = f" in {len(sections.unchanged) - weak:,} of them" if weak else ""
+    return f"a {what} of {percent_at_least(effect)} or more would have been seen{where}"
+
+
+def _detectable_in_most(report: Report, sections: Sections) -> float | None:
+    weak = weakest(sections)
+    if not weak:
+        return report.detectable_effect
+    left_out = {entry.evidence.key for entry in weak}
+    others = (entry.detectable_effect for entry in sections.unchanged if entry.evidence.key not in left_out)
+    return max((effect for effect in others if effect is not None), default=None)
+
+
+def weakest(sections: Sections) -> tuple[Finding, ...]:
+    """The unchanged metrics in which only a much larger change than in the others would have been seen, worst first."""
+    effects = [(entry.detectable_effect, entry) for entry in sections.unchanged if entry.detectable_effect is not None]
+    if not effects:
+        return ()
+    middle = median(effect for effect, _ in effects)
+    weak = [(effect, entry) for effect, entry in effects if effect > WEAK_FACTOR * middle]
+    return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].evidence.key)))
+
+
+# What changed besides the code: components of the environment; foreign text.
+
+_NAMES: Final = {"runner_image": "image", "os_release": "kernel"}
+
+
+def change_words(change: EnvironmentChange) -> str:
+    """Such as "numpy 2.4.5 → 2.4.6"."""
+    return f"{component(change.name)} {change.before} → {change.after}"
+
+
+def component(name: str) -> str:
+    return name.partition(PACKAGE_SEPARATOR)[2] if is_package(name) else _NAMES.get(name, name)
+
+
+# What is written where there is no verdict: why, and what stands instead.
+
+
+class Lack(StrEnum):
+    """What is missing for a verdict."""
+
+    NOT_MEASURED = "Not measured"
+    NOT_JUDGED = "Not judged"
+
+
+def lack_line(lack: Lack, reason: str, *, sha: str, run_url: str) -> Safe:
+    """Above an older result. `reason` may quote a stranger's file."""
+    run = Link(Safe("the run"), run_url)
+    told = "> ⚠️ **{}:** {} ({}, {}). What follows is an earlier result."
+    return markdown(words(told, Safe(lack), Name(sha[:7]), Prose(reason), run))
+
+
+def unmeasured_text(reason: str, *, sha: str, run_url: str) -> str:
+    """In the job summary."""
+    heading = Heading(text=words("Not measured: {}", Name(sha[:7])), tone=Tone.UNSURE, mark="⚠️")
+    return markdown_text(heading, paragraph(words("{}, {}", Prose(reason), Link(Safe("the run"), run_url))))
+
+
+def unmeasured_body(reason: str, *, run_url: str) -> str:
+    """In the check run, which is about that commit."""
+    log = Link(Safe("the log of the measurement"), run_url)
+    return markdown_text(paragraph(words("No verdict: {}. See {}.", Prose(reason), log)))
+
+
+def unjudged_body(reason: str, *, next_step: str | None) -> str:
+    """In the check run: the results are there, the rules are not."""
+    return markdown_text(paragraph(words("No verdict: {}", Prose(reason))), *_next(next_step))
+
+
+def unpublished_text(reason: str, *, next_step: str | None = None) -> str:
+    """In the job summary, for every comment that is missing."""
+    heading = Heading(text=Safe("No comment"), tone=Tone.UNSURE)
+    return markdown_text(heading, paragraph(words("Reason: {}", Prose(reason))), *_next(next_step))
+
+
+def _next(next_step: str | None) -> tuple[Paragraph, ...]:
+    return (paragraph(words("Next: {}", Prose(next_step))),) if next_step else ()

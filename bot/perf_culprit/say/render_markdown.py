@@ -1,0 +1,200 @@
+"""A document as GitHub's Markdown, within a limit: visible rows get the room first, folded ones the rest."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from perf_culprit.say import inert
+from perf_culprit.say.document import (
+    Address,
+    Bullets,
+    Column,
+    Commit,
+    Document,
+    Drawn,
+    Emphasis,
+    Figure,
+    Fold,
+    Footer,
+    Heading,
+    Link,
+    Name,
+    Node,
+    Paragraph,
+    Part,
+    Picture,
+    Prose,
+    Sign,
+    Strong,
+    Table,
+    Text,
+    Toned,
+    spans,
+)
+from perf_culprit.say.inert import Safe, fill, join, own, row
+
+# More rows than these nobody reads, and no medium shows.
+MOST_ROWS: Final = 5_000
+
+
+# Texts.
+
+
+def markdown(text: Text) -> Safe:
+    return join("", (_FORMS[type(span)](span) for span in spans(text)))
+
+
+_FORMS: Final[Mapping[type, Callable[[Any], Safe]]] = {
+    Safe: lambda span: span,
+    Name: lambda span: inert.code(span.text, limit=span.limit),
+    Prose: lambda span: inert.prose(span.text, limit=span.limit),
+    Commit: lambda span: inert.commit(span.name, repository_url=span.repository_url),
+    Link: lambda span: inert.link(markdown(span.text), span.url),
+    Strong: lambda span: own("**{}**", markdown(span.text)),
+    Emphasis: lambda span: own("*{}*", markdown(span.text)),
+    Drawn: lambda span: Safe(f"`{span.text}`"),
+    Sign: lambda span: Safe(span.page),
+    Address: lambda _: Safe(""),
+    Toned: lambda span: markdown(span.text),
+}
+
+
+# Nodes: what a template shows, of which rows can be cut.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Block:
+    """Paragraphs, then the first rows of `total` below a table's head."""
+
+    paragraphs: tuple[Safe, ...] = ()
+    head: tuple[Safe, ...] = ()
+    rows: tuple[Safe, ...] = ()
+    total: int = 0
+
+    def shown(self, most: int, more_at: Safe) -> tuple[Safe, ...]:
+        rows = self.rows[:most]
+        table = (join("\n", (*self.head, *rows)),) if rows else ()
+        hidden = self.total - len(rows)
+        more = (own("and {} more{}", hidden, more_at),) if hidden else ()
+        return self.paragraphs + table + more
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Section:
+    """Blocks, in a fold where there is a summary."""
+
+    blocks: tuple[_Block, ...]
+    summary: Safe | None = None
+
+    def shown(self, most: int, more_at: Safe) -> tuple[Safe | None, tuple[Safe, ...]]:
+        return self.summary, tuple(text for block in self.blocks for text in block.shown(most, more_at))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """A document whose rows are still to be cut. `more_at` follows the number of those left out."""
+
+    sections: tuple[_Section, ...]
+    more_at: Safe
+
+    def text(self, *, visible: int = MOST_ROWS, folded: int = MOST_ROWS) -> str:
+        sections = [
+            section.shown(visible if section.summary is None else folded, self.more_at) for section in self.sections
+        ]
+        return fill("document.md.j2", sections=sections)
+
+    def fitted(self, size: Callable[[str], int], *, limit: int, visible: int, folded: int) -> str:
+        """The longest text under the limit: visible rows get the room first, folded ones the rest."""
+
+        def fits(visible: int, folded: int) -> bool:
+            return size(self.text(visible=visible, folded=folded)) <= limit
+
+        folds = (section for section in self.sections if section.summary is not None)
+        longest = max((len(block.rows) for fold in folds for block in fold.blocks), default=0)
+        visible = _largest(visible, lambda rows: fits(rows, 0))
+        folded = _largest(min(folded, longest), lambda rows: fits(visible, rows))
+        return self.text(visible=visible, folded=folded)
+
+
+def _largest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number from 0 to `most` that fits; 0 always does (a report without rows has a bounded length)."""
+    if fits(most):
+        return most
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def page_of(document: Document, *, most_rows: int = MOST_ROWS) -> Page:
+    """At most `most_rows` rows of each table; the counts are always those of the whole."""
+    sections = [_section(node, most_rows) for node in document.nodes]
+    if document.marker:
+        (first,) = sections[0].blocks
+        marked = own("{}\n{}", inert.marker(document.marker), first.paragraphs[0])
+        sections[0] = replace(sections[0], blocks=(replace(first, paragraphs=(marked, *first.paragraphs[1:])),))
+    more_at = Safe("") if document.more_at is None else own(": see {}", markdown(document.more_at))
+    return Page(sections=tuple(section for section in sections if section.blocks), more_at=more_at)
+
+
+def markdown_text(*nodes: Node) -> str:
+    """Of a subject whose length is bounded where it's made."""
+    return page_of(Document(nodes=nodes)).text()
+
+
+def _section(node: Node, most: int) -> _Section:
+    if isinstance(node, Fold):
+        return _Section(summary=node.summary, blocks=tuple(_block(part, most) for part in node.parts))
+    if isinstance(node, Figure) and not node.on_page:
+        return _Section(blocks=())
+    return _Section(blocks=(_block(node, most),))
+
+
+def _block(node: Heading | Footer | Part, most: int) -> _Block:  # noqa: PLR0911 - one per kind
+    match node:
+        case Heading():
+            first = own("### {}{}", Safe(node.mark and f"{node.mark} "), markdown(node.text))
+            return _Block(paragraphs=(_lines((first, *node.below)),))
+        case Paragraph():
+            return _Block(paragraphs=(_lines(node.lines),))
+        case Table():
+            rows = tuple(row(_cells(node.columns, made.cells)) for made in node.first(most))
+            return _Block(paragraphs=_title(node.title), head=_head(node.columns), rows=rows, total=node.total)
+        case Bullets():
+            items = tuple(own("- {}", markdown(item)) for item in node.items[:most])
+            return _Block(paragraphs=_title(node.title), rows=items, total=node.total)
+        case Figure():
+            drawn = own("```text\n{}\n```", join("\n", map(markdown, node.lines)))
+            return _Block(paragraphs=(drawn,) if node.title is None else (markdown(node.title), drawn))
+        case Picture():
+            return _Block(paragraphs=(*_title(node.title), node.markdown))
+        case Footer():
+            return _Block(paragraphs=(own("<sub>{}</sub>", join(" · ", map(markdown, node.parts))),))
+
+
+def _lines(lines: Iterable[Text]) -> Safe:
+    return join("\n", (text for line in lines if (text := markdown(line))))
+
+
+def _title(title: Text | None) -> tuple[Safe, ...]:
+    return () if title is None else (own("**{}**", markdown(title)),)
+
+
+def _head(columns: Sequence[Column]) -> tuple[Safe, Safe]:
+    """A column with figures of several kinds is not aligned to the right."""
+    shared = {place - 1 for place, column in enumerate(columns) if column.joins}
+    kept = [(place, column) for place, column in enumerate(columns) if not column.joins]
+    sides = ("--:" if column.right and place not in shared else ":--" for place, column in kept)
+    return row([Safe(column.name) for _, column in kept]), Safe(f"|{'|'.join(sides)}|")
+
+
+def _cells(columns: Sequence[Column], cells: Sequence[Text]) -> list[Safe]:
+    texts: list[Safe] = []
+    for column, cell in zip(columns, cells, strict=True):
+        text = markdown(cell)
+        if not column.joins:
+            texts.append(text)
+        elif text:
+            texts[-1] = own("{} {}", texts[-1], text)
+    return texts

@@ -1,0 +1,222 @@
+"""A document for a terminal: within a width, in colour, and no line that a runner takes for a command."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from perf_culprit.say.document import (
+    NOTHING,
+    Address,
+    Bullets,
+    Column,
+    Commit,
+    Document,
+    Drawn,
+    Emphasis,
+    Figure,
+    Fold,
+    Footer,
+    Heading,
+    Link,
+    Name,
+    Paragraph,
+    Part,
+    Picture,
+    Prose,
+    Role,
+    Row,
+    Shown,
+    Sign,
+    Strong,
+    Table,
+    Text,
+    Tone,
+    Toned,
+    joined,
+    spans,
+)
+from perf_culprit.say.inert import NAME_LIMIT, NO_BREAK, SENTENCE_LIMIT, SHORT_HASH, Safe, plain
+
+# Before a name: a line that starts with it could be a command to GitHub's runner.
+MARK: Final = "• "
+INDENT: Final = " " * len(MARK)
+RESET: Final = "\x1b[0m"
+BOLD: Final = "\x1b[1m"
+LONGEST_NAME: Final = 300
+LISTED: Final = 20
+# Of a text that is read in a log: no row is cut.
+WIDE: Final = 10_000
+
+
+# Texts.
+
+
+def terminal(text: Text, *, colour: bool = False) -> str:
+    return "".join(_FORMS[type(span)](span, colour) for span in spans(text))
+
+
+_FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
+    Safe: lambda span, _: span.replace(NO_BREAK, " "),
+    # There is room for most names.
+    Name: lambda span, _: plain(span.text, limit=LONGEST_NAME if span.limit == NAME_LIMIT else span.limit),
+    Prose: lambda span, _: plain(span.text, limit=span.limit),
+    Commit: lambda span, _: plain(span.name)[:SHORT_HASH],
+    Link: lambda span, _: terminal(span.text),
+    Strong: lambda span, _: terminal(span.text),
+    Emphasis: lambda span, _: terminal(span.text),
+    Drawn: lambda span, _: span.text,
+    Sign: lambda span, _: span.terminal,
+    Address: lambda span, _: plain(span.url, limit=SENTENCE_LIMIT),
+    Toned: lambda span, colour: toned(terminal(span.text), span.tone, colour=colour, bold=True),
+}
+
+
+def _line(text: Text, *, colour: bool = False) -> str:
+    """A line that starts with `::` would be a command to GitHub's runner."""
+    line = terminal(text, colour=colour)
+    return f": {line.lstrip()[1:]}" if line.lstrip().startswith("::") else line
+
+
+# Tables: columns of text.
+
+
+def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), indent: str = "") -> list[str]:
+    """A line per row; the columns at the places `right` are aligned to the right. Nothing else is touched."""
+    from tabulate import tabulate
+
+    align = ["right" if place in right else "left" for place in range(max(map(len, rows)))]
+    text = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=align, preserve_whitespace=True)
+    return [f"{indent}{line.rstrip()}" for line in text.split("\n")]
+
+
+def ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Text with a rule below the columns' names."""
+    from tabulate import tabulate
+
+    return tabulate(rows, headers=head, tablefmt="simple", disable_numparse=True)
+
+
+def _table(table: Table, *, width: int, colour: bool) -> str:
+    """A line per row, name first and whole, and as many columns as fit, the first of those that can be spared first.
+
+    Where even the needed columns leave a name no room, every name gets a line of its own.
+    """
+    rows = list(table.first(table.total))
+    name, *others = table.columns
+    cells = {column: [terminal(row.cells[place]) for row in rows] for place, column in enumerate(table.columns)}
+    marked = [f"{INDENT}{name.name}", *(f"{MARK}{text}" for text in cells[name])]
+    kept = [column for column in others if not column.spare]
+
+    def lines(shown: Sequence[Column], *, first: Sequence[str]) -> list[str]:
+        grid = [[start, *(column.name.strip() for column in shown)] for start in first[:1]]
+        grid += [[start, *(cells[column][place] for column in shown)] for place, start in enumerate(first[1:])]
+        return columns(grid, right=[place for place, column in enumerate(shown, 1) if column.right])
+
+    stacked = name.role is Role.NAME and max(map(len, lines(kept, first=marked))) > width
+    first = [INDENT] * len(marked) if stacked else marked
+    for spare in (column for column in others if column.spare and any(cells[column])):
+        more = [column for column in others if column in (*kept, spare)]
+        if max(map(len, lines(more, first=first))) <= width:
+            kept = more
+    header, *body = lines(kept, first=first)
+    if stacked:
+        body = [f"{name}\n{line}" for name, line in zip(marked[1:], body, strict=True)]
+    return "\n".join([header, *(toned(line, row.tone, colour=colour) for line, row in zip(body, rows, strict=True))])
+
+
+def toned(line: str, tone: Tone, *, colour: bool, bold: bool = False) -> str:
+    return f"{BOLD if bold else ''}{tone.value}{line}{RESET}" if colour and (bold or tone.value) else line
+
+
+# Lists: `- name (before → after, change): words`, and words that several rows share above them.
+
+
+def _list(table: Table, more_at: str) -> str:
+    listed = list(table.first(table.total))
+    alike: dict[str, list[str]] = {}
+    for row in listed:
+        alike.setdefault(_words(table.columns, row), []).append(_measured(table.columns, row))
+    if len(alike) == len(listed):
+        return _bullets(
+            [f"{name}: {words}" if words else name for words, (name,) in alike.items()], table.total, more_at
+        )
+    return "\n".join(
+        "\n".join([*([f"{words}:"] if words else []), _bullets(names, len(names), more_at)])
+        for words, names in alike.items()
+    )
+
+
+def _words(columns: Sequence[Column], row: Row) -> str:
+    return ", ".join(_of(Role.WORDS, columns, row))
+
+
+def _measured(columns: Sequence[Column], row: Row) -> str:
+    """Without figures where a side is missing."""
+    sides, figures = _of(Role.SIDE, columns, row), _of(Role.FIGURE, columns, row)
+    shown = [" → ".join(sides), *(figure for figure in figures if figure != NOTHING)] if NOTHING not in sides else []
+    (name,) = _of(Role.NAME, columns, row)
+    return f"{name} ({', '.join(shown)})" if shown else name
+
+
+def _of(role: Role, columns: Sequence[Column], row: Row) -> list[str]:
+    return [terminal(cell) for column, cell in zip(columns, row.cells, strict=True) if column.role is role]
+
+
+def _bullets(lines: Sequence[str], total: int, more_at: str) -> str:
+    shown = [f"- {line}" for line in lines[:LISTED]]
+    more, where = total - len(shown), f": see {more_at}" if more_at else ""
+    return "\n".join([*shown, f"and {more:,} more{where}"] if more else shown)
+
+
+# Nodes.
+
+
+def render_terminal(document: Document, *, width: int, colour: bool, more_at: str = "report.json") -> str:
+    """A table fits `width`, and no name is cut for it. Foreign control characters never reach the terminal."""
+    screen = _Screen(width=width, colour=colour, more_at=more_at)
+    blocks = []
+    for node in document.nodes:
+        title, parts = (terminal(node.summary), node.parts) if isinstance(node, Fold) else ("", (node,))
+        blocks += [screen.shown(part, title) for part in parts]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Screen:
+    width: int
+    colour: bool
+    more_at: str
+
+    def shown(self, node: Heading | Footer | Part, title: str) -> str:
+        """`title`: where the node has none of its own."""
+        match node:
+            case Heading():
+                first = toned(_line(node.text), node.tone, colour=self.colour, bold=True)
+                return "\n".join([first, *map(_line, node.below)])
+            case Paragraph():
+                text = "\n".join(map(_line, node.lines))
+                return "" if node.shown is Shown.NOT else f"{title}\n{text}" if title else text
+            case Figure():
+                lines = [_line(line, colour=self.colour) for line in node.lines]
+                return "\n".join(lines if node.title is None else [_line(node.title), *lines])
+            case Footer():
+                return _line(joined(" · ", node.parts))
+            case Picture():
+                return ""
+            case Bullets() | Table():
+                return self._titled(node, title if node.title is None else terminal(node.title))
+
+    def _titled(self, node: Bullets | Table, title: str) -> str:
+        if node.shown is Shown.NOT:
+            return ""
+        if node.shown is Shown.TITLE:
+            return title
+        return f"{title}:\n{self._rows(node)}" if title else self._rows(node)
+
+    def _rows(self, node: Bullets | Table) -> str:
+        if isinstance(node, Bullets):
+            items = [terminal(item, colour=self.colour) for item in node.items[:LISTED]]
+            return _bullets(items, node.total, self.more_at)
+        if node.shown is Shown.TABLE:
+            return _table(node, width=self.width, colour=self.colour)
+        return _list(node, self.more_at)

@@ -1,0 +1,124 @@
+"""A report's page: the comment, call trees that can be walked, and every finding to search and draw."""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, Final
+
+from perf_culprit.model.finding import Finding, Verdict, ViolatedRule
+from perf_culprit.model.report import Report, TreeComparison
+from perf_culprit.model.run import MetricKey, TimeSeries
+from perf_culprit.model.series import ChangePoint
+from perf_culprit.say.call_tree_pictures import flame_section
+from perf_culprit.say.call_tree_words import headline
+from perf_culprit.say.comment import report_document
+from perf_culprit.say.comparison import PageOptions
+from perf_culprit.say.document import Fold, Picture
+from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
+from perf_culprit.say.headlines import comparison
+from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, fill, inline_data, plain
+from perf_culprit.say.numbers import percent, shown_unit
+from perf_culprit.say.reason_text import sentence
+from perf_culprit.say.render_html import html_of, page
+from perf_culprit.say.render_terminal import terminal
+from perf_culprit.say.sections import split
+
+
+def render_html(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]] | None = None) -> str:
+    """The comment, and below it every benchmark. `history` has the change points of findings' `series`."""
+    document, scripts = report_document(report, PageOptions()), []
+    body = html_of(document)
+    if report.diagnosis is not None:
+        folds = (node for node in document.nodes if isinstance(node, Fold))
+        if not any(isinstance(part, Picture) for fold in folds for part in fold.parts):
+            body = Safe(body + flame_section(report.diagnosis))
+        scripts.append("flame.js.j2")
+    if report.findings:
+        body = Safe(body + explorer_section(report, history or {}))
+        scripts.append("explorer.js.j2")
+    return page(body, title="report", scripts=scripts)
+
+
+def flame_page(comparison: TreeComparison) -> str:
+    title = Safe(f"<h1>{escape(headline(comparison))}</h1>\n")
+    return page(Safe(title + flame_section(comparison)), title="call trees", scripts=["flame.js.j2"])
+
+
+# Every finding as data of a page's script, which lists, searches and draws them: names are never markup.
+
+_NAME_LIMIT: Final = 300
+_UNIT_LIMIT: Final = 24
+_WORDS: Final = {
+    Verdict.REGRESSION: "worse",
+    Verdict.IMPROVEMENT: "better",
+    Verdict.INCONCLUSIVE: "undecided",
+    Verdict.NO_CHANGE: "unchanged",
+}
+
+
+def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]]) -> Safe:
+    """HTML with a row per finding. `history` has the change points of findings' `series`."""
+    sections = split(report)
+    rows = [
+        _row(finding, history.get(finding.evidence.key, ()), sections.several_metrics) for finding in report.findings
+    ]
+    present = [word for verdict, word in _WORDS.items() if any(entry.verdict is verdict for entry in report.findings)]
+    data = inline_data({"verdicts": present, "rows": rows})
+    return Safe(fill("explorer.html.j2", data=data, noun=Safe(sections.noun)))
+
+
+def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> list[Any]:
+    """[name, verdict, in words, before, after, change, its interval, how sure or why not, what is drawn]."""
+    evidence, changed = finding.evidence, finding.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT)
+    key = evidence.key
+    return [
+        plain(key.full_name if with_metric else key.benchmark, limit=_NAME_LIMIT),
+        _WORDS[finding.verdict],
+        comparison(finding) if changed else _WORDS[finding.verdict],
+        *map(terminal, before_and_after(evidence)),
+        *change_text(evidence),
+        certainty_text(finding) if changed else plain(sentence(finding.reason), limit=SENTENCE_LIMIT),
+        _drawn(finding, steps),
+    ]
+
+
+def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | None:
+    sides = (finding.baseline_samples, finding.target_samples)
+    rules = finding.evidence.rules
+    if not (any(sides) or finding.series or rules):
+        return None
+    factor, unit = shown_unit((*sides[0], *sides[1], *finding.series), finding.evidence.metric.unit)
+    drawn: dict[str, Any] = {"unit": plain(unit, limit=_UNIT_LIMIT) if unit else ""}
+    if any(sides):
+        drawn["samples"] = [_short(side, factor) for side in sides]
+    if finding.series:
+        drawn["series"] = _short(finding.series, factor)
+        drawn["steps"] = [[step.index, *_short((step.before, step.after), factor)] for step in steps]
+    if finding.time_series is not None:
+        drawn["time"] = _time(finding.time_series, factor, limits="control limits" if rules is None else "levels")
+    if rules is not None:
+        drawn["rules"] = [_rule(rule) for rule in rules.rules]
+        drawn["votes"] = [[plain(vote.run), int(vote.flagged)] for vote in rules.votes]
+    return drawn
+
+
+def _time(series: TimeSeries, factor: float, *, limits: str) -> dict[str, Any]:
+    """Times in seconds from the first value."""
+    spans = ((first - series.start_s, last - series.start_s) for first, last in series.violations)
+    return {
+        "step": _short((series.interval_s,), 1)[0],
+        "values": _short(series.values, factor),
+        "limits": _short((series.lower, series.upper), factor),
+        "named": limits + (" at the baseline's load" if series.is_scaled else ""),
+        "spans": [_short(span, 1) for span in spans],
+    }
+
+
+def _short(values: Sequence[float], factor: float) -> list[float | None]:
+    """Five digits: a picture shows three."""
+    return [float(f"{value * factor:.5g}") if math.isfinite(value * factor) else None for value in values]
+
+
+def _rule(rule: ViolatedRule) -> list[str]:
+    premise = plain(" and ".join(rule.premise) or "always")
+    return [premise, plain(rule.consequent), percent(rule.old_confidence), percent(rule.new_confidence)]
