@@ -48,9 +48,11 @@ class DemoRepository:
 
 def fresh_directory(directory: Path) -> None:
     """An empty directory of ours. One that holds anything else is left alone."""
+    step = "give another place with --directory"
+    if directory.exists() and not directory.is_dir():
+        raise UsageError("is a file, not a folder", place=str(directory), next_step=step)
     if directory.exists():
         if not (directory / MARKER).is_file() and any(directory.iterdir()):
-            step = "give another place with --directory"
             raise UsageError("is not empty and was not made by the demo", place=str(directory), next_step=step)
         shutil.rmtree(directory)
     directory.mkdir(parents=True)

@@ -15,7 +15,8 @@ from perf_culprit.model.bisection import (
     SearchState,
     Sought,
 )
-from perf_culprit.model.count import Count, key_of, metric_of
+from perf_culprit.model.count import Count
+from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import Bisection, BisectionStep, ByTime
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.reason import Argument, Reason, SearchReason, because

@@ -22,7 +22,8 @@ from perf_culprit.dispatch.recovery import MOST_EXECUTIONS
 from perf_culprit.dispatch.stored_samples import known_metrics, stored_runs, usable_blocks
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean, listed
 from perf_culprit.model.bisection import SMALLEST_EFFECT, Engine, SearchSettings
-from perf_culprit.model.count import AUTO, MINIMUM_EFFECT, Count, is_exact, key_of, metric_of, quantity_of
+from perf_culprit.model.count import AUTO, MINIMUM_EFFECT, Count, is_exact, quantity_of
+from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import Alarm, BisectCommands, Bisection, BisectionStep, ByTime
 from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.search.search import Search

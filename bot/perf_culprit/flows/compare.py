@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from perf_culprit import git
+from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge
@@ -203,27 +204,16 @@ def formats_list() -> str:
     return formats_text((name, parser.DESCRIPTION, parser.EXAMPLE) for name, parser in PARSERS.items())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FilesComparison:
-    """Results against results, without git. Each file of either side is a run of its own, or a `paired` execution.
-
-    `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline; without
-    these it is judged against the same baseline, which makes the two less independent.
-    """
-
-    baseline: Sequence[str]
-    target: Sequence[str]
-    paired: bool = False
-    tool: str = "auto"
-    stdin: BinaryIO | None = None
-    base_commit: str | None = None
-    target_commit: str | None = None
-    confirm: Sequence[str] = ()
-    confirm_baseline: Sequence[str] = ()
-
-
-def compare_files(request: FilesComparison, *, config: Config) -> Report:
-    as_configured = reading(config, tool=request.tool, stdin=request.stdin)
+def compare_files(
+    request: Compare,
+    *,
+    config: Config,
+    stdin: BinaryIO | None = None,
+    base_commit: str | None = None,
+    target_commit: str | None = None,
+) -> Report:
+    """Results against results, without git."""
+    as_configured = reading(config, tool=request.tool, stdin=stdin)
     side = collect_executions if request.paired else collect_separate
 
     def runs(files: Sequence[str]) -> tuple[Run, ...]:
@@ -231,11 +221,11 @@ def compare_files(request: FilesComparison, *, config: Config) -> Report:
         return (side(files, as_configured),) if request.paired else collect_each(files, as_configured)
 
     return compare_runs(
-        side(request.target, as_configured, commit=request.target_commit),
+        side(request.target, as_configured, commit=target_commit),
         baseline=runs(request.baseline),
         source=BaselineSource.PAIRED if request.paired else BaselineSource.FILES,
         config=config,
-        base_commit=request.base_commit,
+        base_commit=base_commit,
         confirm=side(request.confirm, as_configured) if request.confirm else None,
         confirm_baseline=runs(request.confirm_baseline) if request.confirm_baseline else (),
     )
@@ -269,39 +259,21 @@ def compare_runs(
     return of_head(report, merge)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HistoryComparison:
-    """Results of `revision` against the stored runs before it, or before where it left the branch `base`.
+def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | None = None) -> Compared:
+    """Results of a revision against the stored runs before it, or before where it left the branch `base`.
 
-    `confirm` are results of a second measurement of what was flagged. Without a `revision` the results name it, or
-    they are of HEAD.
+    Without a revision the results name it, or they are of HEAD.
     """
-
-    target: Sequence[str]
-    repository: Path
-    revision: str | None = None
-    base: str | None = None
-    history_url: str | None = None
-    tool: str = "auto"
-    stdin: BinaryIO | None = None
-    confirm: Sequence[str] = ()
-
-    @property
-    def place(self) -> HistoryPlace:
-        return HistoryPlace(repository=self.repository, url=self.history_url)
-
-
-def compare_with_history(request: HistoryComparison, *, config: Config) -> Compared:
-    repository, revision = request.repository, request.revision
+    repository, revision = request.repository or Path(), request.revision
     collected = partial(collect_run, config=config, tool=request.tool)
     given = None if revision is None else git.resolve_commit(repository, revision)
-    run = collected(request.target, stdin=request.stdin, commit=given)
+    run = collected(request.target, stdin=stdin, commit=given)
     commit = given or _named_commit(repository, run, place=", ".join(request.target))
     return compare_run_with_history(
         replace(run, commit=commit),
         config=config,
         base=request.base,
-        place=request.place,
+        place=HistoryPlace(repository=repository, url=request.history_url),
         confirm=collected(request.confirm, commit=commit) if request.confirm else None,
     )
 

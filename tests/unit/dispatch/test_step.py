@@ -5,7 +5,8 @@ import pytest
 
 from perf_culprit.dispatch.bisection_view import report_of
 from perf_culprit.model.bisection import Outcome, OutcomeKind, SearchSettings
-from perf_culprit.model.count import MINIMUM_EFFECT, Count, key_of, metric_of
+from perf_culprit.model.count import MINIMUM_EFFECT, Count
+from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import BisectCommands, Bisection
 from perf_culprit.search.search import Search
 from tests.support.bisections import RANGE
