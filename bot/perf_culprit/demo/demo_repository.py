@@ -1,5 +1,6 @@
 """The demo's git repository: its commits, its served copy, checkouts of single commits, and its programs there."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -85,7 +86,15 @@ def run_program(tree: Path, name: str, output: Path, *arguments: str) -> Path:
     """`python NAME OUTPUT ARGUMENT...` in a checkout; what it wrote."""
     command = [sys.executable, name, str(output.resolve()), *arguments]
     try:
-        done = subprocess.run(command, cwd=tree, check=False, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+        done = subprocess.run(
+            command,
+            cwd=tree,
+            env=dict(os.environ),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
     except subprocess.TimeoutExpired:
         raise InfrastructureError(
             f"the demo's {name} took longer than {TIMEOUT_SECONDS:.0f} s",
