@@ -112,12 +112,12 @@ def changes(asked: FindChanges) -> int:
         raise UsageError("--html belongs to --releases", next_step="leave it out, or give versions with --releases")
     _check_source(asked)
     with shown(asked):
-        found = _changes_of(asked)
+        result = _changes_of(asked)
     if asked.json:
-        labels = found.table.labels
-        write(asked.json, changes_json(found.series, labels=labels, newest=asked.rows))
+        labels = result.table.labels
+        write(asked.json, changes_json(result.series, labels=labels, newest=asked.rows))
     stream = text_stream(asked.json)
-    show(changes_text(found.table, found.series), stream)
+    show(changes_text(result.table, result.series), stream)
     return EXIT_FINE
 
 
@@ -172,12 +172,12 @@ def audit(asked: AuditRuns) -> int:
     config = chosen_config(asked)
     with shown(asked):
         if asked.files:
-            found = audit_files(asked, config=config, stdin=sys.stdin.buffer)
+            result = audit_files(asked, config=config, stdin=sys.stdin.buffer)
         else:
-            found = audit_history(asked, config=config)
+            result = audit_history(asked, config=config)
     if asked.json:
-        write(asked.json, audit_json(found))
+        write(asked.json, audit_json(result))
     if asked.svg:
-        write(asked.svg, render_audit_svg(found).encode())
-    print(render_audit(found), end="", file=text_stream(asked.json))
+        write(asked.svg, render_audit_svg(result).encode())
+    print(render_audit(result), end="", file=text_stream(asked.json))
     return EXIT_FINE

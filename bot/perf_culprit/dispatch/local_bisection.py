@@ -33,7 +33,6 @@ from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark
 from perf_culprit.model.bisection import (
-    SMALLEST_EFFECT,
     BisectionReport,
     CulpritDiagnosis,
     Engine,
@@ -42,8 +41,9 @@ from perf_culprit.model.bisection import (
     SearchState,
     Sought,
 )
-from perf_culprit.model.count import MINIMUM_EFFECT, is_exact, quantity_of
+from perf_culprit.model.count import is_exact, quantity_of
 from perf_culprit.model.dispatch import BisectCommands, Bisection
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.run import NO_COST, Metric, MetricKey, Run
 from perf_culprit.read.results.surroundings import machine_environment
@@ -147,7 +147,7 @@ def settings_of(plan: BisectPlan) -> SearchSettings:
     return SearchSettings(
         engine=Engine(plan.asked.engine),
         sought=plan.sought,
-        minimum_effect=MINIMUM_EFFECT if is_exact(plan.commands.count) else SMALLEST_EFFECT,
+        minimum_effect=DEFAULTS[Kind.COUNT] if is_exact(plan.commands.count) else DEFAULTS[Kind.SEARCHED_TIME],
         seed=plan.asked.seed,
         budget_executions=plan.asked.executions or DEFAULT_EXECUTIONS,
     )

@@ -19,6 +19,7 @@ from perf_culprit.files import replace_file
 from perf_culprit.flows.user_commands import shell_commands, with_quantities
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.measure.workplace import Workplace
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import surroundings
@@ -133,7 +134,7 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
 
 
 def next_place(
-    places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = 0.05
+    places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = DEFAULTS[Kind.BENCHMARK]
 ) -> int | None:
     """Which of `places` (0 is the oldest) to measure: the ends, then middles of gaps.
 
@@ -155,7 +156,7 @@ def next_place(
             gaps.append((step_between(levels[low], levels[high]), inside))
     widest = max(gaps, key=lambda gap: len(gap[1]))
     steepest = max(gaps, key=lambda gap: gap[0])
-    _, inside = steepest if len(measured) % 2 and steepest[0] >= minimum_effect else widest
+    _, inside = steepest if len(measured) % 2 and reaches(steepest[0], minimum_effect) else widest
     return inside[len(inside) // 2]
 
 

@@ -19,6 +19,7 @@ from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report, Settings
 from perf_culprit.model.run import MetricKey, Run
@@ -33,10 +34,6 @@ from perf_culprit.store.baseline import choose_baseline
 from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
 
 # The configuration in each stage's own words.
-
-# Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
-# experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
-SERIES_EFFECT: Final = 0.01
 
 
 def reading(config: Config, *, tool: str = AUTO, stdin: BinaryIO | None = None) -> Reading:
@@ -62,7 +59,7 @@ def report_settings(config: Config, *, target: Run) -> Settings:
 def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
     """The configuration's rules by benchmark hold for columns of that name too."""
     stated = "minimum_effect" in config.model_fields_set
-    settings = config if stated else config.model_copy(update={"minimum_effect": SERIES_EFFECT})
+    settings = config if stated else config.model_copy(update={"minimum_effect": DEFAULTS[Kind.SERIES]})
     return lambda key: settings.of(key).minimum_effect
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 BENCHMARK: Final = "command"  # what a quantity is of: the whole command
 AUTO: Final = "auto"  # as a metric: searched by instructions, confirmed by time
-MINIMUM_EFFECT: Final = 0.005  # below it a different path of a worktree, a longer file, is a change too
 SIZE: Final = "size:"
 
 

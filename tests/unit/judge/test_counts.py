@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.config.settings import BenchmarkConfig, PolicySettings
+from perf_culprit.config.policy_settings import BenchmarkConfig, PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import Count
 from perf_culprit.model.counted_metric import metric_of
