@@ -20,7 +20,7 @@ from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import BETWEEN_JOBS, SAMPLES, planted, slowed
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import compare_with_history
+from perf_culprit.flows.compare_history import compare_with_history
 from perf_culprit.flows.record import record_run
 from perf_culprit.store.opening import HistoryPlace
 from tests.support.git_repository import chain, import_commits, init_repository

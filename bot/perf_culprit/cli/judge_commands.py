@@ -3,12 +3,16 @@
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perf_culprit.cli.options import chosen_config
 from perf_culprit.cli.output import colour, show, shown, table_width, text_stream, write, write_page
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
 from perf_culprit.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
 from perf_culprit.say.inert import plain_lines
+
+if TYPE_CHECKING:
+    from perf_culprit.model.report import Report
 
 
 def collect(asked: Collect) -> int:
@@ -32,8 +36,7 @@ def collect(asked: Collect) -> int:
 
 
 def compare(asked: Compare) -> int:
-    from perf_culprit.flows.compare import compare_files, compare_with_history
-    from perf_culprit.flows.render import report_html, report_json, report_markdown
+    from perf_culprit.flows.compare import compare_files
     from perf_culprit.say.terminal_report import render_text
 
     config = chosen_config(asked)
@@ -42,26 +45,38 @@ def compare(asked: Compare) -> int:
             _check_unused(asked)
             report = compare_files(asked, config=config, stdin=sys.stdin.buffer)
         else:
+            from perf_culprit.flows.compare_history import compare_with_history
+
             report = compare_with_history(asked, config=config, stdin=sys.stdin.buffer).report
         for name in asked.diagnosis:
             from perf_culprit.flows.diagnose import with_diagnosis
 
             report = with_diagnosis(report, name)
-        to_stdout = asked.json == Path("-")
-        if asked.json and not to_stdout:
-            write(asked.json, report_json(report))
-        if asked.markdown or asked.html:
-            markdown = report_markdown(report)
-            if asked.markdown:
-                write(asked.markdown, markdown.encode())
-            if asked.html:
-                write_page(asked.html, report_html(markdown, report), is_shown=asked.open)
+        as_json = _written(asked, report)
         stream = text_stream(asked.json)
         text = render_text(report, colour=colour(stream), width=table_width(stream))
-    if to_stdout:
-        write(asked.json, report_json(report))
+    if asked.json == Path("-"):
+        write(asked.json, as_json)
     show(text, stream)
     return EXIT_REGRESSION if report.failed else EXIT_FINE
+
+
+def _written(asked: Compare, report: "Report") -> bytes:
+    """The report as JSON where that is asked for; in the files that are asked for it is written."""
+    if not (asked.json or asked.markdown or asked.html):
+        return b""
+    from perf_culprit.flows.render import report_html, report_json, report_markdown
+
+    as_json = report_json(report) if asked.json else b""
+    if asked.json and asked.json != Path("-"):
+        write(asked.json, as_json)
+    if asked.markdown or asked.html:
+        markdown = report_markdown(report)
+        if asked.markdown:
+            write(asked.markdown, markdown.encode())
+        if asked.html:
+            write_page(asked.html, report_html(markdown, report), is_shown=asked.open)
+    return as_json
 
 
 def _check_unused(asked: Compare) -> None:

@@ -24,11 +24,8 @@ from perf_culprit.demo.demo_repository import (
 from perf_culprit.errors import UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.bisect_here import bisect_plan, search
-from perf_culprit.flows.compare import (
-    collect_run,
-    compare_files,
-    compare_with_history,
-)
+from perf_culprit.flows.compare import collect_run, compare_files
+from perf_culprit.flows.compare_history import compare_with_history
 from perf_culprit.flows.diagnose import diagnose_revisions
 from perf_culprit.flows.measurement import measure_commits, measure_plan
 from perf_culprit.flows.record import record_run

@@ -30,8 +30,9 @@ from perf_culprit.say.reason_text import sentence
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 from perf_culprit.store.ancestry import MainLine, main_line
 from perf_culprit.store.baseline import baseline_then
-from perf_culprit.store.opening import open_history
+from perf_culprit.store.opening import open_history, suite_names
 from perf_culprit.store.protocol import StoredRun
+from perf_culprit.wire.run_json import encode_run
 
 # collect or history -> detect -> report: where a series really changed, and how releases differ.
 
@@ -195,3 +196,18 @@ def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: 
         detector=config.detector,
         counter_detector=config.counter_detector,
     )
+
+
+def stored_benchmarks(repository: Path, *, config: Config, suite: str | None) -> tuple[tuple[str, ...], bytes | None]:
+    """The stored suites, and the newest run of one of them (default: the configuration's), as its file holds it."""
+    with open_history(config.history, repository) as history:
+        suites = suite_names(history)
+        chosen = suite or config.suite or "default"
+        newest = [entry for entry in history.newest_runs(chosen, 1) if isinstance(entry, StoredRun)]
+    if suite is not None and not newest:
+        raise UsageError(
+            f"no stored run of the suite {suite!r}",
+            place=history.place,
+            next_step=did_you_mean(suite, suites, otherwise=f"stored are: {', '.join(suites) or 'none'}"),
+        )
+    return suites, encode_run(newest[0].run) if newest else None

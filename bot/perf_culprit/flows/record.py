@@ -13,7 +13,7 @@ from perf_culprit.commands.judge_requests import Compare, Import, Record
 from perf_culprit.config.reader import with_database
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError, UsageError, did_you_mean, listed
-from perf_culprit.flows.compare import compare_with_history
+from perf_culprit.flows.compare_history import compare_with_history
 from perf_culprit.model.finding import Acceptance, Verdict
 from perf_culprit.model.maintenance import Compacted, HistorySize, Imported
 from perf_culprit.model.reason import Remark

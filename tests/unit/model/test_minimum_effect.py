@@ -31,6 +31,6 @@ def test_where_nobody_says_anything_the_kind_of_metric_does() -> None:
     assert config.of(TIME).minimum_effect == DEFAULTS[Kind.BENCHMARK] == 0.05
     assert config.of(COUNT).minimum_effect == DEFAULTS[Kind.COUNT] == 0.005
     assert minimum_effects(config)(TIME) == DEFAULTS[Kind.SERIES] == 0.01
-    assert minimum_effects(Config(minimum_effect="3%"))(TIME) == 0.03  # type: ignore[arg-type]  # as in the file
+    assert minimum_effects(Config(minimum_effect="3%"))(TIME) == 0.03
     assert ComparisonSettings().minimum_effect == DEFAULTS[Kind.CALL_TREE] == 0.01
     assert SearchSettings().minimum_effect == DEFAULTS[Kind.SEARCHED_TIME] == 0.0005
