@@ -72,7 +72,8 @@ def _inputs() -> Iterator[str]:
     yield "| input | default | meaning |\n|:--|:--|:--|\n"
     for entry in _declared():
         key = f" (overrides `{entry.key.replace('_', '-')}`)" if entry.key else ""
-        yield f"| `{entry.name}` | {f'`{entry.default}`' if entry.default else NONE} | {_cell(entry.text)}{key} |\n"
+        default = f"`{entry.default}`" if entry.default else NONE
+        yield f"| `{entry.name}` | {default} | {_cell(entry.description)}{key} |\n"
 
 
 def _declared() -> Iterator[Input]:
@@ -86,7 +87,7 @@ def _action() -> Iterator[str]:
         if entry.is_ours and not were_ours:
             yield "\n  # Ours.\n"
         were_ours = entry.is_ours
-        yield f"  {entry.name}:\n    description: {_scalar(entry.text)}\n    default: {_scalar(entry.default)}\n"
+        yield f"  {entry.name}:\n    description: {_scalar(entry.description)}\n    default: {_scalar(entry.default)}\n"
     yield "\n"
 
 

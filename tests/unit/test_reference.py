@@ -41,7 +41,9 @@ def test_a_page_that_says_something_else_is_named(tmp_path: Path) -> None:
 def test_action_yml_has_the_declared_inputs_and_their_defaults() -> None:
     inputs = yaml.safe_load((PROJECT / "action.yml").read_text())["inputs"]
     declared = {entry.name: entry for _, _, entry in declared_inputs()}
-    assert inputs == {name: {"description": entry.text, "default": entry.default} for name, entry in declared.items()}
+    assert inputs == {
+        name: {"description": entry.description, "default": entry.default} for name, entry in declared.items()
+    }
 
 
 def test_an_action_whose_runner_gives_only_defaults_is_read_as_one_without_inputs() -> None:

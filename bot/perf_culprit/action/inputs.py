@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 from perf_culprit.commands.declared import Declared
 from perf_culprit.config.policy_settings import LevelsConfig
 from perf_culprit.config.reader import DEFAULT_PATH, load_config, override, with_database
-from perf_culprit.config.settings import Config
+from perf_culprit.config.settings import Config, description_of
 from perf_culprit.config.units import parse_ratio
 from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.flows.compare import with_detector
@@ -27,14 +27,22 @@ _WORKFLOW: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
 
 
 class Input(NamedTuple):
-    """`key`: of the configuration, which the input overrides. `convert` makes the value of a text that is not empty."""
+    """`key`: of the configuration, which the input overrides; without a `text` of its own it means what the key does.
+
+    `convert` makes the value of a text that is not empty.
+    """
 
     name: str
-    text: str
+    text: str = ""
     default: str = ""
     key: str | None = None
     convert: Callable[[str], object] | None = None
     is_ours: bool = True  # else named and meant as in github-action-benchmark
+
+    @property
+    def description(self) -> str:
+        meaning = description_of(self.key) if self.key else ""
+        return self.text or f"{meaning[:1].upper()}{meaning[1:]}; empty takes the configuration"
 
     @property
     def known_default(self) -> str:
@@ -92,7 +100,7 @@ def _report_directory(text: str) -> Path:
     return Path(text)
 
 
-def _shared(name: str, text: str, default: str = "", *, key: str | None = None) -> Input:
+def _shared(name: str, text: str = "", default: str = "", *, key: str | None = None) -> Input:
     return Input(name, text, default, key, is_ours=False)
 
 
@@ -101,11 +109,7 @@ class Given(Declared):
 
     suite: Annotated[
         str,
-        _shared(
-            "name",
-            "Suite that the benchmarks belong to; each suite has a history and a comment of its own",
-            key="suite",
-        ),
+        _shared("name", key="suite"),
     ]
     tool: Annotated[
         str,
@@ -232,18 +236,14 @@ class Given(Declared):
         ),
     ]
     config_file: Annotated[str, Input("config", "Configuration file (docs/configuration.md)")]
-    detector: Annotated[str, Input("detector", "Detector that judges; empty takes the configuration", key="detector")]
+    detector: Annotated[str, Input("detector", key="detector")]
     minimum_effect: Annotated[
         str,
-        Input(
-            "minimum-effect",
-            "Ignore changes smaller than this, for example 5%; empty takes the configuration",
-            key="minimum_effect",
-        ),
+        Input("minimum-effect", key="minimum_effect"),
     ]
     history_branch: Annotated[
         str,
-        Input("history-branch", "Branch that stores the runs; empty takes the configuration", key="history.branch"),
+        Input("history-branch", key="history.branch"),
     ]
     report_directory: Annotated[
         Path,

@@ -174,7 +174,7 @@ class PolicySettings(Section):
         Percent,
         Field(
             description=(
-                "ignore changes smaller than this; where it is not set 1% in `changes`, of "
+                "ignore changes smaller than this, such as 5%; where it is not set 1% in `changes`, of "
                 "[counts](measure.md#counts) 0.5%"
             )
         ),

@@ -1,5 +1,6 @@
 """What can be set: one frozen `Config`, its sections and its JSON schema."""
 
+import re
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
@@ -242,6 +243,15 @@ class Config(PolicySettings):
         if self.bisect.automatic and self.bisect.run is None:
             raise ValueError("bisect.automatic needs bisect.run: nobody knows what to measure")
         return self
+
+
+def description_of(key: str) -> str:
+    """What a key such as `history.branch` means, without links to other pages."""
+    section: Any = Config
+    *sections, name = key.split(".")
+    for part in sections:
+        section = section.model_fields[part].annotation
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", section.model_fields[name].description or "")
 
 
 @cache
