@@ -107,20 +107,14 @@ def _shared(name: str, text: str = "", default: str = "", *, key: str | None = N
 class Given(Declared):
     """What the workflow wrote, input by input."""
 
-    suite: Annotated[
-        str,
-        _shared("name", key="suite"),
-    ]
+    suite: Annotated[str, _shared("name", key="suite")]
     tool: Annotated[
         str,
         _shared("tool", "Format of the result files; auto finds it by content (docs/formats.md lists them)", "auto"),
     ]
     output_files: Annotated[
         tuple[str, ...],
-        _shared(
-            "output-file-path",
-            "Result files, one path or glob per line; a directory or a zip archive works too",
-        ),
+        _shared("output-file-path", "Result files, one path or glob per line; a directory or a zip archive works too"),
     ]
     token: Annotated[
         str,
@@ -237,14 +231,8 @@ class Given(Declared):
     ]
     config_file: Annotated[str, Input("config", "Configuration file (docs/configuration.md)")]
     detector: Annotated[str, Input("detector", key="detector")]
-    minimum_effect: Annotated[
-        str,
-        Input("minimum-effect", key="minimum_effect"),
-    ]
-    history_branch: Annotated[
-        str,
-        Input("history-branch", key="history.branch"),
-    ]
+    minimum_effect: Annotated[str, Input("minimum-effect", key="minimum_effect")]
+    history_branch: Annotated[str, Input("history-branch", key="history.branch")]
     report_directory: Annotated[
         Path,
         Input(

@@ -9,9 +9,7 @@ from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared
 from perf_culprit.flows.job_event import Merge
-from perf_culprit.github.runner_files import (
-    LogLevel,
-)
+from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.run import Run
 from perf_culprit.say.reason_text import sentence

@@ -29,42 +29,32 @@ class Diagnose(
         ),
     ] = None
     profile: Annotated[
-        tuple[str, ...],
-        Option("--profile FILE ...", "read profiles or traces instead; several files are repetitions"),
+        tuple[str, ...], Option("--profile FILE ...", "read profiles or traces instead; several files are repetitions")
     ] = ()
     format: Annotated[str, Option("--format ID", "format of the profiles (docs/profiles.md; default: auto)")] = "auto"
     trusted: Annotated[
         bool,
-        Option(
-            "--trusted-profile",
-            "the profiles come from you: read cProfile's as well (loading one can run code)",
-        ),
+        Option("--trusted-profile", "the profiles come from you: read cProfile's as well (loading one can run code)"),
     ] = False
     baseline: Annotated[
-        tuple[str, ...],
-        Option("--baseline FILE ...", "logs or profiles of the revision before", group=REVISIONS),
+        tuple[str, ...], Option("--baseline FILE ...", "logs or profiles of the revision before", group=REVISIONS)
     ] = ()
     target: Annotated[
         tuple[str, ...], Option("--target FILE ...", "logs or profiles of the revision after", group=REVISIONS)
     ] = ()
     repository: Annotated[
-        Path,
-        Option("--repo DIR", "repository of both revisions (default: this directory)", group=REVISIONS),
+        Path, Option("--repo DIR", "repository of both revisions (default: this directory)", group=REVISIONS)
     ] = Path()
     commit: Annotated[
         str | None,
         Option(
-            "--commit REV",
-            "commit that introduced the change: mark the functions that it changed",
-            group=REVISIONS,
+            "--commit REV", "commit that introduced the change: mark the functions that it changed", group=REVISIONS
         ),
     ] = None
     base: Annotated[
         str | None,
         Option(
-            "--base REV",
-            "before a range of commits, where the one commit is not known; needs --head",
-            group=REVISIONS,
+            "--base REV", "before a range of commits, where the one commit is not known; needs --head", group=REVISIONS
         ),
     ] = None
     head: Annotated[str | None, Option("--head REV", "last commit of that range", group=REVISIONS)] = None
@@ -107,8 +97,7 @@ class Diagnose(
         ),
     ] = None
     window_s: Annotated[
-        float,
-        Option("--window SECONDS", "window of response time and throughput (default: 60)", convert=as_seconds),
+        float, Option("--window SECONDS", "window of response time and throughput (default: 60)", convert=as_seconds)
     ] = 60.0
     workers: Annotated[int, Option("--workers N", "processes that read in parallel (default: 2)")] = 2
     cluster: Annotated[
@@ -132,28 +121,24 @@ class Simulate(
     set: Annotated[tuple[str, ...], Option("--set NAME=VALUE", "use another value for a parameter")] = ()
     seed: Annotated[int, Option("--seed N", "seed of the random numbers (default: 0)", convert=count)] = 0
     replications: Annotated[
-        int | None,
-        Option("--replications N", "number of replications (default: as many as the precision needs)"),
+        int | None, Option("--replications N", "number of replications (default: as many as the precision needs)")
     ] = None
     against: Annotated[Path | None, Option("--against OLD", "compare it with this older model", group=MODE)] = None
     sweep: Annotated[
-        bool,
-        Option("--sweep", "run every combination of the model's sweep, and rank them by score", group=MODE),
+        bool, Option("--sweep", "run every combination of the model's sweep, and rank them by score", group=MODE)
     ] = False
     saturation: Annotated[
         bool, Option("--saturation", "find the arrival rate at which the system saturates", group=MODE)
     ] = False
     calibrate: Annotated[
-        tuple[str, ...],
-        Option("--calibrate FILE ...", "fit demands to the counters of a measured run", group=MODE),
+        tuple[str, ...], Option("--calibrate FILE ...", "fit demands to the counters of a measured run", group=MODE)
     ] = ()
     detector: Annotated[
         str | None,
         Option("--detector NAME", "detector of --against (default: the configuration's, else anova)", key="detector"),
     ] = None
     minimum_effect: Annotated[
-        str | None,
-        Option("--minimum-effect PERCENT", "ignore changes smaller than this", key="minimum_effect"),
+        str | None, Option("--minimum-effect PERCENT", "ignore changes smaller than this", key="minimum_effect")
     ] = None
     json: Annotated[Path | None, Option("--json OUT", "write all numbers here; with --against report.json")] = None
     html: Annotated[Path | None, Option("--html OUT", "write a page with plots; with --against the comment")] = None

@@ -189,8 +189,7 @@ Cache = Annotated[Path | None, Option("--cache DIR", "keep builds here from one 
 Environment = Annotated[
     tuple[str, ...],
     Option(
-        "--environment NAME ...",
-        "pass these variables to the commands; on GitHub most are withheld (docs/measure.md)",
+        "--environment NAME ...", "pass these variables to the commands; on GitHub most are withheld (docs/measure.md)"
     ),
 ]
 Also = Annotated[

@@ -68,8 +68,7 @@ class AuditRuns(
     repository: Annotated[Path, Option("--repo DIR", "repository whose history is audited (default: here)")] = Path()
     files: Annotated[tuple[str, ...], Option("--files FILE ...", "audit these result files instead, oldest first")] = ()
     minimum_effect: Annotated[
-        str | None,
-        Option("--minimum-effect PERCENT", "effect to plan the number of samples for", key="minimum_effect"),
+        str | None, Option("--minimum-effect PERCENT", "effect to plan the number of samples for", key="minimum_effect")
     ] = None
     seed: Annotated[int, Option("--seed N", "seed of the random trials (default: 0)", convert=count)] = 0
     json: Annotated[Path | None, Option("--json OUT", "write all numbers here (- for standard output)")] = None
@@ -113,8 +112,7 @@ class FindChanges(
         bool, Option("--ignore-environment", "use stored runs of any hardware", key="ignore_environment")
     ] = False
     online: Annotated[
-        bool,
-        Option("--online", "say for each row whether a bot would raise an alarm there, without seeing later rows"),
+        bool, Option("--online", "say for each row whether a bot would raise an alarm there, without seeing later rows")
     ] = False
     minimum_effect: Annotated[
         str | None,

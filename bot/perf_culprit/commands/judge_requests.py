@@ -9,10 +9,7 @@ from perf_culprit.commands.declared import Configured, HistoryUrl, Option, Repos
 class Collect(
     Configured,
     name="collect",
-    examples=(
-        "perf-culprit collect bench.json --json run.json",
-        "go test -bench . -count 10 | perf-culprit collect -",
-    ),
+    examples=("perf-culprit collect bench.json --json run.json", "go test -bench . -count 10 | perf-culprit collect -"),
 ):
     """Read benchmark results of any known format, and write them as one run in JSON."""
 
@@ -103,9 +100,7 @@ class Record(Configured, name="record", examples=("perf-culprit record bench.jso
 
 
 class Import(
-    Configured,
-    name="import",
-    examples=("perf-culprit import data.js --dry-run", "perf-culprit import .asv/results"),
+    Configured, name="import", examples=("perf-culprit import data.js --dry-run", "perf-culprit import .asv/results")
 ):
     """Store the results that another tool kept (data.js, asv) as history."""
 

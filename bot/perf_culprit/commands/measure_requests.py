@@ -60,8 +60,7 @@ class Measure(
     trace: Annotated[bool, Option("--trace", "then trace the Python command to see which methods got slower")] = False
     trace_repetitions: Annotated[int, Option("--trace-repetitions N", "repetitions per level (default: 10)")] = 10
     trace_budget: Annotated[
-        float,
-        Option("--trace-budget SECONDS", "time for executions per commit (default: 60)", convert=as_seconds),
+        float, Option("--trace-budget SECONDS", "time for executions per commit (default: 60)", convert=as_seconds)
     ] = 60.0
     trace_full: Annotated[bool, Option("--trace-full", "follow every path, not only where time goes")] = False
     trace_include: Annotated[
@@ -94,9 +93,7 @@ class Measure(
 
 
 class Backfill(
-    Measuring,
-    name="backfill",
-    examples=("perf-culprit backfill --since v1.0 --limit 30 --run 'python bench.py'",),
+    Measuring, name="backfill", examples=("perf-culprit backfill --since v1.0 --limit 30 --run 'python bench.py'",)
 ):
     """Measure old commits on this machine and store them in the history, resumable."""
 
@@ -137,8 +134,7 @@ class Bisect(
         ),
     ] = None
     direction: Annotated[
-        str,
-        Option("--direction", "change to look for (default: any)", choices=("any", "worse", "better")),
+        str, Option("--direction", "change to look for (default: any)", choices=("any", "worse", "better"))
     ] = "any"
     engine: Annotated[str, Option("--engine", "search engine (default: bayes)", choices=("bayes", "weighted"))] = (
         "bayes"
@@ -155,8 +151,7 @@ class Bisect(
     executions: Annotated[int | None, Option("--executions N", "budget: executions at most (default: 400)")] = None
     jobs: Annotated[int, Option("--jobs N", "rounds to count at once; times are always measured one by one")] = 1
     minutes: Annotated[
-        float | None,
-        Option("--minutes N", "budget: after this time the answer so far is given", convert=as_minutes),
+        float | None, Option("--minutes N", "budget: after this time the answer so far is given", convert=as_minutes)
     ] = None
     first_parent: Annotated[bool, Option("--first-parent", "consider only the commits of the main line")] = False
     paths: Annotated[
@@ -179,13 +174,11 @@ class Bisect(
         ),
     ] = None
     state: Annotated[
-        Path | None,
-        Option("--state FILE", "state of the search, written after each round (default: inside .git)"),
+        Path | None, Option("--state FILE", "state of the search, written after each round (default: inside .git)")
     ] = None
     resume: Annotated[Path | None, Option("--resume FILE", "resume the same search from this state file")] = None
     history_url: Annotated[
-        str | None,
-        Option("--history [URL]", "use executions that are stored there as well (no URL: remote origin)"),
+        str | None, Option("--history [URL]", "use executions that are stored there as well (no URL: remote origin)")
     ] = None
     record: Annotated[
         bool, Option("--record", "append what is measured to the history (--history, else remote origin)")

@@ -22,8 +22,7 @@ class Init(Command, name="init", examples=("perf-culprit init", "perf-culprit in
 
     yes: Annotated[bool, Option("--yes", "ask no questions")] = False
     run: Annotated[
-        str | None,
-        Option("--run CMD", "shell command that measures a commit (default: guessed from the repository)"),
+        str | None, Option("--run CMD", "shell command that measures a commit (default: guessed from the repository)")
     ] = None
     setup: Annotated[str | None, Option("--setup CMD", "shell command that prepares the machine")] = None
     split: Annotated[bool, Option("--split", "write the two-job form with commands, for pull requests from forks")] = (
@@ -51,8 +50,7 @@ class Mcp(Command, name="mcp", examples=("perf-culprit mcp", "perf-culprit mcp -
     allow_run: Annotated[
         bool,
         Option(
-            "--allow-run",
-            "also offer bisect and measure, which run bisect.run as configured now (default: read only)",
+            "--allow-run", "also offer bisect and measure, which run bisect.run as configured now (default: read only)"
         ),
     ] = False
 

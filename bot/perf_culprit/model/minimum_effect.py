@@ -25,13 +25,7 @@ class Kind(StrEnum):
 # 0.5% of a count a different path of a worktree, a longer file, is a change too. Many calls make tiny effects
 # significant, so call trees have one at all. A search by time is for one change: nobody measures less than 0.05%.
 DEFAULTS: Final[Mapping[Kind, float]] = MappingProxyType(
-    {
-        Kind.BENCHMARK: 0.05,
-        Kind.SERIES: 0.01,
-        Kind.COUNT: 0.005,
-        Kind.CALL_TREE: 0.01,
-        Kind.SEARCHED_TIME: 0.0005,
-    }
+    {Kind.BENCHMARK: 0.05, Kind.SERIES: 0.01, Kind.COUNT: 0.005, Kind.CALL_TREE: 0.01, Kind.SEARCHED_TIME: 0.0005}
 )
 
 
