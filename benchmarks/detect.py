@@ -18,7 +18,7 @@ from typing import get_args
 import numpy as np
 from scipy import stats
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict

@@ -17,7 +17,7 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.limit_verdict import is_out_of_control
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Verdict

@@ -1,6 +1,6 @@
 """The limits that a user feels, each beside a reference in the same run: start, compare, a whole action run.
 
-    python benchmarks/limits.py [start] [compare] [changes] [baseline] [action] [largest]
+    python benchmarks/limits.py [start] [small] [compare] [changes] [baseline] [action] [largest]
 
 `action` needs podman and root (as the container tests); it builds the real image first.
 """
@@ -57,6 +57,39 @@ def start() -> None:
             reference="python importing argparse",
             reference_s=reference,
         )
+
+
+LIBRARIES = "scipy.special, jinja2, tabulate, msgspec, pydantic, yaml"
+
+
+def small() -> None:
+    """Processor time beside that of the libraries, loaded as the command loads them."""
+    loaded = f"import os; os.putenv('OPENBLAS_NUM_THREADS', '1'); import {LIBRARIES}"
+    with tempfile.TemporaryDirectory() as folder:
+        files = [f"{folder}/{name}.json" for name in ("baseline", "target")]
+        for number, file in enumerate(files):
+            times = [1 + 0.01 * ((7 * number + 3 * run) % 10) for run in range(10)]
+            entry = {"command": "work", "mean": statistics.mean(times), "times": times}
+            Path(file).write_text(json.dumps({"results": [entry]}))
+        command = [sys.executable, "-m", "perf_culprit", "compare", "--baseline", files[0], "--target", files[1]]
+        show(
+            "compare, two files of hyperfine, processor time",
+            processor_seconds_of(command),
+            limit_s=1.5 * (reference := processor_seconds_of([sys.executable, "-c", loaded])),
+            reference="the libraries",
+            reference_s=reference,
+        )
+
+
+def processor_seconds_of(command: Sequence[str]) -> float:
+    """The median of whole processes, with bytecode that is written before."""
+    seconds = []
+    for _ in range(REPETITIONS + 1):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=PROJECT)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds.append(usage.ru_utime + usage.ru_stime)
+    return statistics.median(seconds[1:])
 
 
 def compare() -> None:
@@ -146,7 +179,7 @@ def changes() -> None:
 
 
 def baseline() -> None:
-    from perf_culprit.config.settings import parse_database
+    from perf_culprit.config.database_url import parse_database
     from perf_culprit.git.command import Remote
     from perf_culprit.git.objects import remove_kept
     from perf_culprit.store.opening import open_git_branch, open_sql
@@ -268,6 +301,7 @@ def action() -> None:
 
 PARTS = {
     "start": start,
+    "small": small,
     "compare": compare,
     "changes": changes,
     "baseline": baseline,

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 from tabulate import tabulate
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run

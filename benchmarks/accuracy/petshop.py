@@ -24,7 +24,7 @@ from tabulate import tabulate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import TablePair, pair_counters
 from perf_culprit.judge.detector import DetectorOptions

@@ -27,7 +27,8 @@ from tabulate import tabulate
 
 from benchmarks.automatic.calendar import Kind, Planted, calendar
 from benchmarks.automatic.recorded import RecordedNoise, read_noise
-from perf_culprit.config.settings import Config, parse_database
+from perf_culprit.config.database_url import parse_database
+from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.controller import Controller
 from perf_culprit.model.run import Benchmark, Environment, Run
 from perf_culprit.store.opening import open_history, prepare_database

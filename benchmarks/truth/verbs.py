@@ -5,22 +5,15 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from unittest.mock import patch
 
-from perf_culprit.cli import entry
 from perf_culprit.cli.entry import main
 from perf_culprit.errors import EXIT_FINE, EXIT_REGRESSION
 from perf_culprit.flows.render import report_json
 from perf_culprit.model.report import Report
 
 CHANGES: Final = ("regression", "improvement")
-
-
-# Made anew for each command line it takes as long as a small comparison.
-_parser = cache(entry._parser)  # noqa: SLF001
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,11 +34,7 @@ class Outcome:
 def perf_culprit(*arguments: str) -> str:
     """What it printed. A failure of the verb is a failure of the harness; a regression is an answer."""
     printed = io.StringIO()
-    with (
-        patch.object(entry, "_parser", _parser),
-        contextlib.redirect_stdout(printed),
-        contextlib.redirect_stderr(printed),
-    ):
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         code = main(list(arguments))
     if code not in {EXIT_FINE, EXIT_REGRESSION}:
         raise RuntimeError(f"perf-culprit {' '.join(arguments)}: exit code {code}\n{printed.getvalue()}")

@@ -18,8 +18,9 @@ from benchmarks.truth.oracle import Design
 from benchmarks.truth.verbs import Outcome, outcome_of, perf_culprit
 from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import BETWEEN_JOBS, SAMPLES, planted, slowed
+from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import HistoryComparison, compare_with_history
+from perf_culprit.flows.compare_history import compare_with_history
 from perf_culprit.flows.record import record_run
 from perf_culprit.store.opening import HistoryPlace
 from tests.support.git_repository import chain, import_commits, init_repository
@@ -88,8 +89,8 @@ def lives(
 def judged(folder: Path, commit: str, times: Floats, effect: float, *, record: bool = False) -> Outcome:
     file = write_results(folder / "head.json", slowed(times, effect))
     compared = compare_with_history(
-        HistoryComparison(
-            target=[file],
+        Compare(
+            target=(file,),
             repository=repository().path,
             revision=commit,
             history_url=repository().remote,

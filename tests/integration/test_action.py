@@ -13,7 +13,7 @@ import pytest
 
 from perf_culprit.cli.entry import main
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import compare_run_with_history
+from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.record import record_run
 from perf_culprit.store.opening import HistoryPlace
 from tests.support.fake_github.server import FakeGitHub

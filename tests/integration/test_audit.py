@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit import git
+from perf_culprit.commands.history_requests import AuditRuns
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.flows.look_back import audit_history, audit_runs
@@ -32,7 +33,7 @@ def test_stored_runs_are_audited_in_the_order_of_their_times(remote: Path, tmp_p
     with open_git_branch(git.Remote(url=str(remote))) as history:
         for number in (3, 0, 5, 1, 4, 2):
             history.append(runs[number])
-    audit = audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
+    audit = audit_history(AuditRuns(repository=tmp_path, history_url=str(remote)), config=Config())
     assert (audit.runs, audit.metrics, audit.detectors[0].alarms.trials) == (6, 2, 5)
     assert audit == audit_runs(runs, config=Config())
     assert audit != audit_runs(runs[::-1], config=Config())
@@ -40,7 +41,7 @@ def test_stored_runs_are_audited_in_the_order_of_their_times(remote: Path, tmp_p
 
 def test_an_empty_history_says_what_to_do(remote: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no stored runs of suite 'default'"):
-        audit_history(repository=tmp_path, config=Config(), history_url=str(remote))
+        audit_history(AuditRuns(repository=tmp_path, history_url=str(remote)), config=Config())
 
 
 def test_what_somebody_accepted_is_no_alarm_and_later_runs_are_judged_by_it(remote: Path, tmp_path: Path) -> None:
@@ -62,5 +63,5 @@ def test_what_somebody_accepted_is_no_alarm_and_later_runs_are_judged_by_it(remo
             time=datetime(2031, 1, 1, tzinfo=UTC),
         )
         history.accept([acceptance])
-    audit = audit_history(repository=tmp_path, config=Config(), history_url=str(remote)).detectors[0]
+    audit = audit_history(AuditRuns(repository=tmp_path, history_url=str(remote)), config=Config()).detectors[0]
     assert (audit.alarms.count, audit.lasting, audit.unknown) == (0, 0, 0)

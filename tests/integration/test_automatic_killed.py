@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import requests
 
-from perf_culprit.config.settings import Config, parse_database
+from perf_culprit.config.database_url import parse_database
+from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.automatic import automatic_searches, tend_searches
 from perf_culprit.dispatch.controller import Controller
 from perf_culprit.dispatch.workflow_dispatcher import Workflow

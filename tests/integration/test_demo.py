@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from perf_culprit.cli.entry import main
 from perf_culprit.config.settings import Config
 from perf_culprit.demo import story
 from perf_culprit.demo.demo_repository import DemoRepository, fresh_directory
-from perf_culprit.errors import UsageError
+from perf_culprit.errors import EXIT_USAGE, UsageError
 
 
 def test_the_demo_never_clears_a_folder_of_somebody_else(tmp_path: Path) -> None:
@@ -15,6 +16,15 @@ def test_the_demo_never_clears_a_folder_of_somebody_else(tmp_path: Path) -> None
     with pytest.raises(UsageError, match="not made by the demo"):
         fresh_directory(tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "irreplaceable"
+
+
+def test_a_file_in_the_place_of_the_demo_s_folder_is_a_usage_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "thesis.txt"
+    file.write_text("irreplaceable")
+    assert main(["demo", "--directory", str(file)]) == EXIT_USAGE
+    assert f"{file}: is a file, not a folder\nNext: give another place with --directory" in capsys.readouterr().err
 
 
 def test_without_the_plotting_library_nothing_is_measured_for_a_dashboard(

@@ -23,6 +23,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     'sh .ci/env pytest -m "not slow and not container"': ".ci/tests",
     "sh .ci/env ruff check .": ".ci/lint",
     "sh .ci/env mypy": ".ci/lint",
+    "sh .ci/env python .ci/reference.py": "tests/unit/test_reference.py",
     "bash .ci/run": ".github/workflows/ci.yml",
     "bash .ci/run lint": ".github/workflows/ci.yml",
     'sh .ci/env pytest tests/unit -n auto -m "not slow and not container" --cov --cov-report=term:skip-covered': (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import compare_run_with_history
+from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.job_results import JobResults, compare_results
 from perf_culprit.flows.record import record_run
 from perf_culprit.flows.render import report_json

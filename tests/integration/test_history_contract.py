@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from perf_culprit import git
-from perf_culprit.config.settings import parse_database
+from perf_culprit.config.database_url import parse_database
 from perf_culprit.errors import UsageError
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Run

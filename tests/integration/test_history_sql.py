@@ -18,7 +18,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, create_engine, event, text
 
-from perf_culprit.config.settings import DatabaseUrl, parse_database
+from perf_culprit.config.database_url import DatabaseUrl, parse_database
 from perf_culprit.errors import ConfigError, InfrastructureError
 from perf_culprit.store.opening import open_sql, prepare_database
 from perf_culprit.store.protocol import Store, StoredRun

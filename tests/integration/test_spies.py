@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from perf_culprit.cli.options import EXAMPLES
+from perf_culprit.commands.all_commands import COMMANDS as DECLARED
 from tests.support.assistant_client import assistant
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.documented import lay_out
@@ -104,7 +104,7 @@ def hostile(tmp_path: Path) -> Lay:
 
 @pytest.mark.parametrize("program", [INSTALLED, AS_MODULE], ids=["installed", "as a module"])
 def test_wanted_our_process_by_modules_of_the_checkout_got_none(hostile: Lay, program: tuple[str, ...]) -> None:
-    assert {*COMMANDS, "mcp"} == set(EXAMPLES)
+    assert {*COMMANDS, "mcp"} == {command.NAME for command in DECLARED}
     checkout = hostile(program)
     # What differs is the start, which is the same for every command.
     commands = COMMANDS if program == INSTALLED else {"compare": COMMANDS["compare"]}

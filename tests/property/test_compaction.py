@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict

@@ -25,7 +25,7 @@ from typing import Final
 
 from perf_culprit import flows
 from perf_culprit.__main__ import run
-from perf_culprit.cli.entry import _parser
+from perf_culprit.cli.command_parser import all_parsers
 from perf_culprit.git.command import _command_layer
 from tests.support.installed import installed
 
@@ -112,7 +112,7 @@ class Server(ForkingMixIn, UnixStreamServer):
 def serve(address: str) -> None:
     for module in ("tabulate", *(entry.name for entry in iter_modules(flows.__path__, f"{flows.__name__}."))):
         import_module(module)
-    _parser()
+    all_parsers()
     _command_layer()
     installed()
     gc.freeze()

@@ -59,7 +59,7 @@ def test_the_whole_matrix_is_in_the_json(results: list[str], capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["v1.0.txt"], "no NAME=FILE"),
+        (["v1.0.txt"], "not NAME=FILE"),
         (["v1.0=v1.0.txt"], "nothing to be compared with"),
         (["v1.0=v1.0.txt", "--repo", "."], "--releases takes NAME=FILE"),
         ([], "--releases takes NAME=FILE"),

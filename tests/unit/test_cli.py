@@ -1,6 +1,5 @@
 """The command line as a user calls it: exit codes, messages, files, cold start."""
 
-import argparse
 import io
 import json
 import re
@@ -14,9 +13,12 @@ import jsonschema
 import pytest
 
 from perf_culprit.cli import output
-from perf_culprit.cli.entry import _parser, main
-from perf_culprit.cli.options import EXAMPLES
+from perf_culprit.cli.command_parser import parsed
+from perf_culprit.cli.entry import main
 from perf_culprit.cli.output import shown
+from perf_culprit.commands.all_commands import COMMANDS
+from perf_culprit.commands.declared import Command
+from perf_culprit.commands.setup_requests import Formats
 from perf_culprit.progress import doing
 from perf_culprit.read.results.result_formats import READERS
 from tests.support.goldens import FOLDER
@@ -25,6 +27,8 @@ from tests.support.measurements import measured_json
 LEVELS = {"parse": 0.004, "render": 0.02}
 DOCS = Path(__file__).parents[2] / "docs"
 HEAVY = (
+    "dataclasses",
+    "msgspec",
     "numpy",
     "scipy",
     "github",
@@ -49,24 +53,27 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    code = f"import sys, perf_culprit.cli; print([name for name in {HEAVY} if name in sys.modules])"
+    code = (
+        "import sys; from perf_culprit.cli.command_parser import command_parser; command_parser().format_help();"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("verb", EXAMPLES)
-def test_every_verb_has_help_whose_examples_parse(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("verb", COMMANDS, ids=lambda verb: verb.NAME)
+def test_every_verb_has_help_whose_examples_parse(verb: type[Command], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main([*verb.split(), "--help"])
+        main([*verb.NAME.split(), "--help"])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert not re.search(r"\w-$", printed, re.MULTILINE)  # no option is cut at a hyphen
     assert "exit codes:" not in printed
     assert "Exit codes: perf-culprit --help" in printed
-    for example in EXAMPLES[verb]:
+    for example in verb.EXAMPLES:
         assert f"  {example}\n" in printed
         command = re.split(" > | [|] ", example)[-1 if "|" in example else 0]
-        _parser().parse_args(shlex.split(command)[1:])
+        assert type(parsed(shlex.split(command)[1:])) is verb
 
 
 def test_a_long_command_says_what_it_does_unless_told_to_be_quiet(
@@ -90,7 +97,7 @@ def test_the_status_is_shown_while_the_work_lasts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("perf_culprit.cli.output.LOG_SECONDS", 0.1)
-    with shown(argparse.Namespace(quiet=False, verbose=False)):
+    with shown(Formats()):
         doing("reading a file")
         deadline = time.monotonic() + 30
         while not (errors := capsys.readouterr().err) and time.monotonic() < deadline:
@@ -101,7 +108,7 @@ def test_the_status_is_shown_while_the_work_lasts(
 def test_a_commit_is_a_full_hash(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert results.is_dir()
     assert main(["collect", "same.json", "--commit", "abc"]) == 2
-    assert "'abc' is no full hash of a commit" in capsys.readouterr().err
+    assert "'abc' is not a full hash of a commit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -143,7 +143,7 @@ def test_too_large_file_is_refused(tmp_path: Path) -> None:
 
 def test_ratio_is_the_form_of_github_action_benchmark() -> None:
     assert parse_ratio("150%", name="alert-threshold") == pytest.approx(0.5)
-    with pytest.raises(ConfigError, match="no ratio above 100%"):
+    with pytest.raises(ConfigError, match="not a ratio above 100%"):
         parse_ratio("5%", name="alert-threshold")
 
 

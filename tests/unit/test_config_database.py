@@ -2,8 +2,9 @@
 
 import pytest
 
+from perf_culprit.config.database_url import VARIABLE, parse_database
 from perf_culprit.config.reader import parse_config, with_database
-from perf_culprit.config.settings import VARIABLE, Config, parse_database
+from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, ConfigError, UsageError
 
 SECRET = "s3cret@/:%"

@@ -13,7 +13,16 @@ SHARED_NAMES = {"__init__.py", "__main__.py"}
 LISTING = {"git/__init__.py", "explain/tracer/__init__.py"}
 # The edge of commands and modes; the tracer, whose process may lack this package; databases, which are optional; the
 # host, whose client is the slowest import of a job.
-IMPORT_LATE = ("cli/", "init/", "action/", "__main__.py", "explain/tracer/", "store/opening.py", "flows/publish.py")
+IMPORT_LATE = (
+    "cli/",
+    "commands/",
+    "init/",
+    "action/",
+    "__main__.py",
+    "explain/tracer/",
+    "store/opening.py",
+    "flows/publish.py",
+)
 
 
 def place(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from perf_culprit.config.settings import VARIABLE
+from perf_culprit.config.database_url import VARIABLE
 from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, workflows
 
 OURS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PROJECT / ".github/workflows").glob("*.yml"))}

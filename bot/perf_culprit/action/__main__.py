@@ -9,6 +9,7 @@ from pathlib import Path
 from perf_culprit.action.runner_token import INPUT as TOKEN
 from perf_culprit.action.runner_token import become_owner, own_token
 from perf_culprit.errors import EXIT_INFRASTRUCTURE, BotError
+from perf_culprit.one_blas_thread import use_one_blas_thread
 from perf_culprit.undumpable import close_process
 
 
@@ -20,7 +21,8 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
 
     log = Log()
     try:
-        from perf_culprit.action.job import Job, read_inputs
+        from perf_culprit.action.inputs import read_inputs
+        from perf_culprit.action.job import Job
         from perf_culprit.action.modes import run_mode
         from perf_culprit.flows.job_context import read_context
 
@@ -39,6 +41,7 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
 if __name__ == "__main__":
     # One job per process, whose objects live to its end: collecting them is in vain.
     gc.disable()
+    use_one_blas_thread()
     token = own_token()
     close_process()
     sys.exit(main(os.environ | {TOKEN: token}))

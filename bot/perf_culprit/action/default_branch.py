@@ -97,7 +97,7 @@ def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Accept
 
 def follow_up(job: Job, host: Host, compared: Compared) -> None:
     """After a run of the default branch was recorded. The run is reported already, so trouble here is a warning."""
-    from perf_culprit.flows.compare import compare_run_with_history
+    from perf_culprit.flows.compare_history import compare_run_with_history
     from perf_culprit.flows.regression_issues import settle_acceptances, track_regressions
 
     report, config = compared.report, job.inputs.config

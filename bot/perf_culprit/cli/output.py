@@ -1,6 +1,5 @@
 """Where a command's output goes, and what it says while it works."""
 
-import argparse
 import os
 import re
 import shutil
@@ -15,6 +14,7 @@ from threading import Event, Thread
 from types import MappingProxyType
 from typing import Final, TextIO
 
+from perf_culprit.commands.declared import Command
 from perf_culprit.files import replace_file
 from perf_culprit.progress import listen
 
@@ -62,11 +62,10 @@ def _linked(line: str, pages: Mapping[str, str]) -> str:
     return re.sub(rf"\b({words})\b", lambda one: f"\x1b]8;;{pages[one[0]]}\x1b\\{one[0]}{end}", line) if pages else line
 
 
-def write_page(arguments: argparse.Namespace, page: str) -> None:
+def write_page(path: Path, page: str, *, is_shown: bool) -> None:
     """What --html or --svg asks for, shown where --open does."""
-    path: Path = arguments.html if "html" in arguments else arguments.svg
     write(path, page.encode())
-    if arguments.open and path != Path("-"):
+    if is_shown and path != Path("-"):
         webbrowser.open(path.absolute().as_uri())
 
 
@@ -120,12 +119,12 @@ LOG_SECONDS: Final = 30.0
 
 
 @contextmanager
-def shown(arguments: argparse.Namespace) -> Iterator[None]:
+def shown(asked: Command) -> Iterator[None]:
     """While the stages work; end it before the result is printed."""
-    if arguments.quiet:
+    if asked.quiet:
         yield
         return
-    steps = _Steps(is_verbose=arguments.verbose)
+    steps = _Steps(is_verbose=asked.verbose)
     forget = listen(steps.hear)
     thread = Thread(target=steps.show, daemon=True)
     thread.start()

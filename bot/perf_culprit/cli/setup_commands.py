@@ -1,6 +1,5 @@
 """The commands init, doctor, demo, mcp, formats, schema and completion."""
 
-import argparse
 import os
 import sys
 import webbrowser
@@ -9,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf_culprit import git
-from perf_culprit.cli.options import Verbs, add_options, chosen_config, new_verb, option
+from perf_culprit.cli.command_parser import all_parsers
+from perf_culprit.cli.options import chosen_config
 from perf_culprit.cli.output import write
+from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 from perf_culprit.errors import EXIT_FINE, EXIT_USAGE, UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.release import IS_RELEASE
@@ -22,129 +23,71 @@ if TYPE_CHECKING:
 # The commands that show the program itself, to assistants as well: mcp, demo, formats, schema, completion.
 
 
-def add_program_verbs(verbs: Verbs) -> None:
-    for add in (_add_mcp, _add_demo, _add_formats, _add_schema, _add_completion):
-        add(verbs)
-
-
-def _add_demo(verbs: Verbs) -> None:
-    verb = new_verb(
-        verbs, "demo", _demo, "build a real repository with a planted regression, measure and judge it on this machine"
-    )
-    option(
-        verb,
-        "--directory DIR",
-        "folder to write; replaced if it is an earlier demo (default: ./demo)",
-        default=Path("demo"),
-    )
-    option(verb, "--open", "show its pages in a browser")
-
-
-def _add_formats(verbs: Verbs) -> None:
-    new_verb(verbs, "formats", _formats, "list every format that can be read, and how its files are written")
-
-
-def _add_schema(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "schema", _schema, "print the JSON schema of a file that perf-culprit reads or writes")
-    names = ("run", "report", "bisection", "diagnosis", "tree-comparison", "config", "simulation", "simulation-model")
-    verb.add_argument("name", metavar="FILE", choices=names, help=f"kind of file: {', '.join(names)}")
-
-
-def _add_completion(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "completion", _completion, "print the script that completes commands and options in a shell")
-    verb.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh")
-
-
-def _demo(arguments: argparse.Namespace) -> int:
+def demo(asked: Demo) -> int:
     from perf_culprit.demo.story import run_demo
 
-    for page in run_demo(arguments.directory, say=lambda line: print(line, flush=True)):
-        if arguments.open:
+    for page in run_demo(asked.directory, say=lambda line: print(line, flush=True)):
+        if asked.open:
             webbrowser.open(page.absolute().as_uri())
     return EXIT_FINE
 
 
-def _formats(_: argparse.Namespace) -> int:
+def formats(_: Formats) -> int:
     from perf_culprit.flows.compare import formats_list
 
     print(formats_list())
     return EXIT_FINE
 
 
-def _completion(arguments: argparse.Namespace) -> int:
+def completion(asked: Completion) -> int:
     import shtab
 
-    verbs = next(action for action in arguments.parser._actions if action.choices)  # noqa: SLF001 - shtab reads it too
-    for verb in verbs.choices.values():
-        for action in verb._actions:  # noqa: SLF001 - as above
+    parsers = all_parsers()
+    for parser in parsers:
+        for action in parser._actions:  # noqa: SLF001 - shtab reads it too
             if action.metavar in {"FILE", "OUT", "DIR"}:
-                action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
-    write(None, shtab.complete(arguments.parser, arguments.shell).encode())
+                action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]  # shtab looks for it
+    write(None, shtab.complete(parsers[0], asked.shell).encode())
     return EXIT_FINE
 
 
-def _schema(arguments: argparse.Namespace) -> int:
+def schema(asked: Schema) -> int:
     from perf_culprit.flows.published_schemas import schema
 
-    write(None, schema(arguments.name))
+    write(None, schema(asked.name))
     return EXIT_FINE
 
 
-def _add_mcp(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "mcp", _mcp, "answer coding assistants over standard input and output (docs/assistants.md)")
-    add_options(verb, "repo")
-    option(
-        verb,
-        "--allow-run",
-        "also offer bisect and measure, which run bisect.run as configured now (default: read only)",
-    )
-
-
-def _mcp(arguments: argparse.Namespace) -> int:
+def mcp(asked: Mcp) -> int:
     from perf_culprit.mcp.server import serve
 
     if find_spec("mcp") is None:
         raise UsageError(
             "the protocol's library is not installed", place="mcp", next_step="pip install 'perf-culprit[mcp]'"
         )
-    serve(arguments.repo, allow_run=arguments.allow_run)
+    serve(asked.repository, allow_run=asked.allow_run)
     return EXIT_FINE
 
 
 # The commands that set a repository up: init, and doctor in a job that does not work.
 
 
-def add_setup_verbs(verbs: Verbs) -> None:
-    verb = new_verb(verbs, "init", _init, "write the workflow files for this repository, or check the existing ones")
-    option(verb, "--yes", "ask no questions")
-    option(verb, "--run CMD", "shell command that measures a commit (default: guessed from the repository)")
-    option(verb, "--setup CMD", "shell command that prepares the machine")
-    option(verb, "--split", "write the two-job form with commands, for pull requests from forks")
-    option(verb, "--backfill REV", "write only the workflow that measures old commits every night, from this one on")
-    option(verb, "--force", "replace existing files")
-    option(verb, "--check", "only say what is outdated or unsafe in the existing files")
-    add_options(verb, "repo")
-    verb = new_verb(verbs, "doctor", _doctor, "say which permission, event or setting this GitHub job lacks")
-    option(verb, "--repo DIR", "the job's checkout (default: here)", default=Path())
-    add_options(verb, "config")
-
-
-def _init(arguments: argparse.Namespace) -> int:
+def init(asked: Init) -> int:
     from perf_culprit.init.workflow_files import new_files
 
-    if arguments.check:
-        return _check(arguments.repo)
-    choice = _choice(arguments)
+    if asked.check:
+        return _check(asked.repository)
+    choice = _choice(asked)
     files = new_files(choice)
-    present = [path for path in files if (arguments.repo / path).exists()]
-    if present and not arguments.force:
+    present = [path for path in files if (asked.repository / path).exists()]
+    if present and not asked.force:
         raise UsageError(
             f"is there already: {', '.join(present)}",
-            place=str(arguments.repo),
+            place=str(asked.repository),
             next_step="check it with perf-culprit init --check, or replace it with --force",
         )
     for path, text in files.items():
-        replace_file(arguments.repo / path, text.encode())
+        replace_file(asked.repository / path, text.encode())
         print(f"wrote {path}")
     if not IS_RELEASE:
         print("This is no release: put the commit of the release that you reviewed in place of the zeros.")
@@ -162,32 +105,32 @@ def _init(arguments: argparse.Namespace) -> int:
     return EXIT_FINE
 
 
-def _choice(arguments: argparse.Namespace) -> "Choice":
+def _choice(asked: Init) -> "Choice":
     """At most three questions: the command, what prepares the machine, and whether strangers send pull requests."""
     from perf_culprit.init import benchmark_tools
     from perf_culprit.init.benchmark_tools import look
     from perf_culprit.init.workflow_files import Choice
 
-    suggestions = benchmark_tools.suggestions(look(arguments.repo))
-    run, setup = arguments.run, arguments.setup
+    suggestions = benchmark_tools.suggestions(look(asked.repository))
+    run, setup = asked.run, asked.setup
     if suggestions and run is None:
         print(f"found: {', '.join(each.tool for each in suggestions)}")
     if setup is None:
         setup = next((each.setup for each in suggestions if run is None or each.program in run.split()), None)
-    asks = not arguments.yes and sys.stdin.isatty()
+    asks = not asked.yes and sys.stdin.isatty()
     ask = _ask if asks else (lambda _, default: default)
     if run is None:
         run = ask("Command that measures a commit", suggestions[0].run if suggestions else "")
     if not run:
         raise UsageError(
-            "no benchmark tool was found here", place=str(arguments.repo), next_step="name the command with --run"
+            "no benchmark tool was found here", place=str(asked.repository), next_step="name the command with --run"
         )
-    if arguments.setup is None:
+    if asked.setup is None:
         setup = ask("Command that prepares the machine", setup or "")
-    since, branch = arguments.backfill or "", _default_branch(arguments.repo)
+    since, branch = asked.backfill or "", _default_branch(asked.repository)
     if since:
         return Choice(run=run, setup=setup or "", branch=branch, since=since)
-    split = arguments.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
+    split = asked.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
     return Choice(run=run, setup=setup or "", branch=branch, split=split)
 
 
@@ -205,15 +148,15 @@ def _default_branch(repository: Path) -> str:
     return names.get("HEAD") or next((name for name in ("main", "master", "trunk") if name in names), "main")
 
 
-def _doctor(arguments: argparse.Namespace) -> int:
+def doctor(asked: Doctor) -> int:
     """What the job lacks, then what is wrong in the files that are checked out."""
     from perf_culprit.flows.job_context import checkup
 
-    lines, is_well = checkup(environ=os.environ, repository=arguments.repo, config=chosen_config(arguments))
+    lines, is_well = checkup(environ=os.environ, repository=asked.repository, config=chosen_config(asked))
     for line in lines:
         print(line)
-    has_files = (arguments.repo / ".github" / "workflows").is_dir()
-    return _check(arguments.repo) if has_files and is_well else EXIT_FINE if is_well else EXIT_USAGE
+    has_files = (asked.repository / ".github" / "workflows").is_dir()
+    return _check(asked.repository) if has_files and is_well else EXIT_FINE if is_well else EXIT_USAGE
 
 
 def _check(repository: Path) -> int:

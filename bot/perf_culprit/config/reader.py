@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from perf_culprit.config.settings import VARIABLE, Config, is_database, parse_database
+from perf_culprit.config.database_url import VARIABLE, is_database, parse_database
+from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.files import read_limited
 

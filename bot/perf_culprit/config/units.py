@@ -37,7 +37,7 @@ def parse_ratio(text: str, *, name: str) -> float:
     """github-action-benchmark's threshold, a ratio such as "150%", as the change that it allows (0.5)."""
     if (match := _PERCENT.fullmatch(text)) is None or float(match[1]) <= 100:
         raise ConfigError(
-            f"{text!r} is no ratio above 100%",
+            f"{text!r} is not a ratio above 100%",
             place=f"input {name}",
             next_step="write 150% for 50% slower (as github-action-benchmark does), or use minimum-effect: 5%",
         )

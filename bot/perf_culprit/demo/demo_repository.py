@@ -1,5 +1,6 @@
 """The demo's git repository: its commits, its served copy, checkouts of single commits, and its programs there."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -48,9 +49,11 @@ class DemoRepository:
 
 def fresh_directory(directory: Path) -> None:
     """An empty directory of ours. One that holds anything else is left alone."""
+    step = "give another place with --directory"
+    if directory.exists() and not directory.is_dir():
+        raise UsageError("is a file, not a folder", place=str(directory), next_step=step)
     if directory.exists():
         if not (directory / MARKER).is_file() and any(directory.iterdir()):
-            step = "give another place with --directory"
             raise UsageError("is not empty and was not made by the demo", place=str(directory), next_step=step)
         shutil.rmtree(directory)
     directory.mkdir(parents=True)
@@ -83,7 +86,15 @@ def run_program(tree: Path, name: str, output: Path, *arguments: str) -> Path:
     """`python NAME OUTPUT ARGUMENT...` in a checkout; what it wrote."""
     command = [sys.executable, name, str(output.resolve()), *arguments]
     try:
-        done = subprocess.run(command, cwd=tree, check=False, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+        done = subprocess.run(
+            command,
+            cwd=tree,
+            env=dict(os.environ),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
     except subprocess.TimeoutExpired:
         raise InfrastructureError(
             f"the demo's {name} took longer than {TIMEOUT_SECONDS:.0f} s",

@@ -8,6 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 
+from perf_culprit.commands.analysis_requests import Diagnose
+from perf_culprit.commands.history_requests import BuildDashboard
+from perf_culprit.commands.judge_requests import Compare
+from perf_culprit.commands.measure_requests import Bisect, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.demo.demo_repository import (
     TIMEOUT_SECONDS,
@@ -17,23 +21,16 @@ from perf_culprit.demo.demo_repository import (
     fresh_directory,
     run_program,
 )
-from perf_culprit.dispatch.local_bisection import BisectPlan
 from perf_culprit.errors import UsageError
 from perf_culprit.files import replace_file
-from perf_culprit.flows.bisect_here import bisect
-from perf_culprit.flows.compare import (
-    FilesComparison,
-    HistoryComparison,
-    collect_run,
-    compare_files,
-    compare_with_history,
-)
-from perf_culprit.flows.diagnose import RevisionsPlan, diagnose_revisions
-from perf_culprit.flows.measurement import MeasurePlan, measure_commits
+from perf_culprit.flows.bisect_here import bisect_plan, search
+from perf_culprit.flows.compare import collect_run, compare_files
+from perf_culprit.flows.compare_history import compare_with_history
+from perf_culprit.flows.diagnose import diagnose_revisions
+from perf_culprit.flows.measurement import measure_commits, measure_plan
 from perf_culprit.flows.record import record_run
 from perf_culprit.flows.render import headline, report_html, report_json, report_markdown
-from perf_culprit.flows.site import DashboardPlan, build_dashboard, plotting_library
-from perf_culprit.measure.runner import Commands
+from perf_culprit.flows.site import build_dashboard, plotting_library
 from perf_culprit.model.bisection import Sought
 from perf_culprit.model.report import Conclusion, TreeComparison
 from perf_culprit.say.bisection_answer import bisection_text
@@ -42,6 +39,7 @@ from perf_culprit.store.opening import HistoryPlace, open_history
 # The demo's search: which commit, method and services it was, and the pull request as if nobody had looked.
 
 BENCHMARK = "tokenize"
+BENCHMARK_COMMAND = f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"'
 # Whatever is known by then is the answer.
 SEARCH_MINUTES = 0.4
 # Pairs of processes, one of each side. Each logs one call of a service: calls of one process share the machine's state.
@@ -50,20 +48,22 @@ PAIRS = 12
 Say = Callable[[str], None]
 
 
-def find_culprit(
-    repository: DemoRepository, *, commands: Commands, directory: Path, config: Config, say: Say
-) -> str | None:
+def find_culprit(repository: DemoRepository, *, directory: Path, config: Config, say: Say) -> str | None:
     """The commit that a search by executions names; None where this machine is too noisy to name one in time."""
-    plan = BisectPlan(
+    asked = Bisect(
+        repository=repository.work,
         good=repository.main[-1],
         bad=repository.head,
-        commands=commands,
+        run=BENCHMARK_COMMAND,
+        timeout=TIMEOUT_SECONDS,
+        build_timeout=TIMEOUT_SECONDS,
         benchmark=BENCHMARK,
-        sought=Sought.WORSE,
+        direction=Sought.WORSE.value,
         minutes=SEARCH_MINUTES,
         state=directory / "bisection.json",
     )
-    bisection = bisect(repository.work, plan, config=config, say=lambda _: None)
+    plan = replace(bisect_plan(asked, config=config), profiling=None)
+    bisection = search(plan, config=config, say=lambda _: None)
     answer, *_ = bisection_text(bisection).split("\nAgain: ")
     say(indent(answer.rstrip(), "      "))
     return next((culprit.commit for culprit in bisection.outcome.culprits), None)
@@ -80,9 +80,9 @@ def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path
             log = directory / "logs" / f"{trees[side].name}-{number}.log"
             logs[side].append(str(run_program(trees[side], "serve.py", log)))
     return diagnose_revisions(
-        RevisionsPlan(
-            baseline=logs[0],
-            target=logs[1],
+        Diagnose(
+            baseline=tuple(logs[0]),
+            target=tuple(logs[1]),
             pattern="labelled",
             repository=repository.work,
             commit=culprit,
@@ -134,35 +134,30 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
         _record(repository, commit, directory, config=config, say=say, number=number)
 
     say("[3/5] pull request: measure base and head in turn (base head head base) until the noise is beaten")
-    commands = Commands(
-        run=f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"',
-        run_timeout_seconds=TIMEOUT_SECONDS,
-        build_timeout_seconds=TIMEOUT_SECONDS,
-    )
-    measured = measure_commits(
-        repository.work,
-        [repository.main[-1], repository.head],
-        plan=MeasurePlan(commands=commands, rounds=ROUNDS, until_decided=True),
+    asked = Measure(
+        repository=repository.work,
+        commits=(repository.main[-1], repository.head),
+        run=BENCHMARK_COMMAND,
+        timeout=TIMEOUT_SECONDS,
+        build_timeout=TIMEOUT_SECONDS,
+        rounds=ROUNDS,
+        until_decided=True,
         output=directory / "measured",
-        config=config,
-        say=_progress(say),
     )
+    plan = measure_plan(asked, config=config, say=say)
+    measured = measure_commits(plan, config=config, say=_progress(say))
     baseline, target = (str(file) for file in measured.files)
     report = compare_files(
-        FilesComparison(
-            baseline=[baseline],
-            target=[target],
-            paired=True,
-            base_commit=repository.main[-1],
-            target_commit=repository.head,
-        ),
+        Compare(baseline=(baseline,), target=(target,), paired=True),
         config=config,
+        base_commit=repository.main[-1],
+        target_commit=repository.head,
     )
     say(f"      {headline(report)}")
 
     if report.conclusion is Conclusion.REGRESSION:
         say(f"[4/5] which commit: search by measuring `{BENCHMARK}`, then the services' logs of it and its parent")
-        culprit = find_culprit(repository, commands=commands, directory=directory, config=config, say=say)
+        culprit = find_culprit(repository, directory=directory, config=config, say=say)
         report = replace(report, diagnosis=diagnose(repository, culprit=culprit, directory=directory))
     else:
         say("[4/5] which commit: nothing to look for, this machine is too busy to show a regression")
@@ -182,12 +177,12 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
 
 def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say: Say) -> tuple[Path, ...]:
     """Of main's history and the pull request's; nothing without the plotting library, which is an extra."""
-    plan = DashboardPlan(folder=folder, repository=repository.work, history_url=str(repository.remote))
+    asked = BuildDashboard(folder=folder, repository=repository.work, history_url=str(repository.remote))
     try:
         plotting_library()  # before anything is measured for its sake
         say("      for the dashboard its commits are measured and recorded as well, as if it had been merged")
         count = record_as_merged(repository, folder.parent, config=config)
-        build_dashboard(plan, config=config)
+        build_dashboard(asked, config=config)
     except UsageError as error:
         say(f"no dashboard: {error}")
         return ()
@@ -200,8 +195,8 @@ def _record(repository: DemoRepository, commit: str, directory: Path, *, config:
     tree = checkout(repository, commit, directory / f"main-{number}")
     results = run_program(tree, "bench.py", directory / f"main-{number}.json")
     compared = compare_with_history(
-        HistoryComparison(
-            target=[str(results)], repository=repository.work, revision=commit, history_url=str(repository.remote)
+        Compare(
+            target=(str(results),), repository=repository.work, revision=commit, history_url=str(repository.remote)
         ),
         config=config,
     )

@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from perf_culprit.model.bisection import Outcome, OutcomeKind
 from perf_culprit.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bisection
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.search.other_metrics import CONVINCING, Block, Place, is_refuted, place_of
 from perf_culprit.stats.change_point_evidence import SEPARATION_REACH
@@ -58,7 +59,11 @@ def _drifted(
     logs = np.log(given[-window - NEWEST - reach :]) * worse_sign
     newest = np.median(sliding_window_view(logs[reach:], NEWEST), axis=1)
     older = np.median(sliding_window_view(logs[:-NEWEST], reach), axis=1)
-    moved = np.flatnonzero(newest - older >= ROUGHLY * np.log1p(minimum_effect)) + len(given) - len(newest)
+    moved = (
+        np.flatnonzero(reaches(newest - older, ROUGHLY * np.log1p(minimum_effect), upwards=True))
+        + len(given)
+        - len(newest)
+    )
     if not len(moved):
         return ()
     alarms = online_alarms(given[: moved[-1] + 1], minimum_effect=minimum_effect, first_judged=int(moved[0]))

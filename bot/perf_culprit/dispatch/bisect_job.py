@@ -9,6 +9,7 @@ from statistics import median
 from typing import BinaryIO, Final
 
 from perf_culprit import git
+from perf_culprit.commands.measure_requests import MeasureBisectJob
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.commit_range import fetch_missing
 from perf_culprit.dispatch.culprit_trace import Profiling, Say, diagnose_culprit, this_machine
@@ -40,21 +41,6 @@ SETUP: Final = "install it in the `setup` of the bisect workflow (docs/measure.m
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BisectJobPlan:
-    """`run`, `build` and `tool` replace the request's where they are given. After `minutes` no round is begun."""
-
-    request: Path
-    job: str
-    output: Path
-    run: str | None = None
-    build: str | None = None
-    tool: str | None = None
-    minutes: float | None = None
-    cache: Path | None = None
-    environment: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class BisectJobDone:
     """`rounds` of `asked` gave something; the file holds them."""
 
@@ -63,29 +49,30 @@ class BisectJobDone:
     asked: int
 
 
-def bisect_job(
-    repository: Path, plan: BisectJobPlan, *, config: Config, say: Say, stdin: BinaryIO | None = None
-) -> BisectJobDone:
-    """Measure the job's rounds. The result is replaced after each, so that an end of any kind loses one at most."""
+def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: BinaryIO | None = None) -> BisectJobDone:
+    """Measure the job's rounds. The result is replaced after each, so that an end of any kind loses one at most.
+
+    `run`, `build` and `tool` replace the request's where they are given.
+    """
     started = time.monotonic()
-    deadline = None if plan.minutes is None else started + 60 * plan.minutes
+    deadline = None if asked.minutes is None else started + 60 * asked.minutes
     step = "write the input `request` into this file, as it was sent"
-    stream = stdin if plan.request == STDIN else None
-    data = read_limited(plan.request, MOST_REQUEST_BYTES, next_step=step, stream=stream)
-    request = decode_request(data, place=str(plan.request))
-    job = job_of(request, plan.job, place=str(plan.request))
+    stream = stdin if asked.request == STDIN else None
+    data = read_limited(asked.request, MOST_REQUEST_BYTES, next_step=step, stream=stream)
+    request = decode_request(data, place=str(asked.request))
+    job = job_of(request, asked.job, place=str(asked.request))
     commands = request.commands
-    _require_commits(repository, job)
+    _require_commits(asked.repository, job)
     environment = {name: value[:200] for name, value in machine_environment().components.items()}
     results: list[Result] = []
     encoded = partial(_encoded, request, job, results, started, environment=environment)
-    file = plan.output / RESULT_NAME
+    file = asked.output / RESULT_NAME
     shell = Commands(
-        run=plan.run or commands.run,
-        build=plan.build or commands.build,
+        run=asked.run or commands.run,
+        build=asked.build or commands.build,
         run_timeout_seconds=commands.run_timeout_seconds,
         build_timeout_seconds=commands.build_timeout_seconds,
-        environment=plan.environment,
+        environment=asked.environment,
         count=commands.count,
     )
     missing = None if commands.count is None else is_missing(commands.count)
@@ -97,13 +84,13 @@ def bisect_job(
         replace_file(file, encoded(metric=None))
         return BisectJobDone(file=file, rounds=0, asked=len(job.rounds))
     with this_machine(
-        repository,
+        asked.repository,
         shell,
         config=config,
-        tool="auto" if commands.count else plan.tool or commands.tool,
-        log=plan.output / LOG_NAME,
+        tool="auto" if commands.count else asked.tool or commands.tool,
+        log=asked.output / LOG_NAME,
         directions=lambda key: commands.direction or config.direction_of(key),
-        cache=plan.cache,
+        cache=asked.cache,
     ) as workplace:
         counted = commands.count is not None
         # A count is exact, so that a first run would show; of times the first commit warms the machine up for all.
@@ -124,13 +111,13 @@ def bisect_job(
         if job.diagnose is not None and results and (deadline is None or time.monotonic() < deadline):
             profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
             diagnosis = diagnose_culprit(
-                repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
+                asked.repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
             )
             with_diagnosis = encoded(metric=executor.metric, followed=followed, diagnosis=diagnosis)
             if len(with_diagnosis) <= MOST_RESULT_BYTES:
                 replace_file(file, with_diagnosis)
     if not results:
-        raise DataError("no round was measured", place=plan.job, next_step="give the job more time")
+        raise DataError("no round was measured", place=asked.job, next_step="give the job more time")
     return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
 
 

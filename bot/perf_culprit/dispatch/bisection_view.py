@@ -6,7 +6,6 @@ from typing import Final
 
 from perf_culprit.dispatch.culprit_trace import diagnosed_step
 from perf_culprit.model.bisection import (
-    SMALLEST_EFFECT,
     BisectionReport,
     CommitRange,
     Culprit,
@@ -15,9 +14,11 @@ from perf_culprit.model.bisection import (
     SearchState,
     Sought,
 )
-from perf_culprit.model.count import Count, key_of, metric_of
+from perf_culprit.model.count import Count
+from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import Bisection, BisectionStep, ByTime
 from perf_culprit.model.finding import Verdict
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.reason import Argument, Reason, SearchReason, because
 from perf_culprit.model.run import Direction, Metric
 from perf_culprit.search.measured import measured_commits
@@ -49,7 +50,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
     # No job ever saw the benchmark where the metric is unknown: then there are no numbers whose direction matters.
     metric = bisection.metric or Metric(name=key.metric, unit="", direction=Direction.UNKNOWN)
     notes, count = bisection.notes, bisection.commands.count
-    is_same = abs(state.outcome.relative_change or 0.0) <= state.settings.minimum_effect
+    is_same = not reaches(state.outcome.relative_change or 0.0, state.settings.minimum_effect)
     if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
         notes += (because(SearchReason.SAME_COUNT, count=count),)
     culprit = diagnosed_step(state.outcome, count)
@@ -168,7 +169,7 @@ def _whole(bisection: Bisection, times: ByTime, counted: SearchState, note: Reas
 def _by_times(bisection: Bisection, times: ByTime, commit_range: CommitRange, *, budget: int) -> Bisection:
     """The dispatches of the search before are over: what they left is of no use here."""
     before = bisection.search
-    settings = replace(before.settings, minimum_effect=SMALLEST_EFFECT, budget_executions=budget)
+    settings = replace(before.settings, minimum_effect=DEFAULTS[Kind.SEARCHED_TIME], budget_executions=budget)
     if times.metric is not None:
         settings = replace(settings, direction=times.metric.direction)
     prior = {name: weight for name, weight in before.prior.items() if name in commit_range.commits}

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from perf_culprit import git
+from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.bisection_view import command_line, report_of
 from perf_culprit.dispatch.commit_range import (
@@ -32,7 +33,6 @@ from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark
 from perf_culprit.model.bisection import (
-    SMALLEST_EFFECT,
     BisectionReport,
     CulpritDiagnosis,
     Engine,
@@ -41,8 +41,9 @@ from perf_culprit.model.bisection import (
     SearchState,
     Sought,
 )
-from perf_culprit.model.count import MINIMUM_EFFECT, is_exact, quantity_of
+from perf_culprit.model.count import is_exact, quantity_of
 from perf_culprit.model.dispatch import BisectCommands, Bisection
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.run import NO_COST, Metric, MetricKey, Run
 from perf_culprit.read.results.surroundings import machine_environment
@@ -63,44 +64,34 @@ MOST_STATE_BYTES: Final = 256 << 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectPlan:
-    """`executions` and `minutes` are budgets: when one is spent the answer so far is given.
+    """What is asked for with what the configuration adds. `profiling`: None where the culprit is not diagnosed."""
 
-    `state` is replaced after every round. `resume` is such a file; it must have been written by the same search.
-    `history`: a URL or path, "" for the repository's own remote; None: no stored runs. `record` appends to it.
-    `profiling`: None where the culprit is not diagnosed. Of `jobs` more than one run side by side: for counts.
-    """
-
-    good: str
-    bad: str
+    asked: Bisect
     commands: Commands
-    benchmark: str | None = None
-    metric: str | None = None
-    sought: Sought = Sought.ANY
-    engine: Engine = Engine.BAYES
-    prior: Prior = Prior.CHANGES
-    seed: int = 0
-    executions: int | None = None
-    minutes: float | None = None
-    first_parent: bool = False
-    paths: tuple[str, ...] = ()
-    tool: str = "auto"
-    cache: Path | None = None
-    state: Path | None = None
-    resume: Path | None = None
-    history: str | None = None
-    record: bool = False
-    jobs: int = 1
+    tool: str
     profiling: Profiling | None = None
 
+    @property
+    def sought(self) -> Sought:
+        return Sought(self.asked.direction)
 
-def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
+    @property
+    def prior(self) -> Prior:
+        return Prior(self.asked.prior)
+
+    def asking(self, **changes: object) -> "BisectPlan":
+        return replace(self, asked=self.asked.replaced(**changes))
+
+
+def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind."""
-    deadline = None if plan.minutes is None else time.monotonic() + 60 * plan.minutes
-    session = None if plan.resume is None else _resumed(plan.resume)
-    candidates = candidates_of(repository, plan)
-    file = state_file(repository, plan)
+    repository = plan.asked.repository
+    deadline = None if plan.asked.minutes is None else time.monotonic() + 60 * plan.asked.minutes
+    session = None if plan.asked.resume is None else _resumed(plan.asked.resume)
+    candidates = candidates_of(plan)
+    file = state_file(plan)
     started = datetime.now(UTC)
-    with_history = session is None and plan.history is not None
+    with_history = session is None and plan.asked.history_url is not None
     stored = stored_in_range(repository, candidates, plan, config) if with_history else ()
     with this_machine(
         repository,
@@ -109,7 +100,7 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
         tool=plan.tool,
         log=file.with_suffix(".log"),
         keep_log=session is not None,
-        cache=plan.cache,
+        cache=plan.asked.cache,
     ) as workplace:
         begun = time.monotonic()
         if session is None:
@@ -119,7 +110,7 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
         else:
             key, metric = session.key, session.metric
             _require_same(session.run, session.build, key, session.search, candidates=candidates, plan=plan)
-            state = with_budget(session.search, plan.executions or 0)
+            state = with_budget(session.search, plan.asked.executions or 0)
         bisection = Bisection(
             id=uuid.uuid4().hex,
             key=key,
@@ -128,7 +119,7 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
             search=state,
             started_at=started,
             suite=config.suite,
-            jobs_per_dispatch=plan.jobs,
+            jobs_per_dispatch=plan.asked.jobs,
             rounds_per_job=1,
             subjects=candidates.subjects,
             updates=dependency_updates(repository, candidates.commit_range),
@@ -136,36 +127,40 @@ def search_here(repository: Path, plan: BisectPlan, *, config: Config, say: Say)
             runner_seconds=time.monotonic() - begun if session is None else session.runner_seconds,
         )
         with open_dispatcher(
-            repository, workplace, bisection, commands=plan.commands, cache=plan.cache, say=say
+            repository, workplace, bisection, commands=plan.commands, cache=plan.asked.cache, say=say
         ) as here:
             bisection = _searched(bisection, here, file=file, deadline=deadline)
         diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
-    if plan.record:
+    if plan.asked.record:
         say(f"recorded {_record(repository, bisection, plan, config)} commits")
     return replace(_report(repository, bisection, plan), diagnosis=diagnosis)
 
 
-def candidates_of(repository: Path, plan: BisectPlan) -> Candidates:
-    return find_candidates(repository, good=plan.good, bad=plan.bad, first_parent=plan.first_parent, paths=plan.paths)
+def candidates_of(plan: BisectPlan) -> Candidates:
+    asked = plan.asked
+    return find_candidates(
+        asked.repository, good=asked.good, bad=asked.bad, first_parent=asked.first_parent, paths=asked.paths
+    )
 
 
 def settings_of(plan: BisectPlan) -> SearchSettings:
     return SearchSettings(
-        engine=plan.engine,
+        engine=Engine(plan.asked.engine),
         sought=plan.sought,
-        minimum_effect=MINIMUM_EFFECT if is_exact(plan.commands.count) else SMALLEST_EFFECT,
-        seed=plan.seed,
-        budget_executions=plan.executions or DEFAULT_EXECUTIONS,
+        minimum_effect=DEFAULTS[Kind.COUNT] if is_exact(plan.commands.count) else DEFAULTS[Kind.SEARCHED_TIME],
+        seed=plan.asked.seed,
+        budget_executions=plan.asked.executions or DEFAULT_EXECUTIONS,
     )
 
 
-def state_file(repository: Path, plan: BisectPlan) -> Path:
+def state_file(plan: BisectPlan) -> Path:
     """The named one, or one in the repository's own folder, where no status and no commit sees it."""
-    named = plan.state or plan.resume
+    asked = plan.asked
+    named = asked.state or asked.resume
     if named is not None:
         return named
-    good, bad = git.resolve_commit(repository, plan.good), git.resolve_commit(repository, plan.bad)
-    return git.common_folder(repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
+    good, bad = (git.resolve_commit(asked.repository, end) for end in (asked.good, asked.bad))
+    return git.common_folder(asked.repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
 
 
 def _resumed(path: Path) -> BisectSession:
@@ -182,8 +177,8 @@ def _tried(workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: 
         if plan.commands.count is not None:
             workplace.warm_up(commit)
         runs.append(_first_run(workplace, commit))
-        require_benchmark(runs[-1], benchmark=plan.benchmark, metric=plan.metric, end=name)
-    return choose_metric(*runs, benchmark=plan.benchmark, metric=plan.metric)
+        require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
+    return choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric)
 
 
 def _first_run(workplace: Workplace, commit: str) -> Run:
@@ -220,16 +215,16 @@ def _require_same(
         "--good, --bad, --first-parent or --paths": state.commit_range == candidates.commit_range,
         "--run": run == plan.commands.run,
         "--build": build == plan.commands.build,
-        "--benchmark": plan.benchmark in (None, key.benchmark),
-        "--metric": plan.metric in (None, key.metric),
+        "--benchmark": plan.asked.benchmark in (None, key.benchmark),
+        "--metric": plan.asked.metric in (None, key.metric),
         "--direction": plan.sought in (Sought.ANY, state.settings.sought),
-        "--engine": plan.engine is state.settings.engine,
+        "--engine": plan.asked.engine == state.settings.engine,
     }
     different = [name for name, is_same in same.items() if not is_same]
     if different:
         raise UsageError(
             f"was written by another search: {', '.join(different)} differs",
-            place=str(plan.resume),
+            place=str(plan.asked.resume),
             next_step="repeat the command line of that search, or leave out --resume",
         )
 
@@ -256,14 +251,14 @@ def _diagnosed(
 
 
 def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
-    with open_history(config.history, repository, url=plan.history or None) as opened:
+    with open_history(config.history, repository, url=plan.asked.history_url or None) as opened:
         return stored_runs(opened, candidates.commit_range, suite=config.suite)
 
 
 def _blocks(
     stored: Sequence[Run], candidates: Candidates, key: MetricKey, plan: BisectPlan, say: Say
 ) -> tuple[Mapping[str, tuple[float, ...]], ...]:
-    if plan.history is None:
+    if plan.asked.history_url is None:
         return ()
     usable = usable_blocks(
         stored, candidates.commit_range, key=key, commands=_as_dispatched(plan), environment=machine_environment()
@@ -285,7 +280,7 @@ def _as_dispatched(plan: BisectPlan) -> BisectCommands:
 
 def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
     """What was measured, appended to the history's suite of searches; of how many commits."""
-    with open_history(config.history, repository, url=plan.history or None) as opened:
+    with open_history(config.history, repository, url=plan.asked.history_url or None) as opened:
         return len(record_search(opened, bisection))
 
 
@@ -297,7 +292,7 @@ def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> Bisecti
         report,
         facts={culprit.commit: commit_facts(repository, culprit.commit) for culprit in report.outcome.culprits},
         repository_url=git.web_address(repository),
-        command=command_line(bisection, prior=prior, paths=plan.paths),
+        command=command_line(bisection, prior=prior, paths=plan.asked.paths),
     )
 
 
@@ -308,16 +303,17 @@ NORMAL_QUARTILE = 0.6745
 STEPS = (0.05, 0.10, 0.15, 0.30)
 
 
-def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str:
+def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
     """What `bisect` would do, without doing it; with a history, what steps would cost at the noise that is stored."""
-    candidates = candidates_of(repository, plan)
-    count = quantity_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
+    repository = plan.asked.repository
+    candidates = candidates_of(plan)
+    count = quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
     settings = settings_of(replace(plan, commands=replace(plan.commands, count=count)))
     commit_range = candidates.commit_range
     expected = forecast(commit_range, settings)
     noise: list[StoredNoise] = []
     cost = NO_COST
-    if plan.history is not None:
+    if plan.asked.history_url is not None:
         runs = stored_in_range(repository, candidates, plan, config)
         cost = sum((run.cost for run in runs), NO_COST)
         for (benchmark, metric), values in _medians(runs, plan):
@@ -337,8 +333,8 @@ def bisection_plan(repository: Path, plan: BisectPlan, *, config: Config) -> str
         subjects=candidates.subjects,
         prior=prior_of(repository, commit_range, plan.prior),
         executions=(expected.clear, expected.hidden),
-        budget=plan.executions or DEFAULT_EXECUTIONS,
-        noise=None if plan.history is None else tuple(noise),
+        budget=plan.asked.executions or DEFAULT_EXECUTIONS,
+        noise=None if plan.asked.history_url is None else tuple(noise),
         seconds=cost.seconds / cost.executions if cost.executions else None,
     )
 
@@ -350,7 +346,7 @@ def _medians(runs: Sequence[Run], plan: BisectPlan) -> list[tuple[tuple[str, str
         for entry in run.benchmarks:
             key = entry.key
             value = median(entry.samples) if entry.samples else entry.value
-            if plan.benchmark in (None, key.benchmark) and plan.metric in (None, key.metric) and value > 0:
+            if plan.asked.benchmark in (None, key.benchmark) and plan.asked.metric in (None, key.metric) and value > 0:
                 values.setdefault((key.benchmark, key.metric), []).append(value)
     return sorted(values.items())
 

@@ -1,5 +1,6 @@
 """This machine as a dispatcher: jobs one after the other, or side by side for counts."""
 
+import os
 import subprocess
 import time
 from collections.abc import Collection, Iterator
@@ -209,7 +210,9 @@ class SideBySide(AtOnce):
         command = python("-m", "perf_culprit", "bisect-job", *options)
         with (
             (output / OUTPUT_NAME).open("wb") as file,
-            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT) as process,
+            subprocess.Popen(
+                command, env=dict(os.environ), stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
+            ) as process,
         ):
             try:
                 yield process

@@ -21,9 +21,11 @@ from perf_culprit.dispatch.controller import Controller, advance, settle
 from perf_culprit.dispatch.recovery import MOST_EXECUTIONS
 from perf_culprit.dispatch.stored_samples import known_metrics, stored_runs, usable_blocks
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean, listed
-from perf_culprit.model.bisection import SMALLEST_EFFECT, Engine, SearchSettings
-from perf_culprit.model.count import AUTO, MINIMUM_EFFECT, Count, is_exact, key_of, metric_of, quantity_of
+from perf_culprit.model.bisection import Engine, SearchSettings
+from perf_culprit.model.count import AUTO, Count, is_exact, quantity_of
+from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import Alarm, BisectCommands, Bisection, BisectionStep, ByTime
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.search.search import Search
 from perf_culprit.store.branch_files import BisectionConflictError, bisection_path
@@ -85,7 +87,7 @@ def _begun(
     settings = SearchSettings(
         engine=plan.engine,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
-        minimum_effect=MINIMUM_EFFECT if is_exact(count) else SMALLEST_EFFECT,
+        minimum_effect=DEFAULTS[Kind.COUNT] if is_exact(count) else DEFAULTS[Kind.SEARCHED_TIME],
         budget_executions=MOST_EXECUTIONS if plan.alarm and plan.alarm.closes else config.bisect.budget_executions,
         one_machine=False,
         expected_change=None if plan.alarm is None or is_exact(count) else plan.alarm.metrics[0].size,

@@ -26,6 +26,7 @@ from perf_culprit.explain.slower_methods import TRIFLE, Judged, Searched, search
 from perf_culprit.explain.suspects import rank
 from perf_culprit.explain.tree_methods import Method, is_relative, total_row
 from perf_culprit.model.call_tree import CallNode, CallTree, ImpactedService, Profile, Touched
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.reason import Caveat, Doubt, Reason, because
 from perf_culprit.model.report import (
     Answer,
@@ -93,9 +94,8 @@ def _call_tree(observed: Observed) -> CallTree:
 
 # Less than this share of the time in methods of both revisions is no comparison *(choice)*.
 ALIGNED: Final = 0.8
-# A benchmark's regression is called from 5% on (`minimum_effect` of the configuration): "nothing got slower" must not
-# deny one of that size.
-VISIBLE: Final = 0.05
+# A benchmark's regression is called from here on: "nothing got slower" must not deny one of that size.
+VISIBLE: Final = DEFAULTS[Kind.BENCHMARK]
 # The whole takes so much longer that what gained most is listed, though no method is slower for sure *(choice)*.
 MUCH: Final = 0.25
 # The whole need not be slower for sure to forbid "nothing got slower".
@@ -195,7 +195,7 @@ def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
     else:
         return None
     smallest = VISIBLE if is_relative(tree) else settings.minimum_effect
-    return change if change >= smallest and _p_value(tree, target, baseline) < DOUBTFUL else None
+    return change if reaches(change, smallest, upwards=True) and _p_value(tree, target, baseline) < DOUBTFUL else None
 
 
 def _p_value(tree: AlignedTree, target: Spread, baseline: Spread) -> float:

@@ -20,6 +20,7 @@ from perf_culprit.explain.tree_methods import (
     methods_of,
 )
 from perf_culprit.model.finding import Interval
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import ChangeCause, NodeState, SuspectReason
 from perf_culprit.read.logs.reading_settings import ComparisonSettings
 from perf_culprit.stats.multiplicity import benjamini_hochberg
@@ -193,7 +194,7 @@ def _is_slower(family: _Family, whole: float, settings: ComparisonSettings) -> M
     sure = np.where(certain, True, family.q_values < settings.alpha)
     # From nothing to something is as large as a change can be.
     change = np.where(np.isnan(tests.change), np.inf, tests.change)
-    return np.asarray(sure & (change >= settings.minimum_effect) & (tests.gain >= TRIFLE * whole))
+    return np.asarray(sure & reaches(change, settings.minimum_effect, upwards=True) & (tests.gain >= TRIFLE * whole))
 
 
 def _judged(
@@ -217,7 +218,11 @@ def _judged(
         one.cause = cause_of(node)
     elif q_value is None:
         one.state = NodeState.NOT_TESTED if not np.isnan(tests.error[i]) else NodeState.UNDECIDED
-    elif is_sure and tests.change[i] <= -settings.minimum_effect and tests.gain[i] <= -TRIFLE * whole:
+    elif (
+        is_sure
+        and reaches(-tests.change[i], settings.minimum_effect, upwards=True)
+        and tests.gain[i] <= -TRIFLE * whole
+    ):
         one.state = NodeState.FASTER
     else:
         one.state = NodeState.UNDECIDED

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
+from perf_culprit.commands.measure_requests import Backfill
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.commit_range import FETCH_ALL
 from perf_culprit.dispatch.culprit_trace import Say, this_machine
 from perf_culprit.errors import UsageError
 from perf_culprit.files import replace_file
-from perf_culprit.flows.user_commands import with_quantities
-from perf_culprit.measure.runner import Commands, ExecutionError
+from perf_culprit.flows.user_commands import shell_commands, with_quantities
+from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.measure.workplace import Workplace
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import surroundings
@@ -29,26 +31,6 @@ MERGES: Final = "merge"
 RELEASES: Final = "release"
 
 Levels = Mapping[MetricKey, float]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BackfillPlan:
-    """`every`: `merge`, `release`, or a number N for every Nth commit, counted from the newest. Time in minutes.
-
-    With an `output` folder the runs are files in it, and nothing is stored.
-    """
-
-    since: str
-    commands: Commands
-    every: str = "1"
-    limit: float | None = None
-    executions: int = 5
-    tool: str = "auto"
-    log: Path
-    cache: Path | None = None
-    history_url: str | None = None
-    output: Path | None = None
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,45 +48,47 @@ class Backfilled:
     minutes: float | None = None
 
 
-def backfill(repository: Path, plan: BackfillPlan, *, config: Config, say: Say) -> Backfilled:
+def measure_past(asked: Backfill, *, config: Config, say: Say) -> Backfilled:
     """Measure commits without runs until none is left or the time is spent; each is recorded as soon as it is measured.
 
     What is recorded is what the next call resumes from: nothing else is kept, and a commit that failed is tried again.
     """
-    commits = chosen_commits(repository, since=plan.since, every=plan.every)
+    repository = asked.repository
+    commands, tool = shell_commands(config, asked)
+    commits = chosen_commits(repository, since=asked.since, every=asked.every)
     started = time.monotonic()
-    with open_history(config.history, repository, url=plan.history_url) as history:
+    with open_history(config.history, repository, url=asked.history_url) as history:
         levels = _stored_levels(history, commits, suite=config.suite)
         stored = len(levels)
         todo = len(commits) - stored
         failed: set[int] = set()
         longest: float | None = None  # so that the first is measured whatever the limit, and repeated calls get on
         with this_machine(
-            repository, plan.commands, config=config, tool=plan.tool, log=plan.log, cache=plan.cache
+            repository, commands, config=config, tool=tool, log=asked.log, cache=asked.cache
         ) as workplace:
-            if plan.dry_run:
+            if asked.dry_run:
                 place = next_place(len(commits), levels, failed)
-                each = None if place is None else _minutes(workplace, commits[place], plan, say)
+                each = None if place is None else _minutes(workplace, commits[place], asked, say)
                 minutes = None if each is None else todo * each
                 return Backfilled(commits=len(commits), stored=stored, recorded=0, failed=0, left=todo, minutes=minutes)
             while (place := next_place(len(commits), levels, failed, minimum_effect=config.minimum_effect)) is not None:
                 begun = time.monotonic()
-                if plan.limit and longest is not None and begun + longest > started + 60 * plan.limit:
+                if asked.limit and longest is not None and begun + longest > started + 60 * asked.limit:
                     say(f"the time is spent: {len(commits) - len(levels) - len(failed)} commits are left")
                     break
                 commit = commits[place]
                 say(f"{len(levels) - stored + len(failed) + 1} of {todo}: {commit[:12]}")
                 try:
-                    run = _measured(repository, workplace, commit, plan, config)
+                    run = _measured(repository, workplace, commit, asked, config)
                     (run,) = with_quantities(workplace, [run], rounds=1, say=say)
                 except ExecutionError as error:
                     say(f"{commit[:12]} gave no result: {error.message}")
                     failed.add(place)
                     continue
-                if plan.output is None:
+                if asked.output is None:
                     history.append(run)
                 else:
-                    replace_file(plan.output / f"{commit}.json", encode_run(run))
+                    replace_file(asked.output / f"{commit}.json", encode_run(run))
                 levels[place] = levels_of(run)
                 longest = max(longest or 0.0, time.monotonic() - begun)
     return Backfilled(
@@ -139,7 +123,9 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
     elif every.isdecimal() and 0 < int(every) < 1_000_000:
         line = line[:: int(every)]
     else:
-        raise UsageError(f"{every[:40]!r} is no choice of commits", next_step="give --every merge, release or a number")
+        raise UsageError(
+            f"{every[:40]!r} is not a choice of commits", next_step="give --every merge, release or a number"
+        )
     if not line:
         raise UsageError(
             f"HEAD holds no such commit since {since}", next_step="give an older --since, or another --every"
@@ -148,7 +134,7 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
 
 
 def next_place(
-    places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = 0.05
+    places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = DEFAULTS[Kind.BENCHMARK]
 ) -> int | None:
     """Which of `places` (0 is the oldest) to measure: the ends, then middles of gaps.
 
@@ -170,7 +156,7 @@ def next_place(
             gaps.append((step_between(levels[low], levels[high]), inside))
     widest = max(gaps, key=lambda gap: len(gap[1]))
     steepest = max(gaps, key=lambda gap: gap[0])
-    _, inside = steepest if len(measured) % 2 and steepest[0] >= minimum_effect else widest
+    _, inside = steepest if len(measured) % 2 and reaches(steepest[0], minimum_effect) else widest
     return inside[len(inside) // 2]
 
 
@@ -195,7 +181,7 @@ def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dic
     return levels
 
 
-def _minutes(workplace: Workplace, commit: str, plan: BackfillPlan, say: Say) -> float | None:
+def _minutes(workplace: Workplace, commit: str, asked: Backfill, say: Say) -> float | None:
     """What a commit takes, by one execution of this one; None where it gives no result."""
     say(f"try {commit[:12]}")
     begun = time.monotonic()
@@ -208,17 +194,17 @@ def _minutes(workplace: Workplace, commit: str, plan: BackfillPlan, say: Say) ->
     except ExecutionError as error:
         say(f"{commit[:12]} gave no result: {error.message}")
         return None
-    return (built - begun + (1 + plan.executions) * (executed - built) + time.monotonic() - executed) / 60
+    return (built - begun + (1 + asked.executions) * (executed - built) + time.monotonic() - executed) / 60
 
 
-def _measured(repository: Path, workplace: Workplace, commit: str, plan: BackfillPlan, config: Config) -> Run:
+def _measured(repository: Path, workplace: Workplace, commit: str, asked: Backfill, config: Config) -> Run:
     """Dated as its commit, so that retention takes it for as old as it is; a note says when it was measured."""
     workplace.prepare(commit)
     workplace.warm_up(commit)
-    executed = [workplace.execute(commit) for _ in range(plan.executions)]
+    executed = [workplace.execute(commit) for _ in range(asked.executions)]
     run = join_executions(
         [(str(path), result) for path, result in executed],
-        rounds=range(1, plan.executions + 1),
+        rounds=range(1, asked.executions + 1),
         suite=config.suite,
         commit=commit,
         time=git.commit_time(repository, commit),

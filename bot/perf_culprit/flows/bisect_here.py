@@ -3,16 +3,16 @@
 import time
 from dataclasses import asdict, replace
 from math import expm1
-from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
+from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.bisection_view import PAIR_EXECUTIONS, confirmed, largest_step, unconfirmed
 from perf_culprit.dispatch.culprit_trace import Say
 from perf_culprit.dispatch.local_bisection import DEFAULT_EXECUTIONS, BisectPlan, search_here, state_file
 from perf_culprit.errors import UsageError
-from perf_culprit.flows.user_commands import by_time, cannot_count, uncountable
+from perf_culprit.flows.user_commands import by_time, cannot_count, profiling, shell_commands, uncountable
 from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import BisectionReport, Outcome, OutcomeKind, Sought
@@ -27,39 +27,44 @@ TIMES_ALONE: Final = "times are measured one after the other: side by side each 
 FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
 
 
-def bisect(repository: Path, plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
+def bisect_plan(asked: Bisect, *, config: Config) -> BisectPlan:
+    commands, tool = shell_commands(config, asked)
+    return BisectPlan(asked=asked, commands=commands, tool=tool, profiling=profiling(config, asked))
+
+
+def search(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
     """The answer. What cannot be counted here is measured by time, and the answer says so."""
-    if plan.metric == AUTO and plan.jobs == 1:
+    if plan.asked.metric == AUTO and plan.asked.jobs == 1:
         begun = time.monotonic()
-        report = _Auto(repository, plan, config, say).answer()
+        report = _Auto(plan, config, say).answer()
         return replace(report, runner_seconds=time.monotonic() - begun)
-    count = quantity_of(plan.metric, benchmark=plan.benchmark, tool=plan.tool)
-    if plan.jobs > 1 and not is_exact(count):
+    count = quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
+    if plan.asked.jobs > 1 and not is_exact(count):
         raise UsageError(
             TIMES_ALONE, place="--jobs", next_step=f"leave it out, or count: --metric {Count.INSTRUCTIONS}"
         )
     if count is None:
-        return search_here(repository, plan, config=config, say=say)
+        return search_here(plan, config=config, say=say)
     why = is_missing(count)
     if why is not None:
         why = cannot_count(count, why)
     else:
         counting = replace(plan, commands=replace(plan.commands, count=count))
         try:
-            return search_here(repository, counting, config=config, say=say)
+            return search_here(counting, config=config, say=say)
         except ExecutionError as error:
             if count not in METHODS:
                 raise
             why = uncountable(count, error)
     note = by_time(why)
     say(sentence(note))
-    return _noted(search_here(repository, replace(plan, metric=None, jobs=1), config=config, say=say), note)
+    return _noted(search_here(plan.asking(metric=None, jobs=1), config=config, say=say), note)
 
 
-def git_run(repository: Path, plan: BisectPlan, *, name: str) -> str:
+def git_run(plan: BisectPlan, *, name: str) -> str:
     """The script that has git search for what this plan would."""
-    if plan.benchmark is not None or plan.metric == AUTO:
-        option = "--benchmark" if plan.benchmark is not None else f"--metric {AUTO}"
+    if plan.asked.benchmark is not None or plan.asked.metric == AUTO:
+        option = "--benchmark" if plan.asked.benchmark is not None else f"--metric {AUTO}"
         raise UsageError(
             f"{option} is not known to git bisect's script",
             place="--git-run",
@@ -70,47 +75,49 @@ def git_run(repository: Path, plan: BisectPlan, *, name: str) -> str:
         "--run": commands.run,
         "--build": commands.build,
         "--tool": None if plan.tool == "auto" else plan.tool,
-        "--metric": quantity_of(plan.metric, tool=plan.tool),
+        "--metric": quantity_of(plan.asked.metric, tool=plan.tool),
         "--timeout": f"{commands.run_timeout_seconds:g}",
         "--build-timeout": f"{commands.build_timeout_seconds:g}",
-        "--cache": plan.cache,
+        "--cache": plan.asked.cache,
     }
     words = [word for option, value in options.items() if value is not None for word in (option, str(value))]
     environment = ["--environment", *commands.environment] if commands.environment else []
-    return git_run_script(git.resolve_commit(repository, plan.good), name=name, options=[*words, *environment])
+    return git_run_script(
+        git.resolve_commit(plan.asked.repository, plan.asked.good), name=name, options=[*words, *environment]
+    )
 
 
 class _Auto:
     """Both ends by time, the commit by counts of instructions, its time beside its parent's; else all by time."""
 
-    def __init__(self, repository: Path, plan: BisectPlan, config: Config, say: Say) -> None:
-        if plan.resume is not None:
+    def __init__(self, plan: BisectPlan, config: Config, say: Say) -> None:
+        if plan.asked.resume is not None:
             raise UsageError(
                 f"--metric {AUTO} is several searches",
-                place=str(plan.resume),
+                place=str(plan.asked.resume),
                 next_step="name the metric of the state file",
             )
-        self._repository, self._config, self._say = repository, config, say
-        self._plan = replace(plan, metric=None, state=state_file(repository, plan))
+        self._config, self._say = config, say
+        self._plan = plan.asking(metric=None, state=state_file(plan))
         self._begun = time.monotonic()
 
     def answer(self) -> BisectionReport:
-        wanted = self._plan.executions or DEFAULT_EXECUTIONS
-        ends = self._search(replace(self._plan, executions=min(FEW_EXECUTIONS, wanted), record=False))
+        wanted = self._plan.asked.executions or DEFAULT_EXECUTIONS
+        ends = self._search(self._plan.asking(executions=min(FEW_EXECUTIONS, wanted), record=False))
         if ends.outcome.kind not in {OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIVE}:
             return ends
         report, note = self._counted(ends)
         if report is not None:
             return _noted(report, note)
         self._say(sentence(note))
-        rest = replace(self._plan, resume=self._plan.state, executions=wanted)
+        rest = self._plan.asking(resume=self._plan.asked.state, executions=wanted)
         return _noted(self._search(rest), note)
 
     def _search(self, plan: BisectPlan) -> BisectionReport:
-        if plan.minutes is not None:
+        if plan.asked.minutes is not None:
             spent = (time.monotonic() - self._begun) / 60
-            plan = replace(plan, minutes=max(plan.minutes - spent, 0.0))
-        return search_here(self._repository, plan, config=self._config, say=self._say)
+            plan = plan.asking(minutes=max(plan.asked.minutes - spent, 0.0))
+        return search_here(plan, config=self._config, say=self._say)
 
     def _counted(self, ends: BisectionReport) -> tuple[BisectionReport | None, Reason]:
         """The answer by counts and what times say to it, or nothing and why not."""
@@ -118,15 +125,13 @@ class _Auto:
         if why is not None:
             return None, by_time(cannot_count(count, why))
         plan, shown = self._plan, _shown(ends)
-        counting = replace(
-            plan,
-            commands=replace(plan.commands, count=count),
+        state = plan.asked.state
+        counting = replace(plan, commands=replace(plan.commands, count=count), tool="auto").asking(
             metric=count.value,
             benchmark=None,
-            tool="auto",
-            sought=plan.sought if shown is None else shown,
-            state=None if plan.state is None else plan.state.with_suffix(".counts.json"),
-            history=None,
+            direction=(shown or plan.sought).value,
+            state=None if state is None else state.with_suffix(".counts.json"),
+            history_url=None,
             record=False,
         )
         try:
@@ -143,17 +148,15 @@ class _Auto:
         """Whether the time of the largest step by counts moves as the ends' time does."""
         largest = largest_step(report.outcome)
         self._say(f"{largest.commit[:7]} by counts; its time is measured beside its parent's")
-        pair = replace(
-            self._plan,
+        pair = replace(self._plan, profiling=None).asking(
             good=f"{largest.commit}^",
             bad=largest.commit,
-            sought=shown,
+            direction=shown.value,
             executions=PAIR_EXECUTIONS,
             first_parent=True,
             paths=(),
             state=None,
             record=False,
-            profiling=None,
         )
         times = self._search(pair)
         for step in times.outcome.culprits:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from perf_culprit import git
+from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge
@@ -18,6 +18,7 @@ from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report, Settings
 from perf_culprit.model.run import MetricKey, Run
@@ -28,14 +29,8 @@ from perf_culprit.read.results.result_formats import AUTO, READERS
 from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.say.maintenance_text import collected_text, derived_text, formats_text
 from perf_culprit.say.report_parts import build_report
-from perf_culprit.store.baseline import choose_baseline
-from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
 
 # The configuration in each stage's own words.
-
-# Where the configuration says nothing. A series tells smaller changes from noise than two runs do: of the steps that
-# experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md).
-SERIES_EFFECT: Final = 0.01
 
 
 def reading(config: Config, *, tool: str = AUTO, stdin: BinaryIO | None = None) -> Reading:
@@ -61,7 +56,7 @@ def report_settings(config: Config, *, target: Run) -> Settings:
 def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
     """The configuration's rules by benchmark hold for columns of that name too."""
     stated = "minimum_effect" in config.model_fields_set
-    settings = config if stated else config.model_copy(update={"minimum_effect": SERIES_EFFECT})
+    settings = config if stated else config.model_copy(update={"minimum_effect": DEFAULTS[Kind.SERIES]})
     return lambda key: settings.of(key).minimum_effect
 
 
@@ -203,27 +198,16 @@ def formats_list() -> str:
     return formats_text((reader.id, reader.description, reader.example) for reader in READERS.values())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FilesComparison:
-    """Results against results, without git. Each file of either side is a run of its own, or a `paired` execution.
-
-    `confirm` are results of a second measurement of what was flagged, `confirm_baseline` those of its baseline; without
-    these it is judged against the same baseline, which makes the two less independent.
-    """
-
-    baseline: Sequence[str]
-    target: Sequence[str]
-    paired: bool = False
-    tool: str = "auto"
-    stdin: BinaryIO | None = None
-    base_commit: str | None = None
-    target_commit: str | None = None
-    confirm: Sequence[str] = ()
-    confirm_baseline: Sequence[str] = ()
-
-
-def compare_files(request: FilesComparison, *, config: Config) -> Report:
-    as_configured = reading(config, tool=request.tool, stdin=request.stdin)
+def compare_files(
+    request: Compare,
+    *,
+    config: Config,
+    stdin: BinaryIO | None = None,
+    base_commit: str | None = None,
+    target_commit: str | None = None,
+) -> Report:
+    """Results against results, without git."""
+    as_configured = reading(config, tool=request.tool, stdin=stdin)
     side = collect_executions if request.paired else collect_separate
 
     def runs(files: Sequence[str]) -> tuple[Run, ...]:
@@ -231,11 +215,11 @@ def compare_files(request: FilesComparison, *, config: Config) -> Report:
         return (side(files, as_configured),) if request.paired else collect_each(files, as_configured)
 
     return compare_runs(
-        side(request.target, as_configured, commit=request.target_commit),
+        side(request.target, as_configured, commit=target_commit),
         baseline=runs(request.baseline),
         source=BaselineSource.PAIRED if request.paired else BaselineSource.FILES,
         config=config,
-        base_commit=request.base_commit,
+        base_commit=base_commit,
         confirm=side(request.confirm, as_configured) if request.confirm else None,
         confirm_baseline=runs(request.confirm_baseline) if request.confirm_baseline else (),
     )
@@ -267,90 +251,6 @@ def compare_runs(
         again, confirm = named_alike(confirm_baseline or baseline, confirm)
         report = confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
     return of_head(report, merge)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HistoryComparison:
-    """Results of `revision` against the stored runs before it, or before where it left the branch `base`.
-
-    `confirm` are results of a second measurement of what was flagged. Without a `revision` the results name it, or
-    they are of HEAD.
-    """
-
-    target: Sequence[str]
-    repository: Path
-    revision: str | None = None
-    base: str | None = None
-    history_url: str | None = None
-    tool: str = "auto"
-    stdin: BinaryIO | None = None
-    confirm: Sequence[str] = ()
-
-    @property
-    def place(self) -> HistoryPlace:
-        return HistoryPlace(repository=self.repository, url=self.history_url)
-
-
-def compare_with_history(request: HistoryComparison, *, config: Config) -> Compared:
-    repository, revision = request.repository, request.revision
-    collected = partial(collect_run, config=config, tool=request.tool)
-    given = None if revision is None else git.resolve_commit(repository, revision)
-    run = collected(request.target, stdin=request.stdin, commit=given)
-    commit = given or _named_commit(repository, run, place=", ".join(request.target))
-    return compare_run_with_history(
-        replace(run, commit=commit),
-        config=config,
-        base=request.base,
-        place=request.place,
-        confirm=collected(request.confirm, commit=commit) if request.confirm else None,
-    )
-
-
-def _named_commit(repository: Path, run: Run, *, place: str) -> str:
-    if run.commit is None:
-        return git.head_commit(repository)
-    if git.find_commit(repository, run.commit) is None:
-        raise UsageError(
-            f"names commit {run.commit[:12]}, which is not in {repository}",
-            place=place,
-            next_step="say with --commit which commit was measured",
-        )
-    return run.commit
-
-
-def compare_run_with_history(
-    run: Run,
-    *,
-    config: Config,
-    base: str | None,
-    place: HistoryPlace,
-    accepted: Sequence[Acceptance] = (),
-    confirm: Run | None = None,
-    merge: Merge | None = None,
-) -> Compared:
-    """`accepted` counts in addition to what the history says was accepted.
-
-    `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
-    merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
-    """
-    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
-        baseline = choose_baseline(
-            history,
-            place.repository,
-            target=run,
-            base=merge.base if merge else base,
-            head=merge.head if merge else None,
-            window=config.history.window,
-            remote=code_remote(place),
-            accepted=(*history.accepted(run.suite), *accepted),
-        )
-        stored_runs = history.names
-    report = judge_run(baseline, run, config=config)
-    if confirm is not None:
-        report = confirm_report(report, baseline=baseline, again=confirm, config=config)
-    if not report.blames_target:
-        report = replace(report, failed=False)
-    return Compared(run=run, report=of_head(report, merge), stored_runs=stored_runs)
 
 
 def of_head(report: Report, merge: Merge | None) -> Report:

@@ -1,11 +1,13 @@
 """read -> explain: logs, profiles or traces -> suspects, compared call trees and impacted services."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
+from perf_culprit.commands.analysis_requests import Diagnose
+from perf_culprit.config.units import parse_change
 from perf_culprit.dispatch.culprit_trace import TracePlan, trace_commits
 from perf_culprit.errors import UsageError
 from perf_culprit.explain.changed_code import touched_by_commit, touched_code
@@ -39,32 +41,17 @@ from perf_culprit.wire.analysis_json import (
 # Execution logs or profiles of one revision -> suspects and impacted services.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DiagnosisPlan:
-    """`pattern`: a preset's name or a file. `minimum_self_ms`: None for a share of the mean response time.
-
-    `cluster`: the address of a Dask scheduler whose workers share the work instead of `workers` processes here.
-    """
-
-    logs: Sequence[str]
-    pattern: str
-    fluctuation_weight: float = 1.0
-    minimum_self_ms: float | None = None
-    window_s: float = 60.0
-    workers: int = 2
-    cluster: str | None = None
-
-
-def diagnose(plan: DiagnosisPlan) -> Diagnosis:
-    pattern = load_pattern(plan.pattern)
+def diagnose_logs(asked: Diagnose) -> Diagnosis:
+    """Of execution logs."""
+    pattern = load_pattern(asked.pattern or "")
     doing("reading logs")
-    reading = ReadingSettings(window_s=plan.window_s)
-    ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
-    if plan.cluster is None:
-        return diagnose_log(plan.logs, pattern=pattern, reading=reading, ranking=ranking, workers=plan.workers)
+    reading = ReadingSettings(window_s=asked.window_s)
+    ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
+    if asked.cluster is None:
+        return diagnose_log(asked.log, pattern=pattern, reading=reading, ranking=ranking, workers=asked.workers)
     # Workers have folders of their own.
-    names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in plan.logs]
-    with open_cluster(plan.cluster, names) as cluster:
+    names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in asked.log]
+    with open_cluster(asked.cluster, names) as cluster:
         return diagnose_log(
             names,
             pattern=pattern,
@@ -76,21 +63,10 @@ def diagnose(plan: DiagnosisPlan) -> Diagnosis:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProfilePlan:
-    """`format`: an id of PROFILE_READERS or `auto`. `trusted`: the files come from no stranger."""
-
-    profiles: Sequence[str]
-    format: str = "auto"
-    trusted: bool = False
-    fluctuation_weight: float = 1.0
-    minimum_self_ms: float | None = None
-
-
-def diagnose_profiles(plan: ProfilePlan) -> tuple[Diagnosis, tuple[str, ...]]:
+def diagnose_profiles(asked: Diagnose) -> tuple[Diagnosis, tuple[str, ...]]:
     """The diagnosis, and remarks for the user: what the numbers mean, what was not used and why."""
-    reading = read_profiles(plan.profiles, format=plan.format, trusted=plan.trusted)
-    ranking = RankingSettings(fluctuation_weight=plan.fluctuation_weight, minimum_self_ms=plan.minimum_self_ms)
+    reading = read_profiles(asked.profile, format=asked.format, trusted=asked.trusted)
+    ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
     unused = [f"{count:,} not used: {RECORD_FAULTS[fault]}" for fault, count in reading.unused]
     examples = [f"{example.place}: {example.text}" for example in reading.examples]
     remarks = [plain(text, limit=300) for text in (*map(sentence, reading.notes), *unused, *examples)]
@@ -100,34 +76,15 @@ def diagnose_profiles(plan: ProfilePlan) -> tuple[Diagnosis, tuple[str, ...]]:
 # Logs or profiles of two revisions -> compared call trees, with what the commit between them touched.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RevisionsPlan:
-    """`pattern`: how to read execution logs; None where the files are profiles of `format`.
-
-    `commit`: the one that introduced the change; or `base` and `head`, of a range. All need a repository.
-    """
-
-    baseline: Sequence[str]
-    target: Sequence[str]
-    pattern: str | None = None
-    format: str = "auto"
-    trusted: bool = False
-    same_work: bool = False
-    alpha: float = 0.01
-    minimum_effect: float = 0.01
-    repository: Path | None = None
-    commit: str | None = None
-    base: str | None = None
-    head: str | None = None
-    workers: int = 2
-
-
-def diagnose_revisions(plan: RevisionsPlan) -> TreeComparison:
-    touched = _touched(plan)
+def diagnose_revisions(asked: Diagnose) -> TreeComparison:
+    touched = _touched(asked)
     doing("comparing the call trees of two revisions")
-    settings = ComparisonSettings(alpha=plan.alpha, minimum_effect=plan.minimum_effect, same_work=plan.same_work)
-    comparison = _of_profiles(plan, settings, touched) if plan.pattern is None else _of_logs(plan, settings, touched)
-    return replace(comparison, commit=touched.head if touched is not None and plan.commit is not None else None)
+    settings = ComparisonSettings(same_work=asked.same_work)
+    if asked.minimum_effect is not None:
+        effect = parse_change(asked.minimum_effect, name="--minimum-effect")
+        settings = replace(settings, minimum_effect=effect)
+    comparison = _of_profiles(asked, settings, touched) if asked.pattern is None else _of_logs(asked, settings, touched)
+    return replace(comparison, commit=touched.head if touched is not None and asked.commit is not None else None)
 
 
 def flame_graph(comparison: TreeComparison, *, is_page: bool) -> bytes:
@@ -146,12 +103,12 @@ def with_diagnosis(report: Report, name: str) -> Report:
 _FORMAT_BYTES: Final = 200
 
 
-def _of_logs(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
-    pattern = load_pattern(plan.pattern or "")
+def _of_logs(asked: Diagnose, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
+    pattern = load_pattern(asked.pattern or "")
     reading = ReadingSettings(squares=True)
     baseline, target = (
-        read_log(names, pattern=pattern, settings=reading, workers=plan.workers)
-        for names in (plan.baseline, plan.target)
+        read_log(names, pattern=pattern, settings=reading, workers=asked.workers)
+        for names in (asked.baseline, asked.target)
     )
     comparison = compare_logs(baseline, target, settings=settings, touched=touched)
     return replace(
@@ -165,9 +122,9 @@ def _log_notes(side: str, log: ReadLog) -> Iterator[Reason]:
     yield from _damaged(side, log.truncated_files)
 
 
-def _of_profiles(plan: RevisionsPlan, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
+def _of_profiles(asked: Diagnose, settings: "ComparisonSettings", touched: Touched | None) -> TreeComparison:
     baseline, target = (
-        read_profiles(names, format=plan.format, trusted=plan.trusted) for names in (plan.baseline, plan.target)
+        read_profiles(names, format=asked.format, trusted=asked.trusted) for names in (asked.baseline, asked.target)
     )
     comparison = compare_profiles(baseline.profiles, target.profiles, settings=settings, touched=touched)
     return replace(comparison, notes=(*comparison.notes, *_notes("baseline", baseline), *_notes("target", target)))
@@ -184,19 +141,19 @@ def _damaged(side: str, names: Sequence[str]) -> Iterator[Reason]:
     return (because(Caveat.FILE_DAMAGED, side=side, name=name) for name in names)
 
 
-def _touched(plan: RevisionsPlan) -> Touched | None:
-    if plan.commit is None and plan.head is None and plan.base is None:
+def _touched(asked: Diagnose) -> Touched | None:
+    if asked.commit is None and asked.head is None and asked.base is None:
         return None
-    if (plan.commit is None) == (plan.base is None) or (plan.base is None) != (plan.head is None):
+    if (asked.commit is None) == (asked.base is None) or (asked.base is None) != (asked.head is None):
         raise UsageError(
             "the changed code is that of one commit or of one range",
             place="diagnose",
             next_step="give --commit, or --base and --head",
         )
-    repository = plan.repository or Path()
-    if plan.commit is not None:
-        return touched_by_commit(repository, git.resolve_commit(repository, plan.commit))
-    ends = [git.resolve_commit(repository, end) for end in (plan.base, plan.head) if end is not None]
+    repository = asked.repository
+    if asked.commit is not None:
+        return touched_by_commit(repository, git.resolve_commit(repository, asked.commit))
+    ends = [git.resolve_commit(repository, end) for end in (asked.base, asked.head) if end is not None]
     return touched_code(repository, base=ends[0], head=ends[1], callers=True)
 
 
@@ -230,9 +187,9 @@ def diagnose_traces(
     for (name, head), trace in zip(targets, after, strict=True):
         is_child = git.parents(repository, head) == (base,)
         comparison = diagnose_revisions(
-            RevisionsPlan(
-                baseline=[str(before)],
-                target=[str(trace)],
+            Diagnose(
+                baseline=(str(before),),
+                target=(str(trace),),
                 format="perf_culprit_trace",
                 repository=repository,
                 commit=head if is_child else None,

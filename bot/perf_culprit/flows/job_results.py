@@ -6,7 +6,8 @@ from typing import Final
 
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError
-from perf_culprit.flows.compare import Compared, compare_run_with_history, compare_runs, judge_run, reading
+from perf_culprit.flows.compare import Compared, compare_runs, judge_run, reading
+from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.job_event import Merge
 from perf_culprit.flows.render import report_json, report_markdown
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Verdict

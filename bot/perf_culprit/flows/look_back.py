@@ -9,6 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from perf_culprit import git
+from perf_culprit.commands.history_requests import AuditRuns, FindChanges
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError, UsageError, did_you_mean
 from perf_culprit.flows.compare import minimum_effects, reading
@@ -29,8 +30,9 @@ from perf_culprit.say.reason_text import sentence
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 from perf_culprit.store.ancestry import MainLine, main_line
 from perf_culprit.store.baseline import baseline_then
-from perf_culprit.store.opening import open_history
+from perf_culprit.store.opening import open_history, suite_names
 from perf_culprit.store.protocol import StoredRun
+from perf_culprit.wire.run_json import encode_run
 
 # collect or history -> detect -> report: where a series really changed, and how releases differ.
 
@@ -43,34 +45,18 @@ class Changes:
     series: tuple[SeriesChanges, ...]
 
 
-def changes_in_file(
-    path: str,
-    *,
-    config: Config,
-    columns: Sequence[str] = (),
-    label: str | None = None,
-    online: bool = False,
-    seed: int = 0,
-    stdin: BinaryIO | None = None,
-) -> Changes:
+def changes_in_file(path: str, asked: FindChanges, *, config: Config, stdin: BinaryIO | None = None) -> Changes:
     """Of a table with one row per commit or build."""
-    table = read_table(path, columns=columns, label=label, stdin=stdin)
+    table = read_table(path, columns=asked.column, label=asked.index, stdin=stdin)
     effect = minimum_effects(config)
     series = tuple(replace(one, minimum_effect=effect(MetricKey(one.name, ""))) for one in table.series)
-    return _judged(replace(table, series=series), online=online, seed=seed)
+    return _judged(replace(table, series=series), asked)
 
 
-def changes_in_history(
-    repository: Path,
-    *,
-    config: Config,
-    history_url: str | None = None,
-    pattern: str = "*",
-    online: bool = False,
-    seed: int = 0,
-) -> Changes:
+def changes_in_history(repository: Path, asked: FindChanges, *, config: Config) -> Changes:
     """Of the runs stored for the commits of HEAD's own line."""
-    line, place = stored_line(repository, config=config, history_url=history_url)
+    pattern = asked.benchmark or "*"
+    line, place = stored_line(repository, config=config, history_url=asked.history_url)
     series = metric_series(line.runs, minimum_effect=minimum_effects(config), pattern=pattern)
     if not series:
         names = sorted({benchmark.name for run in line.runs for benchmark in run.benchmarks})
@@ -86,12 +72,12 @@ def changes_in_history(
         label_name="commit",
         notes=line.notes,
     )
-    return _judged(table, online=online, seed=seed)
+    return _judged(table, asked)
 
 
-def _judged(table: SeriesTable, *, online: bool, seed: int) -> Changes:
+def _judged(table: SeriesTable, asked: FindChanges) -> Changes:
     doing(f"looking for changes in {len(table.series):,} series of {len(table.labels):,} rows")
-    return Changes(table=table, series=judge_series(table, seed=seed, online=online))
+    return Changes(table=table, series=judge_series(table, seed=asked.seed, online=asked.online))
 
 
 EXAMPLE = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
@@ -103,7 +89,7 @@ def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatri
     for entry in named:
         name, separator, path = entry.partition("=")
         if not (name and separator and path):
-            raise UsageError(f"{entry!r} is no NAME=FILE", place="--releases", next_step=EXAMPLE)
+            raise UsageError(f"{entry!r} is not NAME=FILE", place="--releases", next_step=EXAMPLE)
         paths.setdefault(name, []).append(path)
     if len(paths) < 2:
         raise UsageError("one version has nothing to be compared with", place="--releases", next_step=EXAMPLE)
@@ -171,9 +157,9 @@ def stored_line(
 MOST_RUNS = 200
 
 
-def audit_history(*, repository: Path, config: Config, history_url: str | None = None, seed: int = 0) -> Audit:
+def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
     """The newest stored runs of the configured suite, in the order of their times."""
-    with open_history(config.history, repository, url=history_url, token=None) as history:
+    with open_history(config.history, asked.repository, url=asked.history_url, token=None) as history:
         commits = list(history.commits(config.suite))
         stored = list(history.runs(config.suite, commits))
         accepted = history.accepted(config.suite)
@@ -187,18 +173,16 @@ def audit_history(*, repository: Path, config: Config, history_url: str | None =
             place=history.place,
             next_step="record runs first, or audit result files with --files",
         )
-    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=seed, accepted=accepted)
+    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=asked.seed, accepted=accepted)
     if unreadable:
         audit = replace(audit, notes=(*audit.notes, because(SeriesReason.NOT_READABLE, count=unreadable)))
     return audit
 
 
-def audit_files(
-    files: Sequence[str], *, config: Config, tool: str = "auto", stdin: BinaryIO | None = None, seed: int = 0
-) -> Audit:
+def audit_files(asked: AuditRuns, *, config: Config, stdin: BinaryIO | None = None) -> Audit:
     """One run per file, oldest first."""
-    runs = collect_each(files, reading(config, tool=tool, stdin=stdin))
-    return audit_runs(runs, config=config, seed=seed)
+    runs = collect_each(asked.files, reading(config, tool=asked.tool, stdin=stdin))
+    return audit_runs(runs, config=config, seed=asked.seed)
 
 
 def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: Sequence[Acceptance] = ()) -> Audit:
@@ -212,3 +196,18 @@ def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: 
         detector=config.detector,
         counter_detector=config.counter_detector,
     )
+
+
+def stored_benchmarks(repository: Path, *, config: Config, suite: str | None) -> tuple[tuple[str, ...], bytes | None]:
+    """The stored suites, and the newest run of one of them (default: the configuration's), as its file holds it."""
+    with open_history(config.history, repository) as history:
+        suites = suite_names(history)
+        chosen = suite or config.suite or "default"
+        newest = [entry for entry in history.newest_runs(chosen, 1) if isinstance(entry, StoredRun)]
+    if suite is not None and not newest:
+        raise UsageError(
+            f"no stored run of the suite {suite!r}",
+            place=history.place,
+            next_step=did_you_mean(suite, suites, otherwise=f"stored are: {', '.join(suites) or 'none'}"),
+        )
+    return suites, encode_run(newest[0].run) if newest else None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
+from perf_culprit.commands.measure_requests import MOST_ROUNDS, ROUNDS, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.culprit_trace import Say, TracePlan, this_machine
 from perf_culprit.errors import BotError, DataError, UsageError
@@ -22,12 +23,13 @@ from perf_culprit.flows.compare import (
 )
 from perf_culprit.flows.diagnose import diagnose_traces, write_traces
 from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
-from perf_culprit.flows.user_commands import with_quantities
+from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
 from perf_culprit.model.accuracy import Foresight
+from perf_culprit.model.count import is_exact
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Cost, Run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
@@ -36,6 +38,7 @@ from perf_culprit.wire.run_json import decode_run
 
 ANALYSES: Final = 4
 EXECUTIONS: Final = 2  # of a side in a round
+COUNT_ROUNDS: Final = 1  # counts and sizes repeat; that they do is what the second execution of each side shows
 LOG_NAME: Final = "log.txt"
 # Of the time of a measurement, writing its files takes at most this part; each is written whole after a round.
 WRITING_SHARE: Final = 0.05
@@ -43,27 +46,33 @@ WRITING_SHARE: Final = 0.05
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasurePlan:
-    """`rounds` of A B B A at most; with `until_decided` until an interim analysis decides all metrics.
+    """What is asked for with what the configuration and this machine add: `rounds` of A B B A at most.
 
-    `confirm`: what then looks like a regression is measured a second time, in as many rounds.
-    `minutes`: no round begins that would end later. `resume`: after the rounds that the files hold.
+    With `until_decided` it takes rounds until an interim analysis decides all metrics.
     """
 
+    asked: Measure
     commands: Commands
-    rounds: int = 7
-    warmup: int = 1
-    until_decided: bool = False
-    confirm: bool = False
-    minutes: float | None = None
-    resume: bool = False
-    tool: str = "auto"
-    cache: Path | None = None
-    trace: TracePlan | None = None
+    tool: str
+    rounds: int
+
+    @property
+    def trace(self) -> TracePlan | None:
+        asked = self.asked
+        if not asked.trace:
+            return None
+        return TracePlan(
+            repetitions=asked.trace_repetitions,
+            budget_s=asked.trace_budget,
+            full=asked.trace_full,
+            include=asked.trace_include,
+            at=asked.at,
+        )
 
     @property
     def analyses(self) -> tuple[int, ...]:
         """The rounds after which the numbers are judged."""
-        return analysis_rounds(self.rounds, analyses=ANALYSES) if self.until_decided else (self.rounds,)
+        return analysis_rounds(self.rounds, analyses=ANALYSES) if self.asked.until_decided else (self.rounds,)
 
     @property
     def facts(self) -> Mapping[str, object]:
@@ -97,14 +106,21 @@ class Measured:
     is_out_of_time: bool = False
 
 
-def measure_commits(
-    repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config, say: Say
-) -> Measured:
-    """Measure commits, interleaved, and write one run file for each into `output`; the first is the baseline.
+def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
+    commands, tool = shell_commands(config, asked)
+    commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
+    usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
+    rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
+    return MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds)
+
+
+def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
+    """Measure commits, interleaved, and write one run file for each; the first is the baseline.
 
     Whatever ends it after the first whole round, the rounds until then are judged.
     """
-    measurement = _Measurement(_sides(repository, revisions, plan, output, config), plan, config, say)
+    repository, output = plan.asked.repository, plan.asked.output
+    measurement = _Measurement(_sides(plan, config), plan, config, say)
     fault: BotError | KeyboardInterrupt | None = None
     try:
         with this_machine(
@@ -113,8 +129,8 @@ def measure_commits(
             config=config,
             tool=plan.tool,
             log=output / LOG_NAME,
-            keep_log=plan.resume,
-            cache=plan.cache,
+            keep_log=plan.asked.resume,
+            cache=plan.asked.cache,
         ) as workplace:
             measurement.take(workplace, output)
     except (BotError, KeyboardInterrupt) as error:
@@ -134,11 +150,11 @@ class _Measurement:
         self._plan = plan
         self._config = config
         self._say = say
-        self._limit = math.inf if plan.minutes is None else 60 * plan.minutes
+        self._limit = math.inf if plan.asked.minutes is None else 60 * plan.asked.minutes
         self._began = self._written = time.monotonic()
         self._writing_seconds = 0.0
         # A second measurement has as many rounds.
-        self._pace = Pace(deadline=self._began + self._limit / (1 + plan.confirm))
+        self._pace = Pace(deadline=self._began + self._limit / (1 + plan.asked.confirm))
         self._is_decided = False
         self._report: Report | None = None
         self._flagged: tuple[str, ...] = ()
@@ -154,12 +170,12 @@ class _Measurement:
 
     def take(self, workplace: Workplace, output: Path) -> None:
         self._warm_up(workplace)
-        self._fill(workplace, self._sides, self._plan.analyses if self._plan.until_decided else ())
+        self._fill(workplace, self._sides, self._plan.analyses if self._plan.asked.until_decided else ())
         runs = with_quantities(workplace, [side.run for side in self._sides], rounds=max(self.rounds, 1), say=self._say)
         for side, run in zip(self._sides, runs, strict=True):
             side.run = run
         self.write()
-        if self._plan.confirm:
+        if self._plan.asked.confirm:
             self._confirm(workplace, output)
         if self._plan.trace is not None:
             self._traces = write_traces(workplace, self._commits, plan=self._plan.trace, output=output, say=self._say)
@@ -174,10 +190,10 @@ class _Measurement:
             side.spend(0, time.monotonic() - begun)
             tree = surroundings(workplace.tree(side.commit))
             side.run = replace(side.run, environment=side.run.environment.merged(tree))
-        for number in range(1, self._plan.warmup + 1):
+        for number in range(1, self._plan.asked.warmup + 1):
             begun = time.monotonic()
             for side in self._sides:
-                self._say(f"warm-up {number} of {self._plan.warmup}: {side.name} {side.commit[:12]}")
+                self._say(f"warm-up {number} of {self._plan.asked.warmup}: {side.name} {side.commit[:12]}")
                 side.spend(1, _seconds_of_one(workplace, side.commit, is_counted=False))
             if self._plan.commands.count is None:
                 self._pace.guess = EXECUTIONS * (time.monotonic() - begun)
@@ -195,7 +211,7 @@ class _Measurement:
         With `names` only of these benchmarks.
         """
         what = f"confirm {counted(len(names), 'benchmark')}, " if names else ""
-        at_most = "of at most" if analyses or self._plan.minutes is not None else "of"
+        at_most = "of at most" if analyses or self._plan.asked.minutes is not None else "of"
         for number in range(sides[0].rounds + 1, self._plan.rounds + 1):
             if not self._pace.allows_a_round:
                 return
@@ -246,7 +262,7 @@ class _Measurement:
             )
             for side in self._sides
         ]
-        if self._plan.resume:
+        if self._plan.asked.resume:
             # Another measurement's, or none: then it begins.
             with suppress(UsageError, DataError):
                 resume(self._again, facts)
@@ -292,19 +308,24 @@ class _Measurement:
         )
 
 
-def foreseen(
-    repository: Path, revisions: Sequence[str], *, plan: MeasurePlan, output: Path, config: Config, say: Say
-) -> tuple[Cost, Foresight | None]:
+def foreseen(plan: MeasurePlan, *, config: Config, say: Say) -> tuple[Cost, Foresight | None]:
     """Executions at most and their seconds, by one of each side, and what the rounds would show.
 
-    Builds are included, once. The latter is by the last measurement in `output`; without one None.
+    Builds are included, once. The latter is by the last measurement in the same folder; without one None.
     """
-    sides = _sides(repository, revisions, plan, output, config)
+    asked, output = plan.asked, plan.asked.output
+    sides = _sides(plan, config)
     rounds = max(plan.rounds - sides[0].rounds, 0)
-    per_side = EXECUTIONS * rounds * (1 + plan.confirm) + plan.warmup
+    per_side = EXECUTIONS * rounds * (1 + asked.confirm) + asked.warmup
     seconds = 0.0
     with this_machine(
-        repository, plan.commands, config=config, tool=plan.tool, log=output / LOG_NAME, keep_log=True, cache=plan.cache
+        asked.repository,
+        plan.commands,
+        config=config,
+        tool=plan.tool,
+        log=output / LOG_NAME,
+        keep_log=True,
+        cache=asked.cache,
     ) as workplace:
         for side in sides:
             say(f"try {side.name} {side.commit[:12]}")
@@ -312,8 +333,8 @@ def foreseen(
             workplace.prepare(side.commit)
             seconds += time.monotonic() - begun
             seconds += per_side * _seconds_of_one(workplace, side.commit, is_counted=True)
-    if plan.minutes is not None:
-        seconds = min(seconds, 60 * plan.minutes)
+    if asked.minutes is not None:
+        seconds = min(seconds, 60 * asked.minutes)
     cost = Cost(per_side * len(sides), seconds)
     files = [side.file for side in sides if side.file.is_file()]
     if len(files) < len(sides):
@@ -333,24 +354,23 @@ def _seconds_of_one(workplace: Workplace, commit: str, *, is_counted: bool) -> f
     return time.monotonic() - begun
 
 
-def _sides(
-    repository: Path, revisions: Sequence[str], plan: MeasurePlan, output: Path, config: Config
-) -> tuple[MeasuredSide, ...]:
-    exactly_two = plan.until_decided or plan.confirm
+def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
+    asked, revisions = plan.asked, plan.asked.commits
+    exactly_two = asked.until_decided or asked.confirm
     if len(revisions) < 2 or (exactly_two and len(revisions) > 2):
         raise UsageError(
             "--until-decided and --confirm compare exactly two commits" if exactly_two else "one commit is no pair",
             place="--commits",
             next_step="give the baseline first, then the target",
         )
-    commits = [git.resolve_commit(repository, revision) for revision in revisions]
+    commits = [git.resolve_commit(asked.repository, revision) for revision in revisions]
     targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
     run = Run(suite=config.suite, job=new_job("measure", plan.facts), environment=machine_environment())
     sides = tuple(
-        MeasuredSide(file=output / f"{name}.json", commit=commit, run=run)
+        MeasuredSide(file=asked.output / f"{name}.json", commit=commit, run=run)
         for name, commit in zip(["baseline", *targets], commits, strict=True)
     )
-    if plan.resume:
+    if asked.resume:
         resume(sides, plan.facts)
     for side in sides:
         # The verdict that a measurement ended with before it was resumed was an analysis as well.

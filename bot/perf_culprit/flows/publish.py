@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perf_culprit import git
+from perf_culprit.commands.judge_requests import Publish
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.flows.compare import reading
@@ -253,18 +254,10 @@ def _destination(repository: str, environ: Mapping[str, str]) -> Destination:
     )
 
 
-def publish_file(
-    path: Path,
-    *,
-    config: Config,
-    repository: str | None,
-    pull_request: int | None,
-    sha: str | None,
-    environ: Mapping[str, str],
-) -> tuple[str, ...]:
+def publish_file(asked: Publish, *, config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
     """A report.json from disk to a pull request and a commit; what was written, in words."""
-    report = read_report(path)
-    name = repository or environ.get("GITHUB_REPOSITORY")
+    report, sha, pull_request = read_report(asked.report), asked.sha, asked.pull_request
+    name = asked.repository or environ.get("GITHUB_REPOSITORY")
     if not name or (pull_request is None and sha is None):
         raise UsageError(
             "nowhere to publish to",

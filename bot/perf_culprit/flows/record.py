@@ -5,20 +5,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from perf_culprit import git
+from perf_culprit.commands.history_requests import Accept, HistoryCompact, HistoryCopy, HistoryStats
+from perf_culprit.commands.judge_requests import Compare, Import, Record
 from perf_culprit.config.reader import with_database
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError, UsageError, did_you_mean, listed
-from perf_culprit.flows.compare import HistoryComparison, compare_with_history
+from perf_culprit.flows.compare_history import compare_with_history
 from perf_culprit.model.finding import Acceptance, Verdict
 from perf_culprit.model.maintenance import Compacted, HistorySize, Imported
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.read.results.collect import collect_history
-from perf_culprit.read.results.result_formats import AUTO
 from perf_culprit.store.branch_files import checked
 from perf_culprit.store.compaction import GitBranchCompaction
 from perf_culprit.store.opening import HistoryPlace, copy_history, open_history, prepare_database
@@ -27,14 +28,27 @@ from perf_culprit.store.protocol import Store, StoredRun
 # collect -> history -> detect -> history: a run is stored with its verdict, or another tool's runs without.
 
 
-def record_files(request: HistoryComparison, *, config: Config, warn: Callable[[str], None] | None = None) -> str:
+def record_files(
+    request: Record,
+    *,
+    config: Config,
+    stdin: BinaryIO | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> str:
     """Judge and store: what was judged a regression is stored as one, so that it never becomes the new normal."""
-    compared = compare_with_history(request, config=config)
+    comparison = Compare(
+        target=request.files,
+        repository=request.repository,
+        revision=request.revision,
+        history_url=request.history_url,
+        tool=request.tool,
+    )
+    compared = compare_with_history(comparison, config=config, stdin=stdin)
     return record_run(
         compared.run,
         report=compared.report,
         config=config,
-        place=request.place,
+        place=HistoryPlace(repository=request.repository, url=request.history_url),
         stored_runs=compared.stored_runs,
         warn=warn,
     )
@@ -83,19 +97,7 @@ def judged_run(run: Run, report: Report) -> Run:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HistoryImport:
-    """`files` are data.js, a folder of asv results, Otava's CSV, …; `dry_run` reads them and stores nothing."""
-
-    files: Sequence[str]
-    repository: Path
-    history_url: str | None = None
-    token: str | None = None
-    tool: str = AUTO
-    dry_run: bool = False
-
-
-def import_history(request: HistoryImport, *, config: Config) -> Imported:
+def import_history(request: Import, *, config: Config, token: str | None = None) -> Imported:
     """Store every run that names its commit, all or none.
 
     Nothing is judged: a later run finds them as its baseline. The only suite of the files continues as the configured
@@ -111,7 +113,7 @@ def import_history(request: HistoryImport, *, config: Config) -> Imported:
         )
     if len({run.suite for run in runs}) == 1:
         runs = [replace(run, suite=config.suite) for run in runs]
-    with open_history(config.history, request.repository, url=request.history_url, token=request.token) as history:
+    with open_history(config.history, request.repository, url=request.history_url, token=token) as history:
         for suite in {run.suite for run in runs}:
             history.commits(suite)
         before = set(history.names)
@@ -199,30 +201,20 @@ def accept(
     return Accepted(acceptance=acceptance, benchmarks=benchmarks, stored=stored, is_checked=bool(runs))
 
 
-def accept_here(
-    repository: Path,
-    *,
-    benchmark: str | None,
-    everything: bool,
-    reason: str,
-    author: str | None,
-    revision: str,
-    config: Config,
-    history_url: str | None,
-) -> Accepted:
+def accept_here(request: Accept, *, config: Config) -> Accepted:
     """The command line's form: the author is git's, the commit any revision of this repository."""
-    if (benchmark is None) != everything:
+    if (request.benchmark is None) != request.all:
         raise UsageError(
             "give the name of one benchmark, or --all",
             next_step="copy the name from the report; --all takes every benchmark that got worse at the commit",
         )
     return accept(
-        benchmark=benchmark,
-        reason=reason,
-        author=author or _git_author(repository),
-        commit=git.resolve_commit(repository, revision),
+        benchmark=request.benchmark,
+        reason=request.reason,
+        author=request.author or _git_author(request.repository),
+        commit=git.resolve_commit(request.repository, request.revision),
         config=config,
-        place=HistoryPlace(repository=repository, url=history_url),
+        place=HistoryPlace(repository=request.repository, url=request.history_url),
     )
 
 
@@ -272,14 +264,12 @@ def _runs(stored: Iterable[object]) -> list[Run]:
 ORIGIN: Final = "origin"
 
 
-def copy_between(
-    source: str, target: str, *, repository: Path, config: Config, environ: Mapping[str, str]
-) -> tuple[Mapping[str, int], int]:
+def copy_between(request: HistoryCopy, *, config: Config, environ: Mapping[str, str]) -> tuple[Mapping[str, int], int]:
     """What was copied, by kind, and how much was there before. Each place is `origin`, a repository or a database."""
     opened = []
-    for name in (source, target):
+    for name in (request.source, request.target):
         place = with_database(config, environ=environ, option=name).history
-        opened.append(open_history(place, repository, url=None if name == ORIGIN else name))
+        opened.append(open_history(place, request.repository, url=None if name == ORIGIN else name))
     with opened[0] as read, opened[1] as written:
         return copy_history(read, written)
 
@@ -295,20 +285,20 @@ def migrate_database(config: Config) -> tuple[str, bool]:
     return url.shown, prepare_database(url)
 
 
-def history_size(repository: Path, *, config: Config, history_url: str | None = None) -> HistorySize:
-    with _branch(repository, config, history_url) as branch:
+def history_size(request: HistoryStats, *, config: Config) -> HistorySize:
+    with _branch(request, config) as branch:
         return branch.size()
 
 
-def compact_history(repository: Path, *, config: Config, history_url: str | None = None) -> Compacted:
+def compact_history(request: HistoryCompact, *, config: Config) -> Compacted:
     """One commit in the place of all, on the condition that nobody else writes between; whole or not at all."""
-    with _branch(repository, config, history_url) as branch:
+    with _branch(request, config) as branch:
         return branch.compact()
 
 
 @contextmanager
-def _branch(repository: Path, config: Config, history_url: str | None) -> Iterator[GitBranchCompaction]:
-    with open_history(config.history, repository, url=history_url) as store:
+def _branch(request: HistoryStats | HistoryCompact, config: Config) -> Iterator[GitBranchCompaction]:
+    with open_history(config.history, request.repository, url=request.history_url) as store:
         if not isinstance(store, GitBranchCompaction):
             raise UsageError(
                 "stats and compact are for a history on a git branch: a database keeps no past",

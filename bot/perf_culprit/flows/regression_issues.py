@@ -10,6 +10,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.flows.publish import Destination
 from perf_culprit.github.host import JOINT, Host, TrackedIssue, benchmark_key, issue_marker
 from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Level, Verdict
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.issue_texts import (
     CommitRange,
@@ -216,7 +217,8 @@ def _recovered(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
     for finding in stored.findings:
         key, change = finding.evidence.key, finding.evidence.relative_change
         worsening = None if change is None else change * finding.evidence.metric.direction.worse_sign
-        looks_so = key in better and worsening is not None and worsening < stored.settings.minimum_effect
+        is_small = worsening is not None and not reaches(worsening, stored.settings.minimum_effect, upwards=True)
+        looks_so = key in better and is_small
         is_back = finding.verdict is not Verdict.REGRESSION and (finding.is_decided or looks_so)
         back[key.benchmark] = back.get(key.benchmark, True) and is_back
     return frozenset(benchmark_key(name) for name, is_back in back.items() if is_back)

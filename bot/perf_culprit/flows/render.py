@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-from perf_culprit.config.settings import Config
-from perf_culprit.errors import UsageError, did_you_mean
 from perf_culprit.judge.series_changes import judge_series
 from perf_culprit.model.report import Report
 from perf_culprit.model.series import Series, SeriesTable
@@ -15,10 +13,7 @@ from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import render_html
 from perf_culprit.stats.series_changes_search import FEWEST_VALUES
-from perf_culprit.store.opening import open_history, suite_names
-from perf_culprit.store.protocol import StoredRun
 from perf_culprit.wire.report_json import decode_report, encode_report
-from perf_culprit.wire.run_json import encode_run
 
 # A report in the forms that every job needs.
 
@@ -64,7 +59,7 @@ def report_html(report: Report) -> str:
     return render_html(report, history)
 
 
-# What is there already: a report in a file, the suites of a history and what their newest run measured.
+# A report that is in a file already.
 
 # 50,000 metrics against one run are 107 MB; an undecided one also lists a value of each stored run.
 MOST_REPORT_BYTES: Final = 512 << 20
@@ -77,18 +72,3 @@ def read_report(path: Path) -> Report:
 def saved_report(path: Path) -> bytes:
     """The report of a file, checked, with its reasons in this version's words."""
     return report_json(read_report(path))
-
-
-def stored_benchmarks(repository: Path, *, config: Config, suite: str | None) -> tuple[tuple[str, ...], bytes | None]:
-    """The stored suites, and the newest run of one of them (default: the configuration's), as its file holds it."""
-    with open_history(config.history, repository) as history:
-        suites = suite_names(history)
-        chosen = suite or config.suite or "default"
-        newest = [entry for entry in history.newest_runs(chosen, 1) if isinstance(entry, StoredRun)]
-    if suite is not None and not newest:
-        raise UsageError(
-            f"no stored run of the suite {suite!r}",
-            place=history.place,
-            next_step=did_you_mean(suite, suites, otherwise=f"stored are: {', '.join(suites) or 'none'}"),
-        )
-    return suites, encode_run(newest[0].run) if newest else None

@@ -1,13 +1,14 @@
 """simulate -> judge -> say: models of a design, alone, against an older one, or in a pull request."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
+from perf_culprit.commands.analysis_requests import Simulate
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError
 from perf_culprit.flows.compare import compare_runs
@@ -30,17 +31,7 @@ SWEEP_REPLICATIONS: Final = 2
 # The fewest rounds in which one change among twenty outputs can be proven: 2 / 2^12 is below 0.01 / 20.
 COMPARED_REPLICATIONS: Final = 12
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SimulationPlan:
-    """`parameters` replace the model file's own. `tell` hears of the progress."""
-
-    model: Path
-    scenario: str | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    seed: int = 0
-    replications: int | None = None
-    tell: Callable[[str], None]
+Tell = Callable[[str], None]  # hears of the progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,21 +49,20 @@ class SimulatedDesign:
         return SimulationReport(configurations=(configuration(self.design.score, simulated),))
 
 
-def simulate_design(plan: SimulationPlan) -> SimulatedDesign:
-    design = load_design(plan.model, plan.parameters)
-    scenario = _scenario(design, plan)
-    done = replication.replications(design, scenario, seed=plan.seed, tell=plan.tell, exactly=plan.replications)
-    return SimulatedDesign(design=design, scenario=scenario, seed=plan.seed, done=tuple(done))
+def simulate_design(asked: Simulate, *, tell: Tell) -> SimulatedDesign:
+    design = load_design(asked.model, _parameters(asked))
+    scenario = _scenario(design, asked)
+    done = replication.replications(design, scenario, seed=asked.seed, tell=tell, exactly=asked.replications)
+    return SimulatedDesign(design=design, scenario=scenario, seed=asked.seed, done=tuple(done))
 
 
-def compare_designs(plan: SimulationPlan, against: Path, *, config: Config) -> Report:
-    """The plan's model judged against an older one."""
-    new, old = (load_design(path, plan.parameters) for path in (plan.model, against))
-    scenario = _scenario(new, plan)
-    _scenario(old, replace(plan, model=against, scenario=scenario))
-    return judge_designs(
-        old, new, scenario, seed=plan.seed, replications=plan.replications, config=config, tell=plan.tell
-    )
+def compare_designs(asked: Simulate, against: Path, *, config: Config, tell: Tell) -> Report:
+    """The model judged against an older one."""
+    parameters = _parameters(asked)
+    new, old = (load_design(path, parameters) for path in (asked.model, against))
+    scenario = _scenario(new, asked)
+    _scenario(old, asked.replaced(model=against, scenario=scenario))
+    return judge_designs(old, new, scenario, seed=asked.seed, replications=asked.replications, config=config, tell=tell)
 
 
 def judge_designs(
@@ -97,6 +87,14 @@ def judge_designs(
     )
 
 
+def _parameters(asked: Simulate) -> dict[str, str]:
+    """What replaces the model file's own."""
+    for entry in asked.set:
+        if not entry.partition("=")[0] or "=" not in entry:
+            raise UsageError(f"{entry!r} is not NAME=VALUE", place="--set", next_step="such as: --set rate=17/s")
+    return dict(entry.split("=", 1) for entry in asked.set)
+
+
 def samples_json(simulated: SimulatedDesign) -> bytes:
     return encode_run(sampled_run(simulated.design, simulated.scenario, simulated.done, seed=simulated.seed))
 
@@ -105,18 +103,18 @@ def counters_json(simulated: SimulatedDesign) -> bytes:
     return encode_run(counter_run(simulated.design, simulated.scenario, simulated.done, seed=simulated.seed))
 
 
-def sweep_design(plan: SimulationPlan) -> SimulationReport:
+def sweep_design(asked: Simulate, *, tell: Tell) -> SimulationReport:
     """Every combination of the values under `sweep`."""
-    design = load_design(plan.model, plan.parameters)
+    design = load_design(asked.model, _parameters(asked))
     if not design.sweep:
-        raise UsageError("has no sweep", place=str(plan.model), next_step="list values of parameters under sweep")
-    designs = [load_design(plan.model, {**plan.parameters, **values}) for values in combinations(design)]
+        raise UsageError("has no sweep", place=str(asked.model), next_step="list values of parameters under sweep")
+    designs = [load_design(asked.model, {**_parameters(asked), **values}) for values in combinations(design)]
     configurations = sweep(
         designs,
-        _scenario(design, plan),
-        seed=plan.seed,
-        replications=plan.replications or SWEEP_REPLICATIONS,
-        tell=plan.tell,
+        _scenario(design, asked),
+        seed=asked.seed,
+        replications=asked.replications or SWEEP_REPLICATIONS,
+        tell=tell,
     )
     references = tuple(
         Reference(
@@ -130,32 +128,32 @@ def sweep_design(plan: SimulationPlan) -> SimulationReport:
     return SimulationReport(configurations=configurations, swept=tuple(design.sweep), references=references)
 
 
-def saturate_design(plan: SimulationPlan) -> SimulationReport:
-    design = load_design(plan.model, plan.parameters)
-    saturation = studies.saturation(design, _scenario(design, plan), seed=plan.seed, tell=plan.tell)
+def saturate_design(asked: Simulate, *, tell: Tell) -> SimulationReport:
+    design = load_design(asked.model, _parameters(asked))
+    saturation = studies.saturation(design, _scenario(design, asked), seed=asked.seed, tell=tell)
     return SimulationReport(saturation=saturation)
 
 
-def calibrate_design(plan: SimulationPlan, files: Sequence[str]) -> SimulationReport:
+def calibrate_design(asked: Simulate) -> SimulationReport:
     """What the counters in `files` say of the demands that the model lists under `calibration`."""
-    design = load_design(plan.model, plan.parameters)
+    design = load_design(asked.model, _parameters(asked))
     if not design.calibration:
         raise UsageError(
-            "names no counters", place=str(plan.model), next_step="name measured counters under calibration"
+            "names no counters", place=str(asked.model), next_step="name measured counters under calibration"
         )
-    return SimulationReport(demands=calibrate(design, _scenario(design, plan), collect(files)))
+    return SimulationReport(demands=calibrate(design, _scenario(design, asked), collect(asked.calibrate)))
 
 
-def _scenario(design: Design, plan: SimulationPlan) -> str:
-    if plan.scenario is None:
+def _scenario(design: Design, asked: Simulate) -> str:
+    if asked.scenario is None:
         return next(iter(design.scenario))
-    if plan.scenario not in design.scenario:
+    if asked.scenario not in design.scenario:
         raise UsageError(
-            f"the model has no scenario {plan.scenario!r}",
-            place=str(plan.model),
+            f"the model has no scenario {asked.scenario!r}",
+            place=str(asked.model),
             next_step=f"use one of: {', '.join(design.scenario)}",
         )
-    return plan.scenario
+    return asked.scenario
 
 
 # git -> simulate -> detect: what the model files that a pull request changes say of its design.

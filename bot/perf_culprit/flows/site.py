@@ -7,6 +7,7 @@ from pkgutil import get_data
 from typing import Final
 
 from perf_culprit import __version__, git
+from perf_culprit.commands.history_requests import BuildDashboard
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError
 from perf_culprit.files import replace_file
@@ -37,26 +38,6 @@ _OF_SEARCHES: Final = " (bisect)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DashboardPlan:
-    """`folder` is written; an earlier dashboard there is grown. `rebuild` reads everything again.
-
-    `token` is for the repository's own remote, and `host` the only place that it goes to.
-    """
-
-    folder: Path
-    repository: Path
-    history_url: str | None = None
-    rebuild: bool = False
-    token: str | None = None
-    host: str = "https://github.com"
-
-    @property
-    def usable_token(self) -> str | None:
-        own = git.default_remote_url(self.repository) if self.history_url is None else None
-        return self.token if own and own.startswith(f"{self.host}/") else None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class BuiltDashboard:
     """What is in the folder now; `read` counts the runs that were read, `written` the files that were."""
 
@@ -67,15 +48,27 @@ class BuiltDashboard:
     unchanged: int
 
 
-def build_dashboard(plan: DashboardPlan, *, config: Config) -> BuiltDashboard:
-    """The site of all suites, of the runs on HEAD's own line; unchanged files are left as they are."""
+def _usable_token(asked: BuildDashboard, token: str | None, host: str) -> str | None:
+    own = git.default_remote_url(asked.repository) if asked.history_url is None else None
+    return token if own and own.startswith(f"{host}/") else None
+
+
+def build_dashboard(
+    asked: BuildDashboard, *, config: Config, token: str | None = None, host: str = "https://github.com"
+) -> BuiltDashboard:
+    """The site of all suites, of the runs on HEAD's own line; unchanged files are left as they are.
+
+    `token` is for the repository's own remote, and `host` the only place that it goes to.
+    """
     plotting = plotting_library()
-    manifest = None if plan.rebuild else _earlier(plan.folder)
-    line = {commit: place for place, commit in enumerate(line_of(plan.repository))}
-    with open_history(config.history, plan.repository, url=plan.history_url, token=plan.usable_token) as history:
+    manifest = None if asked.rebuild else _earlier(asked.folder)
+    line = {commit: place for place, commit in enumerate(line_of(asked.repository))}
+    with open_history(
+        config.history, asked.repository, url=asked.history_url, token=_usable_token(asked, token, host)
+    ) as history:
         suites = [suite for suite in suite_names(history) if not suite.endswith(_OF_SEARCHES)]
         try:
-            reading = _Reading(history, line, config, _restored(plan.folder, manifest))
+            reading = _Reading(history, line, config, _restored(asked.folder, manifest))
             panels = [panel for suite in suites for panel in reading.panels(suite)]
         except StatisticChangedError:
             reading = _Reading(history, line, config, ())
@@ -91,14 +84,14 @@ def build_dashboard(plan: DashboardPlan, *, config: Config) -> BuiltDashboard:
             place=history.place,
             next_step="record runs first, or check --history",
         )
-    dashboard = _dashboard(panels, around, plan.repository, reading.notes)
+    dashboard = _dashboard(panels, around, asked.repository, reading.notes)
     entries, files = [], {PLOTTING: plotting}
     for panel in panels:
         entry, chunks = kept(panel)
         entries.append(entry)
         files |= {chunk_path(name): data for name, data in chunks.items()}
     files |= dashboard_files(dashboard, entries)
-    written = _write(plan.folder, files, entries, manifest)
+    written = _write(asked.folder, files, entries, manifest)
     return BuiltDashboard(
         series=sum(len(panel.series) for panel in panels),
         runs=sum(len(panel.runs) for panel in panels),

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from perf_culprit.commands.declared import Measuring
+from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.culprit_trace import Profiling, Say
 from perf_culprit.errors import UsageError
@@ -20,24 +22,13 @@ from perf_culprit.say.reason_text import sentence
 NOTHING: Final = ":"  # as a shell command
 
 
-def shell_commands(
-    config: Config,
-    *,
-    run: str | None,
-    build: str | None,
-    tool: str = "auto",
-    timeout: float = 600.0,
-    build_timeout: float = 3600.0,
-    environment: Sequence[str] = (),
-    metric: str | None = None,
-    also: Sequence[str] | None = None,
-) -> tuple[Commands, str]:
-    """The named commands, else those of the configuration, and the format of their results. Timeouts in seconds.
+def shell_commands(config: Config, asked: Measuring) -> tuple[Commands, str]:
+    """The named commands, else those of the configuration, and the format of their results.
 
-    What only builds, or weighs what a build left (`metric`), needs no command that measures. `also` None: nothing is
-    measured besides; empty: what the configuration names.
+    What only builds, or weighs what a build left (`metric`), needs no command that measures.
     """
-    chosen = run or config.bisect.run or (NOTHING if is_built(metric) else None)
+    run, also = asked.run, asked.also
+    chosen = run or config.bisect.run or (NOTHING if is_built(asked.metric) else None)
     if chosen is None:
         raise UsageError(
             "nothing says how to run the benchmark",
@@ -47,24 +38,24 @@ def shell_commands(
     commands = Commands(
         run=chosen,
         # A configured build belongs to the configured run: a command of one's own may need none.
-        build=build or (None if run else config.bisect.build),
-        run_timeout_seconds=timeout,
-        build_timeout_seconds=build_timeout,
-        environment=tuple(environment),
+        build=asked.build or (None if run else config.bisect.build),
+        run_timeout_seconds=asked.timeout,
+        build_timeout_seconds=asked.build_timeout,
+        environment=asked.environment,
         also=() if also is None else tuple(dict.fromkeys(also or config.also)),
     )
-    if commands.build is None and metric == Count.BUILD_TIME:
+    if commands.build is None and asked.metric == Count.BUILD_TIME:
         raise UsageError(
             NO_BUILD, place="--build", next_step="give --build 'COMMAND', or set bisect.build in the configuration"
         )
-    return commands, tool if tool != "auto" or run else config.bisect.tool
+    return commands, asked.tool if asked.tool != "auto" or run else config.bisect.tool
 
 
-def profiling(config: Config, *, run: str | None, command: str | None, seconds: int | None) -> Profiling:
+def profiling(config: Config, asked: Bisect) -> Profiling:
     """How the culprit is profiled: as asked, else as configured. A configured command belongs to the configured run."""
     return Profiling(
-        command=command or (None if run else config.bisect.profile),
-        budget_s=config.bisect.profile_seconds if seconds is None else seconds,
+        command=asked.profile or (None if asked.run else config.bisect.profile),
+        budget_s=config.bisect.profile_seconds if asked.profile_seconds is None else asked.profile_seconds,
     )
 
 

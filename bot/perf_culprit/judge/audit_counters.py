@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import rule_ensemble
 from perf_culprit.judge.detectors import COUNTER_DETECTORS
 from perf_culprit.judge.policy import DEFAULT_DETECTOR

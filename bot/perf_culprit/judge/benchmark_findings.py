@@ -6,7 +6,7 @@ from itertools import chain
 
 import numpy as np
 
-from perf_culprit.config.settings import CategoryConfig, MetricSettings, PolicySettings
+from perf_culprit.config.policy_settings import CategoryConfig, MetricSettings, PolicySettings
 from perf_culprit.judge.limit_verdict import decide_by_limit
 from perf_culprit.judge.metric_pairs import MetricPair, some_samples
 from perf_culprit.judge.unit_factors import milliseconds_per

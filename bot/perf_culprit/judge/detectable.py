@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.benchmark_findings import critical_p_after
 from perf_culprit.judge.detector import BenchmarkDetector, DetectorOptions
 from perf_culprit.judge.injection import smallest_effects

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.finding import Evidence

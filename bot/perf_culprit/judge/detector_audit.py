@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import auto
 from perf_culprit.judge.audit_counters import audit_counters

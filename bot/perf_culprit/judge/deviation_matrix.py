@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 
 from perf_culprit.model.finding import Interval, Verdict
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.run import Metric, MetricKey
 from perf_culprit.model.series import Cell, DeviationMatrix, Outcome, Row, TransientRegression, Version
 from perf_culprit.stats.order_interval import LEVEL, MINIMUM_SAMPLES, MedianEstimate, deviation, median_estimate
@@ -25,7 +26,9 @@ class _Measured:
     too_few: list[str]
 
 
-def deviation_matrix(versions: Sequence[Version], *, minimum_effect: float = 0.05) -> DeviationMatrix:
+def deviation_matrix(
+    versions: Sequence[Version], *, minimum_effect: float = DEFAULTS[Kind.BENCHMARK]
+) -> DeviationMatrix:
     """Compare every metric's consecutive versions, given oldest first. Summaries take no part."""
     measured: dict[MetricKey, _Measured] = {}
     metrics: dict[MetricKey, Metric] = {}
@@ -122,7 +125,11 @@ def _verdict(
     outcome: Outcome, difference: float, change: float | None, metric: Metric, minimum_effect: float
 ) -> Verdict:
     worsening = difference * metric.direction.worse_sign
-    if outcome is not Outcome.DEVIATION or worsening == 0 or (change is not None and abs(change) < minimum_effect):
+    if (
+        outcome is not Outcome.DEVIATION
+        or worsening == 0
+        or (change is not None and not reaches(change, minimum_effect))
+    ):
         return Verdict.NO_CHANGE
     return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
 
@@ -143,9 +150,8 @@ def _transient_regressions(
         elif cell.verdict is Verdict.IMPROVEMENT:
             for position, start in enumerate(open_regressions):
                 former = start - 1
-                close = abs(estimate.median[after] - estimate.median[former]) < minimum_effect * abs(
-                    estimate.median[former]
-                )
+                apart = estimate.median[after] - estimate.median[former]
+                close = not reaches(apart, minimum_effect * abs(estimate.median[former]))
                 if close or (low[after] <= high[former] and low[former] <= high[after]):
                     regressions.append(TransientRegression(start=names[start], end=names[after]))
                     del open_regressions[position:]

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.benchmark_findings import critical_p_after
 from perf_culprit.judge.blocks import MOST_ROUNDS, least_rounds
 from perf_culprit.judge.metric_pairs import MetricPair, pair_metrics

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from perf_culprit.config.settings import MetricSettings
+from perf_culprit.config.policy_settings import MetricSettings
 from perf_culprit.judge.benchmark_findings import critical_p_after
 from perf_culprit.judge.detector import BenchmarkDetector, DetectorOptions
 from perf_culprit.judge.limit_verdict import decide_by_limit

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.config.settings import MetricSettings, PolicySettings
+from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.change_point import ID as CHANGE_POINT
 from perf_culprit.judge.control_chart import ID as CONTROL_CHART
 from perf_culprit.judge.counter_pairs import TablePair
@@ -17,6 +17,7 @@ from perf_culprit.judge.rule_votes import spans
 from perf_culprit.judge.verdict import SUSPICION, Decided, level_of, too_few_samples
 from perf_culprit.judge.visible_change import is_untold
 from perf_culprit.model.finding import Evidence, Finding, Level, Verdict
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
 from perf_culprit.stats.common_rate import interval_medians
@@ -51,7 +52,7 @@ def decide_by_limit(
     if score > limit and evidence.reason is not None:
         return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason, worsening=worsening)
     verdict, effect = Verdict.NO_CHANGE, None
-    small = abs(worsening) < metric.minimum_effect
+    small = not reaches(worsening, metric.minimum_effect)
     runs = evidence.baseline.runs if evidence.baseline is not None else 0
     # A change point was found in the series of all stored runs.
     enough = runs >= FEW_RUNS or evidence.test == CHANGE_POINT
@@ -65,7 +66,7 @@ def decide_by_limit(
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
     elif not enough:
         code = VerdictReason.OVER_LIMIT_FEW_RUNS
-        if level_q is not None and level_q <= SUSPICION and worsening >= metric.minimum_effect:
+        if level_q is not None and level_q <= SUSPICION and reaches(worsening, metric.minimum_effect, upwards=True):
             verdict = Verdict.INCONCLUSIVE
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.model.accuracy import CounterAudit, DetectorAudit, Recommendation, TrialKind
 from perf_culprit.model.reason import AuditReason, Reason, because
 

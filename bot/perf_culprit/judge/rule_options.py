@@ -1,6 +1,6 @@
 """What can be chosen about the rule ensemble."""
 
-from perf_culprit.config.settings import RuleEnsembleConfig
+from perf_culprit.config.policy_settings import RuleEnsembleConfig
 from perf_culprit.stats.association_rules import Mining
 
 

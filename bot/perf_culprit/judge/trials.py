@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.accuracy import Rate
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict

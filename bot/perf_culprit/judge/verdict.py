@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from perf_culprit.config.settings import MetricSettings, PolicySettings
+from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.blocks import WAYS_PER_ROUND, rounds_needed
 from perf_culprit.judge.change_point import ID as CHANGE_POINT
 from perf_culprit.judge.evidence_columns import EXACT
@@ -11,6 +11,7 @@ from perf_culprit.judge.exact_counts import TEST as COUNTS
 from perf_culprit.judge.summary_tests import WITHOUT_SAMPLE_COUNT
 from perf_culprit.judge.visible_change import BLIND, detectable_effect, is_beyond, is_untold
 from perf_culprit.model.finding import Evidence, Level, Verdict
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, VerdictReason, because
 from perf_culprit.stats.power import further_target_samples
 
@@ -54,7 +55,7 @@ def decide(
         return _inconclusive(too_few, more_samples=_lacking_target_samples(evidence, policy.minimum_samples))
     effect = metric.minimum_effect
     is_proven = evidence.p_value < policy.alpha and q_value <= policy.false_discovery_rate
-    if is_proven and abs(worsening) >= effect:
+    if is_proven and reaches(worsening, effect):
         return _proven(evidence, worsening, q_value)
     visible = detectable_effect(evidence, minimum_effect=effect, critical_p=critical_p)
     untold = is_untold(evidence, minimum_effect=effect, visible=visible)
@@ -63,7 +64,7 @@ def decide(
         return _no_change(unchanged, worsening, visible)
     if (rounds := _least_rounds(evidence, critical_p)) is not None:
         # Alone it would be called: among so many that says little, and is no reason to be silent.
-        is_alone_proven = worsening >= effect and evidence.p_value < policy.alpha
+        is_alone_proven = reaches(worsening, effect, upwards=True) and evidence.p_value < policy.alpha
         return _of_too_few_rounds(evidence, worsening, rounds=rounds, is_suspect=is_alone_proven)
     suspicion_q = q_value if suspicion_q is None else suspicion_q
     # What is larger than what would have been seen was seen, whatever a detector's doubts say of it.
@@ -77,7 +78,7 @@ def decide(
         paired=paired,
         visible=visible,
         untold=untold,
-        is_suspect=worsening >= effect and is_likely,
+        is_suspect=reaches(worsening, effect, upwards=True) and is_likely,
     )
 
 
@@ -125,7 +126,7 @@ def _unchanged(evidence: Evidence, effect: float, *, is_proven: bool) -> Reason 
     worst = _worst_case(evidence)
     if is_proven:
         return because(VerdictReason.BELOW_MINIMUM_EFFECT, effect=effect)
-    if worst is None or worst >= effect:
+    if worst is None or reaches(worst, effect, upwards=True):
         return None
     if evidence.test == EXACT:
         return because(VerdictReason.EXACTLY_EQUAL)

@@ -23,8 +23,9 @@ from perf_culprit import git
 from perf_culprit.config.reader import DEFAULT_PATH, load_config, with_database
 from perf_culprit.errors import BotError, DataError, InfrastructureError, UsageError, did_you_mean
 from perf_culprit.files import read_limited, replace_file
+from perf_culprit.flows.look_back import stored_benchmarks
 from perf_culprit.flows.publish import published_results
-from perf_culprit.flows.render import saved_report, stored_benchmarks
+from perf_culprit.flows.render import saved_report
 from perf_culprit.python_child import python
 from perf_culprit.say.inert import plain, plain_lines
 

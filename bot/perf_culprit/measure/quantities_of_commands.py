@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from perf_culprit.model.count import BENCHMARK, Count, metric_of
+from perf_culprit.model.count import BENCHMARK, Count
+from perf_culprit.model.counted_metric import metric_of
 from perf_culprit.model.run import Benchmark
 from perf_culprit.python_child import python
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from perf_culprit.model.call_tree import TouchedFunction
 from perf_culprit.model.finding import Interval
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.report import ComparedSuspect, TreeComparison
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
@@ -54,7 +55,6 @@ class Engine(StrEnum):
     WEIGHTED = "weighted"
 
 
-SMALLEST_EFFECT: Final = 0.0005  # of times: nobody measures less
 NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that may stay without a name
 LEAST_FURTHER: Final = 0.1  # probability of a step without a name from which on an answer leaves it open
 
@@ -82,7 +82,7 @@ class SearchSettings:
     engine: Engine = Engine.BAYES
     direction: Direction = Direction.LOWER_IS_BETTER
     sought: Sought = Sought.ANY
-    minimum_effect: float = SMALLEST_EFFECT
+    minimum_effect: float = DEFAULTS[Kind.SEARCHED_TIME]
     budget_executions: int = 400
     stop: float = 0.99
     suspects_per_round: int = 2
@@ -95,7 +95,7 @@ class SearchSettings:
     @property
     def counts(self) -> bool:
         """Counts are searched, not times: the same number at every execution of a commit, or nearly."""
-        return self.minimum_effect > SMALLEST_EFFECT
+        return self.minimum_effect > DEFAULTS[Kind.SEARCHED_TIME]
 
 
 class Purpose(StrEnum):

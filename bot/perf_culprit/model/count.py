@@ -1,20 +1,20 @@
 """What can be taken of a whole command whatever it says itself: counted, weighed or timed.
 
-A quantity is a member of `Count`, or `size:` and a pattern of files (`as_quantity`).
+A quantity is a member of `Count`, or `size:` and a pattern of files (`as_quantity`). `--help` names them, so this loads
+nothing.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import PurePosixPath
-from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perf_culprit.errors import UsageError, did_you_mean
-from perf_culprit.model.run import Direction, Metric, MetricKey
+
+if TYPE_CHECKING:
+    from perf_culprit.model.run import Metric
 
 BENCHMARK: Final = "command"  # what a quantity is of: the whole command
 AUTO: Final = "auto"  # as a metric: searched by instructions, confirmed by time
-MINIMUM_EFFECT: Final = 0.005  # below it a different path of a worktree, a longer file, is a change too
 SIZE: Final = "size:"
 
 
@@ -32,24 +32,7 @@ class Count(StrEnum):
     BUILD_TIME = "build-time"
 
 
-UNITS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        Count.INSTRUCTIONS: "instructions",
-        Count.INSTRUCTIONS_U: "instructions",
-        Count.ALLOCATIONS: "allocations",
-        Count.SYSTEM_CALLS: "calls",
-        Count.BUILD_TIME: "s",
-    }
-)
 EXACT: Final = frozenset(Count) - {Count.PEAK_MEMORY, Count.BUILD_TIME}
-
-
-def metric_of(quantity: str) -> Metric:
-    return Metric(name=quantity, unit=UNITS.get(quantity, "B"), direction=Direction.LOWER_IS_BETTER)
-
-
-def key_of(quantity: str) -> MetricKey:
-    return MetricKey(BENCHMARK, quantity)
 
 
 def as_quantity(text: str) -> str:
@@ -81,7 +64,7 @@ def is_exact(quantity: str | None) -> bool:
     return quantity is not None and (quantity in EXACT or quantity.startswith(SIZE))
 
 
-def is_count(metric: Metric) -> bool:
+def is_count(metric: "Metric") -> bool:
     """Whether numbers of this metric were counted or weighed, by us or by a tool that calls them so."""
     return is_exact(metric.name)
 

@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.search.confirmation import CONVINCING
 from perf_culprit.search.cost import expected_executions
 from perf_culprit.search.search_view import SMALL_RANGE, Standing
@@ -27,7 +28,7 @@ def seems_quiet(standing: Standing) -> bool:
         return False
     if _is_contradicted(standing):
         return False
-    is_negligible = model.change < np.log1p(standing.state.settings.minimum_effect)
+    is_negligible = not reaches(model.change, np.log1p(standing.state.settings.minimum_effect), upwards=True)
     return (
         model.is_quiet
         and not is_negligible

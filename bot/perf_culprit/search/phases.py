@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.model.bisection import NamedStep, OutcomeKind, Phase, SearchState, Sought
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.search import pattern_evidence, residual, second_culprit
 from perf_culprit.search.confirmation import CONVINCING, confirming_rounds, is_certain, is_settled, log_pair
 from perf_culprit.search.cost import expected_executions
@@ -150,7 +151,7 @@ def _is_negligible(standing: Standing) -> bool:
     """The ends surely differ by less than what counts as a change at all."""
     smallest = float(np.log1p(standing.state.settings.minimum_effect))
     whole = end_to_end(standing)
-    return abs(whole.center) + whole.half < smallest
+    return not reaches(abs(whole.center) + whole.half, smallest)
 
 
 def _may_deny(standing: Standing) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from perf_culprit.config.settings import Section
+from perf_culprit.config.policy_settings import Section
 from perf_culprit.config.units import Percent
 
 # Quantities of a simulation model as people write them: `2 s`, `5 KB`, `17/s`, `normal(20, 4)`.

@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.stats.ragged import Booleans, Floats
 
 # Levels are rounded to 10 decimals: a step of exactly the minimum effect counts.
@@ -30,7 +31,7 @@ class LeastEffect:
             least = np.asarray(np.log1p(self.share))
         else:
             least = self.share * np.minimum(np.abs(low), np.abs(high))
-        return np.asarray(np.abs(high - low) >= least * (1 - ROUNDING) - ROUNDING * (self.share > 0))
+        return np.asarray(reaches(high - low, least * (1 - ROUNDING) - ROUNDING * (self.share > 0)))
 
 
 ANY_EFFECT: Final = LeastEffect()
@@ -43,7 +44,7 @@ def least_effect_of(series: Floats, share: float) -> LeastEffect:
 
 def counts(before: float, after: float, share: float) -> bool:
     """Whether the reported medians differ, by `share` of the first or more; from zero, any difference counts."""
-    return after != before and abs(after - before) >= share * abs(before) * (1 - ROUNDING)
+    return after != before and reaches(after - before, share * abs(before) * (1 - ROUNDING))
 
 
 # Beyond an outlier on either side.

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
-from perf_culprit.config.settings import DatabaseUrl, HistoryConfig
+from perf_culprit.config.database_url import DatabaseUrl
+from perf_culprit.config.settings import HistoryConfig
 from perf_culprit.errors import UsageError
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.progress import doing

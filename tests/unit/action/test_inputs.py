@@ -2,7 +2,7 @@
 
 import pytest
 
-from perf_culprit.action.job import read_inputs
+from perf_culprit.action.inputs import read_inputs
 from perf_culprit.errors import EXIT_USAGE, BotError
 
 WRONG = {

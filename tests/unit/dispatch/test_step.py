@@ -5,8 +5,10 @@ import pytest
 
 from perf_culprit.dispatch.bisection_view import report_of
 from perf_culprit.model.bisection import Outcome, OutcomeKind, SearchSettings
-from perf_culprit.model.count import MINIMUM_EFFECT, Count, key_of, metric_of
+from perf_culprit.model.count import Count
+from perf_culprit.model.counted_metric import key_of, metric_of
 from perf_culprit.model.dispatch import BisectCommands, Bisection
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.search.search import Search
 from tests.support.bisections import RANGE
 
@@ -14,7 +16,7 @@ from tests.support.bisections import RANGE
 @pytest.mark.parametrize(("change", "notes"), [(0.0002, 1), (-0.977, 0)])
 def test_ends_of_the_same_count_are_said_to_count_the_same(change: float, notes: int) -> None:
     """And not those that differ in the direction that was not looked for."""
-    state = Search.start(RANGE, settings=SearchSettings(minimum_effect=MINIMUM_EFFECT)).state
+    state = Search.start(RANGE, settings=SearchSettings(minimum_effect=DEFAULTS[Kind.COUNT])).state
     bisection = Bisection(
         id="1",
         key=key_of(Count.INSTRUCTIONS),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import anova, median_interval
 from perf_culprit.judge.detector import BenchmarkDetector, DetectorOptions

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import anova
 from perf_culprit.judge.detector_audit import audit
 from perf_culprit.judge.detectors import COUNTER_DETECTORS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import anova, auto, median_interval
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.detectors import DETECTORS

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import BenchmarkConfig, PolicySettings
+from perf_culprit.config.policy_settings import BenchmarkConfig, PolicySettings
 from perf_culprit.judge import change_point
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.metric_pairs import pair_metrics

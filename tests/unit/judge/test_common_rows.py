@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.common_rows import common_rows
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.policy import judge

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import BenchmarkConfig, ControlChartConfig, PolicySettings
+from perf_culprit.config.policy_settings import BenchmarkConfig, ControlChartConfig, PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import pair_counters

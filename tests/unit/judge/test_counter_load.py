@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.counter_load import Load, load_of
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.one_load import without_load

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.config.settings import BenchmarkConfig, PolicySettings
+from perf_culprit.config.policy_settings import BenchmarkConfig, PolicySettings
 from perf_culprit.judge.policy import judge
-from perf_culprit.model.count import Count, metric_of
+from perf_culprit.model.count import Count
+from perf_culprit.model.counted_metric import metric_of
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
 from perf_culprit.model.run import Benchmark, Run
 

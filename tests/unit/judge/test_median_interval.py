@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import median_interval
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.metric_pairs import pair_metrics

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.new_level import settled
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict

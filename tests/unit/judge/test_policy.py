@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import BenchmarkConfig, LevelsConfig, PolicySettings
+from perf_culprit.config.policy_settings import BenchmarkConfig, LevelsConfig, PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge.benchmark_findings import critical_p_of, p_values_of
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS

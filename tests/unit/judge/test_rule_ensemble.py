@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.config.settings import PolicySettings, RuleEnsembleConfig
+from perf_culprit.config.policy_settings import PolicySettings, RuleEnsembleConfig
 from perf_culprit.judge import rule_ensemble
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.detector import DetectorOptions

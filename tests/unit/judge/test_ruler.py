@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perf_culprit.config.settings import PolicySettings, RulerConfig
+from perf_culprit.config.policy_settings import PolicySettings, RulerConfig
 from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict

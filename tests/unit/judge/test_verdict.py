@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.verdict import SUSPICION, Decided, decide
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, Verdict
 from perf_culprit.model.reason import VerdictReason

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.config.settings import PolicySettings
+from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.verdict import decide
 from perf_culprit.judge.visible_change import detectable_effect

@@ -3,7 +3,8 @@
 import pytest
 
 from perf_culprit.errors import UsageError
-from perf_culprit.model.count import Count, as_quantity, is_exact, metric_of, quantity_of
+from perf_culprit.model.count import Count, as_quantity, is_exact, quantity_of
+from perf_culprit.model.counted_metric import metric_of
 
 
 @pytest.mark.parametrize("text", ["size:/etc/passwd", "size:../*.whl", "size:dist/../../x", "size:", "size:."])

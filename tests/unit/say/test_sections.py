@@ -1,7 +1,7 @@
 import random
 from dataclasses import replace
 
-from perf_culprit.model.count import metric_of
+from perf_culprit.model.counted_metric import metric_of
 from perf_culprit.model.finding import Level, Severity, Verdict
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from perf_culprit.flows.simulations import SimulationPlan, simulate_design
+from perf_culprit.commands.analysis_requests import Simulate
+from perf_culprit.flows.simulations import simulate_design
 from perf_culprit.model.simulation import Layer, Simulation, SimulationReport
 from perf_culprit.simulate.design_file import load_design
 from perf_culprit.simulate.replication import replicate, simulation
@@ -177,7 +178,7 @@ score:
 """
     path = tmp_path / "sketch.yml"
     path.write_text(text)
-    result = simulate_design(SimulationPlan(model=path, tell=lambda _: None, replications=3)).report
+    result = simulate_design(Simulate(model=path, replications=3), tell=lambda _: None).report
     one = result.configurations[0]
     assert list(one.scores) == [Layer.WORLD_VIEW]
     assert one.simulation.mean("server", "places utilisation") == pytest.approx(50, abs=3)

@@ -143,7 +143,7 @@ def test_demands_are_fitted_to_measured_counters(capsys: pytest.CaptureFixture[s
     [
         (["nothing.yml"], "cannot be read"),
         (["old.yml", "--scenario", "night"], "use one of: day"),
-        (["old.yml", "--set", "service"], "is no NAME=VALUE"),
+        (["old.yml", "--set", "service"], "is not NAME=VALUE"),
         (["old.yml", "--set", "service=1"], "old.yml:6: component.shop.requests.order.processing"),
         (["old.yml", "--sweep", "--saturation"], "not allowed with"),
         (["old.yml", "--sweep", "--run", "run.json"], "are of one model"),

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadingSettings:
@@ -29,10 +31,10 @@ class RankingSettings:
 class ComparisonSettings:
     """`alpha`: the false discovery rate inside a level of the tree.
 
-    `minimum_effect`: a path that gained less is not slower, however significant: many calls make tiny effects
-    significant. `same_work`: profiles that count samples recorded the same work, so counts are compared, not shares.
+    `minimum_effect`: a path that gained less is not slower, however significant. `same_work`: profiles that count
+    samples recorded the same work, so counts are compared, not shares.
     """
 
     alpha: float = 0.01
-    minimum_effect: float = 0.01
+    minimum_effect: float = DEFAULTS[Kind.CALL_TREE]
     same_work: bool = False

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
-from perf_culprit.config.settings import DatabaseUrl
+from perf_culprit.config.database_url import DatabaseUrl
 from perf_culprit.errors import ConfigError, InfrastructureError
 
 # The tables as this program knows them. Migrations make them (`migrations/versions`); a test compares the two.

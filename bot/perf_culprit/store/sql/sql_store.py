@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, Unpack
 from sqlalchemy import Connection, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from perf_culprit.config.settings import DatabaseUrl
+from perf_culprit.config.database_url import DatabaseUrl
 from perf_culprit.errors import InfrastructureError
 from perf_culprit.git.objects import TreeEntry
 from perf_culprit.model.dispatch import Bisection

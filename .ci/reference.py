@@ -1,0 +1,161 @@
+"""Writes the reference pages from the declarations: commands, keys of the configuration and inputs of the action.
+
+python .ci/reference.py [--check]
+
+`--check` writes nothing and names what is outdated.
+"""
+
+import json
+import re
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from perf_culprit.action.inputs import Input, declared_inputs
+from perf_culprit.commands.all_commands import COMMANDS
+from perf_culprit.commands.declared import Command, Field
+from perf_culprit.config.settings import Config
+
+NONE: Final = "\N{EN DASH}"
+ROOT: Final = Path(__file__).parents[1]
+WRITTEN: Final = "<!-- Written by `python .ci/reference.py`. -->"
+KEYS: Final = re.compile(r"\| key \| default \| meaning \|\n(?:\|.*\n)+")
+INPUTS: Final = re.compile(r"^inputs:\n.*?(?=^outputs:)", re.MULTILINE | re.DOTALL)
+UNITS: Final = {"5%": (0.01, "%"), "10 ms": (1000, " s"), "200 MiB": (1 << 20, " MiB")}
+
+
+def pages() -> dict[Path, str]:
+    """What each file is to hold."""
+    configuration, action = ROOT / "docs" / "configuration.md", ROOT / "action.yml"
+    return {
+        ROOT / "docs" / "options.md": "".join(_options()),
+        ROOT / "docs" / "inputs.md": "".join(_inputs()),
+        configuration: KEYS.sub(lambda _: "".join(_keys()), configuration.read_text(encoding="utf-8")),
+        action: INPUTS.sub(lambda _: "".join(_action()), action.read_text(encoding="utf-8")),
+    }
+
+
+def _options() -> Iterator[str]:
+    yield f"# Commands and options\n\n{WRITTEN}\n\n"
+    yield "The commands of the command line; those of pull requests are in [commands.md](commands.md). Every command\n"
+    yield "knows `--quiet`, `--verbose` and `--help`; the [exit codes](exit-codes.md) are the same for all.\n"
+    for command in COMMANDS:
+        yield f"\n## {command.NAME}\n\n{command.description()}\n"
+        if command.EXAMPLES:
+            yield "\n".join(["\n```sh", *command.EXAMPLES, "```\n"])
+        if fields := [field for field in command.fields() if field.name not in Command.__annotations__]:
+            yield "\n| option | meaning |\n|:--|:--|\n"
+            yield from map(_option_row, fields)
+
+
+def _option_row(field: Field) -> str:
+    option = field.option
+    choices = f" {', '.join(option.choices)}" if option.choices and not option.value else ""
+    text = option.text if not (field.is_required and option.flags) else f"{option.text}; needed"
+    key = f" (overrides [`{option.key.replace('_', '-')}`](configuration.md))" if option.key else ""
+    return f"| `{_cell(option.form + choices)}` | {_cell(text + key)} |\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _inputs() -> Iterator[str]:
+    yield f"# Inputs of the action\n\n{WRITTEN}\n\n"
+    yield "An input that overrides a key of the [configuration](configuration.md) names it. Down to `ref` they are\n"
+    yield "named and meant as in github-action-benchmark. The outputs are in [action.yml](../action.yml).\n\n"
+    yield "| input | default | meaning |\n|:--|:--|:--|\n"
+    for entry in _declared():
+        key = f" (overrides `{entry.key.replace('_', '-')}`)" if entry.key else ""
+        default = f"`{entry.default}`" if entry.default else NONE
+        yield f"| `{entry.name}` | {default} | {_cell(entry.description)}{key} |\n"
+
+
+def _declared() -> Iterator[Input]:
+    return (entry for _, _, entry in declared_inputs())
+
+
+def _action() -> Iterator[str]:
+    yield "inputs:\n  # Named and meant as in github-action-benchmark.\n"
+    were_ours = False
+    for entry in _declared():
+        if entry.is_ours and not were_ours:
+            yield "\n  # Ours.\n"
+        were_ours = entry.is_ours
+        yield f"  {entry.name}:\n    description: {_scalar(entry.description)}\n    default: {_scalar(entry.default)}\n"
+    yield "\n"
+
+
+def _scalar(text: str) -> str:
+    is_plain = text not in {"", "true", "false"} and ": " not in text and " #" not in text
+    return text if is_plain else json.dumps(text)
+
+
+def _keys() -> Iterator[str]:
+    yield "| key | default | meaning |\n|---|---|---|\n"
+    yield from _rows(Config, "")
+
+
+def _rows(section: type[BaseModel], prefix: str) -> Iterator[str]:
+    for field in section.model_fields.values():
+        inner, is_list = _section_of(field.annotation)
+        name = f"{prefix}{field.alias}"
+        if inner is None or field.description:
+            yield f"| `{name}` | {_default(field)} | {_cell(_choices(field) + (field.description or ''))} |\n"
+        if inner is not None:
+            yield from _rows(inner, f"{name}{'[]' if is_list else ''}.")
+
+
+def _section_of(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
+    """The section that a key holds, or many of them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation, False
+    for part in get_args(annotation):
+        inner, is_list = _section_of(part)
+        if inner is not None:
+            return inner, is_list or get_origin(annotation) is tuple
+    return None, False
+
+
+def _choices(field: FieldInfo) -> str:
+    annotation = field.annotation
+    if isinstance(annotation, types.UnionType):
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) is not Literal:
+        return ""
+    *others, last = (f"`{choice}`" for choice in get_args(annotation))
+    return f"{', '.join(others)} or {last}: "
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if field.is_required() or value in (None, (), {}):
+        return NONE
+    if isinstance(value, bool | str):
+        return f"`{json.dumps(value)}`" if isinstance(value, bool) else f"`{value}`"
+    if isinstance(value, tuple):
+        return " ≤ ".join(f"`{one.name}`" for one in value)
+    examples = field.examples or []
+    if not examples:
+        return f"`{value:g}`"
+    scale, unit = UNITS[examples[0]]
+    return f"`{value / scale:g}{unit}`"
+
+
+def main() -> int:
+    outdated = {file: text for file, text in pages().items() if not file.exists() or file.read_text("utf-8") != text}
+    for file, text in outdated.items():
+        if "--check" in sys.argv:
+            sys.stderr.write(f"{file.relative_to(ROOT)} is outdated: python .ci/reference.py\n")
+        else:
+            file.write_text(text, encoding="utf-8")
+    return int(bool(outdated) and "--check" in sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

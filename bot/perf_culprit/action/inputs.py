@@ -1,0 +1,344 @@
+"""The action's inputs: each declared once, read from the runner's INPUT_ variables and merged into the configuration.
+
+`python .ci/reference.py` writes them into action.yml and docs/inputs.md.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
+
+from perf_culprit.commands.declared import Declared
+from perf_culprit.config.policy_settings import LevelsConfig
+from perf_culprit.config.reader import DEFAULT_PATH, load_config, override, with_database
+from perf_culprit.config.settings import Config, description_of
+from perf_culprit.config.units import parse_ratio
+from perf_culprit.errors import ConfigError, UsageError
+from perf_culprit.flows.compare import with_detector
+
+Mode = Literal["auto", "compare", "record", "publish", "command", "bisect"]
+# Their configuration is that of the default branch, whatever is checked out.
+REMOTE_CONFIG_MODES: Final[tuple[Mode, ...]] = ("command", "bisect")
+# Their jobs need no checkout.
+REMOTE_CONFIG_EVENTS: Final = ("issue_comment", "workflow_run")
+_TRUE: Final = ("true", "yes", "on", "1")
+_FALSE: Final = ("false", "no", "off", "0")
+_WORKFLOW: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
+
+
+class Input(NamedTuple):
+    """`key`: of the configuration, which the input overrides; without a `text` of its own it means what the key does.
+
+    `convert` makes the value of a text that is not empty.
+    """
+
+    name: str
+    text: str = ""
+    default: str = ""
+    key: str | None = None
+    convert: Callable[[str], object] | None = None
+    is_ours: bool = True  # else named and meant as in github-action-benchmark
+
+    @property
+    def description(self) -> str:
+        meaning = description_of(self.key) if self.key else ""
+        return self.text or f"{meaning[:1].upper()}{meaning[1:]}; empty takes the configuration"
+
+    @property
+    def known_default(self) -> str:
+        """Without what only the runner can fill in."""
+        return "" if self.default.startswith("${{") else self.default
+
+    def read(self, environ: Mapping[str, str], kind: Any) -> object:
+        """The value in `environ`, of a type that a field can have; a UsageError that names the input."""
+        # The runner upper-cases names and replaces spaces, but keeps hyphens.
+        text = environ.get(f"INPUT_{self.name.upper()}", "").strip() or self.known_default
+        try:
+            if bool in (kind, *get_args(kind)):
+                return _flag(text) if text else None
+            if self.convert is not None:
+                return self.convert(text) if text else None
+        except _WrongInputError as error:
+            raise UsageError(str(error), place=f"input {self.name}", next_step=error.next_step) from None
+        return text if kind is str else tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+class _WrongInputError(ValueError):
+    def __init__(self, message: str, next_step: str) -> None:
+        super().__init__(message)
+        self.next_step = next_step
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in (*_TRUE, *_FALSE):
+        raise _WrongInputError(f"{text.lower()!r} is neither true nor false", "write true or false")
+    return text.lower() in _TRUE
+
+
+def _mode(text: str) -> str:
+    if text not in get_args(Mode):
+        raise _WrongInputError(f"{text!r} is not a mode", f"write one of {', '.join(get_args(Mode))}")
+    return text
+
+
+def _run_id(text: str) -> int:
+    if not text.isdecimal():
+        raise _WrongInputError("is not a number", "write ${{ github.run_id }} or another run's id")
+    return int(text)
+
+
+def _workflow(text: str) -> str:
+    if not _WORKFLOW.fullmatch(text):
+        raise _WrongInputError(f"{text!r} is not a workflow file", "write its name, such as perf.yml")
+    return text
+
+
+def _report_directory(text: str) -> Path:
+    path = PurePosixPath(text)
+    if path.is_absolute() or ".." in path.parts:
+        raise _WrongInputError(f"{text!r} leaves the workspace", "give a path inside the workspace")
+    return Path(text)
+
+
+def _shared(name: str, text: str = "", default: str = "", *, key: str | None = None) -> Input:
+    return Input(name, text, default, key, is_ours=False)
+
+
+class Given(Declared):
+    """What the workflow wrote, input by input."""
+
+    suite: Annotated[str, _shared("name", key="suite")]
+    tool: Annotated[
+        str,
+        _shared("tool", "Format of the result files; auto finds it by content (docs/formats.md lists them)", "auto"),
+    ]
+    output_files: Annotated[
+        tuple[str, ...],
+        _shared("output-file-path", "Result files, one path or glob per line; a directory or a zip archive works too"),
+    ]
+    token: Annotated[
+        str,
+        _shared(
+            "github-token",
+            "Token for the API and the history branch; the workflow's permissions decide what it may do",
+            "${{ github.token }}",
+        ),
+    ]
+    auto_push: Annotated[
+        bool,
+        _shared(
+            "auto-push", "On a push to the default branch, append the run to the history (needs contents write)", "true"
+        ),
+    ]
+    comment_always: Annotated[
+        bool | None,
+        _shared("comment-always", "Comment on every pull request; false comments only when something changed"),
+    ]
+    comment_on_alert: Annotated[
+        bool, _shared("comment-on-alert", "Comment when a benchmark regressed; false never comments", "true")
+    ]
+    summary: Annotated[bool, _shared("summary-always", "Write the job summary", "true")]
+    fail_on_alert: Annotated[
+        bool,
+        _shared(
+            "fail-on-alert",
+            "Fail this step (exit code 1) on a regression over the fail threshold; the check run fails in any case",
+            "false",
+        ),
+    ]
+    alert_threshold: Annotated[
+        str,
+        _shared(
+            "alert-threshold",
+            "Smallest slowdown that is a warning, as a ratio such as 150% (50% slower); empty takes the configuration",
+            key="levels.warn",
+        ),
+    ]
+    fail_threshold: Annotated[
+        str,
+        _shared(
+            "fail-threshold",
+            "Slowdown from which the check fails, as a ratio; empty takes alert-threshold, then the configuration",
+            key="levels.fail",
+        ),
+    ]
+    mention: Annotated[
+        str,
+        _shared(
+            "alert-comment-cc-users",
+            "Users or teams to name on a regression, separated by commas, such as @octocat,@octo-org/perf",
+            key="comment.mention",
+        ),
+    ]
+    save_data_file: Annotated[bool, _shared("save-data-file", "false judges without recording the run", "true")]
+    ref: Annotated[str, _shared("ref", "Commit that the results belong to; empty takes the event's")]
+    mode: Annotated[
+        Mode,
+        Input(
+            "mode",
+            "auto fits the event (push records and checks, pull_request comments, workflow_run publishes or resumes a "
+            "bisection, issue_comment obeys commands); compare writes nothing to GitHub; record; publish; command; "
+            "bisect",
+            "auto",
+            convert=_mode,
+        ),
+    ]
+    baseline_files: Annotated[
+        tuple[str, ...],
+        Input(
+            "baseline-file-path",
+            "Results of the base commit, measured in this job (paired); empty judges against the stored history",
+        ),
+    ]
+    confirm_files: Annotated[
+        tuple[str, ...],
+        Input(
+            "confirm-file-path",
+            "Results of a second measurement of the benchmarks that an earlier step flagged; only what both see is "
+            "reported (docs/confirm.md)",
+        ),
+    ]
+    confirm_baseline_files: Annotated[
+        tuple[str, ...],
+        Input(
+            "confirm-baseline-file-path",
+            "Results of the base commit, measured a second time beside them; empty takes the first ones again",
+        ),
+    ]
+    diagnosis_files: Annotated[
+        tuple[str, ...],
+        Input(
+            "diagnosis-file-path",
+            "What diagnose --json wrote, of two revisions (--baseline --target) or of one, a file per line; shown in "
+            "the comment",
+        ),
+    ]
+    run_id: Annotated[
+        int | None,
+        Input(
+            "run-id",
+            "Read the result files from the artifacts of this workflow run instead of the workspace",
+            convert=_run_id,
+        ),
+    ]
+    artifact_name: Annotated[
+        str,
+        Input(
+            "artifact-name",
+            "Artifact to read with run-id or on workflow_run; empty takes perf-culprit-report on workflow_run, else "
+            "all",
+        ),
+    ]
+    config_file: Annotated[str, Input("config", "Configuration file (docs/configuration.md)")]
+    detector: Annotated[str, Input("detector", key="detector")]
+    minimum_effect: Annotated[str, Input("minimum-effect", key="minimum_effect")]
+    history_branch: Annotated[str, Input("history-branch", key="history.branch")]
+    report_directory: Annotated[
+        Path,
+        Input(
+            "report-directory",
+            "Where report.json, comment.md and run.json are written, relative to the workspace",
+            "perf-culprit",
+            convert=_report_directory,
+        ),
+    ]
+    html_report: Annotated[
+        bool,
+        Input(
+            "html-report",
+            "Also write report.html into report-directory, the page with every benchmark; upload it as an artifact "
+            "(docs/report.md)",
+            "false",
+        ),
+    ]
+    measure_workflow: Annotated[
+        str,
+        Input(
+            "measure-workflow",
+            "File name of the workflow that measures pull requests; /perf-retry runs it again",
+            "perf.yml",
+            convert=_workflow,
+        ),
+    ]
+    bot_login: Annotated[
+        str,
+        Input("bot-login", "Account that the token comments as; only its comments are edited", "github-actions[bot]"),
+    ]
+
+
+def declared_inputs() -> Iterator[tuple[str, Any, Input]]:
+    """Each as the name of its field, the field's type and the declaration."""
+    for name, annotation in Given.__annotations__.items():
+        yield name, annotation.__origin__, annotation.__metadata__[0]
+
+
+class Inputs(Given):
+    """What the workflow asked for; `config` already holds the inputs that override the file.
+
+    Where the default branch's configuration counts, the workspace's is not read: on a self-hosted runner it may be
+    what an earlier job left. `configure` puts the overriding inputs into another configuration.
+    """
+
+    config: Config
+    config_path: Path
+    configure: Callable[[Config], Config]
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.auto_push and self.save_data_file
+
+
+def read_inputs(environ: Mapping[str, str]) -> Inputs:
+    """The inputs in `environ`; a UsageError that names the input where one is wrong."""
+    values: dict[str, Any] = {name: entry.read(environ, kind) for name, kind, entry in declared_inputs()}
+    given = Given(**values)
+    path = Path(given.config_file) if given.config_file else None
+    is_remote = given.mode in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
+
+    def configure(config: Config) -> Config:
+        if given.detector:
+            config = with_detector(config, given.detector)
+        return with_database(_overridden(config, given), environ=environ)
+
+    config = configure(Config() if is_remote else load_config(path))
+    return Inputs(**values, config=config, config_path=path or DEFAULT_PATH, configure=configure)
+
+
+def _overridden(config: Config, given: Given) -> Config:
+    for name, key, value in (
+        ("name", "suite", given.suite),
+        ("minimum-effect", "minimum_effect", given.minimum_effect),
+    ):
+        if value:
+            config = override(config, {key: value}, place=f"input {name}")
+    history, comment = config.history, config.comment
+    if given.history_branch:
+        history = override(history, {"branch": given.history_branch}, place="input history-branch")
+    names = tuple(name.strip() for name in given.mention.split(",") if name.strip())
+    if names:
+        comment = override(comment, {"mention": names}, place="input alert-comment-cc-users")
+    sections = {"history": history, "levels": _levels(given, config.levels)}
+    return config.model_copy(update={**sections, "comment": comment.model_copy(update={"when": _when(given, config)})})
+
+
+def _levels(given: Given, levels: LevelsConfig) -> LevelsConfig:
+    """Thresholds are ratios, unlike the file's percentages; what warns also fails where nothing else does."""
+    if not (given.alert_threshold or given.fail_threshold):
+        return levels
+    warn = parse_ratio(given.alert_threshold, name="alert-threshold") if given.alert_threshold else levels.warn
+    fail = parse_ratio(given.fail_threshold, name="fail-threshold") if given.fail_threshold else warn
+    if warn is not None and fail is not None and fail < warn:
+        raise ConfigError(
+            "lower than alert-threshold: nothing would ever only warn",
+            place="input fail-threshold",
+            next_step="write a higher one, or leave it out",
+        )
+    return levels.model_copy(update={"warn": warn, "fail": fail})
+
+
+def _when(given: Given, config: Config) -> str:
+    if not given.comment_on_alert:
+        return "never"
+    if given.comment_always is None:
+        return config.comment.when
+    return "always" if given.comment_always else "change"

@@ -1,0 +1,163 @@
+"""What this job measured, judged: collected, compared with the right thing, and left as files."""
+
+from dataclasses import replace
+
+from perf_culprit import git
+from perf_culprit.action.default_branch import accepted_changes
+from perf_culprit.action.job import Job, say_report
+from perf_culprit.errors import BotError, InfrastructureError, UsageError
+from perf_culprit.files import replace_file
+from perf_culprit.flows.compare import Compared
+from perf_culprit.flows.job_event import Merge
+from perf_culprit.github.runner_files import LogLevel
+from perf_culprit.model.reason import Remark, because
+from perf_culprit.model.run import Run
+from perf_culprit.say.reason_text import sentence
+
+
+def judge(job: Job) -> Compared:
+    """Collect and compare, paired where this job measured the base too, else with the history; write the files."""
+    from perf_culprit.flows.job_results import JobResults, compare_results, result_files
+
+    context, inputs = job.context, job.inputs
+    merge = _merge(job)
+    commit = merge.commit if merge else _named_commit(job)
+    with job.log.fold("perf-culprit: collect and compare"):
+        run = _collect(job, commit)
+        job.log.say(f"{len(run.benchmarks)} measurements for {commit}")
+        results = JobResults(
+            run=run,
+            baseline=_baseline(job, inputs.baseline_files),
+            confirm=_second_run(job, commit),
+            confirm_baseline=_baseline(job, inputs.confirm_baseline_files),
+        )
+        compared = compare_results(
+            results,
+            config=inputs.config,
+            base=context.base_ref,
+            merge=merge,
+            place=replace(job.history, repository=context.workspace),
+            accepted=accepted_changes(job, merge.head if merge else commit),
+        )
+    if merge is None:
+        compared = _doubted(job, compared)
+    compared = _predicted(job, _diagnosed(job, compared))
+    directory = context.workspace / inputs.report_directory
+    for name, data in result_files(compared, results).items():
+        replace_file(directory / name, data)
+    say_report(job, compared.report)
+    return compared
+
+
+def _merge(job: Job) -> Merge | None:
+    """What actions/checkout leaves of a pull request by default: GitHub's merge of the head into the base as it is now.
+
+    Its numbers hold what happened to the base meanwhile, so they are judged against that base.
+    """
+    from perf_culprit.flows.job_event import merge_of
+
+    context = job.context
+    if not context.is_pull_request:
+        return None
+    try:
+        merge = merge_of(context.workspace, revision=job.inputs.ref or "HEAD", head=context.head_commit)
+    except InfrastructureError:
+        return None  # no checkout: whoever downloads results needs none
+    if merge is not None:
+        job.log.say(f"measured: {merge.commit}, GitHub's merge of {merge.head} into {merge.base}")
+    return merge
+
+
+def _doubted(job: Job, compared: Compared) -> Compared:
+    """Where something else than the pull request is checked out, the report says that its numbers may be another's."""
+    context = job.context
+    if not context.is_pull_request or job.inputs.ref:
+        return compared
+    try:
+        checked_out = git.find_commit(context.workspace, "HEAD")
+    except InfrastructureError:
+        return compared
+    if checked_out in (None, context.head_commit):
+        return compared
+    doubt = because(Remark.OTHER_COMMIT, commit=str(checked_out)[:10])
+    job.log.tell(LogLevel.WARNING, sentence(doubt))
+    return replace(compared, report=replace(compared.report, notes=(*compared.report.notes, doubt)))
+
+
+def _named_commit(job: Job) -> str:
+    return git.resolve_commit(job.context.workspace, job.inputs.ref) if job.inputs.ref else job.context.head_commit
+
+
+def _collect(job: Job, commit: str) -> Run:
+    from perf_culprit.flows.compare import collect_run
+    from perf_culprit.flows.publish import connect, fetch_run
+
+    inputs, context = job.inputs, job.context
+    if inputs.run_id is not None:
+        return fetch_run(
+            connect(job.destination),
+            run_id=inputs.run_id,
+            sha=context.head_commit,
+            artifact=inputs.artifact_name,
+            tool=inputs.tool,
+            config=inputs.config,
+            commit=commit,
+        )
+    if not inputs.output_files:
+        raise UsageError(
+            "no result files were named",
+            place="input output-file-path",
+            next_step="write the path of the file that your benchmark wrote, or run-id to read a run's artifacts",
+        )
+    paired = bool(inputs.baseline_files)
+    return collect_run(inputs.output_files, config=inputs.config, tool=inputs.tool, commit=commit, paired=paired)
+
+
+def _baseline(job: Job, files: tuple[str, ...]) -> Run | None:
+    """Executions of the base, measured in this job."""
+    from perf_culprit.flows.job_results import collect_baseline
+
+    return collect_baseline(files, config=job.inputs.config, tool=job.inputs.tool) if files else None
+
+
+def _second_run(job: Job, commit: str) -> Run | None:
+    """What was measured a second time of the benchmarks that an earlier step flagged; it is judged, never stored."""
+    from perf_culprit.flows.compare import collect_run
+
+    files = job.inputs.confirm_files
+    if not files:
+        return None
+    paired = bool(job.inputs.baseline_files)
+    return collect_run(files, config=job.inputs.config, tool=job.inputs.tool, commit=commit, paired=paired)
+
+
+def _diagnosed(job: Job, compared: Compared) -> Compared:
+    """With the diagnosis that was named; a verdict does not wait for one that cannot be read."""
+    from perf_culprit.flows.diagnose import with_diagnosis
+
+    report = compared.report
+    for name in job.inputs.diagnosis_files:
+        try:
+            report = with_diagnosis(report, str(job.context.workspace / name))
+        except BotError as error:
+            job.log.tell(LogLevel.WARNING, f"no diagnosis: {error}")
+    return replace(compared, report=report)
+
+
+def _predicted(job: Job, compared: Compared) -> Compared:
+    """With what the model files that a pull request changes say; a verdict does not wait for them."""
+    from perf_culprit.flows.simulations import predict
+
+    report, config = compared.report, job.inputs.config
+    head = report.merge_commit or report.target_commit
+    if not (job.context.is_pull_request and config.simulate and report.base_commit and head):
+        return compared
+    with job.log.fold("perf-culprit: simulate changed models"):
+        try:
+            predictions = predict(
+                job.context.workspace, base=report.base_commit, head=head, config=config, tell=job.log.say
+            )
+        except BotError as error:
+            job.log.tell(LogLevel.WARNING, f"no prediction: {error}")
+            return compared
+    return replace(compared, report=replace(report, predictions=predictions))

@@ -1,0 +1,251 @@
+"""On workflow_run: what the measuring run left is judged again and written where GitHub says it belongs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from perf_culprit.action.bisection_thread import UNREADABLE, stop_outdated, trusted_config
+from perf_culprit.action.default_branch import accepted_of, check_claims, look_after
+from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
+from perf_culprit.errors import EXIT_FINE, BotError, UsageError
+from perf_culprit.flows.compare import Compared
+from perf_culprit.flows.publish import StoredResult
+from perf_culprit.github.host import Host, NoArtifactError, PullRequest, PullRequestSearch
+from perf_culprit.github.runner_files import (
+    LogLevel,
+    number_at,
+    sha_at,
+    text_at,
+    text_or_none,
+    value_at,
+    workflow_files,
+)
+from perf_culprit.model.report import Report
+from perf_culprit.say.headlines import Lack
+
+DEFAULT_ARTIFACT: Final = "perf-culprit-report"
+# A run of a fork makes at most so many comments; of more suites there is one for all.
+MOST_FORK_COMMENTS: Final = 3
+# Of these nothing was measured, and nobody waits for it.
+UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
+
+_ENDED: Final = {"failure": "failed", "timed_out": "timed out", "cancelled": "was cancelled", "skipped": "was skipped"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuringRun:
+    """The run that measured, as GitHub's event describes it."""
+
+    id: int
+    sha: str
+    cause: str
+    conclusion: str
+    url: str
+    from_fork: bool
+
+    @property
+    def ended(self) -> str:
+        return f"the measuring run {_ENDED.get(self.conclusion) or f'ended with {self.conclusion!r}'}"
+
+
+def publish(job: Job) -> int:
+    from perf_culprit.say.headlines import unpublished_text
+
+    if job.context.event_name != "workflow_run":
+        raise UsageError(
+            f"mode publish works on the event workflow_run, this is {job.context.event_name!r}",
+            place="input mode",
+            next_step="use mode auto, or trigger the workflow on workflow_run",
+        )
+    try:
+        return _publish(job)
+    except BotError as error:
+        summarise(job, unpublished_text(_reason(error), next_step=error.next_step))
+        raise
+
+
+def _reason(error: BotError) -> str:
+    return f"{error.place}: {error.message}" if error.place else error.message
+
+
+def _publish(job: Job) -> int:
+    from perf_culprit.flows.publish import connect, fetch_results
+    from perf_culprit.say.headlines import unpublished_text
+
+    context = job.context
+    run = _measuring_run(job)
+    _check_workflow(job)
+    if run.conclusion in UNFINISHED:
+        summarise(job, unpublished_text(run.ended))
+        return EXIT_FINE
+    host = connect(job.destination)
+    search = host.find_pull_request(event_name=context.event_name, event=context.event)
+    try:
+        results = fetch_results(host, run_id=run.id, sha=run.sha, artifact=job.inputs.artifact_name or DEFAULT_ARTIFACT)
+    except NoArtifactError as error:
+        if run.conclusion == "success":
+            raise
+        return _tell_failure(_configured(job, host), host, run, search.pull_requests, error)
+    try:
+        job = _configured(job, host)
+    except BotError as error:
+        _tell_unjudged(job, host, run, search.pull_requests, results, error=error)
+        raise
+    return _publish_results(job, host, run, search, results)
+
+
+def _publish_results(
+    job: Job, host: Host, run: MeasuringRun, search: PullRequestSearch, results: Sequence[StoredResult]
+) -> int:
+    from perf_culprit.flows.publish import complete_check
+    from perf_culprit.say.headlines import unpublished_text
+
+    is_ours = job.context.follows_default_branch_push
+    if not is_ours:
+        check_claims(job, [result.report for result in results])
+    reports = [_judged(job, result, run, search.pull_requests) for result in results]
+    current = _current(host, search.pull_requests)
+    measured = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
+    for report in reports:
+        with open_check(job, host, sha=run.sha, suite=report.suite) as check:
+            if check is not None:
+                complete_check(check, report, measured)
+        say_report(job, report)
+    url = _comment(job, host, reports, current, run)
+    if run.cause == "pull_request" and not current:
+        reason = search.reason or "the pull request has moved on meanwhile"
+        job.log.tell(LogLevel.NOTICE, f"no comment: {reason}")
+        summarise(job, unpublished_text(reason))
+    if is_ours and job.inputs.is_recorded:
+        for result, report in zip(results, reports, strict=True):
+            if result.results is not None:
+                compared = Compared(run=result.results.run, report=report)
+                record_run(job, compared)
+                look_after(job, host, compared)
+    for pull_request in current:
+        _stop_outdated(job, host, number=pull_request.number)
+    return finish(job, reports, comment_url=url)
+
+
+def _measuring_run(job: Job) -> MeasuringRun:
+    event = job.context.event
+    number = number_at(event, "workflow_run", "id")
+    return MeasuringRun(
+        id=number,
+        sha=sha_at(event, "workflow_run", "head_sha"),
+        cause=text_at(event, "workflow_run", "event"),
+        conclusion=text_or_none(event, "workflow_run", "conclusion") or "",
+        url=f"{job.context.repository_url}/actions/runs/{number}",
+        from_fork=value_at(event, "workflow_run", "head_repository", "id") != number_at(event, "repository", "id"),
+    )
+
+
+def _check_workflow(job: Job) -> None:
+    """By its file: a pull request can bring another workflow of the same name."""
+    expected = job.inputs.measure_workflow
+    workflows = workflow_files(job.context.event)
+    if expected not in workflows:
+        raise UsageError(
+            f"the run is of {min(workflows)!r}, expected is {expected!r}",
+            place="input measure-workflow",
+            next_step="name the file of the workflow that measures, if this is it",
+        )
+
+
+def _configured(job: Job, host: Host) -> Job:
+    """With the default branch's configuration. What lies in the workspace is an earlier job's."""
+    return replace(job, inputs=job.inputs.replaced(config=trusted_config(job, host)))
+
+
+def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
+    """By the default branch's rules. A report without its runs cannot be judged again: it is shown as it came."""
+    from perf_culprit.flows.job_results import judge_anew
+
+    if result.results is None:
+        return result.report
+    return judge_anew(
+        result.report,
+        result.results,
+        config=job.inputs.config,
+        base=pulls[0].base_branch if pulls else None,
+        place=job.history,
+        accepted=accepted_of(job, run.sha, suite=result.report.suite) if result.results.baseline else (),
+    )
+
+
+def _current(host: Host, pulls: Sequence[PullRequest]) -> tuple[PullRequest, ...]:
+    return tuple(pull_request for pull_request in pulls if host.is_current(pull_request))
+
+
+def _comment(
+    job: Job, host: Host, reports: Sequence[Report], current: Sequence[PullRequest], run: MeasuringRun
+) -> str | None:
+    from perf_culprit.flows.publish import comment, joint_comment
+
+    config = job.inputs.config
+    url: str | None = None
+    for pull_request in current:
+        destination = replace(job.destination, measured_url=run.url, is_advice=pull_request.from_fork)
+        too_many = pull_request.from_fork and len(reports) * len(current) > MOST_FORK_COMMENTS
+        if len(reports) > 1 and (too_many or config.comment.suites == "joint"):
+            url = joint_comment(host, destination, reports=reports, number=pull_request.number, config=config)
+            continue
+        for report in reports:
+            url = comment(host, destination, report=report, number=pull_request.number, config=config)
+    return url
+
+
+def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
+    """The measurement failed and left nothing: a failing check, and a line above the comment that stands there."""
+    from perf_culprit.flows.publish import fail_check
+    from perf_culprit.say.headlines import Lack, unmeasured_text
+
+    reason = run.ended
+    job.log.tell(LogLevel.WARNING, f"nothing was measured: {reason}; {error.message}")
+    with open_check(job, host, sha=run.sha) as check:
+        if check is not None:
+            fail_check(check, reason=reason, run_url=run.url)
+    _mark_outdated(job, host, run, pulls, lack=Lack.NOT_MEASURED, reason=reason)
+    summarise(job, unmeasured_text(reason, sha=run.sha, run_url=run.url))
+    return EXIT_FINE
+
+
+def _tell_unjudged(
+    job: Job,
+    host: Host,
+    run: MeasuringRun,
+    pulls: Sequence[PullRequest],
+    results: Sequence[StoredResult],
+    *,
+    error: BotError,
+) -> None:
+    """By whatever rules, a verdict here might be another one than the repository's. `error` is on its way up."""
+    from perf_culprit.flows.publish import leave_check_open
+    from perf_culprit.say.headlines import Lack
+
+    try:
+        for suite in dict.fromkeys(result.report.suite for result in results):
+            with open_check(job, host, sha=run.sha, suite=suite) as check:
+                if check is not None:
+                    leave_check_open(check, reason=_reason(error), next_step=error.next_step)
+        _mark_outdated(job, host, run, pulls, lack=Lack.NOT_JUDGED, reason=UNREADABLE)
+    except BotError as second:
+        job.log.tell(LogLevel.WARNING, f"the pull request may still show an older result: {second}")
+
+
+def _mark_outdated(
+    job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], *, lack: Lack, reason: str
+) -> None:
+    from perf_culprit.flows.publish import mark_outdated
+
+    destination = replace(job.destination, measured_url=run.url)
+    for pull in _current(host, pulls):
+        mark_outdated(host, destination, lack=lack, number=pull.number, sha=run.sha, reason=reason)
+
+
+def _stop_outdated(job: Job, host: Host, *, number: int) -> None:
+    """A new head has been measured: nobody waits for a bisection of the old one. Publishing does not depend on it."""
+    try:
+        stop_outdated(job, host, number=number)
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"older bisections were not looked after: {error}")

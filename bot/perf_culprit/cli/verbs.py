@@ -1,0 +1,51 @@
+"""What each command does."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from perf_culprit.cli import analysis_commands, history_commands, judge_commands, measure_commands, setup_commands
+from perf_culprit.commands.analysis_requests import Diagnose, Simulate
+from perf_culprit.commands.declared import Command
+from perf_culprit.commands.history_requests import (
+    Accept,
+    AuditRuns,
+    BuildDashboard,
+    FindChanges,
+    HistoryCompact,
+    HistoryCopy,
+    HistoryMigrate,
+    HistoryStats,
+)
+from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
+from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
+
+# Each takes the command that it stands behind.
+VERBS: Final[Mapping[type[Command], Callable[[Any], int]]] = {
+    Init: setup_commands.init,
+    Doctor: setup_commands.doctor,
+    Collect: judge_commands.collect,
+    Compare: judge_commands.compare,
+    Record: judge_commands.record,
+    Import: judge_commands.import_runs,
+    Publish: judge_commands.publish,
+    Accept: history_commands.accept,
+    HistoryStats: history_commands.stats,
+    HistoryCompact: history_commands.compact,
+    HistoryCopy: history_commands.copy,
+    HistoryMigrate: history_commands.migrate,
+    Measure: measure_commands.measure,
+    Backfill: measure_commands.backfill,
+    Bisect: measure_commands.bisect,
+    MeasureBisectJob: measure_commands.bisect_job,
+    AuditRuns: history_commands.audit,
+    FindChanges: history_commands.changes,
+    BuildDashboard: history_commands.dashboard,
+    Diagnose: analysis_commands.diagnose,
+    Simulate: analysis_commands.simulate,
+    Mcp: setup_commands.mcp,
+    Demo: setup_commands.demo,
+    Formats: setup_commands.formats,
+    Schema: setup_commands.schema,
+    Completion: setup_commands.completion,
+}

@@ -1,0 +1,53 @@
+"""Every command, in the order in which the help lists them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from perf_culprit.commands.analysis_requests import Diagnose, Simulate
+from perf_culprit.commands.declared import Command
+from perf_culprit.commands.history_requests import (
+    Accept,
+    AuditRuns,
+    BuildDashboard,
+    FindChanges,
+    HistoryCompact,
+    HistoryCopy,
+    HistoryMigrate,
+    HistoryStats,
+)
+from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
+from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
+
+COMMANDS: Final[tuple[type[Command], ...]] = (
+    Init,
+    Doctor,
+    Collect,
+    Compare,
+    Record,
+    Import,
+    Publish,
+    Accept,
+    HistoryStats,
+    HistoryCompact,
+    HistoryCopy,
+    HistoryMigrate,
+    Measure,
+    Backfill,
+    Bisect,
+    MeasureBisectJob,
+    AuditRuns,
+    FindChanges,
+    BuildDashboard,
+    Diagnose,
+    Simulate,
+    Mcp,
+    Demo,
+    Formats,
+    Schema,
+    Completion,
+)
+# The first words of commands of two.
+GROUPS: Final[Mapping[str, str]] = {
+    "history": "show the size of the stored history, compact it, copy it, or prepare a database for it"
+}

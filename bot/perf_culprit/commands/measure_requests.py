@@ -1,0 +1,216 @@
+"""The commands that run the user's commands on commits: measure, backfill, bisect, bisect-job."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from perf_culprit.commands.declared import (
+    QUANTITIES,
+    Also,
+    Cache,
+    Configured,
+    Environment,
+    HistoryUrl,
+    Measuring,
+    Option,
+    Suite,
+    UntouchedRepository,
+    as_minutes,
+    as_seconds,
+    count,
+)
+from perf_culprit.model.count import as_quantity
+
+# The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
+ROUNDS: Final = 7
+MOST_ROUNDS: Final = 20
+
+
+class Measure(
+    Measuring,
+    name="measure",
+    examples=("perf-culprit measure --commits main HEAD --run 'python bench.py' --output measured",),
+):
+    """Measure commits side by side on this machine, interleaved A B B A."""
+
+    commits: Annotated[
+        tuple[str, ...],
+        Option(
+            "--commits REV ...",
+            "the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout)",
+        ),
+    ] = ()
+    rounds: Annotated[
+        int | None,
+        Option("--rounds N", f"rounds of A B B A (default: {ROUNDS}, or {MOST_ROUNDS} with --until-decided)"),
+    ] = None
+    metric: Annotated[
+        str | None,
+        Option(
+            "--metric NAME",
+            f"measure this quantity of the whole command, instead of reading its results: {QUANTITIES} "
+            "(docs/measure.md)",
+            convert=as_quantity,
+        ),
+    ] = None
+    also: Also = ()
+    warmup: Annotated[int, Option("--warmup N", "uncounted runs per commit first (default: 1)", convert=count)] = 1
+    until_decided: Annotated[bool, Option("--until-decided", "stop as soon as every change is proven or excluded")] = (
+        False
+    )
+    trace: Annotated[bool, Option("--trace", "then trace the Python command to see which methods got slower")] = False
+    trace_repetitions: Annotated[int, Option("--trace-repetitions N", "repetitions per level (default: 10)")] = 10
+    trace_budget: Annotated[
+        float, Option("--trace-budget SECONDS", "time for executions per commit (default: 60)", convert=as_seconds)
+    ] = 60.0
+    trace_full: Annotated[bool, Option("--trace-full", "follow every path, not only where time goes")] = False
+    trace_include: Annotated[
+        tuple[str, ...], Option("--trace-include MODULE ...", "follow these modules or packages as well")
+    ] = ()
+    at: Annotated[
+        str | None, Option("--at PKG.MODULE:FUNCTION", "trace only this function, without imports and set-up")
+    ] = None
+    confirm: Annotated[
+        bool, Option("--confirm", "measure whatever looks like a regression a second time (docs/confirm.md)")
+    ] = False
+    minutes: Annotated[
+        float | None, Option("--minutes N", "start no round that would end after this time", convert=as_minutes)
+    ] = None
+    resume: Annotated[
+        bool, Option("--resume", "add rounds to the measurement in DIR, of the same commits and commands")
+    ] = False
+    dry_run: Annotated[
+        bool,
+        Option(
+            "--dry-run",
+            "execute each commit once, say what all would cost and, by an earlier measurement in DIR, what it would "
+            "show",
+        ),
+    ] = False
+    output: Annotated[
+        Path, Option("--output DIR", "folder for a run file per commit, written after every round, and log.txt")
+    ]
+    suite: Suite = None
+
+
+class Backfill(
+    Measuring, name="backfill", examples=("perf-culprit backfill --since v1.0 --limit 30 --run 'python bench.py'",)
+):
+    """Measure old commits on this machine and store them in the history, resumable."""
+
+    since: Annotated[str, Option("--since REV", "oldest commit to measure, on HEAD's own line")]
+    every: Annotated[str, Option("--every CHOICE", "which commits: merge, release (tags), or N for every Nth")] = "1"
+    limit: Annotated[
+        float | None, Option("--limit MINUTES", "stop after this time; the next call resumes", convert=as_minutes)
+    ] = None
+    executions: Annotated[int, Option("--executions N", "executions per commit (default: 5)")] = 5
+    dry_run: Annotated[bool, Option("--dry-run", "execute one commit only, and say how long all would take")] = False
+    output: Annotated[Path | None, Option("--output DIR", "write the runs here and store nothing (for `import`)")] = (
+        None
+    )
+    log: Annotated[Path, Option("--log OUT", "log of the commands (default: backfill.log)")] = Path("backfill.log")
+    also: Also = ()
+    history_url: HistoryUrl = None
+    suite: Suite = None
+
+
+class Bisect(
+    Measuring,
+    name="bisect",
+    examples=("perf-culprit bisect --good v1.4 --bad HEAD --run 'python bench.py' --benchmark parse",),
+):
+    """Find the commits that introduced a change, by measuring on this machine."""
+
+    good: Annotated[str, Option("--good REV", "commit before the change")]
+    bad: Annotated[str, Option("--bad REV", "commit with the change")]
+    benchmark: Annotated[
+        str | None, Option("--benchmark NAME", "benchmark to follow, where the command measures several")
+    ] = None
+    metric: Annotated[
+        str | None,
+        Option(
+            "--metric NAME",
+            f"metric to follow, where the benchmark has several; {QUANTITIES}: of the whole command "
+            "(docs/measure.md); auto: search by instructions, confirm by time",
+        ),
+    ] = None
+    direction: Annotated[
+        str, Option("--direction", "change to look for (default: any)", choices=("any", "worse", "better"))
+    ] = "any"
+    engine: Annotated[str, Option("--engine", "search engine (default: bayes)", choices=("bayes", "weighted"))] = (
+        "bayes"
+    )
+    prior: Annotated[
+        str,
+        Option(
+            "--prior",
+            "chances to start from: what the commits changed (default), or all equal",
+            choices=("changes", "uniform"),
+        ),
+    ] = "changes"
+    seed: Annotated[int, Option("--seed N", "seed of the order within a round (default: 0)", convert=count)] = 0
+    executions: Annotated[int | None, Option("--executions N", "budget: executions at most (default: 400)")] = None
+    jobs: Annotated[int, Option("--jobs N", "rounds to count at once; times are always measured one by one")] = 1
+    minutes: Annotated[
+        float | None, Option("--minutes N", "budget: after this time the answer so far is given", convert=as_minutes)
+    ] = None
+    first_parent: Annotated[bool, Option("--first-parent", "consider only the commits of the main line")] = False
+    paths: Annotated[
+        tuple[str, ...], Option("--paths PATH ...", "only commits that change these paths are candidates")
+    ] = ()
+    profile: Annotated[
+        str | None,
+        Option(
+            "--profile CMD",
+            "shell command that writes a profile to $PERF_CULPRIT_OUTPUT, for the culprit's methods (default: "
+            "bisect.profile, else the tracer for Python)",
+        ),
+    ] = None
+    profile_seconds: Annotated[
+        int | None,
+        Option(
+            "--profile-seconds N",
+            "time for profiling the culprit, and as much for its parent (default: 30; 0: none)",
+            convert=count,
+        ),
+    ] = None
+    state: Annotated[
+        Path | None, Option("--state FILE", "state of the search, written after each round (default: inside .git)")
+    ] = None
+    resume: Annotated[Path | None, Option("--resume FILE", "resume the same search from this state file")] = None
+    history_url: Annotated[
+        str | None, Option("--history [URL]", "use executions that are stored there as well (no URL: remote origin)")
+    ] = None
+    record: Annotated[
+        bool, Option("--record", "append what is measured to the history (--history, else remote origin)")
+    ] = False
+    suite: Annotated[
+        str | None, Option("--suite NAME", "suite of the history (default: configuration)", key="suite")
+    ] = None
+    dry_run: Annotated[bool, Option("--dry-run", "say what would be measured and what it would cost")] = False
+    git_run: Annotated[
+        Path | None, Option("--git-run OUT", "only write a script for `git bisect run`; search nothing")
+    ] = None
+    json: Annotated[Path | None, Option("--json OUT", "write the answer here (- for standard output)")] = None
+    markdown: Annotated[Path | None, Option("--markdown OUT", "write the answer as Markdown here")] = None
+    svg: Annotated[Path | None, Option("--svg OUT", "write a plot of the measurements by commit here")] = None
+    open: Annotated[bool, Option("--open", "show what --svg writes in a browser")] = False
+    log: Annotated[Path | None, Option("--log OUT", "write the answer for `git bisect replay` here")] = None
+
+
+class MeasureBisectJob(Configured, name="bisect-job"):
+    """Measure one job of a bisection that is shared with other machines (docs/bisection.md)."""
+
+    repository: UntouchedRepository = Path()
+    request: Annotated[Path, Option("--request FILE", "the dispatch's request (- for standard input)")]
+    job: Annotated[str, Option("--job ID", "which of the request's jobs this machine is")]
+    output: Annotated[Path, Option("--output DIR", "folder for bisect-job.json and log.txt")]
+    run: Annotated[str | None, Option("--run CMD", "shell command that measures (default: the request's)")] = None
+    build: Annotated[
+        str | None, Option("--build CMD", "shell command that builds a commit (default: the request's)")
+    ] = None
+    tool: Annotated[str | None, Option("--tool NAME", "format of the results (default: the request's)")] = None
+    minutes: Annotated[
+        float | None, Option("--minutes N", "start no further round after this time", convert=as_minutes)
+    ] = None
+    cache: Cache = None
+    environment: Environment = ()

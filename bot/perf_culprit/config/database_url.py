@@ -1,0 +1,86 @@
+"""Where a history in a database is, and that no secret stands in a file."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+from urllib.parse import parse_qsl, unquote
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+# Where a history in a database is: `postgresql://user@host/name` or `sqlite:///file.db`.
+#
+# What stands in a file or on a command line is read by many, so a password there is refused. It comes from
+# PERF_CULPRIT_HISTORY_URL, or by libpq's own ways (PGPASSWORD, ~/.pgpass).
+
+VARIABLE: Final = "PERF_CULPRIT_HISTORY_URL"
+# Of libpq's parameters those that name no secret and no file of one.
+OPEN_PARAMETERS: Final = frozenset({"application_name", "connect_timeout", "host", "port", "sslmode", "sslrootcert"})
+_SCHEME: Final = re.compile(r"(postgres(?:ql)?|sqlite)://")
+_POSTGRESQL: Final = re.compile(
+    r"postgres(?:ql)?://(?:(?P<user>[^:/?#@]*)(?::(?P<password>[^/?#@]*))?@)?"
+    r"(?:(?P<host>[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?)?"
+    r"/(?P<database>[^/?#@]+)(?:\?(?P<query>[^#]*))?"
+)
+_SQLITE: Final = re.compile(r"sqlite:///(?P<database>[^?#]+)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DatabaseUrl:
+    """`database` is a name, or SQLite's file. Neither `repr` nor `shown` holds a secret."""
+
+    dialect: str
+    database: str
+    user: str | None = None
+    host: str | None = None
+    port: int | None = None
+    password: str | None = field(default=None, repr=False)
+    parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def shown(self) -> str:
+        if self.dialect == "sqlite":
+            return f"sqlite:///{self.database}"
+        host = self.host or self.parameters.get("host", "")
+        return f"postgresql://{host}{f':{self.port}' if self.port else ''}/{self.database}"
+
+    @property
+    def place(self) -> tuple[str | int | None, ...]:
+        """Equal of two that name the same user and database."""
+        return (self.dialect, self.database, self.user, self.host, self.port, self.parameters.get("host"))
+
+
+def is_database(text: str) -> bool:
+    return _SCHEME.match(text) is not None
+
+
+def parse_database(text: str, *, with_secret: bool = False) -> DatabaseUrl:
+    """The place that `text` names; a ValueError that repeats nothing of it, because it may hold a secret."""
+    if match := _SQLITE.fullmatch(text):
+        return DatabaseUrl(dialect="sqlite", database=unquote(match["database"]))
+    if (match := _POSTGRESQL.fullmatch(text)) is None or int(match["port"] or 1) not in range(1, 65536):
+        raise ValueError(
+            "no URL of a database: write postgresql://USER@HOST/NAME or sqlite:///FILE, and special characters as %40"
+        )
+    parameters = dict(parse_qsl(match["query"] or "", keep_blank_values=True))
+    if not with_secret:
+        if match["password"] is not None or "password" in parameters:
+            raise ValueError(f"holds a password, which others can read: give it in {VARIABLE} or PGPASSWORD")
+        if foreign := sorted(parameters.keys() - OPEN_PARAMETERS):
+            raise ValueError(f"the parameter {foreign[0][:40]!r} belongs into {VARIABLE}")
+    return DatabaseUrl(
+        dialect="postgresql",
+        database=unquote(match["database"]),
+        user=unquote(match["user"]) if match["user"] else None,
+        host=match["host"].strip("[]") if match["host"] else None,
+        port=int(match["port"]) if match["port"] else None,
+        password=unquote(match["password"]) if match["password"] else None,
+        parameters=parameters,
+    )
+
+
+Database = Annotated[
+    DatabaseUrl,
+    BeforeValidator(lambda value: parse_database(value) if isinstance(value, str) else value),
+    WithJsonSchema({"type": "string", "pattern": _SCHEME.pattern, "maxLength": 500}),
+]

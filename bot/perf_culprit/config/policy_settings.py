@@ -1,0 +1,257 @@
+"""The decision rule and the detectors as they can be set, and what follows for one metric."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from perf_culprit.config.units import DurationMs, Percent
+from perf_culprit.model.count import is_exact
+from perf_culprit.model.minimum_effect import DEFAULTS, Kind
+from perf_culprit.model.run import Direction, MetricKey
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, alias_generator=lambda name: name.replace("_", "-")
+    )
+
+
+class CategoryConfig(Section):
+    """A named interval of response times: up to `below`, without it everything slower."""
+
+    name: Annotated[str, Field(min_length=1, max_length=40, description="of the category")]
+    below: Annotated[DurationMs | None, Field(description="up to here; the last has none")] = None
+
+
+# [H13, figure 3] names the three; the bounds are METHODS 1's.
+CATEGORIES: Final[tuple[CategoryConfig, ...]] = (
+    CategoryConfig(name="fast", below="10 ms"),
+    CategoryConfig(name="medium", below="100 ms"),
+    CategoryConfig(name="slow"),
+)
+
+
+class LevelsConfig(Section):
+    """How much worse a regression must be to be a warning, and to fail the check. Default: the minimum effect."""
+
+    warn: Annotated[
+        Percent | None, Field(description="a regression from here on is a warning (default: the minimum effect)")
+    ] = None
+    fail: Annotated[
+        Percent | None, Field(description="a regression from here on fails: check run, exit code 1 (default: `warn`)")
+    ] = None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "LevelsConfig":
+        if self.warn is not None and self.fail is not None and self.fail < self.warn:
+            raise ValueError("fail is lower than warn: nothing would ever only warn")
+        return self
+
+
+class BenchmarkConfig(Section):
+    """Settings of the benchmarks whose name matches; the first entry that matches a benchmark is its entry."""
+
+    match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")]
+    metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
+    minimum_effect: Annotated[
+        Percent | None,
+        Field(description="for the benchmarks that match; of [counts](measure.md#counts) 0.5% where it is not set"),
+    ] = None
+    levels: LevelsConfig = LevelsConfig()
+    categories: Annotated[tuple[CategoryConfig, ...] | None, Field(description="for the benchmarks that match")] = None
+    category: Annotated[str | None, Field(description="overrides the category that the first measurement assigned")] = (
+        None
+    )
+    direction: Annotated[Direction | None, Field(description="which way is good, where the file does not say it")] = (
+        None
+    )
+    ignore: Annotated[bool, Field(description="leave these out")] = False
+
+    def matches(self, key: MetricKey) -> bool:
+        return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
+
+
+class RulerConfig(Section):
+    """A fixed workload measured with each run: it tells how fast the machine was, and all others are scaled by it."""
+
+    benchmark: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=500,
+            description="a fixed workload measured with each run; all others are scaled by how fast it ran",
+        ),
+    ]
+    metric: Annotated[str, Field(min_length=1, max_length=200, description="its metric")] = "time"
+
+    @property
+    def key(self) -> MetricKey:
+        return MetricKey(self.benchmark, self.metric)
+
+
+class ControlChartConfig(Section):
+    """Limits of the detector `control_chart` (docs/detectors/control-chart.md)."""
+
+    limits: Annotated[
+        Literal["5/95", "1/99", "10/90", "3sd"], Field(description="percentiles, or standard deviations")
+    ] = "5/95"
+    single_run_margin: Annotated[
+        Percent, Field(description="allowed beyond the expected violation ratio while there is one baseline run")
+    ] = 0.05
+    drop_idle_time: Annotated[bool, Field(description="leave out the lower of a counter's two modes")] = True
+
+
+class RuleEnsembleConfig(Section):
+    """The detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
+
+    ensemble: Annotated[
+        Literal["stacking", "bagging", "single"],
+        Field(description="how the models of the baseline's runs vote; `single`, for comparison, has one"),
+    ] = "stacking"
+    discretisation: Annotated[
+        Literal["three_level", "equal_width"], Field(description="what becomes of a counter's values")
+    ] = "three_level"
+    confidence_change: Annotated[
+        float,
+        Field(
+            gt=0,
+            lt=1,
+            description="a rule's confidence changed by more than this flags its counter: the cosine distance "
+            "([what it means](detectors/rule-ensemble.md#what-it-computes))",
+        ),
+    ] = 0.25
+    support: Annotated[Percent, Field(gt=0, description="share of the intervals that a rule has to hold in")] = 0.1
+    confidence: Annotated[Percent, Field(gt=0, description="share of its premise's intervals in which it holds")] = 0.5
+    intervals: Annotated[int, Field(ge=10, le=1440, description="that a test is cut into, at most")] = 144
+    warm_up: Annotated[Percent, Field(description="share of a test dropped at its start")] = 0.05
+    cool_down: Annotated[Percent, Field(description="share of a test dropped at its end")] = 0.05
+    weights: Annotated[
+        dict[str, Annotated[float, Field(ge=0, le=1000)]], Field(description="weight of a run's model, by full commit")
+    ] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _some_test_is_left(self) -> "RuleEnsembleConfig":
+        if self.warm_up + self.cool_down >= 1:
+            raise ValueError("warm-up and cool-down leave nothing of a test")
+        return self
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetricSettings:
+    """What holds for one metric, all defaults resolved."""
+
+    minimum_effect: float
+    warn: float
+    fail: float
+    categories: tuple[CategoryConfig, ...]
+    category: str | None
+    direction: Direction | None
+    ignore: bool
+
+
+class PolicySettings(Section):
+    """What a judgement depends on. Rates and effects are fractions.
+
+    Without `levels` any regression of the minimum effect fails. `categories`, fastest first, apply to metrics of time
+    where less is better. The first of `benchmarks` that matches a metric is the only one that does.
+    """
+
+    alpha: Annotated[Percent, Field(description="p-value below which a difference counts in one metric")] = 0.01
+    false_discovery_rate: Annotated[
+        Percent,
+        Field(
+            description=(
+                "expected share of false ones among all reported changes of a run; what `5%` costs and "
+                "buys: [a looser profile](decision-rule.md#a-looser-profile)"
+            )
+        ),
+    ] = 0.01
+    minimum_effect: Annotated[
+        Percent,
+        Field(
+            description=(
+                "ignore changes smaller than this, such as 5%; where it is not set 1% in `changes`, of "
+                "[counts](measure.md#counts) 0.5%"
+            )
+        ),
+    ] = DEFAULTS[Kind.BENCHMARK]
+    minimum_samples: Annotated[
+        int, Field(ge=2, le=10_000, description="samples per side below which nothing is judged")
+    ] = 4
+    levels: LevelsConfig = LevelsConfig()
+    categories: Annotated[
+        tuple[CategoryConfig, ...],
+        Field(description="response-time categories, fastest first: `- {name: fast, below: 10 ms}`"),
+    ] = CATEGORIES
+    benchmarks: Annotated[
+        tuple[BenchmarkConfig, ...],
+        Field(description="settings per benchmark; the first entry that matches a benchmark is its entry"),
+    ] = ()
+    ruler: RulerConfig | None = None
+    control_chart: ControlChartConfig = ControlChartConfig()
+    rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
+    ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
+
+    def of(self, key: MetricKey) -> MetricSettings:
+        rule = next((rule for rule in self.benchmarks if rule.matches(key)), None)
+        unruled = self.counted if is_exact(key.metric) else self.general
+        return unruled if rule is None else self._resolved(rule, unruled.minimum_effect)
+
+    # Asked for each of thousands of metrics, of which few have a rule.
+    @cached_property
+    def general(self) -> MetricSettings:
+        """Of metrics without a rule."""
+        return self._resolved(BenchmarkConfig(match="*"), self.minimum_effect)
+
+    @cached_property
+    def counted(self) -> MetricSettings:
+        """Of counts without a rule: their own minimum effect is smaller."""
+        return self._resolved(BenchmarkConfig(match="*"), min(self.minimum_effect, DEFAULTS[Kind.COUNT]))
+
+    def _resolved(self, rule: BenchmarkConfig, minimum: float) -> MetricSettings:
+        minimum = minimum if rule.minimum_effect is None else rule.minimum_effect
+        return MetricSettings(
+            minimum_effect=minimum,
+            warn=_first(rule.levels.warn, self.levels.warn, minimum),
+            # Without a level of its own, what warns also fails.
+            fail=_first(rule.levels.fail, rule.levels.warn, self.levels.fail, self.levels.warn, minimum),
+            categories=rule.categories or self.categories,
+            category=rule.category,
+            direction=rule.direction,
+            ignore=rule.ignore,
+        )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As pydantic's, without what was resolved from the values before."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("general", "counted"):
+            copied.__dict__.pop(name, None)
+        return copied
+
+    @model_validator(mode="after")
+    def _of_known_categories(self) -> Self:
+        for categories in (self.categories, *(entry.categories or () for entry in self.benchmarks)):
+            _check_categories(categories)
+        for entry in self.benchmarks:
+            names = [category.name for category in (entry.categories or self.categories)]
+            if entry.category is not None and entry.category not in names:
+                raise ValueError(f"category {entry.category!r} is none of {', '.join(names)}")
+        return self
+
+
+def _check_categories(categories: Sequence[CategoryConfig]) -> None:
+    bounds = [category.below for category in categories]
+    inner = bounds[:-1]
+    if any(bound is None for bound in inner):
+        raise ValueError("only the last category may leave out below")
+    stated = [bound for bound in bounds if bound is not None]
+    if stated != sorted(set(stated)):
+        raise ValueError("categories go from the fastest to the slowest, each below higher than the one before")
+
+
+def _first(*values: float | None) -> float:
+    return next(value for value in values if value is not None)

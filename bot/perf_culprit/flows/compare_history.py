@@ -1,0 +1,84 @@
+"""collect -> history -> judge: one comparison with the stored runs. Results alone need neither git nor the history."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from perf_culprit import git
+from perf_culprit.commands.judge_requests import Compare
+from perf_culprit.config.settings import Config
+from perf_culprit.errors import UsageError
+from perf_culprit.flows.compare import Compared, collect_run, confirm_report, judge_run, of_head
+from perf_culprit.flows.job_event import Merge
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.run import Run
+from perf_culprit.store.baseline import choose_baseline
+from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
+
+
+def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | None = None) -> Compared:
+    """Results of a revision against the stored runs before it, or before where it left the branch `base`.
+
+    Without a revision the results name it, or they are of HEAD.
+    """
+    repository, revision = request.repository or Path(), request.revision
+    collected = partial(collect_run, config=config, tool=request.tool)
+    given = None if revision is None else git.resolve_commit(repository, revision)
+    run = collected(request.target, stdin=stdin, commit=given)
+    commit = given or _named_commit(repository, run, place=", ".join(request.target))
+    return compare_run_with_history(
+        replace(run, commit=commit),
+        config=config,
+        base=request.base,
+        place=HistoryPlace(repository=repository, url=request.history_url),
+        confirm=collected(request.confirm, commit=commit) if request.confirm else None,
+    )
+
+
+def _named_commit(repository: Path, run: Run, *, place: str) -> str:
+    if run.commit is None:
+        return git.head_commit(repository)
+    if git.find_commit(repository, run.commit) is None:
+        raise UsageError(
+            f"names commit {run.commit[:12]}, which is not in {repository}",
+            place=place,
+            next_step="say with --commit which commit was measured",
+        )
+    return run.commit
+
+
+def compare_run_with_history(
+    run: Run,
+    *,
+    config: Config,
+    base: str | None,
+    place: HistoryPlace,
+    accepted: Sequence[Acceptance] = (),
+    confirm: Run | None = None,
+    merge: Merge | None = None,
+) -> Compared:
+    """`accepted` counts in addition to what the history says was accepted.
+
+    `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
+    merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
+    """
+    with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+        baseline = choose_baseline(
+            history,
+            place.repository,
+            target=run,
+            base=merge.base if merge else base,
+            head=merge.head if merge else None,
+            window=config.history.window,
+            remote=code_remote(place),
+            accepted=(*history.accepted(run.suite), *accepted),
+        )
+        stored_runs = history.names
+    report = judge_run(baseline, run, config=config)
+    if confirm is not None:
+        report = confirm_report(report, baseline=baseline, again=confirm, config=config)
+    if not report.blames_target:
+        report = replace(report, failed=False)
+    return Compared(run=run, report=of_head(report, merge), stored_runs=stored_runs)

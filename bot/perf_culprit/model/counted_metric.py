@@ -1,0 +1,26 @@
+"""The metric of a quantity that is taken of a whole command."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from perf_culprit.model.count import BENCHMARK, Count
+from perf_culprit.model.run import Direction, Metric, MetricKey
+
+UNITS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        Count.INSTRUCTIONS: "instructions",
+        Count.INSTRUCTIONS_U: "instructions",
+        Count.ALLOCATIONS: "allocations",
+        Count.SYSTEM_CALLS: "calls",
+        Count.BUILD_TIME: "s",
+    }
+)
+
+
+def metric_of(quantity: str) -> Metric:
+    return Metric(name=quantity, unit=UNITS.get(quantity, "B"), direction=Direction.LOWER_IS_BETTER)
+
+
+def key_of(quantity: str) -> MetricKey:
+    return MetricKey(BENCHMARK, quantity)
