@@ -60,7 +60,7 @@ def start() -> None:
 
 
 def compare() -> None:
-    from perf_culprit.wire.run_json import encode_run
+    from perf_culprit.model.run_file import encode_run
     from tests.support.measurements import measured
 
     with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +87,7 @@ def compare() -> None:
 
 
 def write_large_runs(folder: str, count: int) -> None:
-    from perf_culprit.wire.run_json import encode_run
+    from perf_culprit.model.run_file import encode_run
     from tests.support.measurements import measured
 
     levels = {f"bench_{number:07d}": 0.001 * (1 + number % 37) for number in range(count)}
@@ -149,8 +149,8 @@ def baseline() -> None:
     from perf_culprit.config.settings import parse_database
     from perf_culprit.git.command import Remote
     from perf_culprit.git.objects import remove_kept
+    from perf_culprit.model.run_file import encode_run
     from perf_culprit.store.opening import open_git_branch, open_sql
-    from perf_culprit.wire.run_json import encode_run
     from tests.support import postgresql
     from tests.support.git_repository import init_repository
     from tests.support.measurements import measured

@@ -4,11 +4,12 @@ import base64
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit import git
 from perf_culprit.action.bisection_thread import UNREADABLE, stop_outdated, trusted_config
 from perf_culprit.action.comment_command import run_bisect, run_command
@@ -100,7 +102,7 @@ def _doubted(job: Job, compared: Compared) -> Compared:
         return compared
     doubt = because(Remark.OTHER_COMMIT, commit=str(checked_out)[:10])
     job.log.tell(LogLevel.WARNING, sentence(doubt))
-    return replace(compared, report=replace(compared.report, notes=(*compared.report.notes, doubt)))
+    return replace(compared, report=structs.replace(compared.report, notes=(*compared.report.notes, doubt)))
 
 
 def _named_commit(job: Job) -> str:
@@ -179,7 +181,7 @@ def _predicted(job: Job, compared: Compared) -> Compared:
         except BotError as error:
             job.log.tell(LogLevel.WARNING, f"no prediction: {error}")
             return compared
-    return replace(compared, report=replace(report, predictions=predictions))
+    return replace(compared, report=structs.replace(report, predictions=predictions))
 
 
 # On workflow_run: what the measuring run left is judged again and written where GitHub says it belongs.

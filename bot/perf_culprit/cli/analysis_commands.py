@@ -126,8 +126,8 @@ def _diagnose(arguments: argparse.Namespace) -> int:
 
 
 def _show(diagnosis: "Diagnosis", arguments: argparse.Namespace) -> None:
+    from perf_culprit.model.call_tree import encode_diagnosis
     from perf_culprit.say.call_tree_text import diagnosis_text
-    from perf_culprit.wire.analysis_json import encode_diagnosis
 
     if arguments.json:
         write(arguments.json, encode_diagnosis(diagnosis))
@@ -151,8 +151,8 @@ def _diagnose_profiles(arguments: argparse.Namespace) -> int:
 
 def _diagnose_revisions(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.diagnose import RevisionsPlan, diagnose_revisions, flame_graph
+    from perf_culprit.model.report import encode_tree_comparison
     from perf_culprit.say.call_tree_text import tree_comparison_text
-    from perf_culprit.wire.analysis_json import encode_tree_comparison
 
     if not arguments.baseline or not arguments.target or arguments.log or arguments.profile:
         raise UsageError(
@@ -213,8 +213,8 @@ def add_simulate_verb(verbs: Verbs) -> None:
 
 def _simulate(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.simulations import SimulationPlan
+    from perf_culprit.model.simulation import encode_simulation
     from perf_culprit.say.simulation_text import simulation_html, simulation_text
-    from perf_culprit.wire.analysis_json import encode_simulation
 
     if (arguments.run or arguments.counters) and not _is_plain(arguments):
         raise UsageError("--run and --counters are of one model", next_step="leave out the other mode, or these")

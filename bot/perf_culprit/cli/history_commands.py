@@ -253,9 +253,9 @@ def _changes_of(arguments: argparse.Namespace) -> "Changes":
 
 def _releases(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.look_back import releases_in_files, releases_in_history
+    from perf_culprit.model.series import encode_releases
     from perf_culprit.say.html_pages import releases_page
     from perf_culprit.say.series_text import releases_text
-    from perf_culprit.wire.analysis_json import encode_releases
 
     if bool(arguments.releases) == (arguments.repo is not None):
         raise UsageError(

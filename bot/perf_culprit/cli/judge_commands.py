@@ -97,7 +97,7 @@ def _add_publish(verbs: Verbs) -> None:
 
 def _collect(arguments: argparse.Namespace) -> int:
     from perf_culprit.flows.compare import collect_run
-    from perf_culprit.wire.run_json import encode_run
+    from perf_culprit.model.run_file import encode_run
 
     told: list[str] = []
     with shown(arguments):

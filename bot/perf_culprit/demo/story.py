@@ -4,9 +4,10 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
+
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.demo.demo_repository import (

@@ -22,16 +22,15 @@ from perf_culprit.github.host import (
     joint_marker,
     marker,
 )
-from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.report import Conclusion, Report, decode_report
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.archive import read_archive
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.say.command_answers import ready_lines
 from perf_culprit.say.markdown_report import MarkdownOptions, check_texts, render_joint, render_markdown
 from perf_culprit.say.report_parts import remarks
 from perf_culprit.say.wording import Lack, lack_line, unjudged_body, unmeasured_body
-from perf_culprit.wire.report_json import decode_report
-from perf_culprit.wire.run_json import decode_run, refuse_doubled
 
 MAX_REPORTS = 20
 # What a reader of "only when something changed" wants to hear of.

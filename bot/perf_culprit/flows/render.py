@@ -6,7 +6,8 @@ from typing import Final
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError, did_you_mean
 from perf_culprit.judge.series_changes import judge_series
-from perf_culprit.model.report import Report
+from perf_culprit.model.report import Report, decode_report, encode_report
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.progress import doing
 from perf_culprit.read.results.source import read_file
@@ -16,8 +17,6 @@ from perf_culprit.say.reason_text import sentence
 from perf_culprit.stats.series_changes_search import FEWEST_VALUES
 from perf_culprit.store.opening import open_history, suite_names
 from perf_culprit.store.protocol import StoredRun
-from perf_culprit.wire.report_json import decode_report, encode_report
-from perf_culprit.wire.run_json import encode_run
 
 # A report in the forms that every job needs.
 

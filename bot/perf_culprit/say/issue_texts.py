@@ -6,7 +6,7 @@ from typing import Final
 
 from perf_culprit.model.bisection import BisectionReport, Culprit
 from perf_culprit.model.dispatch import AlarmedMetric, CheckAnswer
-from perf_culprit.model.finding import Acceptance, Finding
+from perf_culprit.model.finding import Acceptance, Accepted, Finding
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Cost
 from perf_culprit.say import report_tables
@@ -110,7 +110,7 @@ def recovered_note(name: str | None, *, at: str, repository_url: str | None) -> 
     )
 
 
-def accepted_note(accepted: Acceptance, *, repository_url: str | None) -> str:
+def accepted_note(accepted: Accepted | Acceptance, *, repository_url: str | None) -> str:
     return own("Accepted {}\n", accepted_by(accepted, repository_url=repository_url))
 
 

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from perf_culprit.model.finding import Acceptance, Evidence, Finding, Level, Severity, Verdict
+from msgspec import structs
+
+from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, Verdict
 from perf_culprit.model.report import Prediction, Report
 from perf_culprit.say import numbers
 from perf_culprit.say.charts import bar, sparkline
@@ -30,7 +32,7 @@ def benchmark(finding: Finding, *, with_metric: bool) -> Safe:
     return own("{} · {}", name, prose(key.metric, limit=60)) if with_metric else name
 
 
-def accepted_by(accepted: Acceptance, *, repository_url: str | None) -> Safe:
+def accepted_by(accepted: Accepted | Acceptance, *, repository_url: str | None) -> Safe:
     return own(
         "by {} at {}: {}",
         code(accepted.author, limit=60),
@@ -159,7 +161,9 @@ def changed_part(sections: Sections, *, most_rows: int) -> Part:
 
 def predicted(report: Report, prediction: Prediction) -> Sections:
     """The prediction's findings as those of a report of their own."""
-    return split(replace(report, conclusion=prediction.conclusion, findings=prediction.findings, predictions=()))
+    return split(
+        structs.replace(report, conclusion=prediction.conclusion, findings=prediction.findings, predictions=())
+    )
 
 
 def verdict(prediction: Prediction, sections: Sections) -> str:

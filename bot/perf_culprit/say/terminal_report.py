@@ -204,7 +204,7 @@ def _samples_of(findings: Sequence[Finding], sections: Sections) -> list[str]:
     """Where both sides' samples lie, of the loudest changes; nothing where they are not known."""
     lines = []
     for finding in findings[:DRAWN_FINDINGS]:
-        sides = (finding.baseline_samples, finding.target_samples)
+        sides = (finding.chart.baseline_samples, finding.chart.target_samples)
         if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
             continue
         ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.evidence.metric.unit)

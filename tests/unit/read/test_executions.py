@@ -60,7 +60,7 @@ def test_executions_that_shared_a_job_are_no_runs_of_their_own(tmp_path: Path) -
 
 def test_summaries_become_executions_of_one_number() -> None:
     runs = [
-        (f"{value}.json", Run(benchmarks=(Benchmark(name="a", metric=TIME, summary=Summary(value=value)),)))
+        (f"{value}.json", Run(benchmarks=(Benchmark.of(name="a", metric=TIME, summary=Summary(value=value)),)))
         for value in (1.0, 2.0)
     ]
     (both,) = join_executions(runs).benchmarks
@@ -84,13 +84,13 @@ def join(files: list[str]) -> Run:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_rounds_are_one_per_execution(count: int) -> None:
-    run = Run(benchmarks=(Benchmark(name="a", metric=TIME, samples=(1.0,)),))
+    run = Run(benchmarks=(Benchmark.of(name="a", metric=TIME, samples=(1.0,)),))
     with pytest.raises(ValueError, match="argument"):
         join_executions([("a", run), ("b", run)], rounds=range(count))
 
 
 def test_executions_keep_what_a_second_measurement_confirmed() -> None:
-    benchmark = Benchmark(name="a", metric=TIME, samples=(1.0,))
+    benchmark = Benchmark.of(name="a", metric=TIME, samples=(1.0,))
     judged = Run(benchmarks=(benchmark,), regressions=(benchmark.key,), confirmed=(benchmark.key,))
     for executions in ([("one", judged)], [("one", judged), ("two", judged)]):
         joined = join_executions(executions)

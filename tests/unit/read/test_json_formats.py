@@ -8,11 +8,11 @@ import pytest
 
 from perf_culprit.errors import DataError, TooLargeError
 from perf_culprit.model.run import Benchmark, Direction
+from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.collect import collect, collect_sources
 from perf_culprit.read.results.parser import Parsed
 from perf_culprit.read.results.result_formats import HISTORY_PARSERS, PARSERS
 from perf_culprit.read.results.source import JsonValue, Source
-from perf_culprit.wire.run_json import decode_run
 from tests.support.goldens import golden
 
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
@@ -396,7 +396,8 @@ def test_numbers_too_large_for_a_float_are_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"version": 2}, "not a valid run-v1"),
+        ({"version": 2}, "written by a newer perf-culprit"),
+        ({"version": 0}, "not a valid run-v1"),
         ({"extra": 1}, "not a valid run-v1"),
         ({"benchmarks": [{"name": "a"}]}, "needs either samples"),
         ({"benchmarks": [{"name": "a", "samples": [-1.0]}]}, "cannot be negative"),

@@ -13,11 +13,11 @@ EARLY, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def samples(*values: float, metric: Metric = MS, group_sizes: tuple[int, ...] = ()) -> Benchmark:
-    return Benchmark(name="sort", metric=metric, samples=values, group_sizes=group_sizes)
+    return Benchmark.of(name="sort", metric=metric, samples=values, group_sizes=group_sizes)
 
 
 def summary(value: float) -> Benchmark:
-    return Benchmark(name="sort", metric=MS, summary=Summary(value=value))
+    return Benchmark.of(name="sort", metric=MS, summary=Summary(value=value))
 
 
 def reads(*parsed: Parsed) -> list[Read]:

@@ -6,7 +6,7 @@ import pytest
 
 from perf_culprit.cli.entry import main
 from perf_culprit.model.run import MOST_METRICS, Benchmark, Run, Summary
-from perf_culprit.wire.run_json import encode_run
+from perf_culprit.model.run_file import encode_run
 from tests.support.measurements import SECONDS
 
 # Runs of the largest size are written and read.
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 def written(path: Path, names: range) -> str:
     summary = Summary(value=1.0)
-    benchmarks = (Benchmark(name=f"b{number}", metric=SECONDS, summary=summary) for number in names)
+    benchmarks = (Benchmark.of(name=f"b{number}", metric=SECONDS, summary=summary) for number in names)
     path.write_bytes(encode_run(Run(benchmarks=tuple(benchmarks))))
     return str(path)
 

@@ -6,9 +6,9 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import encode_run
 from tests.support.goldens import golden
 
 JSON = ("pytest_benchmark/with_data.json", "hyperfine/two_parameters.json", "deno/bench.json")

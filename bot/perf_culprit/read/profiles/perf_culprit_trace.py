@@ -4,11 +4,11 @@ import re
 from typing import Final
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.call_tree import Profile
+from perf_culprit.model.call_tree import Profile, decode_profile
+from perf_culprit.model.json_files import WRITE_AGAIN, format_of
 from perf_culprit.read.profiles.profile_file import ProfileFile
-from perf_culprit.wire.analysis_json import NEXT_STEP, PROFILE_FORMAT, decode_profile
 
-_KNOWN: Final = re.compile(r'\{\s*+"format"\s*+:\s*+"' + PROFILE_FORMAT + '"')
+_KNOWN: Final = re.compile(r'\{\s*+"format"\s*+:\s*+"' + format_of(Profile)[0] + '"')
 
 
 def matches(file: ProfileFile, /) -> bool:
@@ -24,5 +24,5 @@ def read(file: ProfileFile, /) -> tuple[Profile, ...]:
             file.intake.records += len(profile.nodes) * profile.repetitions
             profiles.append(profile)
     if not profiles:
-        raise DataError("holds no profile", place=file.place, next_step=NEXT_STEP)
+        raise DataError("holds no profile", place=file.place, next_step=WRITE_AGAIN)
     return tuple(profiles)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Summary
+from msgspec.structs import replace
+
+from perf_culprit.model.run import LONGEST_NAME, Benchmark, Direction, Environment, Metric, Summary
 from perf_culprit.read.results.parser import (
     TIME,
     VALUE,
@@ -82,6 +84,7 @@ def _outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Iterator[
     values = list(result.elements()) if isinstance(result.value, list) else [result]
     names = _names(name, row.get("params"), result, count=len(values))
     columns = [_cells(row, column, len(values)) for column in COLUMNS]
+    version = _version(row.get("version"))
     for i, (full_name, value, samples, *statistics) in enumerate(zip(names, values, *columns, strict=True)):
         place = value.place
         # None where the combination failed (null) or was skipped (NaN).
@@ -90,10 +93,18 @@ def _outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Iterator[
         elif samples is not None and samples != []:
             repeated = JsonValue(samples, value.file, f"{row['samples'].path}[{i}]")
             numbers = repeated.numbers()
-            yield from_samples(full_name, metric=metric, samples=numbers, place=repeated.place), place
+            measured = from_samples(full_name, metric=metric, samples=numbers, place=repeated.place)
+            yield replace(measured, version=version), place
         else:
             summary = _summary(value, metric, *statistics)
-            yield from_summary(full_name, metric=metric, summary=summary, place=place), place
+            measured = from_summary(full_name, metric=metric, summary=summary, place=place)
+            yield replace(measured, version=version), place
+
+
+def _version(cell: JsonValue | None) -> str | None:
+    """The hash of the benchmark's source that asv compares, or what its author states instead."""
+    value = None if cell is None else cell.value
+    return value if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable() else None
 
 
 def _summary(value: JsonValue, metric: Metric, low: Any, high: Any, count: Any) -> Summary:

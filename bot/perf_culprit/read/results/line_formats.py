@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import NANOSECONDS, NUMBER, TIME_UNIT, lines, nanoseconds, number_of
 from perf_culprit.read.results.jmh import CONFIDENCE_LEVEL as JMH_LEVEL
@@ -251,7 +253,7 @@ def _libtest(row: re.Match[str]) -> tuple[Measured, ...]:
     cost, _, per = row["unit"].rpartition("/")
     rate = Metric(name="throughput", unit=row["rate_unit"] or "", direction=HIGHER)
     if row["unit"].endswith("/s"):
-        return (Measured(metric=replace(rate, unit=row["unit"])),)
+        return (Measured(metric=structs.replace(rate, unit=row["unit"])),)
     if per != "iter":
         return ()
     first = Measured(metric=Metric(name=TIME if cost in NANOSECONDS else cost, unit=cost, direction=LOWER))

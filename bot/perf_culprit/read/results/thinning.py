@@ -2,7 +2,9 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from perf_culprit.errors import TooLargeError
 from perf_culprit.model.run import Benchmark

@@ -1,7 +1,8 @@
 """tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from perf_culprit.model.run import Benchmark, Direction, Metric
 from perf_culprit.read.results.parser import TIME, Parsed, from_samples, from_summary, unique

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.counters.counter_formats import COUNTER_READERS
 from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.result_formats import NAMED_ONLY, PARSERS
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.counter_goldens import COUNTER_GOLDENS, EXPECTED, golden
 from tests.support.goldens import JSON_GOLDENS
 from tests.support.goldens import golden as benchmark_golden

@@ -7,11 +7,11 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.counters.counter_formats import COUNTER_READERS
 from perf_culprit.read.results.collect import Reading, collect, collect_sources
 from perf_culprit.read.results.result_formats import PARSERS, parsers_for
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import encode_run
 from tests.support.counter_tables import same, table_of
 
 
