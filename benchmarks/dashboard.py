@@ -55,7 +55,7 @@ def stored_runs(commits: Sequence[str]) -> list[Run]:
     return [
         Run(
             benchmarks=tuple(
-                Benchmark(
+                Benchmark.of(
                     name=f"package.module{row % 37}::test_case_{row}",
                     metric=SECONDS,
                     summary=Summary(value=float(f"{value:.5g}")),

@@ -20,11 +20,11 @@ import numpy as np
 
 from perf_culprit.git.command import Remote
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run, Summary
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.stats.ragged import Floats
 from perf_culprit.store.git_branch import GitBranchHistory
 from perf_culprit.store.retention import Retention, runs_to_compact, runs_to_drop
 from perf_culprit.store.run_names import MARKER, MARKER_PATH, RunFile, name_run
-from perf_culprit.wire.run_json import encode_run
 
 METRIC = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 START = datetime(2016, 1, 4, tzinfo=UTC)
@@ -60,7 +60,7 @@ def make_run(number: int, options: argparse.Namespace, *, compacted: bool = Fals
     rows = samples.tolist()
     return Run(
         benchmarks=tuple(
-            Benchmark(
+            Benchmark.of(
                 name=f"tests/bench_{i % 37}.py::test_{i:05d}",
                 metric=METRIC,
                 samples=() if compacted else tuple(rows[i]),

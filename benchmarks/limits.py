@@ -93,7 +93,7 @@ def processor_seconds_of(command: Sequence[str]) -> float:
 
 
 def compare() -> None:
-    from perf_culprit.wire.run_json import encode_run
+    from perf_culprit.model.run_file import encode_run
     from tests.support.measurements import measured
 
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +120,7 @@ def compare() -> None:
 
 
 def write_large_runs(folder: str, count: int) -> None:
-    from perf_culprit.wire.run_json import encode_run
+    from perf_culprit.model.run_file import encode_run
     from tests.support.measurements import measured
 
     levels = {f"bench_{number:07d}": 0.001 * (1 + number % 37) for number in range(count)}
@@ -182,8 +182,8 @@ def baseline() -> None:
     from perf_culprit.config.database_url import parse_database
     from perf_culprit.git.command import Remote
     from perf_culprit.git.objects import remove_kept
+    from perf_culprit.model.run_file import encode_run
     from perf_culprit.store.opening import open_git_branch, open_sql
-    from perf_culprit.wire.run_json import encode_run
     from tests.support import postgresql
     from tests.support.git_repository import init_repository
     from tests.support.measurements import measured

@@ -8,10 +8,11 @@ python benchmarks/profiles.py --visible   how often a change of the size that an
 
 import argparse
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import judge_run
@@ -80,7 +81,7 @@ def run_of(rng: np.random.Generator, way: Way, levels: np.ndarray) -> Run:
     rounds = tuple(number // 2 + 1 for number in range(way.executions)) if way.executions > 1 else ()
     return Run(
         benchmarks=tuple(
-            Benchmark(
+            Benchmark.of(
                 name=f"bench_{index:03}",
                 metric=TIME,
                 samples=tuple(row.tolist()),

@@ -126,7 +126,7 @@ def timing(benchmarks: int = 1_000, rounds: int = 20) -> str:
         times = factors[:, None] * rng.lognormal(5, 0.05, (benchmarks, 2 * rounds))
         return Run(
             benchmarks=tuple(
-                Benchmark(
+                Benchmark.of(
                     name=f"b{index}",
                     metric=metric,
                     samples=tuple(row),

@@ -31,8 +31,8 @@ from perf_culprit.config.database_url import parse_database
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.controller import Controller
 from perf_culprit.model.run import Benchmark, Environment, Run
+from perf_culprit.model.run_file import decode_run
 from perf_culprit.store.opening import open_history, prepare_database
-from perf_culprit.wire.run_json import decode_run
 from tests.support.fake_github.state import PullRequest
 from tests.support.git_repository import run_git
 from tests.support.job import JobResult
@@ -61,7 +61,7 @@ class Year(Mainline):
         self.seed += 1
         factors = self.recorded.build(self.seed, SAMPLES)
         benchmarks = tuple(
-            Benchmark(name=name, metric=SECONDS, samples=tuple((self.level(commit, name) * row).tolist()))
+            Benchmark.of(name=name, metric=SECONDS, samples=tuple((self.level(commit, name) * row).tolist()))
             for name, row in zip(self.levels[commit], factors, strict=True)
         )
         machine = Environment(components={**MACHINE.components, "runner_image": self.image})

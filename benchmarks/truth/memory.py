@@ -16,10 +16,10 @@ from perf_culprit.git import revisions
 from perf_culprit.git.command import run_git
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.opening import open_history
 from perf_culprit.store.protocol import StoredRun
 from perf_culprit.store.retention import Retention, fit_file
-from perf_culprit.wire.run_json import decode_run, encode_run
 
 
 class MemoryBranch:

@@ -69,6 +69,10 @@ class TooLargeError(DataError):
     """An input is beyond a limit: an option of the tool that wrote it may help."""
 
 
+class NewerVersionError(DataError):
+    """A file is of a later version than this program knows: it is whole, and not for us to skip or replace."""
+
+
 class InfrastructureError(BotError):
     """Git, GitHub, the network or the machine failed; the same input may work later."""
 

@@ -22,10 +22,10 @@ import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  #
 from perf_culprit.action import command_grammar
 from perf_culprit.config.reader import parse_config
 from perf_culprit.errors import BotError
+from perf_culprit.model.report import decode_report, encode_report
+from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.results.result_formats import READERS
-from perf_culprit.wire.report_json import decode_report, encode_report
-from perf_culprit.wire.run_json import decode_run
 
 # Only the processes that fuzz count what they reach.
 INSIDE = sys.argv[1:2] == ["--inside"]

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import decode_run, encode_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MAX_SEED_BYTES = 20_000

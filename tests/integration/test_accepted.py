@@ -1,11 +1,11 @@
 """Accepted changes: on real git, through racing writers, and as the next run sees them."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.cli.entry import main

@@ -4,16 +4,16 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.github.host import marker
 from perf_culprit.model.finding import Verdict
-from perf_culprit.model.report import Conclusion
-from perf_culprit.wire.report_json import encode_report
+from perf_culprit.model.report import Conclusion, encode_report
 from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, RIGHTS, SECRET, WORKFLOW, Scene, open_scene
 from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault

@@ -10,13 +10,13 @@ from typing import Any
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
+from msgspec import structs
 
 from perf_culprit.github.host import marker
 from perf_culprit.model.finding import Level, Verdict
 from perf_culprit.model.reason import BaselineReason, because, remark
-from perf_culprit.model.report import Conclusion
-from perf_culprit.wire.report_json import encode_report
-from perf_culprit.wire.run_json import encode_run
+from perf_culprit.model.report import Conclusion, encode_report
+from perf_culprit.model.run_file import encode_run
 from tests.support import reports
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT, FORK_ID, PullRequest
@@ -51,8 +51,8 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 def honest(scene: Scene, **changes: Any) -> bytes:
     slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6)
-    report = replace(reports.report(Conclusion.REGRESSION, slower), target_commit=scene.head)
-    return encode_report(replace(report, **changes))
+    report = structs.replace(reports.report(Conclusion.REGRESSION, slower), target_commit=scene.head)
+    return encode_report(structs.replace(report, **changes))
 
 
 def doctored(scene: Scene, **fields: Any) -> bytes:
@@ -148,7 +148,7 @@ def test_other_files_of_the_artifact_say_nothing_either(scene: Scene) -> None:
 def test_a_run_that_fits_its_commit_is_still_not_recorded(scene: Scene) -> None:
     """Results of forks never reach the history, however they are made."""
     refs = scene.refs
-    run = encode_run(replace(make_run(1), commit=scene.head, suite="default"))
+    run = encode_run(structs.replace(make_run(1), commit=scene.head, suite="default"))
     result = scene.publish({"report.json": honest(scene, suite="default"), "run.json": run})
     assert result.exit_code == 0, result.log
     assert scene.refs == refs
@@ -157,7 +157,7 @@ def test_a_run_that_fits_its_commit_is_still_not_recorded(scene: Scene) -> None:
 
 def test_a_forged_run_beside_a_true_report_publishes_nothing(scene: Scene) -> None:
     refs = scene.refs
-    run = encode_run(replace(make_run(1), commit="8" * 40, suite="default"))
+    run = encode_run(structs.replace(make_run(1), commit="8" * 40, suite="default"))
     assert_refused(scene, scene.publish({"report.json": honest(scene), "run.json": run}), refs=refs)
 
 
@@ -243,7 +243,7 @@ def test_a_run_without_its_pull_request_gets_no_comment(scene: Scene, case: str)
 def test_a_fork_that_pushes_to_its_own_main_is_not_our_main(scene: Scene) -> None:
     """In the fork a branch `main` and an event `push` are free to have."""
     refs = scene.refs
-    run = encode_run(replace(make_run(1), commit=scene.head, suite="default"))
+    run = encode_run(structs.replace(make_run(1), commit=scene.head, suite="default"))
     files = {"report.json": honest(scene, suite="default"), "run.json": run}
     scene.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=scene.head, zip_bytes=zipped(files))
     result = scene.follow(run_event="push", head_branch="main")

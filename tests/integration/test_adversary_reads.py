@@ -4,12 +4,13 @@ import base64
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs
@@ -14,9 +15,9 @@ from perf_culprit.flows.record import record_run
 from perf_culprit.github import client
 from perf_culprit.github.host import marker
 from perf_culprit.model.finding import BaselineSource
+from perf_culprit.model.report import encode_report
 from perf_culprit.model.run import MOST_COMPONENTS
 from perf_culprit.store.opening import HistoryPlace
-from perf_culprit.wire.report_json import encode_report
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT
 from tests.support.measurements import measured
@@ -35,8 +36,8 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def left(scene: Scene, *, config: Config | None = None, suite: str = "default") -> dict[str, bytes]:
     """What a measuring job leaves that found `parse` slower in turn with its base, and judged by `config`."""
     results = JobResults(
-        run=replace(in_rounds(measured(SLOW, seed=5, commit=scene.head)), suite=suite),
-        baseline=replace(in_rounds(measured(FAST, seed=6, commit=scene.commits["main2"])), suite=suite),
+        run=structs.replace(in_rounds(measured(SLOW, seed=5, commit=scene.head)), suite=suite),
+        baseline=structs.replace(in_rounds(measured(FAST, seed=6, commit=scene.commits["main2"])), suite=suite),
     )
     assert results.baseline is not None
     report = compare_runs(
@@ -245,7 +246,7 @@ def test_history_judges_without_a_checkout(scene: Scene) -> None:
         ).report
         record_run(run, report=report, config=config, place=HistoryPlace(url=str(bare)))
     run = measured(SLOW, seed=9, commit=scene.head)
-    report = replace(report, target_commit=scene.head, baseline_source=BaselineSource.HISTORY)
+    report = structs.replace(report, target_commit=scene.head, baseline_source=BaselineSource.HISTORY)
     result = scene.publish(
         {"report.json": encode_report(report), **result_files(Compared(run=run, report=report), JobResults(run=run))}
     )

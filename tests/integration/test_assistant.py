@@ -4,12 +4,12 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from mcp.shared.exceptions import MCPError
+from msgspec.structs import replace
 
 from perf_culprit.cli.entry import main
 from perf_culprit.git.command import Remote
@@ -59,7 +59,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def stored(commit: str, samples: np.ndarray) -> Run:
-    parse = Benchmark(name="parse", metric=TIME, samples=tuple(map(float, samples)))
+    parse = Benchmark.of(name="parse", metric=TIME, samples=tuple(map(float, samples)))
     environment = Environment(components={"cpu": "fast"})
     return Run(benchmarks=(parse, replace(parse, name=EVIL)), commit=commit, environment=environment)
 

@@ -1,10 +1,10 @@
 """An audit of a history branch in a real repository."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.commands.history_requests import AuditRuns

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.automatic import automatic_searches

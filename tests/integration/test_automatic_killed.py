@@ -2,12 +2,13 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from msgspec.structs import replace
 
 from perf_culprit.config.database_url import parse_database
 from perf_culprit.config.settings import Config

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from perf_culprit.wire.bisection_json import decode_stored
+from perf_culprit.model.bisection_files import decode_stored
 from tests.support.conversation import MOST_DISPATCHES, STEP, Conversation, open_conversation
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.fake_github.state import BOT, REPOSITORY_ID, Comment

@@ -1,11 +1,11 @@
 """A dashboard of numbers that nobody measures, and of names that look alike."""
 
-from dataclasses import replace
 from pathlib import Path
 from time import sleep
 from urllib.parse import quote_plus
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.cli.entry import main
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
@@ -33,7 +33,7 @@ def test_every_page_stands(tmp_path: Path) -> None:
         replace(
             run_of(kept, number),
             benchmarks=tuple(
-                Benchmark(name=name, metric=metric, summary=Summary(value=pair[number >= COMMITS // 2]))
+                Benchmark.of(name=name, metric=metric, summary=Summary(value=pair[number >= COMMITS // 2]))
                 for name, pair in VALUES.items()
                 for metric in (PLAIN, replace(SECONDS, name="other"))
             ),

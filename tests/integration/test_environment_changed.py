@@ -1,9 +1,9 @@
 """A step of the machine, not of the code: the base, measured again beside the head, shows it too."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare_history import compare_run_with_history
@@ -12,9 +12,9 @@ from perf_culprit.flows.record import record_run
 from perf_culprit.flows.render import report_json
 from perf_culprit.model.finding import Finding, Verdict
 from perf_culprit.model.reason import VerdictReason
+from perf_culprit.model.report import decode_report
 from perf_culprit.model.run import Environment, Run
 from perf_culprit.store.opening import HistoryPlace
-from perf_culprit.wire.report_json import decode_report
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import MACHINE, measured
 from tests.support.rounds import in_rounds

@@ -43,7 +43,7 @@ def named(ancestry: Ancestry, commits: Mapping[str, str]) -> list[str]:
 
 
 def make_run(commit: str, *, day: int = 1) -> Run:
-    benchmarks = (Benchmark(name="sort", metric=TIME, samples=(1.0, 2.0)),)
+    benchmarks = (Benchmark.of(name="sort", metric=TIME, samples=(1.0, 2.0)),)
     return Run(benchmarks=benchmarks, commit=commit, time=datetime(2026, 1, day, tzinfo=UTC))
 
 

@@ -1,12 +1,12 @@
 """Bisections on a real branch: replaced by the one who read them last, never forced, and whole whoever is killed."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.store.branch_files import BisectionConflictError, GitBranchBisections

@@ -15,11 +15,11 @@ import pytest
 from perf_culprit import git
 from perf_culprit.errors import ConfigError, InfrastructureError
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.store.git_branch import COMMIT_BYTES, GitBranchHistory
 from perf_culprit.store.opening import open_git_branch
 from perf_culprit.store.protocol import StoredRun, UnreadableRun
 from perf_culprit.store.retention import FILES_SHARE, Patience, Retention, compact
-from perf_culprit.wire.run_json import encode_run
 from tests.support.git_http import TOKEN, serve_git
 from tests.support.git_repository import init_repository, run_git
 from tests.support.killed import dies_at_git_call

@@ -1,22 +1,23 @@
 """What every place that stores runs must do; a new back end joins BACK_ENDS and passes."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.config.database_url import parse_database
-from perf_culprit.errors import UsageError
+from perf_culprit.errors import NewerVersionError, UsageError
 from perf_culprit.model.finding import Acceptance
-from perf_culprit.model.run import Run
+from perf_culprit.model.run import Part, Run
 from perf_culprit.store import branch_files
 from perf_culprit.store.branch_files import BisectionConflictError
-from perf_culprit.store.opening import copy_history, open_git_branch, open_sql
+from perf_culprit.store.opening import copy_history, open_git_branch, open_sql, stored_bisections, suite_names
 from perf_culprit.store.protocol import Store, StoredRun
 from tests.support import postgresql
 from tests.support.git_repository import init_repository
@@ -126,6 +127,36 @@ def test_a_run_comes_back_as_it_was(history: Store) -> None:
     name = history.append(run)
     (entry,) = history.runs("default", [f"{1:040x}"])
     assert entry == StoredRun(id=name, commit=f"{1:040x}", run=run)
+
+
+def test_parts_and_versions_of_benchmarks_come_back(history: Store) -> None:
+    run = make_run(1)
+    benchmarks = tuple(replace(one, version="4f2a") for one in run.benchmarks)
+    part = replace(run, benchmarks=benchmarks, part=Part(index=2, count=3))
+    history.append(part)
+    assert stored(history, f"{1:040x}") == [part]
+
+
+def test_what_a_later_version_stored_is_refused_and_stays(history: Store, tmp_path: Path) -> None:
+    with open_sql(parse_database(f"sqlite:///{tmp_path / 'source.db'}")) as source:
+        source.append(make_run(1))
+        source.accept([ACCEPTANCE])
+        source.store(BISECTION, expected=None)
+        paths = source.paths()
+        files = [json.loads(content) | {"version": 9} for content in source.contents(paths)]
+    history.adopt([(path, json.dumps(file).encode()) for path, file in zip(paths, files, strict=True)])
+    reads: dict[str, Callable[[], object]] = {
+        "run": lambda: list(history.runs("default", [f"{1:040x}"])),
+        "suite": lambda: suite_names(history),
+        "acceptance": lambda: history.accepted("a/b"),
+        "bisection": lambda: history.load(NAME),
+        "bisections": lambda: stored_bisections(history),
+    }
+    for read in reads.values():
+        with pytest.raises(NewerVersionError, match="written by a newer perf-culprit"):
+            read()
+    history.append(make_run(2))
+    assert set(paths) < set(history.paths())
 
 
 def test_the_very_same_run_is_counted_once(history: Store) -> None:

@@ -1,20 +1,20 @@
 """`perf-culprit history`: what the branch weighs by git's own count, and one commit in the place of all."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.cli.entry import main
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.say.maintenance_text import history_size_text
 from perf_culprit.store.git_branch import COMMIT_BYTES, PAST_LINE, STARTED_OVER, GitBranchHistory
 from perf_culprit.store.opening import open_git_branch
 from perf_culprit.store.protocol import StoredRun, UnreadableRun
 from perf_culprit.store.retention import Retention, compact
 from perf_culprit.store.run_names import name_run
-from perf_culprit.wire.run_json import encode_run
 from tests.support.git_repository import init_repository, run_git
 from tests.support.runner_pool import new_bisection
 from tests.support.stored_runs import START, make_run

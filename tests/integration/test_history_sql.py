@@ -16,6 +16,7 @@ from unittest.mock import patch
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from msgspec import structs
 from sqlalchemy import Connection, create_engine, event, text
 
 from perf_culprit.config.database_url import DatabaseUrl, parse_database
@@ -168,7 +169,7 @@ def test_roles_need_what_is_documented_and_no_more(server: Server, url: Database
     with open_sql(writer) as history:
         history.append(make_run(1))
         version = history.store(new_bisection(size=4), expected=None)
-        history.store(replace(new_bisection(size=4), fruitless=1), expected=version)
+        history.store(structs.replace(new_bisection(size=4), fruitless=1), expected=version)
     with open_sql(reader) as history:
         assert stored(history) == [1]
         assert len(history.paths()) == 2
@@ -176,7 +177,7 @@ def test_roles_need_what_is_documented_and_no_more(server: Server, url: Database
             history.append(make_run(2))
         assert "docs/history.md" in str(caught.value)
         with pytest.raises(InfrastructureError, match="permission denied for table"):
-            history.store(replace(new_bisection(size=4), id="9"), expected=None)
+            history.store(structs.replace(new_bisection(size=4), id="9"), expected=None)
     engine = create_engine(server.url(url.database, user="perf_writer", password="other").replace("://", "+psycopg://"))
     for statement in ("DELETE FROM perf_culprit_runs", "UPDATE perf_culprit_runs SET content = ''"):
         with engine.connect() as connection, pytest.raises(Exception, match="permission denied"):
@@ -232,7 +233,7 @@ def test_a_write_whose_answer_was_lost_is_repeated_and_changes_nothing(
         history = SqlHistory(database, sleep=lambda _: None)
         assert history.append(make_run(1)) == history.append(make_run(1))
         version = history.store(new_bisection(size=4), expected=None)
-        history.store(replace(new_bisection(size=4), fruitless=1), expected=version)
+        history.store(structs.replace(new_bisection(size=4), fruitless=1), expected=version)
         assert stored(history) == [1]
     assert next(answers) == 8
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.cli.entry import main
-from perf_culprit.model.call_tree import Profile
-from perf_culprit.wire.analysis_json import decode_profile
+from perf_culprit.model.call_tree import Profile, decode_profile
 from tests.support.interpreters import newer_interpreter
 from tests.support.measured_repository import Commit, measured_repository
 

@@ -7,11 +7,10 @@ import pytest
 
 from perf_culprit.cli.entry import main
 from perf_culprit.model.reason import BaselineReason
-from perf_culprit.model.report import Conclusion
+from perf_culprit.model.report import Conclusion, decode_report
 from perf_culprit.model.run import Environment, Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.say.report_parts import outputs
-from perf_culprit.wire.report_json import decode_report
-from perf_culprit.wire.run_json import encode_run
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measurements import measured
 

@@ -1,11 +1,11 @@
 """The report's page in a real browser: nothing refused, names stay text, keyboard and screen reader find everything."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.explain.compare_trees import compare_profiles

@@ -10,16 +10,15 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import requests
+from msgspec.structs import replace
 
 from perf_culprit.github import workflow_runs
 from perf_culprit.model.finding import Verdict
-from perf_culprit.model.report import Conclusion
-from perf_culprit.wire.report_json import encode_report
+from perf_culprit.model.report import Conclusion, encode_report
 from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, SECRET, Scene, open_scene
 from tests.support.fake_github.server import FakeGitHub

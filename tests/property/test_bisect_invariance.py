@@ -1,9 +1,9 @@
 """What must not change a search: the unit, the direction's sign, the commits' names, the order of arrival."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.bisect.machine import merge_dag
 from perf_culprit.model.bisection import CommitRange, Engine, Outcome, SearchSettings

@@ -1,10 +1,9 @@
 """Verdicts of paired rounds: scaling all times leaves them, swapping the sides turns them around."""
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge

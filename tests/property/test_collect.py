@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.inputs import read_archive
 from perf_culprit.read.results.result_formats import ALIASES, AUTO, READERS
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.goldens import JSON_GOLDENS, golden
 
 TOOLS = [AUTO, *READERS, *ALIASES]
@@ -103,7 +103,7 @@ NUMBERS = st.floats(min_value=0, max_value=1e300)
 def test_our_own_format_comes_back_as_it_was_written(values: dict[str, list[float]], direction: Direction) -> None:
     metric = Metric(name="time", unit="ns", direction=direction)
     run = Run(
-        benchmarks=tuple(Benchmark(name=name, metric=metric, samples=tuple(v)) for name, v in values.items()),
+        benchmarks=tuple(Benchmark.of(name=name, metric=metric, samples=tuple(v)) for name, v in values.items()),
         environment=Environment(components={"cpu": "A"}),
     )
     assert collect_sources([Source("run.json", encode_run(run))]) == run

@@ -67,5 +67,5 @@ def says_fewer(after: Finding, before: Finding) -> bool:
 def test_a_control_chart_of_compacted_runs_says_that_it_needs_samples() -> None:
     for _, _, after in compacted_and_not("control_chart", 1, runs=6, raw=0):
         assert after.verdict is Verdict.INCONCLUSIVE
-        assert after.evidence.reason is not None
-        assert after.evidence.reason.code is Untested.NEEDS_SAMPLES
+        assert after.evidence.evidence_reason is not None
+        assert after.evidence.evidence_reason.code is Untested.NEEDS_SAMPLES

@@ -1,11 +1,10 @@
 """What must hold of control charts for any numbers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import stats
 
 from perf_culprit.config.policy_settings import PolicySettings
@@ -15,11 +14,10 @@ from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.limit_verdict import is_out_of_control
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Evidence
-from perf_culprit.model.report import Conclusion
+from perf_culprit.model.report import Conclusion, decode_report, encode_report
 from perf_culprit.model.run import Run
 from perf_culprit.say.report_parts import build_report
 from perf_culprit.stats.chart_limits import PERCENTILES, THREE_DEVIATIONS, chart
-from perf_culprit.wire.report_json import decode_report, encode_report
 from tests.support.noisy_counters import counter_run, noisy_counters, stored
 from tests.support.reasons import words_of
 from tests.support.reports import SETTINGS

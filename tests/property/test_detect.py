@@ -1,12 +1,12 @@
 """What must hold for any numbers: symmetries of the verdicts, and error rates on runs in which nothing changed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import stats
 
 from perf_culprit.config.policy_settings import PolicySettings

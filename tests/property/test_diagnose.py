@@ -10,12 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_culprit.explain.ranking import distance_score, minimum_self_ms, rank_suspects
-from perf_culprit.model.call_tree import CallNode, CallTree, Diagnosis, LineFault, LogReading, UnusedLine
+from perf_culprit.model.call_tree import (
+    CallNode,
+    CallTree,
+    Diagnosis,
+    LineFault,
+    LogReading,
+    UnusedLine,
+    encode_diagnosis,
+)
 from perf_culprit.read.logs.log_partial import Part, finish, merge
 from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
 from perf_culprit.read.logs.service_calls import response_times, statistics
 from perf_culprit.say.diagnosis_text import diagnosis_text
-from perf_culprit.wire.analysis_json import encode_diagnosis
 from tests.support.execution_logs import Execution, drawn_calls, line, log, part_of, paths, trees_of
 
 seeded = settings(derandomize=True, deadline=None, max_examples=60)
@@ -106,12 +113,11 @@ def test_foreign_names_are_inert_in_text_and_whole_in_json(method: str, service:
     times = response_times([(3.0, 5.0, hostile.encode())], settings=ReadingSettings())
     diagnosis = Diagnosis(
         suspects=rank_suspects(trees, RankingSettings()),
-        services=(statistics(service, times, settings=ReadingSettings()),),
-        trees=trees,
+        services=(statistics(service, times, all_calls=1, variants=1, settings=ReadingSettings()),),
         reading=LogReading(
             lines=1,
             executions=1,
-            unused=((LineFault.NO_MATCH, 1),),
+            unused={LineFault.NO_MATCH: 1},
             examples=(UnusedLine(fault=LineFault.NO_MATCH, line=1, text=hostile),),
             headless_calls=0,
             cut_calls=0,

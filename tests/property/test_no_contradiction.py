@@ -19,9 +19,9 @@ from perf_culprit.flows.render import report_json, report_markdown
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.say.comparison import render_text
 from perf_culprit.say.numbers import percent_at_least
-from perf_culprit.wire.run_json import encode_run
 from tests.support import random_tables
 from tests.support.noisy_runs import noisy_run
 from tests.support.random_tables import Compared

@@ -1,8 +1,7 @@
 import pytest
 from hypothesis import given
 
-from perf_culprit.model.report import Report
-from perf_culprit.wire.report_json import decode_report, encode_report
+from perf_culprit.model.report import Report, decode_report, encode_report
 from tests.support.hostile import reports
 
 

@@ -21,7 +21,7 @@ CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 def run_of(samples: np.ndarray, analyses: int) -> Run:
     executions = tuple(samples.tolist())
-    benchmark = Benchmark(name="a", metric=TIME, samples=executions)
+    benchmark = Benchmark.of(name="a", metric=TIME, samples=executions)
     return in_rounds(Run(benchmarks=(benchmark,), analyses=analyses))
 
 

@@ -1,6 +1,6 @@
 """A bisection's answer with something in every field."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from perf_culprit.model.bisection import (
     BisectionReport,

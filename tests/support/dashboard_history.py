@@ -5,10 +5,12 @@ commit 25 on, which somebody accepted.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.git.command import Remote
 from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind

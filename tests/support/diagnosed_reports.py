@@ -1,8 +1,7 @@
 """A regression with compared call trees, of a believable day or with hostile names everywhere."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import ChangeKind, Touched, TouchedFunction

@@ -4,14 +4,15 @@ import gzip
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Final
 
+from msgspec.structs import replace
+
 from perf_culprit.git.command import Remote
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.store.opening import open_git_branch
-from perf_culprit.wire.run_json import encode_run
 from tests.support.execution_logs import call, log
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measurements import measured, measured_json

@@ -105,8 +105,8 @@ _reasons = _texts.map(remark) | st.builds(Reason, code=st.sampled_from(tuple(COD
 @st.composite
 def _findings(draw: st.DrawFn) -> Finding:
     metric = draw(_metrics)
-    return Finding(
-        evidence=Evidence(
+    return Finding.judged(
+        evidence=Evidence.of(
             key=MetricKey(draw(_texts), metric.name),
             metric=metric,
             test=draw(st.sampled_from(("anova", "exact", "run_values")) | _texts),
@@ -116,7 +116,7 @@ def _findings(draw: st.DrawFn) -> Finding:
             confidence_interval=draw(st.none() | st.builds(Interval, low=_numbers, high=_numbers, level=_fractions)),
             p_value=draw(st.none() | _fractions),
             samples_needed=draw(st.none() | _counts),
-            reason=draw(st.none() | _reasons),
+            evidence_reason=draw(st.none() | _reasons),
             details=draw(st.dictionaries(_texts, _numbers, max_size=2)),
             notes=tuple(draw(st.lists(_reasons, max_size=2))),
         ),

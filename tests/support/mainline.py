@@ -8,22 +8,23 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from perf_culprit.config.settings import Config
 from perf_culprit.model.bisection import Result
+from perf_culprit.model.bisection_files import decode_request, encode_job_result
 from perf_culprit.model.dispatch import BisectJob, BisectJobResult, BisectRequest, artifact_name
 from perf_culprit.model.run import Environment, Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.store.opening import open_history
-from perf_culprit.wire.bisection_json import decode_request, encode_job_result
-from perf_culprit.wire.run_json import encode_run
 from tests.support.fake_github.server import FakeGitHub
 from tests.support.git_repository import init_repository, run_git, write_object
 from tests.support.job import JobResult, Runner, zipped

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
-from perf_culprit.wire.run_json import encode_run
+from perf_culprit.model.run_file import encode_run
 from tests.support.rounds import in_rounds
 
 SECONDS = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
@@ -26,7 +26,7 @@ def measured(
     rng = np.random.default_rng(seed)
     return Run(
         benchmarks=tuple(
-            Benchmark(
+            Benchmark.of(
                 name=name,
                 metric=SECONDS,
                 samples=tuple(

@@ -59,7 +59,7 @@ def run_of(values: Floats | Sequence[Sequence[float]], *, metric: Metric = TIME,
     rows = values.tolist() if isinstance(values, np.ndarray) else values
     run = Run(
         benchmarks=tuple(
-            Benchmark(name=f"bench_{index:05}", metric=metric, samples=tuple(row)) for index, row in enumerate(rows)
+            Benchmark.of(name=f"bench_{index:05}", metric=metric, samples=tuple(row)) for index, row in enumerate(rows)
         )
     )
     return in_rounds(run) if processes else run

@@ -62,7 +62,7 @@ def paired_rounds(rng: np.random.Generator) -> Compared:
         of_executions = drawn.samples(rng, len(numbers), changed=changed)
         values = np.repeat(of_executions, samples) * np.exp(rng.normal(0, drawn.noise / 3, len(numbers) * samples))
         sizes = (samples,) * len(numbers)
-        return Benchmark(
+        return Benchmark.of(
             name=name, metric=drawn.metric, samples=tuple(values.tolist()), group_sizes=sizes, rounds=numbers
         )
 
@@ -92,7 +92,7 @@ def summaries(rng: np.random.Generator) -> Compared:
         values = drawn.samples(rng, count, changed=changed)
         spread = float(values.std(ddof=1))
         summary = Summary(value=float(values.mean()), statistic="mean", standard_deviation=spread, count=count)
-        return Benchmark(name=name, metric=drawn.metric, summary=summary)
+        return Benchmark.of(name=name, metric=drawn.metric, summary=summary)
 
     baseline, target = _runs(rng, benchmark, sides=(int(rng.integers(1, 8)), 1))
     return Compared(baseline=baseline, target=target)
@@ -139,7 +139,7 @@ def _of_samples(
 
     def benchmark(name: str, drawn: Drawn, *, changed: bool) -> Benchmark:
         values = drawn.samples(rng, samples, changed=changed) * np.exp(rng.normal(0, offset))
-        return Benchmark(name=name, metric=drawn.metric, samples=tuple(values.tolist()))
+        return Benchmark.of(name=name, metric=drawn.metric, samples=tuple(values.tolist()))
 
     baseline, target = _runs(rng, benchmark, sides=sides)
     return Compared(baseline=baseline, target=target, source=source)

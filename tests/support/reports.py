@@ -1,6 +1,6 @@
 """Reports to render: one of each conclusion, with the numbers of a believable day."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from perf_culprit.model.finding import (
     BaselineSource,
@@ -61,8 +61,8 @@ def finding(
     """Text for `reason` and `notes` stands as it is, as in a report of another version."""
     change = (after - before) / before if before else None
     text = remark(reason) if isinstance(reason, str) else reason
-    return Finding(
-        evidence=Evidence(
+    return Finding.judged(
+        evidence=Evidence.of(
             key=MetricKey(benchmark, metric.name),
             metric=metric,
             test=test,
@@ -73,7 +73,7 @@ def finding(
             if change is None or half_width is None
             else Interval(low=change - half_width, high=change + half_width, level=0.99),
             p_value=q_value,
-            reason=text if reason else None,
+            evidence_reason=text if reason else None,
             notes=tuple(remark(note) if isinstance(note, str) else note for note in notes),
         ),
         verdict=verdict,

@@ -1,6 +1,6 @@
 """Runs as paired measurements give them: every sample an execution of its own, two of each side in a round."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from perf_culprit.model.run import Run
 from perf_culprit.read.results.merge import in_order

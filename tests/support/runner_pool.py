@@ -18,6 +18,7 @@ import numpy as np
 from perf_culprit.dispatch.controller import Controller, advance_bisection, settle
 from perf_culprit.dispatch.workflow_dispatcher import Workflow
 from perf_culprit.model.bisection import CommitRange, Engine, Outcome, Result, SearchSettings
+from perf_culprit.model.bisection_files import decode_request, decode_stored, encode_job_result, encode_stored
 from perf_culprit.model.dispatch import (
     BisectCommands,
     Bisection,
@@ -34,7 +35,6 @@ from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.search.search import Search
 from perf_culprit.store.branch_files import BisectionConflictError
 from perf_culprit.store.protocol import LoadedBisection
-from perf_culprit.wire.bisection_json import decode_request, decode_stored, encode_job_result, encode_stored
 
 KEY = MetricKey("parse", "time")
 TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)

@@ -11,7 +11,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def make_run(number: int, *, commit: str | None = None, suite: str = "default", samples: int = 3) -> Run:
     values = tuple(float(number * 100 + i) for i in range(samples))
     return Run(
-        benchmarks=(Benchmark(name="sort", metric=TIME, samples=values),),
+        benchmarks=(Benchmark.of(name="sort", metric=TIME, samples=values),),
         commit=commit or f"{number:040x}",
         time=START + timedelta(minutes=number),
         suite=suite,

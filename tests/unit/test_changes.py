@@ -5,12 +5,12 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.cli.entry import main
 from perf_culprit.git.command import Remote
@@ -389,7 +389,7 @@ def test_errors_show_foreign_names_inert(
     repository: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, line = repository
-    evil = Benchmark(name="a\x1b[2J\u202eb ##[error]c\n::error::d\r::add-mask::e", metric=TIME, samples=(1.0,))
+    evil = Benchmark.of(name="a\x1b[2J\u202eb ##[error]c\n::error::d\r::add-mask::e", metric=TIME, samples=(1.0,))
     with open_git_branch(Remote(url=str(code.parent / "origin.git"))) as history:
         history.append(Run(benchmarks=(evil,), commit=line[-1], environment=Environment(components={"cpu": "fast"})))
     status, written = failed(capsys, "--repo", str(code), "--benchmark", "nothing*")
@@ -422,7 +422,7 @@ def repository(folder: Path) -> tuple[Path, list[str]]:
 
 
 def stored(commit: str, samples: tuple[float, ...]) -> Run:
-    sort = Benchmark(name="sort/large", metric=TIME, samples=samples)
+    sort = Benchmark.of(name="sort/large", metric=TIME, samples=samples)
     return Run(
         benchmarks=(sort, replace(sort, name="parse", samples=(4.0,))),
         commit=commit,

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from perf_culprit.cli.entry import main
+from perf_culprit.flows.published_schemas import schema_text
 from perf_culprit.git.command import Remote
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.store.opening import open_git_branch
-from perf_culprit.wire.schemas import schema_text
 from tests.support.git_repository import init_repository, run_git
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
@@ -91,7 +91,7 @@ def test_the_tags_of_a_repository(tmp_path: Path, capsys: pytest.CaptureFixture[
             run_git(code, "tag", *(["-a", "-m", name] if seed % 2 else []), name)
             commit = run_git(code, "rev-parse", "HEAD").strip()
             if name != "v1.1":
-                benchmark = Benchmark(name="a", metric=TIME, samples=tuple(numbers(level, seed)))
+                benchmark = Benchmark.of(name="a", metric=TIME, samples=tuple(numbers(level, seed)))
                 history.append(Run(benchmarks=(benchmark,), commit=commit))
             if name == "v1.2":
                 run_git(code, "checkout", "--quiet", "main")

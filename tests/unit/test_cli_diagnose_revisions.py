@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perf_culprit.cli.entry import main
-from perf_culprit.wire.report_json import decode_report
+from perf_culprit.model.report import decode_report
 from tests.support.compared_trees import Tree
 from tests.support.execution_logs import call, log
 from tests.support.profiles import encode_profile

@@ -134,7 +134,7 @@ def look_after(job: Job, host: Host, compared: Compared) -> None:
 def check_claims(job: Job, reports: Sequence[Report]) -> None:
     """What an untrusted job calls accepted must be so in the history; else nothing of it is published."""
     for report in reports:
-        claimed = [finding.accepted for finding in report.findings if finding.accepted is not None]
+        claimed = [(finding.benchmark, finding.accepted) for finding in report.findings if finding.accepted is not None]
         if not claimed:
             continue
         on_branch = {
@@ -142,8 +142,8 @@ def check_claims(job: Job, reports: Sequence[Report]) -> None:
             for entry in _stored(job, suite=report.suite)
             if entry.commit == report.target_commit
         }
-        for claim in claimed:
-            if on_branch.isdisjoint({(claim.author, claim.reason, name) for name in (claim.benchmark, None)}):
+        for benchmark, claim in claimed:
+            if on_branch.isdisjoint({(claim.author, claim.reason, name) for name in (benchmark, None)}):
                 raise DataError(
                     "says that a change was accepted, and the history does not know of it",
                     place="report.json of the measuring job",

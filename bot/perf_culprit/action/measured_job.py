@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from perf_culprit import git
 from perf_culprit.action.default_branch import accepted_changes
 from perf_culprit.action.job import Job, say_report
@@ -81,7 +83,7 @@ def _doubted(job: Job, compared: Compared) -> Compared:
         return compared
     doubt = because(Remark.OTHER_COMMIT, commit=str(checked_out)[:10])
     job.log.tell(LogLevel.WARNING, sentence(doubt))
-    return replace(compared, report=replace(compared.report, notes=(*compared.report.notes, doubt)))
+    return replace(compared, report=structs.replace(compared.report, notes=(*compared.report.notes, doubt)))
 
 
 def _named_commit(job: Job) -> str:
@@ -160,4 +162,4 @@ def _predicted(job: Job, compared: Compared) -> Compared:
         except BotError as error:
             job.log.tell(LogLevel.WARNING, f"no prediction: {error}")
             return compared
-    return replace(compared, report=replace(report, predictions=predictions))
+    return replace(compared, report=structs.replace(report, predictions=predictions))

@@ -48,8 +48,8 @@ def diagnose(asked: Diagnose) -> int:
 
 
 def _show(diagnosis: "Diagnosis", asked: Diagnose) -> None:
+    from perf_culprit.model.call_tree import encode_diagnosis
     from perf_culprit.say.diagnosis_text import diagnosis_text
-    from perf_culprit.wire.analysis_json import encode_diagnosis
 
     if asked.json:
         write(asked.json, encode_diagnosis(diagnosis))
@@ -72,8 +72,8 @@ def _diagnose_profiles(asked: Diagnose) -> int:
 
 def _diagnose_revisions(asked: Diagnose) -> int:
     from perf_culprit.flows.diagnose import diagnose_revisions, flame_graph
+    from perf_culprit.model.report import encode_tree_comparison
     from perf_culprit.say.call_trees import tree_comparison_text
-    from perf_culprit.wire.analysis_json import encode_tree_comparison
 
     if not asked.baseline or not asked.target or asked.log or asked.profile:
         raise UsageError(
@@ -96,8 +96,8 @@ def _diagnose_revisions(asked: Diagnose) -> int:
 
 
 def simulate(asked: Simulate) -> int:
+    from perf_culprit.model.simulation import encode_simulation
     from perf_culprit.say.simulation_text import simulation_html, simulation_text
-    from perf_culprit.wire.analysis_json import encode_simulation
 
     if (asked.run or asked.counters) and not _is_plain(asked):
         raise UsageError("--run and --counters are of one model", next_step="leave out the other mode, or these")

@@ -131,8 +131,8 @@ def _changes_of(asked: FindChanges) -> "Changes":
 
 def _releases(asked: FindChanges) -> int:
     from perf_culprit.flows.look_back import releases_in_files, releases_in_history
+    from perf_culprit.model.series import encode_releases
     from perf_culprit.say.series_text import releases_page, releases_text
-    from perf_culprit.wire.analysis_json import encode_releases
 
     if bool(asked.releases) == (asked.repository is not None):
         raise UsageError(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def collect(asked: Collect) -> int:
     from perf_culprit.flows.compare import collect_run
-    from perf_culprit.wire.run_json import encode_run
+    from perf_culprit.model.run_file import encode_run
 
     told: list[str] = []
     with shown(asked):

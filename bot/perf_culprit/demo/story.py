@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 
+from msgspec import structs
+
 from perf_culprit.commands.analysis_requests import Diagnose
 from perf_culprit.commands.history_requests import BuildDashboard
 from perf_culprit.commands.judge_requests import Compare
@@ -158,7 +160,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     if report.conclusion is Conclusion.REGRESSION:
         say(f"[4/5] which commit: search by measuring `{BENCHMARK}`, then the services' logs of it and its parent")
         culprit = find_culprit(repository, directory=directory, config=config, say=say)
-        report = replace(report, diagnosis=diagnose(repository, culprit=culprit, directory=directory))
+        report = structs.replace(report, diagnosis=diagnose(repository, culprit=culprit, directory=directory))
     else:
         say("[4/5] which commit: nothing to look for, this machine is too busy to show a regression")
 

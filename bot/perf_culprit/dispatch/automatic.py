@@ -6,10 +6,11 @@ reported, and start the next search. So a lost event costs time only, and a seco
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.config.settings import Config
@@ -17,13 +18,13 @@ from perf_culprit.dispatch.alarms import AUTOMATIC, Step, left_of, new_steps
 from perf_culprit.dispatch.controller import Controller, advance
 from perf_culprit.dispatch.recovery import recoveries
 from perf_culprit.dispatch.start import DispatchPlan, start_bisection
-from perf_culprit.errors import BotError, DataError
+from perf_culprit.errors import BotError
+from perf_culprit.model.bisection_files import decode_stored
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.store.ancestry import main_line
 from perf_culprit.store.branch_files import BisectionConflictError
-from perf_culprit.store.protocol import Store
+from perf_culprit.store.protocol import Store, decodable
 from perf_culprit.store.run_names import BISECTION_PATH
-from perf_culprit.wire.bisection_json import decode_stored
 
 DAY: Final = timedelta(days=1)
 # The gate also judges means of four runs, sixty of them: fewer miss steps of two standard deviations.
@@ -104,10 +105,7 @@ def automatic_searches(store: Store, suite: str) -> tuple[Bisection, ...]:
     named = sorted(
         path for path in store.paths() if (match := BISECTION_PATH.fullmatch(path)) and match[1].startswith(AUTOMATIC)
     )[-MOST_SEARCHES:]
-    read: list[Bisection] = []
-    for path, content in zip(named, store.contents(named), strict=True):
-        with suppress(DataError):
-            read.append(decode_stored(content, place=path))
+    read = decodable(zip(named, store.contents(named), strict=True), decode_stored)
     return tuple(bisection for bisection in read if bisection.suite == suite)
 
 

@@ -21,10 +21,7 @@ from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import RoundResult, WorktreeExecutor
 from perf_culprit.model.bisection import CulpritDiagnosis, Failure, FailureKind, Result
-from perf_culprit.model.dispatch import BisectJob, BisectJobResult, BisectRequest, FollowedValues
-from perf_culprit.model.run import Metric
-from perf_culprit.read.results.surroundings import machine_environment
-from perf_culprit.wire.bisection_json import (
+from perf_culprit.model.bisection_files import (
     LARGEST_VALUE,
     LEAST_VALUE,
     MOST_REQUEST_BYTES,
@@ -33,6 +30,9 @@ from perf_culprit.wire.bisection_json import (
     encode_job_result,
     job_of,
 )
+from perf_culprit.model.dispatch import BisectJob, BisectJobResult, BisectRequest, FollowedValues
+from perf_culprit.model.run import Metric
+from perf_culprit.read.results.surroundings import machine_environment
 
 LOG_NAME: Final = "log.txt"
 DIGITS: Final = 6

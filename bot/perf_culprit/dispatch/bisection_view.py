@@ -1,8 +1,9 @@
 """A bisection as reports see it, and the search by counts before the one by times."""
 
 import shlex
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.culprit_trace import diagnosed_step
 from perf_culprit.model.bisection import (

@@ -3,9 +3,11 @@
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
+
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.bisection_view import following, step_of
 from perf_culprit.dispatch.recovery import is_still_there

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import Bisect
@@ -41,6 +42,7 @@ from perf_culprit.model.bisection import (
     SearchState,
     Sought,
 )
+from perf_culprit.model.bisection_files import BisectSession, decode_session
 from perf_culprit.model.count import is_exact, quantity_of
 from perf_culprit.model.dispatch import BisectCommands, Bisection
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
@@ -52,7 +54,6 @@ from perf_culprit.search.added_budget import with_budget
 from perf_culprit.search.expected_cost import executions_for, forecast
 from perf_culprit.search.search import Search
 from perf_culprit.store.opening import open_history
-from perf_culprit.wire.bisection_json import BisectSession, decode_session
 
 # A bisection on this machine: the same controller as on others, with a file for the branch.
 
@@ -202,7 +203,7 @@ def _begun(
 ) -> SearchState:
     return Search.start(
         candidates.commit_range,
-        settings=replace(settings_of(plan), direction=metric.direction),
+        settings=structs.replace(settings_of(plan), direction=metric.direction),
         prior=prior_of(repository, candidates.commit_range, plan.prior),
         stored=stored,
     ).state

@@ -5,10 +5,11 @@ import subprocess
 import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.controller import Collected, Dispatcher
 from perf_culprit.dispatch.culprit_trace import Say
@@ -19,6 +20,13 @@ from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import WorktreeExecutor
 from perf_culprit.model.bisection import Job, Progress, Result
+from perf_culprit.model.bisection_files import (
+    MOST_RESULT_BYTES,
+    BisectSession,
+    decode_job_result,
+    encode_request,
+    encode_session,
+)
 from perf_culprit.model.dispatch import Bisection, BisectJobResult, BisectRequest, Dispatch, RunFacts
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.python_child import python
@@ -27,13 +35,6 @@ from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.search.search import Search
 from perf_culprit.store.protocol import LoadedBisection
-from perf_culprit.wire.bisection_json import (
-    MOST_RESULT_BYTES,
-    BisectSession,
-    decode_job_result,
-    encode_request,
-    encode_session,
-)
 
 # The dispatcher of this machine, and the file that its bisection is kept in.
 

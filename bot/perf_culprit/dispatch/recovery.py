@@ -4,10 +4,11 @@ Runs alone cannot tell a commit that mends the code from a machine that became f
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import log
 from statistics import median
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.alarms import Step, is_real, left_of, series_by_metric, step_id
 from perf_culprit.model.bisection import OutcomeKind

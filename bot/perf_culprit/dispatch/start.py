@@ -2,10 +2,12 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.config.settings import BisectConfig, Config

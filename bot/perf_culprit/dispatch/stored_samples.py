@@ -3,10 +3,12 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.model.bisection import CommitRange, SearchState
 from perf_culprit.model.dispatch import BisectCommands, Bisection
@@ -145,7 +147,7 @@ def search_runs(
     return tuple(
         Run(
             benchmarks=(
-                Benchmark(
+                Benchmark.of(
                     name=key.benchmark,
                     metric=metric,
                     samples=tuple(value for _, value in values[commit]),

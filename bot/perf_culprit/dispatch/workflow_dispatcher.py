@@ -13,6 +13,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.controller import Collected, Controller, no_objection
 from perf_culprit.errors import DataError
 from perf_culprit.github.host import Host
+from perf_culprit.model.bisection_files import MOST_REQUEST_BYTES, decode_job_result, encode_request
 from perf_culprit.model.dispatch import (
     Bisection,
     BisectionStep,
@@ -27,7 +28,6 @@ from perf_culprit.model.dispatch import (
 from perf_culprit.model.reason import Objection, Reason, SearchReason, because
 from perf_culprit.read.results.inputs import read_archive
 from perf_culprit.store.opening import open_history
-from perf_culprit.wire.bisection_json import MOST_REQUEST_BYTES, decode_job_result, encode_request
 
 RESULT_NAME: Final = "bisect-job.json"
 NEXT_STEP: Final = "nothing of it counts; upload what bisect-job wrote"

@@ -4,8 +4,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.model.call_tree import Profile, ProfileNode
 from perf_culprit.model.report import NodeAmount

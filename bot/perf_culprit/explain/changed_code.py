@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit import git
 from perf_culprit.explain.python_code import (
     MAX_FILE_BYTES,
@@ -234,7 +236,7 @@ def _with_changed_lines(
         old, new = blobs[path]
         ranges[path] = git.changed_lines(repository, str(old), str(new))
     return tuple(
-        replace(one, changed_line=_first_inside(one, ranges.get(one.path, ()))) if one.path in ranges else one
+        structs.replace(one, changed_line=_first_inside(one, ranges.get(one.path, ()))) if one.path in ranges else one
         for one in functions
     )
 

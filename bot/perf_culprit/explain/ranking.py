@@ -109,6 +109,7 @@ class _Method:
             self_ms=self.self_ms,
             calls=self.calls,
             longest_ms=self.longest_ms,
+            self_ms_per_execution=self.self_ms / max(1, self.calls),
             tiny=all(one.self_ms_per_call < limit_ms for one in services),
             services=tuple(services),
         )
@@ -167,11 +168,10 @@ def rank_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosi
     return Diagnosis(
         suspects=rank_suspects(trees, ranking),
         services=tuple(map(_statistics, reading.profiles)),
-        trees=trees,
         reading=LogReading(
             lines=reading.records,
             executions=sum(node.calls for tree in trees for node in tree.nodes),
-            unused=(),
+            unused={},
             examples=(),
             headless_calls=0,
             cut_calls=0,
@@ -219,6 +219,8 @@ def _statistics(profile: Profile) -> ServiceStatistics:
         standard_deviation_ms=math.sqrt(math.fsum((total - mean) ** 2 for total in totals) / len(totals)),
         slowest=(),
         windows=(),
+        all_calls=len(totals),
+        variants=1,
     )
 
 
@@ -243,10 +245,15 @@ def diagnose_log(
     return Diagnosis(
         suspects=rank_suspects(trees, ranking),
         services=tuple(
-            statistics(service.decode("utf-8", "replace"), part.times, settings=reading)
+            statistics(
+                service.decode("utf-8", "replace"),
+                part.times,
+                all_calls=part.calls,
+                variants=count(part.variants),
+                settings=reading,
+            )
             for service, part in sorted(log.part.services.items())
         ),
-        trees=trees,
         reading=_reading(log),
         fluctuation_weight=ranking.fluctuation_weight,
         minimum_self_ms=minimum_self_ms(trees, ranking),
@@ -283,7 +290,7 @@ def _reading(log: ReadLog) -> LogReading:
     return LogReading(
         lines=part.lines,
         executions=sum(sum(service.tree.calls) for service in part.services.values()),
-        unused=tuple(sorted(part.unused.items())),
+        unused=dict(sorted(part.unused.items())),
         examples=part.examples,
         headless_calls=sum(service.headless_calls for service in part.services.values()),
         cut_calls=part.cut_calls,

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from math import log
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import Backfill
@@ -21,11 +23,11 @@ from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.merge import join_executions
 from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.store.opening import open_history
 from perf_culprit.store.protocol import Store, StoredRun
-from perf_culprit.wire.run_json import encode_run
 
 MERGES: Final = "merge"
 RELEASES: Final = "release"

@@ -1,9 +1,11 @@
 """git -> bisect <-> measure -> report: the commits that introduced a change, found on this machine."""
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import expm1
 from typing import Final
+
+from msgspec import structs
 
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import Bisect
@@ -16,12 +18,12 @@ from perf_culprit.flows.user_commands import by_time, cannot_count, profiling, s
 from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import BisectionReport, Outcome, OutcomeKind, Sought
+from perf_culprit.model.bisection_files import encode_bisection
 from perf_culprit.model.count import AUTO, Count, is_exact, quantity_of
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.say.bisection_exports import git_run_script
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.wire.bisection_json import encode_bisection
 
 TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
 FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
@@ -181,12 +183,12 @@ def _alike(ends: Outcome) -> Reason:
         change=ends.relative_change,
         visible=ends.visible_effect,
         **({} if interval is None else {"low": interval.low, "high": interval.high}),
-        **({} if noise is None else {**asdict(noise), "spread": expm1(noise.standard_deviation)}),
+        **({} if noise is None else {**structs.asdict(noise), "spread": expm1(noise.standard_deviation)}),
     )
 
 
 def _noted(report: BisectionReport, note: Reason) -> BisectionReport:
-    return replace(report, outcome=replace(report.outcome, notes=(*report.outcome.notes, note)))
+    return replace(report, outcome=structs.replace(report.outcome, notes=(*report.outcome.notes, note)))
 
 
 def bisection_json(report: BisectionReport) -> bytes:

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from msgspec import structs
+
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError, did_you_mean
@@ -97,7 +99,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     config = corrected_for_analyses(config, analyses=max(run.analyses for run in (target, *baseline.runs)))
     baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
     if derived:
-        target = replace(target, notes=(*target.notes, derived_text(derived)))
+        target = structs.replace(target, notes=(*target.notes, derived_text(derived)))
     doing(f"judging {len(target.benchmarks):,} metrics of benchmarks")
     judgement = judge(
         baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
@@ -137,7 +139,7 @@ def _escaped(character: str) -> str:
 def only(run: Run, benchmarks: Collection[str]) -> Run:
     """The run without all other benchmarks, and without counters: a second measurement is about the flagged ones."""
     kept = tuple(benchmark for benchmark in run.benchmarks if benchmark.name in benchmarks)
-    return replace(run, benchmarks=kept, counters=())
+    return structs.replace(run, benchmarks=kept, counters=())
 
 
 def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Config) -> Report:
@@ -151,9 +153,9 @@ def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Co
         runs = tuple(only(run, names) for run in baseline.runs)
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
-    left = len(flagged(replace(report, findings=findings)))
+    left = len(flagged(structs.replace(report, findings=findings)))
     note = because(Remark.MEASURED_AGAIN, count=len(names), unconfirmed=len(names) - left)
-    return replace(
+    return structs.replace(
         report,
         findings=findings,
         conclusion=conclusion_of(findings),
@@ -257,4 +259,4 @@ def of_head(report: Report, merge: Merge | None) -> Report:
     """The report about the pull request's head, which says that its merge was measured."""
     if merge is None or report.target_commit != merge.commit:
         return report
-    return replace(report, target_commit=merge.head, merge_commit=merge.commit)
+    return structs.replace(report, target_commit=merge.head, merge_commit=merge.commit)

@@ -1,10 +1,11 @@
 """collect -> history -> judge: one comparison with the stored runs. Results alone need neither git nor the history."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare

@@ -1,9 +1,10 @@
 """dispatch -> publish: what a search that began by itself has found goes into one issue per cause."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
+
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.config.settings import Config

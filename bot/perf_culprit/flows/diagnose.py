@@ -1,9 +1,11 @@
 """read -> explain: logs, profiles or traces -> suspects, compared call trees and impacted services."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.commands.analysis_requests import Diagnose
@@ -16,9 +18,10 @@ from perf_culprit.explain.ranking import diagnose_log, rank_profiles
 from perf_culprit.explain.tracer.trace_profile import encode_trace
 from perf_culprit.files import replace_file
 from perf_culprit.measure.workplace import Workplace
-from perf_culprit.model.call_tree import Diagnosis, ProfileReading, Touched
+from perf_culprit.model.call_tree import Diagnosis, ProfileReading, Touched, decode_costs
+from perf_culprit.model.json_files import format_of
 from perf_culprit.model.reason import Caveat, Reason, because
-from perf_culprit.model.report import Report, TreeComparison
+from perf_culprit.model.report import Report, TreeComparison, decode_tree_comparison, encode_tree_comparison
 from perf_culprit.progress import doing
 from perf_culprit.read.logs.log_chunks import STDIN_NAME
 from perf_culprit.read.logs.log_pattern import load_pattern
@@ -31,12 +34,6 @@ from perf_culprit.say.diagnosis_text import RECORD_FAULTS
 from perf_culprit.say.inert import plain
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import flame_page
-from perf_culprit.wire.analysis_json import (
-    DIAGNOSIS_FORMAT,
-    decode_costs,
-    decode_tree_comparison,
-    encode_tree_comparison,
-)
 
 # Execution logs or profiles of one revision -> suspects and impacted services.
 
@@ -82,7 +79,7 @@ def diagnose_revisions(asked: Diagnose) -> TreeComparison:
     settings = ComparisonSettings(same_work=asked.same_work)
     if asked.minimum_effect is not None:
         effect = parse_change(asked.minimum_effect, name="--minimum-effect")
-        settings = replace(settings, minimum_effect=effect)
+        settings = dataclasses.replace(settings, minimum_effect=effect)
     comparison = _of_profiles(asked, settings, touched) if asked.pattern is None else _of_logs(asked, settings, touched)
     return replace(comparison, commit=touched.head if touched is not None and asked.commit is not None else None)
 
@@ -94,7 +91,7 @@ def flame_graph(comparison: TreeComparison, *, is_page: bool) -> bytes:
 def with_diagnosis(report: Report, name: str) -> Report:
     """The report with what `diagnose … --json` wrote into the file, of two revisions or of one."""
     data = read_file(Path(name)).data
-    if DIAGNOSIS_FORMAT.encode() in data[:_FORMAT_BYTES]:
+    if format_of(Diagnosis)[0].encode() in data[:_FORMAT_BYTES]:
         return replace(report, costs=decode_costs(data, place=name))
     return replace(report, diagnosis=decode_tree_comparison(data, place=name))
 

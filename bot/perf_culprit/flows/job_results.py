@@ -1,8 +1,10 @@
 """What one job measured, stored so that another job can judge it again."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError
@@ -13,12 +15,12 @@ from perf_culprit.flows.render import report_json, report_markdown
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Verdict
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Report
-from perf_culprit.model.run import EnvironmentChange, MetricKey, Run
+from perf_culprit.model.run import NO_COST, EnvironmentChange, MetricKey, Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import collect_executions
 from perf_culprit.say.headlines import change_words
 from perf_culprit.store.baseline import choose_baseline
 from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
-from perf_culprit.wire.run_json import encode_run
 
 # A step against the stored runs that the base, measured now, shows as well: not this commit's doing.
 
@@ -152,7 +154,7 @@ def compare_results(
         merge=merge,
     )
     again = (run.cost for run in (results.confirm, results.confirm_baseline) if run is not None)
-    report = replace(report, cost=sum(again, report.cost))
+    report = replace(report, cost=sum(again, report.cost or NO_COST) or None)
     if base is None and merge is None:
         report = with_innocence(report, results.run, base=results.baseline, config=config, place=place)
     return Compared(run=results.run, report=report)

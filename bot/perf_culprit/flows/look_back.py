@@ -21,6 +21,7 @@ from perf_culprit.model.accuracy import Audit
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import SeriesReason, because
 from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.model.series import DeviationMatrix, SeriesChanges, SeriesTable, Version
 from perf_culprit.progress import doing
 from perf_culprit.read.results.collect import collect, collect_each
@@ -32,7 +33,6 @@ from perf_culprit.store.ancestry import MainLine, main_line
 from perf_culprit.store.baseline import baseline_then
 from perf_culprit.store.opening import open_history, suite_names
 from perf_culprit.store.protocol import StoredRun
-from perf_culprit.wire.run_json import encode_run
 
 # collect or history -> detect -> report: where a series really changed, and how releases differ.
 

@@ -3,17 +3,19 @@
 import hashlib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.files import read_limited, replace_file
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.run import Cost, Run
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.merge import join_executions
-from perf_culprit.wire.run_json import decode_run, encode_run
 
 MOST_BYTES: Final = 256 << 20  # as of a search's state
 DIGEST_CHARACTERS: Final = 8

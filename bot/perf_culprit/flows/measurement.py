@@ -4,9 +4,11 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import MOST_ROUNDS, ROUNDS, Measure
@@ -32,9 +34,9 @@ from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_exact
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Cost, Run
+from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
-from perf_culprit.wire.run_json import decode_run
 
 ANALYSES: Final = 4
 EXECUTIONS: Final = 2  # of a side in a round

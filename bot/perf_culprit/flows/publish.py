@@ -23,8 +23,9 @@ from perf_culprit.github.host import (
     joint_marker,
     marker,
 )
-from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.report import Conclusion, Report, decode_report
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.inputs import read_archive
 from perf_culprit.say.command_answers import ready_lines
@@ -32,8 +33,6 @@ from perf_culprit.say.comment import check_texts, render_joint, render_markdown
 from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.headlines import Lack, lack_line, unjudged_body, unmeasured_body
 from perf_culprit.say.report_parts import remarks
-from perf_culprit.wire.report_json import decode_report
-from perf_culprit.wire.run_json import decode_run, refuse_doubled
 
 MAX_REPORTS = 20
 # What a reader of "only when something changed" wants to hear of.

@@ -1,13 +1,52 @@
-"""The schemas of our files: away from what a job needs, because they take the codecs of all files."""
+"""The schemas of our files, from the types that check them: away from what a job needs, because they take all nouns.
+
+`python -m perf_culprit.flows.published_schemas` writes those of our JSON files to docs/.
+"""
 
 import json
-from typing import Final
+from collections.abc import Mapping
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
 
 from perf_culprit.config.settings import config_schema
+from perf_culprit.model.bisection_files import (
+    BisectionFile,
+    BisectJobFile,
+    BisectRequestFile,
+    BisectSession,
+    StoredBisection,
+)
+from perf_culprit.model.call_tree import Diagnosis, Profile
+from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.json_files import schema_name
+from perf_culprit.model.reason import Reason
+from perf_culprit.model.report import Report, TreeComparison
+from perf_culprit.model.run import Environment
+from perf_culprit.model.run_file import StoredRun
+from perf_culprit.model.series import DeviationMatrix
+from perf_culprit.model.simulation import SimulationReport
 from perf_culprit.simulate.design import design_schema
-from perf_culprit.wire.schemas import schema_text
 
 YAML_SCHEMAS: Final = {"config": config_schema, "simulation-model": design_schema}
+_FILES: Final[tuple[type[msgspec.Struct], ...]] = (
+    StoredRun,
+    Report,
+    BisectionFile,
+    BisectSession,
+    BisectRequestFile,
+    BisectJobFile,
+    StoredBisection,
+    Acceptance,
+    Diagnosis,
+    TreeComparison,
+    DeviationMatrix,
+    SimulationReport,
+    Profile,
+)
+SCHEMAS: Final = {schema_name(kind): kind for kind in _FILES}
 
 
 def schema(name: str) -> bytes:
@@ -15,3 +54,42 @@ def schema(name: str) -> bytes:
     if name in YAML_SCHEMAS:
         return (json.dumps(YAML_SCHEMAS[name](), indent=1, ensure_ascii=False) + "\n").encode()
     return schema_text(f"{name}-v1").encode()
+
+
+def schema_text(name: str) -> str:
+    kind = SCHEMAS[name]
+    (top, reason, environment), definitions = msgspec.json.schema_components(
+        [kind, Reason.JSON, Environment.JSON], schema_hook=lambda custom: {"$ref": f"#/$defs/{custom.__name__}"}
+    )
+    definitions |= {"Reason": reason, "Environment": environment}
+    for one in definitions.values():
+        if "description" in one:
+            one["description"] = cleandoc(one["description"])
+        if "required" in one:
+            # A noun that is a part of another file need not say its own format there.
+            one["required"] = [member for member in one["required"] if member != "format"]
+    definitions[kind.__name__]["required"][:0] = ["format", "version"]
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": _used(top, definitions)}
+    return json.dumps(whole, indent=2) + "\n"
+
+
+def _used(part: object, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """The definitions that `part` refers to, and those that these refer to, by name."""
+    used: dict[str, Any] = {}
+    parts = [part]
+    while parts:
+        one = parts.pop()
+        if isinstance(one, dict):
+            name = str(one.get("$ref")).removeprefix("#/$defs/")
+            if name in definitions and name not in used:
+                used[name] = definitions[name]
+                parts.append(used[name])
+            parts += one.values()
+        elif isinstance(one, list):
+            parts += one
+    return dict(sorted(used.items()))
+
+
+if __name__ == "__main__":
+    for _name in SCHEMAS:
+        (Path("docs") / f"{_name}.schema.json").write_text(schema_text(_name), encoding="utf-8")

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.commands.history_requests import Accept, HistoryCompact, HistoryCopy, HistoryStats

@@ -1,15 +1,18 @@
 """report -> publish: issues that follow the regressions of the default branch."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import structs
+from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.publish import Destination
 from perf_culprit.github.host import JOINT, Host, TrackedIssue, benchmark_key, issue_marker
-from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Level, Verdict
+from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.issue_texts import (
@@ -117,8 +120,8 @@ def settle_acceptances(report: Report, *, config: Config, place: HistoryPlace) -
     if commit is None:
         return ()
     named = {
-        finding.evidence.key.benchmark: replace(
-            finding.accepted, benchmark=finding.evidence.key.benchmark, commit=commit, pull_request=None
+        finding.benchmark: Acceptance(
+            suite=report.suite, benchmark=finding.benchmark, **structs.asdict(finding.accepted) | {"commit": commit}
         )
         for finding in report.findings
         if finding.accepted is not None
@@ -235,7 +238,7 @@ def _fine(report: Report) -> dict[str, str]:
 
 def _note(board: _Board, name: str | None, *, is_accepted: bool) -> str:
     url = board.destination.repository_url
-    marked = [
+    marked: list[Accepted | Acceptance] = [
         finding.accepted
         for finding in board.report.findings
         if finding.accepted is not None and finding.evidence.key.benchmark == name

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.judge.series_changes import judge_series
-from perf_culprit.model.report import Report
+from perf_culprit.model.report import Report, decode_report, encode_report
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.progress import doing
 from perf_culprit.read.results.source import read_file
@@ -13,7 +13,6 @@ from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import render_html
 from perf_culprit.stats.series_changes_search import FEWEST_VALUES
-from perf_culprit.wire.report_json import decode_report, encode_report
 
 # A report in the forms that every job needs.
 

@@ -15,6 +15,7 @@ from perf_culprit.flows.compare import compare_runs
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import Prediction, Report
 from perf_culprit.model.run import MetricKey
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.model.simulation import Reference, Replication, SimulationReport
 from perf_culprit.read.results.collect import collect
 from perf_culprit.simulate import replication, studies
@@ -22,7 +23,6 @@ from perf_culprit.simulate.design import Design
 from perf_culprit.simulate.design_file import load_design, parse_design
 from perf_culprit.simulate.replication import counter_run, sampled_run, simulation
 from perf_culprit.simulate.studies import calibrate, combinations, configuration, sweep
-from perf_culprit.wire.run_json import encode_run
 
 # simulate -> detect -> report: a model of a design, by itself or against an older one.
 

@@ -1,36 +1,33 @@
 """history -> detect -> report: a static site of everything that is stored, grown from what is there already."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from pkgutil import get_data
 from typing import Final
 
+import msgspec
+from msgspec.structs import replace
+
 from perf_culprit import __version__, git
 from perf_culprit.commands.history_requests import BuildDashboard
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import BotError, DataError, UsageError
+from perf_culprit.errors import BotError, DataError, NewerVersionError, UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import minimum_effects
 from perf_culprit.judge.panel_status import Circumstances, shown_changes, standing
 from perf_culprit.judge.panels import PanelGrowth, StatisticChangedError, counting, environment_of
+from perf_culprit.model.json_files import decode, decode_part, encode, schema_name
 from perf_culprit.model.reason import Reason, SeriesReason, left_out_reasons
-from perf_culprit.model.series import Commit, Dashboard, NamedCulprit, Panel
+from perf_culprit.model.series import Commit, Dashboard, KeptPanel, Manifest, NamedCulprit, Panel
 from perf_culprit.progress import doing
 from perf_culprit.say.dashboard import dashboard_files
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.store.ancestry import line_of
 from perf_culprit.store.opening import open_history, stored_bisections, suite_names
 from perf_culprit.store.protocol import Store, StoredRun
-from perf_culprit.wire.panel_json import (
-    KeptPanel,
-    Manifest,
-    chunk_path,
-    decode_manifest,
-    encode_manifest,
-    kept,
-    restored,
-)
 
 MANIFEST: Final = "manifest.json"
 PLOTTING: Final = "plotly.min.js"
@@ -212,7 +209,9 @@ def _earlier(folder: Path) -> Manifest | None:
             )
         return None
     try:
-        return decode_manifest(path.read_bytes(), place=str(path))
+        return decode(Manifest, path.read_bytes(), place=str(path))
+    except NewerVersionError:
+        raise
     except DataError:
         return None
 
@@ -232,11 +231,9 @@ def _restored(folder: Path, manifest: Manifest | None) -> tuple[Panel, ...]:
 
 def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel], earlier: Manifest | None) -> int:
     """How many were written. Data first, then what names it; what is superfluous goes last."""
-    manifest = Manifest(
-        format="perf-culprit-dashboard", version=1, program=__version__, files=tuple(files), panels=tuple(entries)
-    )
+    manifest = Manifest(program=__version__, files=tuple(files), panels=tuple(entries))
     written = 0
-    for name, data in {**files, MANIFEST: encode_manifest(manifest)}.items():
+    for name, data in {**files, MANIFEST: encode(manifest)}.items():
         path = folder / name
         if path.is_file() and path.read_bytes() == data:
             continue
@@ -246,3 +243,49 @@ def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel
         if name == chunk_path(Path(name).stem):
             (folder / name).unlink(missing_ok=True)
     return written
+
+
+# The values of panels, to be grown by the next build: chunks beside what the manifest says of them.
+#
+# A chunk is a script that hands its values over, because a page that was opened from a disk may not read files. Its
+# name is that of its content: an unchanged one is not written again, and one that was damaged is not believed.
+
+_VALUES_PER_CHUNK: Final = 50_000
+_CALLED: Final = 'perfCulprit.chunk("{}",'
+_END: Final = ");\n"
+
+Values = tuple[tuple[float | None, ...], ...]
+
+
+def chunk_path(name: str) -> str:
+    return f"data/{name}.js"
+
+
+def kept(panel: Panel) -> tuple[KeptPanel, dict[str, bytes]]:
+    """What the manifest says of the panel, and its chunks by name."""
+    size = max(1, _VALUES_PER_CHUNK // max(len(panel.runs), 1))
+    chunks = {}
+    names = []
+    for start in range(0, len(panel.series), size):
+        data = msgspec.json.encode([one.values for one in panel.series[start : start + size]])
+        name = hashlib.sha256(data).hexdigest()[:16]
+        names.append(name)
+        chunks[name] = _CALLED.format(name).encode() + data + _END.encode()
+    bare = replace(panel, series=tuple(replace(one, values=()) for one in panel.series))
+    return KeptPanel(panel=bare, chunks=tuple(names), series_per_chunk=size), chunks
+
+
+def restored(entry: KeptPanel, chunks: Sequence[bytes]) -> Panel:
+    """The panel with its values; a DataError where a chunk is not what the manifest says."""
+    values = list(chain.from_iterable(map(_chunk_values, entry.chunks, chunks)))
+    if len(values) != len(entry.panel.series) or any(len(one) != len(entry.panel.runs) for one in values):
+        raise DataError("the chunks hold other series than the manifest", place=entry.panel.suite)
+    series = [replace(one, values=of_it) for one, of_it in zip(entry.panel.series, values, strict=True)]
+    return replace(entry.panel, series=tuple(series))
+
+
+def _chunk_values(name: str, script: bytes) -> Values:
+    data = script.removeprefix(_CALLED.format(name).encode()).removesuffix(_END.encode())
+    if hashlib.sha256(data).hexdigest()[:16] != name:
+        raise DataError("is not the chunk of that name", place=chunk_path(name))
+    return decode_part(Values, data, place=chunk_path(name), what=schema_name(Manifest))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit.commands.declared import Measuring
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
@@ -105,13 +107,14 @@ def _with(workplace: Workplace, runs: Sequence[Run], quantity: str, *, rounds: i
             break
     if note is not None:
         say(note)
-        return [replace(run, notes=(*run.notes, note)) for run in runs]
+        return [structs.replace(run, notes=(*run.notes, note)) for run in runs]
     joined = (
         join_executions([(quantity, run) for _, run in of_run], rounds=[number for number, _ in of_run])
         for of_run in taken
     )
     return [
-        replace(run, benchmarks=(*run.benchmarks, *more.benchmarks)) for run, more in zip(runs, joined, strict=True)
+        structs.replace(run, benchmarks=(*run.benchmarks, *more.benchmarks))
+        for run, more in zip(runs, joined, strict=True)
     ]
 
 

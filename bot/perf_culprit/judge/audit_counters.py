@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import rule_ensemble
@@ -28,7 +29,7 @@ def audit_counters(
     runs: Sequence[Run], *, settings: PolicySettings, choose: Choose, rng: np.random.Generator, most_trials: int
 ) -> tuple[CounterAudit, ...]:
     """One entry per detector of counters; none where too few runs have any."""
-    with_counters = _drawn([replace(run, benchmarks=()) for run in runs if run.counters], rng)
+    with_counters = _drawn([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
     if len(with_counters) <= FEWEST_TRIALS:
         return ()
     audits = []
@@ -69,7 +70,7 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
         chosen = {quiet[index] for index in rng.permutation(len(quiet))[: max(int(INJECTED_SHARE * len(quiet)), 1)]}
         target = entry.trial.target
         tables = tuple(_larger(table, chosen, effect) for table in target.counters)
-        findings = judge(entry.trial.baseline, replace(target, counters=tables))
+        findings = judge(entry.trial.baseline, structs.replace(target, counters=tables))
         tried += len(chosen)
         detected += sum(f.verdict is Verdict.REGRESSION and f.evidence.key in chosen for f in findings)
     return detected / tried if tried else None
@@ -90,7 +91,9 @@ def _drawn(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:
     drawn = {
         table: {of[index] for index in rng.permutation(len(of))[:MOST_COUNTERS]} for table, of in sorted(names.items())
     }
-    return [replace(run, counters=tuple(_only(table, drawn[table.name]) for table in run.counters)) for run in runs]
+    return [
+        structs.replace(run, counters=tuple(_only(table, drawn[table.name]) for table in run.counters)) for run in runs
+    ]
 
 
 def _only(table: CounterTable, names: set[str]) -> CounterTable:

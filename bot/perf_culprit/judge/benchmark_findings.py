@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+from msgspec import UNSET
 
 from perf_culprit.config.policy_settings import CategoryConfig, MetricSettings, PolicySettings
 from perf_culprit.judge.limit_verdict import decide_by_limit
@@ -12,7 +13,7 @@ from perf_culprit.judge.metric_pairs import MetricPair, some_samples
 from perf_culprit.judge.unit_factors import milliseconds_per
 from perf_culprit.judge.verdict import Decided, decide, level_of
 from perf_culprit.model.count import Count
-from perf_culprit.model.finding import Evidence, Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import Drawn, Evidence, Finding, Level, Severity, Verdict
 from perf_culprit.model.run import Direction
 from perf_culprit.stats.multiplicity import known_q_values, number, numbers
 from perf_culprit.stats.ragged import Floats
@@ -87,8 +88,8 @@ def _finding(
     regressed = decided.verdict is Verdict.REGRESSION
     # Thousands of unchanged metrics need no chart.
     is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE
-    return Finding(
-        evidence=evidence,
+    return Finding.judged(
+        evidence,
         verdict=decided.verdict,
         reason=decided.reason,
         q_value=q_value,
@@ -100,8 +101,9 @@ def _finding(
         category=category.assigned,
         category_now=category.now,
         series=pair.series if is_drawn else (),
-        baseline_samples=some_samples(pair.baseline) if is_drawn else (),
-        target_samples=some_samples((pair.target,)) if is_drawn else (),
+        drawn=Drawn(baseline_samples=some_samples(pair.baseline), target_samples=some_samples((pair.target,)))
+        if is_drawn
+        else UNSET,
     )
 
 

@@ -5,11 +5,12 @@ docs/detectors/anova.md, "Paired rounds", has the reasons and the measured rates
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 from scipy import special
 
 from perf_culprit.judge import summary_tests
@@ -68,7 +69,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
             # Described only: with so few executions no difference can be told from chance, and none is excluded.
             count = min(executions.per_side) if executions is not None else 1
             reason = because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=rounds)
-            evidence[index] = replace(_described(pair), reason=reason)
+            evidence[index] = replace(_described(pair), evidence_reason=reason)
         elif len(_numbers((pair.target, *pair.baseline))) == 1:
             evidence[index] = _exact(pair, options)
         else:
@@ -166,7 +167,7 @@ def _tested(rows: Sequence[Executions], pairs: Sequence[MetricPair], options: De
                 relative_change=change if math.isfinite(change) else None,
                 confidence_interval=Interval(low=low, high=high, level=1 - options.settings.alpha) if bounded else None,
                 p_value=p_value,
-                reason=None if bounded else unbounded(described.baseline, "mean"),
+                evidence_reason=None if bounded else unbounded(described.baseline, "mean"),
                 precision=replace(shared, standard_error=error) if bounded else shared,
                 details={"executions": float(len(blocks.block))},
                 notes=() if target is None else precision_notes(target),

@@ -4,11 +4,11 @@ docs/detectors/change-point.md has the rule, its rates, and how many runs it nee
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean, median
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.evidence_columns import relative, untested
@@ -101,7 +101,7 @@ def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
 
 def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: float) -> Evidence:
     before, after = _side(earlier[-SEPARATION_REACH:]), _side(later)
-    return Evidence(
+    return Evidence.of(
         key=pair.key,
         metric=pair.metric,
         test=ID,

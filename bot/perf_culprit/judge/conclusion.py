@@ -1,8 +1,9 @@
 """What a run's findings come to: the conclusion, what would have been seen, their order, and their confirmation."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.judge.limit_verdict import violation
 from perf_culprit.model.finding import Finding, Level, Severity, Verdict
@@ -96,4 +97,4 @@ def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.INCON
 
 
 def _noted(finding: Finding, note: Reason) -> Finding:
-    return replace(finding, evidence=replace(finding.evidence, notes=(*finding.evidence.notes, note)))
+    return replace(finding, notes=(*finding.notes, note))

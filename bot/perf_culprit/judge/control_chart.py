@@ -1,11 +1,12 @@
 """Control charts of samples and of counters [N12]: docs/detectors/control-chart.md has rule, reasons and rates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 from scipy import special
 
 from perf_culprit.judge.counter_pairs import TablePair
@@ -117,7 +118,7 @@ def _assess(
     target = _side(prepared.target, median=float(np.median(prepared.target)), runs=1)
     change = 0.0 if target.value == baseline.value else relative(target.value, baseline.value)
     out_of_control = charted.excess > 0
-    evidence = Evidence(
+    evidence = Evidence.of(
         key=key,
         metric=metric,
         test=ID,
@@ -130,7 +131,7 @@ def _assess(
             above=made.violations.above > made.threshold_above, below=made.violations.below > made.threshold_below
         ),
         details={**_chart_details(made), **prepared.details, **(_normality(prepared) if out_of_control else {})},
-        reason=load_as_cause(change, prepared.load_difference) if out_of_control else None,
+        evidence_reason=load_as_cause(change, prepared.load_difference) if out_of_control else None,
         notes=(*prepared.notes, *_notes(made, options)),
     )
     return evidence, charted

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.judge.common_rows import common_rows
 from perf_culprit.judge.counter_load import Load, load_of
@@ -195,7 +196,7 @@ def _pair(
         override = own.direction if direction is None else direction(own, key)
         trusted = override is not own.direction
         judged.append(
-            (column, replace(own, direction=override) if trusted else own, obstacle_of(own, earlier, trusted))
+            (column, structs.replace(own, direction=override) if trusted else own, obstacle_of(own, earlier, trusted))
         )
     metrics = tuple(metric for _, metric, _ in judged)
     pair = TablePair(

@@ -7,6 +7,8 @@ from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
 
+from msgspec import structs
+
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.run import Benchmark, Direction, MetricKey, Run
 
@@ -37,7 +39,9 @@ def without_derived(
     if not derived:
         return baseline, target, ()
     *kept, last = (
-        replace(run, benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key not in derived))
+        structs.replace(
+            run, benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key not in derived)
+        )
         for run in runs
     )
     names = tuple(dict.fromkeys(key.metric for key in sorted(derived)))

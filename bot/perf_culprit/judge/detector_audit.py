@@ -5,12 +5,12 @@ docs/detectors/audit.md says what the numbers mean and what they do not.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, islice
 from statistics import median
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.unit_factors import least_change, milliseconds_per
@@ -77,7 +78,7 @@ def _evidence(
     bounded = not math.isnan(low)
     coarse = constant and milliseconds_per(metric.unit) is not None
     least = least_change(metric.unit)
-    return Evidence(
+    return Evidence.of(
         key=pair.key,
         metric=metric,
         test=EXACT if exact else test,
@@ -87,7 +88,7 @@ def _evidence(
         confidence_interval=Interval(low=max(low, least), high=high, level=tested.level) if bounded else None,
         p_value=p_value,
         samples_needed=None if exact or math.isnan(needed) else int(needed),
-        reason=None if bounded else unbounded(before, tested.statistic),
+        evidence_reason=None if bounded else unbounded(before, tested.statistic),
         precision=Precision() if exact else Precision(**precision),
         details={} if exact else details,
         notes=(because(Remark.COARSE_CLOCK),) if coarse else notes,
@@ -110,8 +111,14 @@ def untested(
     change: float | None = None,
 ) -> Evidence:
     """Of a metric that no test is made of: described, where there is something to describe."""
-    return Evidence(
-        key=key, metric=metric, test=UNTESTED, baseline=baseline, target=target, relative_change=change, reason=reason
+    return Evidence.of(
+        key=key,
+        metric=metric,
+        test=UNTESTED,
+        baseline=baseline,
+        target=target,
+        relative_change=change,
+        evidence_reason=reason,
     )
 
 

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.change_point import ID as CHANGE_POINT
@@ -16,7 +17,7 @@ from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
 from perf_culprit.judge.verdict import SUSPICION, Decided, level_of, too_few_samples
 from perf_culprit.judge.visible_change import is_untold
-from perf_culprit.model.finding import Evidence, Finding, Level, Verdict
+from perf_culprit.model.finding import Drawn, Evidence, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
@@ -45,12 +46,14 @@ def decide_by_limit(
     """
     score, limit = evidence.score, evidence.threshold
     if score is None or limit is None:
-        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason or because(VerdictReason.NOTHING_TESTED))
+        return Decided(
+            verdict=Verdict.INCONCLUSIVE, reason=evidence.evidence_reason or because(VerdictReason.NOTHING_TESTED)
+        )
     if too_few := too_few_samples(evidence, policy.minimum_samples):
         return Decided(verdict=Verdict.INCONCLUSIVE, reason=too_few)
     worsening = _worsening(evidence)
-    if score > limit and evidence.reason is not None:
-        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.reason, worsening=worsening)
+    if score > limit and evidence.evidence_reason is not None:
+        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.evidence_reason, worsening=worsening)
     verdict, effect = Verdict.NO_CHANGE, None
     small = not reaches(worsening, metric.minimum_effect)
     runs = evidence.baseline.runs if evidence.baseline is not None else 0
@@ -110,9 +113,9 @@ def counter_findings(
         )
         changed = decided.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
         regressed = decided.verdict is Verdict.REGRESSION
-        finding = Finding(
+        finding = Finding.judged(
             # A table has thousands of counters: what could not be scaled matters where something changed.
-            evidence=replace(entry, notes=()) if decided.verdict is Verdict.NO_CHANGE else entry,
+            structs.replace(entry, notes=()) if decided.verdict is Verdict.NO_CHANGE else entry,
             verdict=decided.verdict,
             reason=decided.reason,
             q_value=q_value,
@@ -187,12 +190,12 @@ def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
     if finding.evidence.test == CONTROL_CHART:
         (target, scaled), is_scaled = at_one_load(pair, index)
         runs = list(scaled)
-    return replace(
-        finding,
+    drawn = Drawn(
         baseline_samples=_some(runs),
         target_samples=_some([target]),
         time_series=_time_series(finding.evidence, pair.target.times_s, target, is_scaled=is_scaled),
     )
+    return structs.replace(finding, drawn=drawn)
 
 
 def _some(sides: Sequence[Floats]) -> tuple[float, ...]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.judge.metric_pairs import scaled
 from perf_culprit.judge.unit_factors import conversion_factor, is_rate, milliseconds_per
@@ -75,7 +76,7 @@ def _level(run: Run, ruler: MetricKey, unit: str) -> float | None:
 
 
 def _without(run: Run, ruler: MetricKey) -> Run:
-    return replace(run, benchmarks=tuple(entry for entry in run.benchmarks if entry.key != ruler))
+    return structs.replace(run, benchmarks=tuple(entry for entry in run.benchmarks if entry.key != ruler))
 
 
 def _common_levels(runs: Sequence[Run]) -> Floats | None:
@@ -108,4 +109,4 @@ def _scaled_run(run: Run, factor: float) -> Run:
         exponent = _exponent(benchmark.metric)
         return scaled(benchmark, benchmark.metric, factor**exponent) if exponent else benchmark
 
-    return replace(run, benchmarks=tuple(brought(benchmark) for benchmark in run.benchmarks))
+    return structs.replace(run, benchmarks=tuple(brought(benchmark) for benchmark in run.benchmarks))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.judge.families import families
 from perf_culprit.judge.statistic import is_measurable
@@ -42,7 +43,7 @@ class MetricPair:
             return (self.target,)
         ends = accumulate(self.target.group_sizes, initial=0)
         return tuple(
-            replace(self.target, samples=self.target.samples[start:end], group_sizes=(), rounds=())
+            structs.replace(self.target, samples=self.target.samples[start:end], group_sizes=(), rounds=())
             for start, end in pairwise(ends)
         )
 
@@ -89,7 +90,7 @@ def pair_metrics(
             continue
         override = metric.direction if direction is None else direction(metric, key)
         if overridden := override is not metric.direction:
-            metric = replace(metric, direction=override)
+            metric = structs.replace(metric, direction=override)
         of_metric, commits = earlier[0], tuple(earlier[1])
         commits = shared.setdefault(commits, commits)
         paired = _pair(key, metric, benchmark, of_metric, commits=commits, trusted_direction=overridden)
@@ -160,9 +161,8 @@ def obstacle_of(metric: Metric, earlier: Iterable[Metric], trusted_direction: bo
 def scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:
     """All its numbers multiplied, as those of `metric`."""
     summary = benchmark.summary
-    return replace(
-        benchmark,
-        metric=metric,
+    return structs.replace(
+        benchmark.with_metric(metric),
         samples=tuple(sample * factor for sample in benchmark.samples),
         summary=None if summary is None else _scaled_summary(summary, factor),
     )
@@ -173,7 +173,7 @@ def _scaled_summary(summary: Summary, factor: float) -> Summary:
         return None if value is None else value * factor
 
     interval = summary.confidence_interval
-    return replace(
+    return structs.replace(
         summary,
         value=summary.value * factor,
         standard_deviation=scaled(summary.standard_deviation),

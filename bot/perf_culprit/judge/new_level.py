@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Remark, because
@@ -44,7 +45,7 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
         for key, levels in by_metric.items()
     }
     settled_runs = tuple(
-        replace(run, regressions=tuple(key for key, out in left_out.items() if out[index]))
+        structs.replace(run, regressions=tuple(key for key, out in left_out.items() if out[index]))
         if run.regressions or any(out[index] for out in left_out.values())
         else run
         for index, run in enumerate(baseline.runs)
@@ -56,7 +57,7 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
 def _without_marks(baseline: Baseline) -> Baseline:
     if not any(run.regressions for run in baseline.runs):
         return baseline
-    return replace(baseline, runs=tuple(replace(run, regressions=()) for run in baseline.runs))
+    return replace(baseline, runs=tuple(structs.replace(run, regressions=()) for run in baseline.runs))
 
 
 def _values(runs: Sequence[Run], keys: Sequence[MetricKey]) -> Floats:

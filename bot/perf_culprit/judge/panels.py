@@ -5,13 +5,14 @@ A panel grows from what an earlier build knew: only new runs are read, and only 
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from statistics import fmean, median
 from typing import Final
 from zlib import crc32
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.judge.series_changes import discoveries, judge_one
 from perf_culprit.judge.statistic import LARGEST, MEDIAN, states

@@ -1,9 +1,10 @@
 """Where evidence becomes verdicts, and verdicts a conclusion. docs/decision-rule.md states the rule in words."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
@@ -160,7 +161,7 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
         reason=because(VerdictReason.ACCEPTED),
         severity=None,
         level=Level.NOTE,
-        accepted=acceptances[-1],
+        accepted=acceptances[-1].by,
     )
 
 

@@ -1,11 +1,12 @@
 """An ensemble of association rules between counters [F11]: docs/detectors/rule-ensemble.md has reasons and rates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.detector import DetectorOptions
@@ -96,10 +97,10 @@ def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequen
     )
     for counter, chance, rest in zip(judged, chances, unexplained, strict=True):
         entry = evidence[counter]
-        reason = entry.reason
+        reason = entry.evidence_reason
         if reason is None and loads[counter] and made.out_of_control(counter) and rest > 1 - LEVEL:
             reason = because(Untested.UNUSUAL_LOAD, change=loads[counter])
-        completed[counter] = replace(entry, reason=reason, excess=replace(entry.excess, level_chance=chance))
+        completed[counter] = replace(entry, evidence_reason=reason, excess=replace(entry.excess, level_chance=chance))
     return completed
 
 
@@ -160,7 +161,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
     notes = [broken_rule(rule) for rule in rules[:MOST_NOTES]] if flagged else []
     start, step = made.target.starts_s[table], made.target.interval_s
     scale = made.models[made.training.nearest[-1] if len(made.models) > 1 else 0].scale
-    return Evidence(
+    return Evidence.of(
         key=key,
         metric=metric,
         test=ID,
@@ -169,7 +170,7 @@ def _evidence(made: _Ensemble, counter: int, table: int, key: MetricKey, metric:
         relative_change=change,
         score=float(combined.score[counter]),
         threshold=float(combined.threshold[counter]),
-        reason=load_as_cause(change, table_loads(made.tables[table]).unusual) if flagged else None,
+        evidence_reason=load_as_cause(change, table_loads(made.tables[table]).unusual) if flagged else None,
         excess=Excess(time_in_violation=float(violated.mean())),
         details=details,
         notes=(*notes, *(_doubts(made) if flagged else ())),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.series import ChangePoint, Detectable, Series, SeriesAlarm, SeriesChanges, SeriesTable
@@ -106,7 +107,7 @@ def discoveries(judged: Sequence[SeriesChanges]) -> tuple[SeriesChanges, ...]:
             entry,
             changes=tuple(
                 change
-                for change in (replace(change, q_value=next(adjusted)) for change in entry.changes)
+                for change in (structs.replace(change, q_value=next(adjusted)) for change in entry.changes)
                 if change.q_value <= FALSE_DISCOVERY_RATE
             ),
         )

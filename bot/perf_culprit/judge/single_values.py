@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.run import Benchmark, CounterTable, Run
@@ -30,12 +31,12 @@ def _is_single(table: CounterTable) -> bool:
 
 def _moved(run: Run, chosen: Callable[[CounterTable], bool]) -> Run:
     values = (
-        Benchmark(name=table.name, metric=metric, samples=(value,))
+        Benchmark.of(name=table.name, metric=metric, samples=(value,))
         for table in run.counters
         if chosen(table)
         for metric, value in zip(table.metrics, table.values[0].tolist(), strict=True)
         if np.isfinite(value)
     )
-    return replace(
+    return structs.replace(
         run, benchmarks=(*run.benchmarks, *values), counters=tuple(table for table in run.counters if not chosen(table))
     )

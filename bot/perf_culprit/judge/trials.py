@@ -1,10 +1,11 @@
 """Comparisons whose answers are known or can be checked: a history judged run by run, and halves of single runs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge

@@ -50,7 +50,7 @@ def decide(
     if evidence.p_value is None or q_value is None or worsening is None:
         tested = evidence.p_value is not None
         code = VerdictReason.NO_RELATIVE_CHANGE if tested else VerdictReason.NOTHING_TESTED
-        return _inconclusive(evidence.reason or because(code))
+        return _inconclusive(evidence.evidence_reason or because(code))
     if too_few is not None:
         return _inconclusive(too_few, more_samples=_lacking_target_samples(evidence, policy.minimum_samples))
     effect = metric.minimum_effect
@@ -103,14 +103,14 @@ def _open(
     """A change is neither proven nor excluded."""
     more = _more_samples(evidence, effect, critical_p, paired=paired)
     is_blind = visible is not None and visible > BLIND
-    if evidence.reason is None and not (is_suspect or untold or is_blind):
+    if evidence.evidence_reason is None and not (is_suspect or untold or is_blind):
         # Four digits are more than is shown, and few enough that many findings share a reason.
         rounded = None if visible is None else float(f"{visible:.4g}")
         seen = because(VerdictReason.NOTHING_SEEN, effect=rounded)
         return replace(_no_change(seen, worsening, visible), more_samples=more)
     looks = _looks_worse(evidence, more, effect, critical_p, paired=paired)
     unseen = because(VerdictReason.UNTOLD, **looks.arguments) if untold else because(VerdictReason.BLIND)
-    reason = evidence.reason or (looks if is_suspect else unseen)
+    reason = evidence.evidence_reason or (looks if is_suspect else unseen)
     return Decided(verdict=Verdict.INCONCLUSIVE, reason=reason, worsening=worsening, more_samples=more)
 
 

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from scipy import special
 
 from perf_culprit.judge.detector import DetectorOptions

@@ -153,7 +153,7 @@ def counted(quantity: str, logs: Path) -> Benchmark | None:
 
 
 def taken(quantity: str, value: float) -> Benchmark:
-    return Benchmark(name=BENCHMARK, metric=metric_of(quantity), samples=(float(value),))
+    return Benchmark.of(name=BENCHMARK, metric=metric_of(quantity), samples=(float(value),))
 
 
 # What files of a built checkout weigh.

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+import msgspec
+
 from perf_culprit.model.call_tree import TouchedFunction
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
@@ -18,8 +20,7 @@ from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricK
 # a search knows is its `SearchState`: ranges, settings, jobs and results, so that it resumes anywhere.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CommitRange:
+class CommitRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The candidates between a good and a bad commit, as `search.candidate_graph` cuts them out of a history.
 
     `commits` are ancestors(bad) + bad without ancestors(good) and good, parents before children; the last is `bad`.
@@ -67,8 +68,7 @@ class Sought(StrEnum):
     BETTER = "better"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchSettings:
+class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`stop`: posterior at which a commit is named. `budget_executions` counts runs of the benchmark, ends included.
 
     Ends that differ by less than `minimum_effect` (a relative change) count as equal: counts are so exact that
@@ -108,8 +108,7 @@ class Purpose(StrEnum):
     RESIDUAL = "residual"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One round: execute each of `commits` once, in this order, on one machine, one right after the other."""
 
     id: str
@@ -126,19 +125,17 @@ class FailureKind(StrEnum):
     UNUSABLE = "unusable"  # a number came, but none that has a logarithm
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kind: FailureKind
     message: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a round gave: a value per execution, or why there is none. A stored run may have several per commit."""
 
     job_id: str
-    values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    failures: Mapping[str, Failure] = field(default_factory=dict)
+    values: Mapping[str, tuple[float, ...]] = {}
+    failures: Mapping[str, Failure] = {}
 
 
 class Phase(StrEnum):
@@ -166,8 +163,7 @@ class OutcomeKind(StrEnum):
     UNMEASURABLE = "unmeasurable"  # an end of the range gives no numbers
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Culprit:
+class Culprit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A named commit. `relative_change` is its own part, signed as measured; `improvement` where it made things better.
 
     `posterior` is None from the weighted engine. `log_bayes_factor` compares "differs from its parent" with
@@ -182,8 +178,7 @@ class Culprit:
     improvement: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Suspect:
+class Suspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A commit that may be the culprit, with its posterior; `skipped` says why it could not be measured."""
 
     commit: str
@@ -191,8 +186,7 @@ class Suspect:
     skipped: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DecayPart:
+class DecayPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A stretch of a slow decay: after `after` up to and including `until`; `share` of the whole change."""
 
     after: str
@@ -201,8 +195,7 @@ class DecayPart:
     share: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Noise:
+class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the measurements looked like, for the report: of natural logarithms.
 
     `two_modes`: a fast and a slow state of the machine, `mode_ratio` apart, `slow_share` of the time in the slow one.
@@ -214,8 +207,7 @@ class Noise:
     slow_share: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The answer of a search; its sentences are made in `perf_culprit.say.bisection_words`.
 
     `needed`: executions that the search would still take, where that is why it stopped. `relative_change` is bad
@@ -239,7 +231,7 @@ class Outcome:
     executions: int = 0
     rounds: int = 0
     noise: Noise | None = None
-    skipped: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, str] = {}
     notes: tuple[Reason, ...] = ()
 
     @property
@@ -265,8 +257,7 @@ class Progress:
     confidence_interval: Interval | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NamedStep:
+class NamedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A commit that passed its confirmation; from then on a regressor of the model.
 
     `rounds` and `withdrawn`: how many results and withdrawn suspects there were then.
@@ -279,9 +270,8 @@ class NamedStep:
     withdrawn: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchState:
-    """Everything a search knows; written and read by `perf_culprit.wire.bisection_json`.
+class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything a search knows; written and read by `perf_culprit.model.bisection_files`.
 
     `jobs` in the order of dispatch, `results` in the order of arrival. `abandoned` jobs will not come back.
     `since` counts the results that were there when the present phase began; `suspect` is the commit under confirmation
@@ -290,7 +280,7 @@ class SearchState:
 
     commit_range: CommitRange
     settings: SearchSettings
-    prior: Mapping[str, float] = field(default_factory=dict)
+    prior: Mapping[str, float] = {}
     stored: tuple[Result, ...] = ()
     jobs: tuple[Job, ...] = ()
     results: tuple[Result, ...] = ()
@@ -306,8 +296,7 @@ class SearchState:
 # All that one bisection has to say, of the culprit's methods too: the only thing that its renderers see.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CulpritDiagnosis:
+class CulpritDiagnosis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`counted`: functions whose instructions make up the change, counted exactly, the most first.
 
     `changed`: functions whose code the commit changed, tests left out, and `more` of them.
@@ -335,8 +324,7 @@ DEFINITE = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MeasuredCommit:
+class MeasuredCommit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was measured at one commit. `relative_change` is against the good end, within the same rounds.
 
     `confidence_interval` needs two rounds. `failures` are the different reasons why executions gave no number.

@@ -1,15 +1,29 @@
 """Call trees and profiles of one revision, and the functions that a change touched."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, Final, Literal
 
+import msgspec
+from msgspec import structs
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, written
 from perf_culprit.model.reason import Reason
 
 # What a profile or trace of one revision says: a tree of call paths with the times measured on each.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProfileNode:
+MOST_NODES: Final = 1_000_000
+MOST_REPETITIONS: Final = 10_000
+
+# Some decades of milliseconds and more instructions than those hold: above is no measurement, and sums stay finite.
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e24)]
+Name = Annotated[str, msgspec.Meta(max_length=10_000)]
+
+
+class ProfileNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One path of methods from the root.
 
     `parent` is the index of the calling node, always smaller than the node's own; None at a root. `elapsed_ms` (with
@@ -18,17 +32,24 @@ class ProfileNode:
     only samples stacks. `file` and `line` say where the method is defined, as the source wrote it.
     """
 
-    method: str
-    parent: int | None
-    elapsed_ms: tuple[float, ...]
-    self_ms: tuple[float, ...]
-    calls: float | None = None
-    file: str | None = None
-    line: int | None = None
+    method: Name
+    parent: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    elapsed_ms: tuple[Amount, ...] = msgspec.field(name="elapsed")
+    self_ms: tuple[Amount, ...] = msgspec.field(name="self")
+    calls: Amount | None = None
+    file: Name | None = None
+    line: Annotated[int, msgspec.Meta(ge=0, le=2**31)] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Profile:
+class Profile(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="format",
+    tag="perf-culprit-trace",
+):
     """`service`: the process, thread group, benchmark or service that was observed.
 
     `repetitions` is the length of every node's times; with one, only totals can be compared. `unit` is the unit of the
@@ -36,11 +57,32 @@ class Profile:
     `are_calls`: the repetitions are calls of one running program, in the order of their time.
     """
 
-    service: str
-    nodes: tuple[ProfileNode, ...]
-    repetitions: int
-    unit: str = "ms"
+    version: Literal[1] = written(1)
+    service: Name
+    unit: Annotated[str, msgspec.Meta(max_length=100)] = "ms"
+    repetitions: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPETITIONS)]
+    nodes: Annotated[tuple[ProfileNode, ...], msgspec.Meta(max_length=MOST_NODES)]
     are_calls: bool = False
+
+
+def decode_profile(data: bytes, *, place: str) -> Profile:
+    """The profile in `data` (one line of a file); a DataError with place where it is none."""
+    profile = decode(Profile, data, place=place)
+    for i, node in enumerate(profile.nodes):
+        if node.parent is not None and node.parent >= i:
+            raise DataError(
+                f"its parent {node.parent} does not come before it",
+                place=f"{place}: nodes.{i}.parent",
+                next_step=WRITE_AGAIN,
+            )
+        for name, times in (("elapsed", node.elapsed_ms), ("self", node.self_ms)):
+            if len(times) != profile.repetitions:
+                raise DataError(
+                    f"has {len(times)} values for {profile.repetitions} repetitions",
+                    place=f"{place}: nodes.{i}.{name}",
+                    next_step=WRITE_AGAIN,
+                )
+    return profile
 
 
 class RecordFault(StrEnum):
@@ -122,8 +164,7 @@ class CallTree:
         return sum(node.elapsed_ms for node in self.nodes if node.parent is None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ImpactedService:
+class ImpactedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a method means to a service that executes it, as shares of the service's time.
 
     `children_share`: the time in what the method calls, directly or not, without its own.
@@ -135,11 +176,10 @@ class ImpactedService:
     self_ms_per_call: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MethodSuspect:
+class MethodSuspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`services`: those that execute it, the largest self share first: what to test again when it changes.
 
-    `tiny`: its absolute time is too small to matter in any service, whatever its shares.
+    `calls`: executions. `tiny`: its absolute time is too small to matter in any service, whatever its shares.
     """
 
     method: str
@@ -149,33 +189,31 @@ class MethodSuspect:
     longest_ms: float
     tiny: bool
     services: tuple[ImpactedService, ...]
+    self_ms_per_execution: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SlowCall:
+class SlowCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     call: str
     elapsed_ms: float
     time_s: float | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Calls of a service logged in `width_s` seconds from `start_s` (seconds since 1970)."""
 
     start_s: float
     width_s: float
     calls: int
+    calls_per_s: float
     mean_ms: float
     longest_ms: float
 
-    @property
-    def calls_per_s(self) -> float:
-        return self.calls / self.width_s
 
+class ServiceStatistics(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Response times of the calls whose root was logged. `standard_deviation_ms` is the population's.
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServiceStatistics:
-    """Response times of the calls whose root was logged. `standard_deviation_ms` is the population's."""
+    `all_calls`: with those whose root was not. `variants`: different trees; an estimate above some thousands.
+    """
 
     service: str
     calls: int
@@ -185,6 +223,8 @@ class ServiceStatistics:
     standard_deviation_ms: float
     slowest: tuple[SlowCall, ...]
     windows: tuple[Window, ...]
+    all_calls: int
+    variants: int
 
 
 class LineFault(StrEnum):
@@ -197,8 +237,7 @@ class LineFault(StrEnum):
     REPEATED = "repeated"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UnusedLine:
+class UnusedLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`line`: counted from 1 over all files in their order; None where only the line's parts were still known."""
 
     fault: LineFault
@@ -206,41 +245,50 @@ class UnusedLine:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LogReading:
+class LogReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What became of a log's lines. `headless_calls`: without a logged root. `cut_calls`: too long to hold whole.
 
-    `rare_paths`: paths that were given up for their number, their methods still counted.
+    `unused`: how many lines by reason. `rare_paths`: paths that were given up for their number, their methods still
+    counted.
     """
 
     lines: int
     executions: int
-    unused: tuple[tuple[LineFault, int], ...]
-    examples: tuple[UnusedLine, ...]
+    unused: Mapping[LineFault, int]
+    examples: tuple[UnusedLine, ...] = msgspec.field(name="unused_examples")
     headless_calls: int
     cut_calls: int
     truncated_files: tuple[str, ...]
     rare_paths: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Diagnosis:
+class Diagnosis(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-diagnosis",
+):
     """`suspects`: every method, the most suspicious first. `minimum_self_ms`: less per call of a service is tiny.
 
     `unit`: of all times; "ms", or what profiles count instead (samples, instructions), under the same names.
     """
 
-    suspects: tuple[MethodSuspect, ...]
-    services: tuple[ServiceStatistics, ...]
-    trees: tuple[CallTree, ...]
-    reading: LogReading
+    version: Literal[1] = written(1)
     fluctuation_weight: float
     minimum_self_ms: float
+    suspects: tuple[MethodSuspect, ...]
+    services: tuple[ServiceStatistics, ...]
+    reading: LogReading = msgspec.field(name="log")
     unit: str = "ms"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MethodCosts:
+# A report shows the first ones; the whole list stays in its own file.
+MOST_COSTS: Final = 100
+
+
+class MethodCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a diagnosis of one revision brings into a report: what costs most there, not what got slower.
 
     `suspects`: the first of `methods`; `services`: how many were observed. `unit` as in a diagnosis.
@@ -250,6 +298,27 @@ class MethodCosts:
     methods: int
     services: int
     unit: str = "ms"
+
+    @property
+    def bounded(self) -> "MethodCosts":
+        suspects = (structs.replace(one, services=one.services[:MOST_COSTS]) for one in self.suspects[:MOST_COSTS])
+        return structs.replace(self, suspects=tuple(suspects))
+
+
+def encode_diagnosis(diagnosis: Diagnosis) -> bytes:
+    """Every suspect in order with its services, and every service with its statistics; times in milliseconds."""
+    return encode(diagnosis, indent=1)
+
+
+def decode_costs(data: bytes, *, place: str) -> MethodCosts:
+    """Of what `diagnose --log … --json` or `diagnose --profile … --json` wrote; a DataError where it is none."""
+    diagnosis = decode(Diagnosis, data, place=place)
+    return MethodCosts(
+        suspects=diagnosis.suspects,
+        methods=len(diagnosis.suspects),
+        services=len(diagnosis.services),
+        unit=diagnosis.unit,
+    ).bounded
 
 
 # The functions whose code a change touched, and how surely a profile's method is one of them.
@@ -276,8 +345,7 @@ class ChangeKind(StrEnum):
 CODE_CHANGES = frozenset({ChangeKind.ADDED, ChangeKind.CHANGED, ChangeKind.DELETED})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TouchedFunction:
+class TouchedFunction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`path`, `first_line` and `last_line` are the head's, the base's where the function was deleted.
 
     `qualified_name` is the name inside its file, dotted: classes and enclosing functions first, `Class.method`; of a

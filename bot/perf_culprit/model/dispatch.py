@@ -1,11 +1,14 @@
 """A bisection that other machines measure, and why one began by itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from math import log
 from typing import Final, Protocol
+
+import msgspec
+from msgspec import structs
 
 from perf_culprit.model.bisection import BisectionReport, CulpritDiagnosis, Job, Progress, Result, SearchState
 from perf_culprit.model.reason import Objection, Reason, because
@@ -25,8 +28,7 @@ class CheckAnswer(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AlarmedMetric:
+class AlarmedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A metric that got worse by the stored runs: the levels before and after, in its unit."""
 
     key: MetricKey
@@ -40,8 +42,7 @@ class AlarmedMetric:
         return abs(log(self.after / self.before))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Alarm:
+class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why a search began by itself: metrics that got worse at the same place, first the one that it follows.
 
     `changes`: what else differs between the runs at its two ends. `reported`: its answer is where it belongs, and
@@ -85,8 +86,7 @@ class Alarm:
 SHOWN_HEAD: Final = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BisectCommands:
+class BisectCommands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Shell commands of the default branch's configuration, never of the commits that are searched.
 
     With a `count` (a quantity) that is measured instead of what `run` writes. `direction` is what the configuration
@@ -105,8 +105,7 @@ class BisectCommands:
     profile_seconds: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BisectJob:
+class BisectJob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The rounds that one machine executes, in this order; then it profiles the commit `diagnose` and its parent."""
 
     id: str
@@ -118,8 +117,7 @@ class BisectJob:
 FollowedValues = Mapping[str, Mapping[str, tuple[float | None, ...]]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BisectRequest:
+class BisectRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a dispatch asks for: the jobs, and all that a job needs to know.
 
     `followed`: further metrics whose numbers the same executions give.
@@ -133,8 +131,7 @@ class BisectRequest:
     followed: tuple[MetricKey, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BisectJobResult:
+class BisectJobResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one job measured. `metric` says what it saw: None where no execution gave a number.
 
     `elapsed_seconds` from its start to these results, with builds; None where an older program wrote them.
@@ -145,14 +142,13 @@ class BisectJobResult:
     job: str
     rounds: tuple[Result, ...]
     metric: Metric | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = {}
     diagnosis: CulpritDiagnosis | None = None
     elapsed_seconds: float | None = None
-    followed: FollowedValues = field(default_factory=dict)
+    followed: FollowedValues = {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dispatch:
+class Dispatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of the bisect workflow. It is stored before it is sent, and `run_id` after.
 
     `sender` is the one controller that may send it at once; another may do so from `stored_at` on after a while.
@@ -171,8 +167,7 @@ class Dispatch:
         return tuple(entry.id for job in self.jobs for entry in job.rounds)
 
 
-@dataclass(frozen=True, slots=True)
-class ByTime:
+class ByTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is followed once counts have been searched (`auto`); `counted`: their search, while times confirm it."""
 
     key: MetricKey
@@ -180,8 +175,7 @@ class ByTime:
     counted: SearchState | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bisection:
+class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that is known of one bisection; a file on the history branch.
 
     `id` is what it was asked for by (a comment's id). `metric` is None until a job has seen the benchmark.
@@ -205,7 +199,7 @@ class Bisection:
     jobs_per_dispatch: int = 4
     rounds_per_job: int = 3
     runner: str = "ubuntu-latest"
-    subjects: Mapping[str, str] = field(default_factory=dict)
+    subjects: Mapping[str, str] = {}
     pull_request: int | None = None
     requested_by: str | None = None
     head: str | None = None
@@ -219,9 +213,9 @@ class Bisection:
     notes: tuple[Reason, ...] = ()
     diagnoses: tuple[CulpritDiagnosis, ...] = ()
     runner_seconds: float = 0.0
-    updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
+    updates: Mapping[str, tuple[EnvironmentChange, ...]] = {}
     alarm: Alarm | None = None
-    followed: FollowedValues = field(default_factory=dict)
+    followed: FollowedValues = {}
 
     @property
     def is_done(self) -> bool:
@@ -238,7 +232,7 @@ class Bisection:
 
     def with_dispatch(self, changed: Dispatch) -> "Bisection":
         dispatches = tuple(changed if entry.id == changed.id else entry for entry in self.dispatches)
-        return replace(self, dispatches=dispatches)
+        return structs.replace(self, dispatches=dispatches)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,18 +1,31 @@
 """One metric's judgement, the runs that it was judged against, and the rules between counters behind it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated, Any, Final, Literal
 
+import msgspec
+from msgspec import UNSET, UnsetType, structs
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.json_files import decode, encode, written
 from perf_culprit.model.reason import Reason, Untested, VerdictReason
-from perf_culprit.model.run import Metric, MetricKey, Run, TimeSeries
+from perf_culprit.model.run import (
+    FULL_HASH_PATTERN,
+    Direction,
+    Metric,
+    MetricKey,
+    Run,
+    TimeSeries,
+    shared_metric,
+)
 
 # What rules between counters say about one counter: the data behind a report's votes, rules and shaded spans.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ModelVote:
+class ModelVote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule model: `run` names the baseline run that trained it (commit, else time or number)."""
 
     run: str
@@ -20,8 +33,7 @@ class ModelVote:
     flagged: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ViolatedRule:
+class ViolatedRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rule that held in the baseline and not in the target; an empty `premise` held always.
 
     Premise and consequent are in words ("cpu is high"). Confidences are shares of the instants with the premise;
@@ -35,8 +47,7 @@ class ViolatedRule:
     change: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RuleEvidence:
+class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`rules` by falling change, at most a few. `violations` are spans of the target, in seconds of its table's clock.
 
     `lower_boundary` and `upper_boundary` bound the medium level (or all levels) in the nearest model: chart data.
@@ -52,8 +63,29 @@ class RuleEvidence:
 # One metric's judgement.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Acceptance:
+MAX_BYTES: Final = 16 * 1024
+REASON_LIMIT: Final = 300
+AUTHOR_LIMIT: Final = 100
+BENCHMARK_LIMIT: Final = 500
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who accepted this regression, why, when (UTC), and the `commit` where the new level begins."""
+
+    commit: str
+    author: str
+    reason: str
+    time: Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class Acceptance(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-acceptance",
+):
     """`commit` is where the new level begins. `benchmark` None: every benchmark that got worse there.
 
     `benchmark` may also be a table of counters, or the full name of one counter or metric ("server cpu").
@@ -62,16 +94,32 @@ class Acceptance:
     squash leaves out of the default branch.
     """
 
-    suite: str
-    benchmark: str | None
-    commit: str
-    reason: str
-    author: str
-    time: datetime
-    pull_request: int | None = None
+    version: Literal[1] = written(1)
+    suite: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    benchmark: Annotated[str, msgspec.Meta(min_length=1, max_length=BENCHMARK_LIMIT)] | None
+    commit: Annotated[str, msgspec.Meta(pattern=f"^{FULL_HASH_PATTERN}$")]
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=REASON_LIMIT)]
+    author: Annotated[str, msgspec.Meta(min_length=1, max_length=AUTHOR_LIMIT)]
+    time: Annotated[datetime, msgspec.Meta(tz=True)]
+    pull_request: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+    @property
+    def by(self) -> Accepted:
+        """What a report says of it."""
+        return Accepted(commit=self.commit, author=self.author, reason=self.reason, time=self.time)
 
     def covers(self, key: MetricKey) -> bool:
         return self.benchmark in (None, key.benchmark, key.full_name)
+
+
+def encode_acceptance(acceptance: Acceptance) -> bytes:
+    return encode(acceptance, indent=1)
+
+
+def decode_acceptance(data: bytes, *, place: str) -> Acceptance:
+    if len(data) > MAX_BYTES:
+        raise DataError(f"more than {MAX_BYTES:,} bytes", place=place, next_step="write it with `perf-culprit accept`")
+    return decode(Acceptance, data, place=place)
 
 
 class Verdict(StrEnum):
@@ -111,8 +159,7 @@ WITHOUT_TEST = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A two-sided confidence interval; `level` such as 0.99."""
 
     low: float
@@ -120,8 +167,7 @@ class Interval:
     level: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Side:
+class Side(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The target or the baseline of one metric, described in the metric's unit.
 
     `value` is what is compared and shown, `statistic` what it is: "mean", "median", "paired" (the
@@ -140,8 +186,7 @@ class Side:
     relative_half_width: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Precision:
+class Precision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How exactly a test knows a change: what further measurements are planned by, and what would have been seen.
 
     Errors are standard errors of the relative change: the whole one, and the part that more samples of the target would
@@ -160,8 +205,7 @@ class Precision:
     least_p_value: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Excess:
+class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a detector that judges by a limit knows beside its score.
 
     `chance`: how often such an excess comes without a change; `level_chance`: such a median among the runs' medians.
@@ -176,51 +220,71 @@ class Excess:
     time_in_violation: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a detector has to say about one metric, before the policy judges.
 
     `test` names the test that really ran (a summary gets a weaker one). `p_value` is None where nothing could be
-    tested; then `reason` says why. Beside a score above its threshold `reason` says what else explains it.
-    `relative_change` = (target - baseline) / baseline, with its interval.
+    tested; then `evidence_reason` says why. Beside a score above its threshold it says what else explains that.
+    `relative_change` = (target - baseline) / baseline, with its interval: 0.1 is 10% more.
     `samples_needed`: samples per side that would decide an effect of the minimum size at the detector's confidence.
     `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
     out of control above the threshold. `details` holds the detector's own numbers by name (F, control limits, …), for
     people: nothing is decided by them. `rules`: what a rule ensemble has beyond numbers, of counters out of control.
     """
 
-    key: MetricKey
-    metric: Metric
+    benchmark: str
+    metric_name: str = msgspec.field(name="metric")
+    unit: str
+    direction: Direction
     test: str
-    baseline: Side | None
-    target: Side | None
+    baseline: Side | None = None
+    target: Side | None = None
     relative_change: float | None = None
     confidence_interval: Interval | None = None
     p_value: float | None = None
     score: float | None = None
     threshold: float | None = None
     samples_needed: int | None = None
-    reason: Reason | None = None
+    evidence_reason: Reason | None = None
     precision: Precision = Precision()
     excess: Excess = Excess()
-    details: Mapping[str, float] = field(default_factory=dict)
+    details: Mapping[str, float] = {}
     notes: tuple[Reason, ...] = ()
     rules: RuleEvidence | None = None
 
+    @classmethod
+    def of(cls, *, key: MetricKey, metric: Metric, **others: Any) -> "Evidence":
+        return cls(
+            benchmark=key.benchmark, metric_name=key.metric, unit=metric.unit, direction=metric.direction, **others
+        )
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+    @property
+    def key(self) -> MetricKey:
+        return MetricKey(self.benchmark, self.metric_name)
+
+    @property
+    def metric(self) -> Metric:
+        return shared_metric(self.metric_name, self.unit, self.direction)
+
+
+class Drawn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Chart data: samples by size, and some of many; of a counter what it did over time."""
+
+    baseline_samples: tuple[float, ...] = ()
+    target_samples: tuple[float, ...] = ()
+    time_series: TimeSeries | None = None
+
+
+class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The policy's judgement of one metric, with everything a renderer needs.
 
     `more_samples` is how many further target samples would decide a metric that is not decided. `detectable_effect` is
     the smallest change, as a fraction, that would have been seen in a `no_change` metric; None where that is not known.
     `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
-    oldest to newest and, last, the target's; `baseline_samples` and `target_samples` are by size, and some of many:
-    chart data, which the last two are for the command that measured only, as is `time_series` of a counter.
-    `accepted`: somebody accepted this regression; its verdict then is `no_change`.
+    oldest to newest and, last, the target's. `drawn` is for the command that measured only, and in no file that it
+    writes. `accepted`: somebody accepted this regression; its verdict then is `no_change`.
     """
 
-    evidence: Evidence
     verdict: Verdict
     reason: Reason
     q_value: float | None = None
@@ -232,10 +296,21 @@ class Finding:
     category: str | None = None
     category_now: str | None = None
     series: tuple[float, ...] = ()
-    baseline_samples: tuple[float, ...] = ()
-    target_samples: tuple[float, ...] = ()
-    time_series: TimeSeries | None = None
-    accepted: Acceptance | None = None
+    drawn: Drawn | UnsetType = UNSET
+    accepted: Accepted | None = None
+
+    @classmethod
+    def judged(cls, evidence: Evidence, **judgement: Any) -> "Finding":
+        return cls(**structs.asdict(evidence), **judgement)
+
+    @property
+    def chart(self) -> Drawn:
+        return self.drawn or Drawn()
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the detector said of it."""
+        return self
 
     @property
     def is_decided(self) -> bool:
@@ -260,8 +335,7 @@ class BaselineSource(StrEnum):
     HISTORY = "history"  # stored runs of earlier commits
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunChoice:
+class RunChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One stored run that was looked at: whether it is baseline, and why or why not."""
 
     commit: str | None

@@ -1,10 +1,11 @@
 """Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/phrases.py`."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TypeGuard, get_args
+from typing import Final, TypeGuard, get_args
+
+import msgspec
 
 # The codes of reasons that speak of a bisection.
 
@@ -282,13 +283,62 @@ FAMILIES: tuple[type[ReasonCode], ...] = get_args(ReasonCode)
 # No value is in two families: a file holds the value alone.
 CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}
 
+# Beyond these an integer is no exact number in JSON's other readers, and none of our counts.
+LARGEST_COUNT: Final = 2**53
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+
+class ReasonEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A reason in a file. `arguments` by name; effects and shares are fractions. `text` is for people."""
+
+    code: str
+    arguments: dict[str, int | float | str | tuple[str, ...]] = {}
+    text: str | None = None
+
+
 class Reason:
-    """`arguments` by name, as the sentence of `code` names them. Effects and shares are fractions."""
+    """`arguments` by name, as the sentence of `code` names them. Effects and shares are fractions.
 
-    code: ReasonCode
-    arguments: Mapping[str, Argument] = field(default_factory=dict, hash=False)
+    A file holds the sentence as well, which only its writer knows, so this is no struct. It is never changed.
+    """
+
+    __slots__ = ("arguments", "code")
+    JSON = ReasonEntry | str
+
+    def __init__(self, *, code: ReasonCode, arguments: Mapping[str, Argument] | None = None) -> None:
+        self.code = code
+        self.arguments = arguments or {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reason) and (self.code, self.arguments) == (other.code, other.arguments)
+
+    def __hash__(self) -> int:
+        return hash(self.code)
+
+    def __repr__(self) -> str:
+        return f"Reason(code={self.code!r}, arguments={dict(self.arguments)!r})"
+
+    def to_json(self, sentence: "Sentence") -> ReasonEntry:
+        return ReasonEntry(code=self.code.value, arguments=dict(self.arguments), text=sentence(self))
+
+    @classmethod
+    def from_json(cls, entry: ReasonEntry | str) -> "Reason":
+        """A code of another version keeps its sentence; so do the reports of versions that wrote sentences alone."""
+        if isinstance(entry, str):
+            return remark(entry)
+        if (code := CODES.get(entry.code)) is None:
+            return remark(entry.text or entry.code)
+        return cls(code=code, arguments={name: _argument(value) for name, value in entry.arguments.items()})
+
+
+Sentence = Callable[[Reason], str | None]
+
+
+def no_sentence(_: Reason) -> str | None:
+    return None
+
+
+def _argument(value: Argument) -> Argument:
+    return float(value) if isinstance(value, int) and abs(value) > LARGEST_COUNT else value
 
 
 def because(code: ReasonCode, /, **arguments: Argument | None) -> Reason:

@@ -1,12 +1,17 @@
 """All that one comparison has to say: findings, call trees of both revisions, conclusion."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, structs
 
 from perf_culprit.model.call_tree import Certainty, ImpactedService, MethodCosts
 from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
-from perf_culprit.model.reason import BaselineReason, Reason
-from perf_culprit.model.run import NO_COST, Cost, Environment, EnvironmentChange, MetricKey
+from perf_culprit.model.json_files import decode, encode, written
+from perf_culprit.model.reason import BaselineReason, Reason, Sentence, no_sentence
+from perf_culprit.model.run import Cost, Environment, EnvironmentChange, MetricKey
 
 # The call trees of two revisions side by side: which methods got slower, which are suspects, what they touch.
 
@@ -59,8 +64,7 @@ class SuspectReason(StrEnum):
     CALLS_TOUCHED = "calls_touched"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NodeAmount:
+class NodeAmount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Means per repetition, in the unit of the service: with callees, without them, and the number of calls."""
 
     elapsed: float
@@ -68,8 +72,7 @@ class NodeAmount:
     calls: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComparedNode:
+class ComparedNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One path of methods in both revisions; `parent` as in a call tree. A side without the path is None.
 
     `relative_change` and its interval are of the elapsed time. `self_q_value` is of the time without callees. Values of
@@ -91,8 +94,7 @@ class ComparedNode:
     reasons: tuple[SuspectReason, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServiceComparison:
+class ServiceComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """`unit`: of all amounts; "share" where each is a share of the whole. Repetitions: what the tests rest on.
 
     `nodes` has the target's paths and the baseline's; `hidden_nodes` counts those that were left out for their number.
@@ -117,9 +119,13 @@ class ServiceComparison:
     target_total: float = 0.0
     doubts: tuple[Reason, ...] = ()
 
+    def __post_init__(self) -> None:
+        for index, node in enumerate(self.nodes):
+            if node.parent is not None and not 0 <= node.parent < index:
+                raise ValueError(f"nodes.{index}.parent: its parent {node.parent} does not come before it")
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TouchedCode:
+
+class TouchedCode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The changed function that a method is, at the head; `name` is empty where only its file is known.
 
     From the first line that changed, or its first one where that is not known. Lines are None where the function is
@@ -133,8 +139,7 @@ class TouchedCode:
     last_line: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScoreParts:
+class ScoreParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the score is made of, each from 0 to 1 (docs/diagnosis.md).
 
     All but `touched` are shares of the services' slowdown: `own_time` without and `slowdown` with callees; `origin` is
@@ -149,8 +154,7 @@ class ScoreParts:
     touched: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComparedSuspect:
+class ComparedSuspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One method over all services. Amounts are sums over its paths in the service where it gained most.
 
     `path`: from the root to it there. `services`: those that run it, the largest share first: what to test again.
@@ -174,16 +178,22 @@ class ComparedSuspect:
     line: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuspectShare:
+class SuspectShare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The share of a service's time that is spent in the suspects and what they call."""
 
     service: str
     share: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TreeComparison:
+class TreeComparison(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="format",
+    tag="perf-culprit-tree-comparison",
+):
     """All that comparing two revisions' call trees has to say.
 
     `suspects`: the most suspicious first. `impacted`: every service of the target, the largest share first.
@@ -191,6 +201,7 @@ class TreeComparison:
     `touched` counts the functions that the commits changed, None where no repository was asked.
     """
 
+    version: Literal[1] = written(1)
     services: tuple[ServiceComparison, ...]
     suspects: tuple[ComparedSuspect, ...]
     impacted: tuple[SuspectShare, ...] = ()
@@ -230,8 +241,11 @@ class Conclusion(StrEnum):
     FIRST_RUN = "first_run"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
+MOST_PREDICTIONS = 20
+MOST_CHANGES = 500
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The decision rule that was in force, for the report's small print. Rates and effects are fractions."""
 
     detector: str
@@ -242,23 +256,23 @@ class Settings:
     fail: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Prediction:
+class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a simulation says of a changed design: nothing of it was measured.
 
     `model` is the path of the model file.
     """
 
-    model: str
-    scenario: str
+    model: Annotated[str, msgspec.Meta(max_length=4096)]
+    scenario: Annotated[str, msgspec.Meta(max_length=100)]
     conclusion: Conclusion
     findings: tuple[Finding, ...]
     detectable_effect: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
-    """Versioned by its JSON form (report.json v1, docs/report-v1.schema.json).
+class Report(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-report"
+):
+    """What report.json holds (docs/report-v1.schema.json). `format` and `version` make it known by content.
 
     `target_commit` is whom the verdict is about; `merge_commit` what was measured where that is GitHub's merge of it
     into `base_commit`. `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics
@@ -266,11 +280,11 @@ class Report:
     `detectable_effect`: a worsening of this fraction would have been seen in every metric judged `no_change`.
     `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
-    `cost`: what measuring the target took, and what was measured beside it. `costs`: which methods of the target cost
-    most. `predictions`: what simulations say of model files that changed;
-    they fail nothing.
+    `cost`: what measuring the target took, and what was measured beside it; None where it is not known. `costs`: which
+    methods of the target cost most. `predictions`: what simulations say of model files that changed; they fail nothing.
     """
 
+    version: Literal[1] = written(1)
     conclusion: Conclusion
     findings: tuple[Finding, ...]
     settings: Settings
@@ -281,8 +295,8 @@ class Report:
     baseline_source: BaselineSource = BaselineSource.FILES
     baseline_runs: int = 0
     choices: tuple[RunChoice, ...] = ()
-    environment: Environment = field(default_factory=Environment)
-    environment_changes: tuple[EnvironmentChange, ...] = ()
+    environment: Environment = msgspec.field(default_factory=Environment)
+    environment_changes: Annotated[tuple[EnvironmentChange, ...], msgspec.Meta(max_length=MOST_CHANGES)] = ()
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
     detectable_effect: float | None = None
@@ -290,8 +304,8 @@ class Report:
     failed: bool = False
     diagnosis: TreeComparison | None = None
     costs: MethodCosts | None = None
-    predictions: tuple[Prediction, ...] = ()
-    cost: Cost = NO_COST
+    predictions: Annotated[tuple[Prediction, ...], msgspec.Meta(max_length=MOST_PREDICTIONS)] = ()
+    cost: Cost | None = None
 
     @property
     def blames_target(self) -> bool:
@@ -304,6 +318,39 @@ class Report:
         has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)
         fails = self.blames_target and any(finding.level is Level.FAIL for finding in self.findings)
         return has_regression == (self.conclusion is Conclusion.REGRESSION) and fails == self.failed
+
+
+def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
+    """The report as JSON, indented: people open it, so that reasons have their `sentence` beside them."""
+    file = structs.replace(
+        report,
+        findings=_undrawn(report.findings),
+        environment_changes=report.environment_changes[:MOST_CHANGES],
+        predictions=tuple(
+            structs.replace(each, findings=_undrawn(each.findings)) for each in report.predictions[:MOST_PREDICTIONS]
+        ),
+    )
+    return encode(file, indent=1, sentence=sentence)
+
+
+def _undrawn(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    return tuple(structs.replace(one, drawn=UNSET) if one.drawn else one for one in findings)
+
+
+def decode_report(data: bytes, *, place: str) -> Report:
+    """The report in `data`; a DataError with file and place where it is none."""
+    report = decode(Report, data, place=place)
+    return report if report.costs is None else structs.replace(report, costs=report.costs.bounded)
+
+
+def encode_tree_comparison(comparison: TreeComparison) -> bytes:
+    """Fields that say nothing are left out: a tree has thousands of nodes."""
+    return encode(comparison, indent=1)
+
+
+def decode_tree_comparison(data: bytes, *, place: str) -> TreeComparison:
+    """The comparison in `data`; a DataError with file and place where it is none."""
+    return decode(TreeComparison, data, place=place)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

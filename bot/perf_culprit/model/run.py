@@ -2,10 +2,16 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import msgspec
+from msgspec import structs
+
+from perf_culprit.model.json_files import written
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +42,7 @@ class Direction(StrEnum):
         return {Direction.LOWER_IS_BETTER: 1, Direction.HIGHER_IS_BETTER: -1, Direction.UNKNOWN: 0}[self]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A measured quantity, such as `time` in `ns`. `unit` is the tool's own spelling; "" where it has none."""
 
     name: str
@@ -45,8 +50,13 @@ class Metric:
     direction: Direction
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class MetricKey:
+@lru_cache(maxsize=1024)
+def shared_metric(name: str, unit: str, direction: Direction) -> Metric:
+    """A suite has few metrics and many benchmarks."""
+    return Metric(name=name, unit=unit, direction=direction)
+
+
+class MetricKey(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
     """What makes two measurements comparable: the benchmark and the metric's name."""
 
     benchmark: str
@@ -75,8 +85,7 @@ LONGEST_NAME = 100
 LONGEST_VALUE = 1000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EnvironmentChange:
+class EnvironmentChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A component that has another value now, such as `pip:numpy`, "2.4.5", "2.4.6"."""
 
     name: str
@@ -88,17 +97,45 @@ def is_package(component: str) -> bool:
     return PACKAGE_SEPARATOR in component
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+Components = Annotated[
+    dict[
+        Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)],
+        Annotated[str, msgspec.Meta(max_length=LONGEST_VALUE)],
+    ],
+    msgspec.Meta(max_length=MOST_COMPONENTS),
+]
+
+
 class Environment:
     """Named components, such as {"cpu": "AMD EPYC 7763", "os": "Linux", "python": "3.13.5"}.
 
     The well-known names are `cpu`, `cpu_count`, `architecture`, `memory`, `os`, `os_release`, `runner_image`,
     `host`, one per compiler or runtime (`gcc`, `clang`, `python`, `java`, `go`, `rust`, `node`, `dotnet`), and one per
     package of a lock file, by its ecosystem: `pip:numpy`, `npm:react`, `cargo:serde`, `go:golang.org/x/text`.
-    A component that is not known is left out, never an empty string.
+    A component that is not known is left out, never an empty string. A file holds the components alone.
     """
 
-    components: Mapping[str, str] = field(default_factory=dict)
+    __slots__ = ("components",)
+    JSON = Components
+
+    def __init__(self, *, components: Mapping[str, str] | None = None) -> None:
+        self.components = components or {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Environment) and self.components == other.components
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.components.items()))
+
+    def __repr__(self) -> str:
+        return f"Environment(components={dict(self.components)!r})"
+
+    def to_json(self) -> dict[str, str]:
+        return dict(self.bounded.components)
+
+    @classmethod
+    def from_json(cls, components: dict[str, str]) -> "Environment":
+        return cls(components=components).bounded
 
     def differences(self, other: "Environment", names: Iterable[str] = HARDWARE_COMPONENTS) -> tuple[str, ...]:
         """The names whose values are known on both sides and differ."""
@@ -162,8 +199,7 @@ class CounterTable:
         return tuple(MetricKey(self.name, metric.name) for metric in self.metrics)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TimeSeries:
+class TimeSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One counter of the target over time, for drawing: medians of equal intervals, NaN where one has no value.
 
     The first value is at `start_s` of the table's clock, the next `interval_s` later. `lower`, `upper`: the medium
@@ -183,8 +219,7 @@ class TimeSeries:
 # One execution of a benchmark suite on one commit and machine.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a tool reports instead of its samples: an honest mark that the samples are not there.
 
     `value` is the tool's headline number (`statistic` names it: mean, median, value, …) in the metric's unit;
@@ -193,7 +228,7 @@ class Summary:
     """
 
     value: float
-    statistic: str = "value"
+    statistic: str = written("value")
     count: int | None = None
     standard_deviation: float | None = None
     minimum: float | None = None
@@ -203,27 +238,42 @@ class Summary:
     confidence_level: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Benchmark:
+class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A named measurement: raw `samples` where the tool keeps them, else a `summary`; exactly one of the two.
 
     `group_sizes` splits `samples` in order into processes or forks where the tool has such levels (pyperf, JMH);
     empty means one group. `rounds` names each group's round: of runs with one job, groups of one round were executed
     one right after the other; empty where there were no rounds. `category` is the response-time category that the first
-    measurement assigned.
+    measurement assigned. `version` names the benchmark's own code (a hash of its source or harness), where a tool says
+    it: numbers of two versions measure two things.
     """
 
     name: str
-    metric: Metric
+    metric_name: str = msgspec.field(default_factory=lambda: "time", name="metric")
+    unit: str = written("")
+    direction: Direction = written(Direction.LOWER_IS_BETTER)
     samples: tuple[float, ...] = ()
     summary: Summary | None = None
     group_sizes: tuple[int, ...] = ()
     rounds: tuple[int, ...] = ()
     category: str | None = None
+    version: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] | None = None
+
+    @classmethod
+    def of(cls, *, metric: Metric, **others: Any) -> "Benchmark":
+        return cls(metric_name=metric.name, unit=metric.unit, direction=metric.direction, **others)
+
+    def with_metric(self, metric: Metric) -> "Benchmark":
+        """The same numbers, as those of `metric`."""
+        return structs.replace(self, metric_name=metric.name, unit=metric.unit, direction=metric.direction)
+
+    @property
+    def metric(self) -> Metric:
+        return shared_metric(self.metric_name, self.unit, self.direction)
 
     @property
     def key(self) -> MetricKey:
-        return MetricKey(self.name, self.metric.name)
+        return MetricKey(self.name, self.metric_name)
 
     @property
     def value(self) -> float:
@@ -248,12 +298,14 @@ MOST_EXECUTIONS = 1_000_000
 LONGEST_SECONDS = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What measuring took: executions, warm-ups included, and the machine's time with builds. 0 executions: unknown."""
 
-    executions: int = 0
-    seconds: float = 0.0
+    executions: Annotated[int, msgspec.Meta(ge=0, le=MOST_EXECUTIONS)] = 0
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)] = 0.0
+
+    def __bool__(self) -> bool:
+        return self.executions > 0
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(self.executions + other.executions, self.seconds + other.seconds)
@@ -262,8 +314,18 @@ class Cost:
 NO_COST = Cost()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`index` from 1: the run is one of `count` parts into which the suite was split."""
+
+    index: Annotated[int, msgspec.Meta(ge=1)]
+    count: Annotated[int, msgspec.Meta(ge=1)]
+
+    def __post_init__(self) -> None:
+        if self.index > self.count:
+            raise ValueError(f"part {self.index} is none of {self.count}")
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything measured for one commit in one environment at one time.
 
     `commit` is a full hash, or None outside version control. `time` is aware (UTC) or None where unknown.
@@ -272,22 +334,23 @@ class Run:
     measurement saw too.
     `analyses`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
     divided by it. `is_separate`: its executions are runs of their own, given as files one by one; never stored.
-    `notes` are data-quality remarks of the readers, for the report.
+    `notes` are data-quality remarks of the readers, for the report. `part`: it measured a part of its suite.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
     counters: tuple[CounterTable, ...] = ()
-    environment: Environment = field(default_factory=Environment)
+    environment: Environment = msgspec.field(default_factory=Environment)
     commit: str | None = None
     time: datetime | None = None
     suite: str = "default"
     job: str | None = None
     regressions: tuple[MetricKey, ...] = ()
     confirmed: tuple[MetricKey, ...] = ()
-    analyses: int = 1
+    analyses: Annotated[int, msgspec.Meta(ge=1, le=1000)] = msgspec.field(default=1, name="looks")
     is_separate: bool = False
     cost: Cost = NO_COST
     notes: tuple[str, ...] = ()
+    part: Part | None = None
 
     @property
     def keys(self) -> tuple[MetricKey, ...]:

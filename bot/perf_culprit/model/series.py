@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
+import msgspec
+
 from perf_culprit.model.finding import Acceptance, Interval, Verdict
+from perf_culprit.model.json_files import encode, written
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Metric, MetricKey, Run
 
@@ -40,8 +43,7 @@ class SeriesTable:
     notes: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChangePoint:
+class ChangePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`index` (from 0) and `label` are those of the first run of the new level; of a drift, of its steepest place.
 
     `before` and `after` are medians in the series' unit. `q_value` is over all changes of the table.
@@ -119,8 +121,7 @@ class Version:
     run: Run
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One version against the one before it that measured the metric.
 
     `gap` is the distance between the two intervals as a fraction of the earlier median, 0 where they overlap; it is
@@ -137,16 +138,14 @@ class Cell:
     gap: float | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TransientRegression:
+class TransientRegression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A regression at `start` that was undone at `end`: the level before `start` is reached again."""
 
     start: str
     end: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`first` is the version that the first cell is compared with. Versions that lack the metric have no cell.
 
     `too_few` are versions with fewer samples than the interval of a median needs.
@@ -160,13 +159,24 @@ class Row:
     too_few: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DeviationMatrix:
+class DeviationMatrix(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-releases",
+):
     """`versions` from oldest to newest; `rows` in the order in which their metrics first appear."""
 
+    version: Literal[1] = written(1)
     versions: tuple[str, ...]
     rows: tuple[Row, ...]
     minimum_effect: float
+
+
+def encode_releases(matrix: DeviationMatrix) -> bytes:
+    return encode(matrix, indent=1)
 
 
 # What a dashboard shows: the series of one suite in one environment, and what is known of their changes.
@@ -175,16 +185,14 @@ class DeviationMatrix:
 LATELY_RUNS: Final = 30
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PanelRun:
+class PanelRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A stored run without its numbers. `judged`: the metrics that it was judged a regression in."""
 
     commit: str
     judged: tuple[MetricKey, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PanelSeries:
+class PanelSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`values` are the `statistic` of each run in the metric's unit, None where the run lacks it.
 
     `changes` are those that stand in the series by itself, by its first `judged` values; which of them count among all
@@ -206,8 +214,7 @@ class PanelSeries:
         return MetricKey(self.benchmark, self.metric.name)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`environment` has the components that keep numbers apart, none where nothing is known of the machine.
 
     `runs` are those of one line of commits, oldest first.
@@ -217,6 +224,30 @@ class Panel:
     environment: Mapping[str, str]
     runs: tuple[PanelRun, ...]
     series: tuple[PanelSeries, ...]
+
+
+class KeptPanel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`panel` without values, and the chunks that hold them in its order."""
+
+    panel: Panel
+    chunks: tuple[str, ...]
+    series_per_chunk: int
+
+
+class Manifest(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-dashboard",
+):
+    """What a dashboard's folder holds. `program` is the version that built it, `files` all that it wrote."""
+
+    version: Literal[1] = written(1)
+    program: str
+    files: tuple[str, ...]
+    panels: tuple[KeptPanel, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

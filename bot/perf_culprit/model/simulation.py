@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import msgspec
+
+from perf_culprit.model.json_files import encode, written
 from perf_culprit.model.run import Metric, MetricKey
 
 if TYPE_CHECKING:
@@ -22,8 +25,7 @@ class Layer(StrEnum):
     PHYSICAL = "physical"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One simulated quantity: of a kind of request, a link or a component."""
 
     of: str
@@ -48,8 +50,7 @@ class Replication:
     interval_s: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An output's mean over the replications; `half_width` of its 95% interval, None where none is known."""
 
     output: Output
@@ -57,8 +58,7 @@ class Estimate:
     half_width: float | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OfferedLoad:
+class OfferedLoad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`share` of a resource's capacity that the arrivals ask for, by the utilisation law; from 1 on a queue grows."""
 
     component: str
@@ -66,8 +66,7 @@ class OfferedLoad:
     share: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Simulation:
+class Simulation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A scenario of a design, replicated. `offered` from the most to the least loaded resource."""
 
     design: str
@@ -92,8 +91,7 @@ class Simulation:
         return next((each.mean for each in self.estimates if each.output.key == MetricKey(of, metric)), None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Saturation:
+class Saturation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the arrival rate bends the throughput: between two factors of the scenario's rates, and what is full there.
 
     `stable` is the highest factor that was seen to keep up, `saturated` the lowest that was not. `rate` per second is
@@ -108,8 +106,7 @@ class Saturation:
     bottleneck: OfferedLoad | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Configuration:
+class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One combination of a sweep's values. `scores` by layer, each with all the layers above it; lower is better.
 
     `scored` are the outputs that they are made of.
@@ -120,8 +117,7 @@ class Configuration:
     scored: tuple[MetricKey, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Demanded:
+class Demanded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A calibrated demand: units of a resource held for a second by one request; `half_width` of its 95% interval.
 
     `modelled` is what the model says. `explained` is the share of the counter's variance that the fit explains.
@@ -136,8 +132,7 @@ class Demanded:
     explained: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A measured or published value of an output where the parameters have these values."""
 
     output: MetricKey
@@ -148,15 +143,26 @@ class Reference:
         return all(parameters.get(name) == value for name, value in self.parameters.items())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SimulationReport:
+class SimulationReport(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-simulation",
+):
     """What one call of `simulate` found out: one configuration, or those of a sweep in its order.
 
     `swept` names the parameters that differ.
     """
 
+    version: Literal[1] = written(1)
     configurations: tuple[Configuration, ...] = ()
     swept: tuple[str, ...] = ()
     saturation: Saturation | None = None
     demands: tuple[Demanded, ...] = ()
     references: tuple[Reference, ...] = ()
+
+
+def encode_simulation(report: SimulationReport) -> bytes:
+    return encode(report, indent=1)

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+
+import msgspec
 
 from perf_culprit.model.accuracy import Audit, DetectorAudit, Foresight, NoiseSources, Rate, TrialKind, enough_samples
 from perf_culprit.say.inert import SENTENCE_LIMIT, plain
@@ -83,7 +84,8 @@ def render_audit(audit: Audit) -> str:
 
 def audit_json(audit: Audit) -> bytes:
     """Rates and effects are fractions; null is an effect that was never found."""
-    data = {"format": FORMAT, "version": VERSION, **asdict(audit), "notes": [*map(sentence, audit.notes)]}
+    held = msgspec.to_builtins(audit, enc_hook=lambda reason: reason.to_json(sentence))
+    data = {"format": FORMAT, "version": VERSION, **held, "notes": [*map(sentence, audit.notes)]}
     data["recommendation"]["reasons"] = [*map(sentence, audit.recommendation.reasons)]
     for counters in data["counters"]:
         counters["found"] = counters.pop("power")

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import Prediction, Report
@@ -211,7 +213,7 @@ def _samples(sections: Sections) -> Iterator[Figure]:
 
 def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
     """Nothing where the samples are not known."""
-    sides = (finding.baseline_samples, finding.target_samples)
+    sides = (finding.chart.baseline_samples, finding.chart.target_samples)
     if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
         return
     ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.evidence.metric.unit)
@@ -238,7 +240,9 @@ def _told(report: Report, prediction: Prediction) -> str:
 
 def _predicted(report: Report, prediction: Prediction) -> Sections:
     """The prediction's findings as those of a report of their own."""
-    return split(replace(report, conclusion=prediction.conclusion, findings=prediction.findings, predictions=()))
+    return split(
+        structs.replace(report, conclusion=prediction.conclusion, findings=prediction.findings, predictions=())
+    )
 
 
 def _prediction_folds(report: Report) -> Iterator[Fold]:

@@ -13,14 +13,13 @@ from typing import Any, Final
 
 from perf_culprit.model.reason import Untested, because
 from perf_culprit.model.run import Metric
-from perf_culprit.model.series import LATELY_RUNS, Dashboard, Panel, PanelSeries, ShownChange, Standing
+from perf_culprit.model.series import LATELY_RUNS, Dashboard, KeptPanel, Panel, PanelSeries, ShownChange, Standing
 from perf_culprit.say.charts import NAMESPACE
 from perf_culprit.say.headlines import is_timed
 from perf_culprit.say.inert import SENTENCE_LIMIT, clean, fill, plain
 from perf_culprit.say.numbers import counted, percent, shown_unit
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.series_text import lacking_words
-from perf_culprit.wire.panel_json import KeptPanel
 
 INDEX: Final = "data/index.js"
 _TREND: Final = 40

@@ -72,9 +72,9 @@ def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
 
 def _headline(diagnosis: Diagnosis) -> str:
     reading = diagnosis.reading
-    calls = sum(tree.calls for tree in diagnosis.trees)
+    calls = sum(service.all_calls for service in diagnosis.services)
     return (
-        f"{counted(calls, 'call')} of {counted(len(diagnosis.trees), 'service')}, "
+        f"{counted(calls, 'call')} of {counted(len(diagnosis.services), 'service')}, "
         f"{counted(len(diagnosis.suspects), 'method')}, {counted(reading.lines, 'line')}"
     )
 
@@ -94,7 +94,7 @@ def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> str:
             str(rank),
             f"{suspect.score:.4f}",
             _amount(suspect.self_ms, unit),
-            _amount(suspect.self_ms / suspect.calls, unit),
+            _amount(suspect.self_ms_per_execution, unit),
             f"{suspect.calls:,}",
             str(len(suspect.services)),
             _plain(suspect.method) + (" (tiny)" if suspect.tiny else ""),
@@ -162,7 +162,7 @@ def _slow_call(slow: SlowCall) -> str:
 
 def _unused(diagnosis: Diagnosis) -> str:
     reading = diagnosis.reading
-    lines = [f"- {counted(count, 'line')}: {FAULTS[fault]}" for fault, count in reading.unused]
+    lines = [f"- {counted(count, 'line')}: {FAULTS[fault]}" for fault, count in reading.unused.items()]
     lines += [
         f"  {f'line {example.line:,}' if example.line else 'seen as'}: {_plain(example.text)}"
         for example in reading.examples

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from perf_culprit.model.finding import Acceptance, Evidence, Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, Verdict
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
 from perf_culprit.say.charts import bar, sparkline
@@ -54,7 +54,7 @@ def metric_name(key: MetricKey, *, with_metric: bool) -> Text:
     return words("{} · {}", name, Prose(key.metric, METRIC_LIMIT)) if with_metric else name
 
 
-def accepted_by(accepted: Acceptance, *, repository_url: str | None) -> Text:
+def accepted_by(accepted: Accepted | Acceptance, *, repository_url: str | None) -> Text:
     commit = Commit(accepted.commit, repository_url)
     return words("by {} at {}: {}", Name(accepted.author, 60), commit, Prose(accepted.reason))
 

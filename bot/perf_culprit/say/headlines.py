@@ -24,10 +24,12 @@ MORE_ROUNDS = "measure more rounds of both sides"
 BOTH_SIDES = "measure both sides in one job"
 
 
-def took(cost: Cost) -> str:
+def took(cost: Cost | None) -> str:
     """What measuring took, in words; empty where nobody knows."""
+    if not cost:
+        return ""
     minutes = f" in {counted(math.ceil(cost.seconds / 60), 'runner minute')}" if cost.seconds else ""
-    return f"{counted(cost.executions, 'execution')}{minutes}" if cost.executions else ""
+    return f"{counted(cost.executions, 'execution')}{minutes}"
 
 
 def share(count: int, sections: Sections, *, all_of: str = "all ") -> str:

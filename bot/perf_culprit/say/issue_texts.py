@@ -6,7 +6,7 @@ from typing import Final
 
 from perf_culprit.model.bisection import BisectionReport, Culprit
 from perf_culprit.model.dispatch import AlarmedMetric, CheckAnswer
-from perf_culprit.model.finding import Acceptance, Finding
+from perf_culprit.model.finding import Acceptance, Accepted, Finding
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Cost
 from perf_culprit.say.bisection_answer import bisection_nodes, headline
@@ -122,7 +122,7 @@ def recovered_note(name: str | None, *, at: str, repository_url: str | None) -> 
     return markdown_text(paragraph(words(note, what, Commit(at, repository_url))))
 
 
-def accepted_note(accepted: Acceptance, *, repository_url: str | None) -> str:
+def accepted_note(accepted: Accepted | Acceptance, *, repository_url: str | None) -> str:
     return markdown_text(paragraph(words("Accepted {}", accepted_by(accepted, repository_url=repository_url))))
 
 

@@ -83,7 +83,7 @@ def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> l
 
 
 def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | None:
-    sides = (finding.baseline_samples, finding.target_samples)
+    sides = (finding.chart.baseline_samples, finding.chart.target_samples)
     rules = finding.evidence.rules
     if not (any(sides) or finding.series or rules):
         return None
@@ -94,8 +94,8 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
     if finding.series:
         drawn["series"] = _short(finding.series, factor)
         drawn["steps"] = [[step.index, *_short((step.before, step.after), factor)] for step in steps]
-    if finding.time_series is not None:
-        drawn["time"] = _time(finding.time_series, factor, limits="control limits" if rules is None else "levels")
+    if finding.chart.time_series is not None:
+        drawn["time"] = _time(finding.chart.time_series, factor, limits="control limits" if rules is None else "levels")
     if rules is not None:
         drawn["rules"] = [_rule(rule) for rule in rules.rules]
         drawn["votes"] = [[plain(vote.run), int(vote.flagged)] for vote in rules.votes]

@@ -35,7 +35,7 @@ def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, setti
         detectable_effect=judgement.detectable_effect,
         notes=(*judgement.notes, *baseline.notes, *map(remark, target.notes)),
         failed=judgement.failed,
-        cost=sum((run.cost for run in baseline.runs), target.cost) if is_paired else target.cost,
+        cost=(sum((run.cost for run in baseline.runs), target.cost) if is_paired else target.cost) or None,
     )
 
 

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from html import escape
 from typing import Any, Final
 
+from msgspec import structs
+
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.run import FULL_HASH
 from perf_culprit.model.series import (
@@ -90,7 +92,7 @@ def lacking_words(count: int, lacking: int) -> str:
 def _change(change: ChangePoint, values: Sequence[float], labels: Sequence[str]) -> dict[str, Any]:
     last = max(index for index in range(change.index) if math.isfinite(values[index]))
     first = {"index": change.index, "label": change.label, "last_index": last, "last_label": labels[last]}
-    return first | asdict(change)
+    return first | structs.asdict(change)
 
 
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:

@@ -1,7 +1,8 @@
 """More room for a search that stopped for want of it."""
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.model.bisection import OutcomeKind, Phase, SearchState
 

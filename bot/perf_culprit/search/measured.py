@@ -1,11 +1,11 @@
 """What was measured at each commit, for people who want to see the evidence and not only the posterior."""
 
 from collections import defaultdict
-from dataclasses import replace
 from math import exp, log, sqrt
 from statistics import fmean, stdev
 from typing import Final
 
+from msgspec.structs import replace
 from scipy.special import stdtrit
 
 from perf_culprit.model.bisection import MeasuredCommit, SearchState

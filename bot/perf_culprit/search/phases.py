@@ -1,10 +1,10 @@
 """The decision rule: from which phase to which, and when the search ends (docs/bisection.md)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.model.bisection import NamedStep, OutcomeKind, Phase, SearchState, Sought
 from perf_culprit.model.minimum_effect import reaches
@@ -49,7 +49,7 @@ def _without_budget(standing: Standing) -> SearchState:
 
 
 def _enter(standing: Standing, phase: Phase, **changes: object) -> SearchState:
-    return replace(standing.state, phase=phase, since=len(standing.state.results), **changes)  # type: ignore[arg-type] # fields of the state
+    return replace(standing.state, phase=phase, since=len(standing.state.results), **changes)
 
 
 def _ends_fail(standing: Standing) -> bool:

@@ -1,12 +1,12 @@
 """The search as its callers see it: propose rounds, record what they gave, ask for the outcome."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import isfinite
 from statistics import median
 from typing import Final, Protocol
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.bisection import (

@@ -5,10 +5,11 @@ search makes; without both, drift of the machine answers for the commit (decisio
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 from scipy.special import stdtr, stdtrit
 
 from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Progress, Purpose, SearchState, Suspect

@@ -232,7 +232,7 @@ def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, s
         means = {number: float(one.means[index]) for number, one in enumerate(done) if np.isfinite(one.means[index])}
         if means:
             benchmarks.append(
-                Benchmark(
+                Benchmark.of(
                     name=output.of,
                     metric=output.metric,
                     samples=tuple(means.values()),

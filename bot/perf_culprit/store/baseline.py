@@ -7,6 +7,8 @@ from datetime import UTC
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit import git
 from perf_culprit.errors import UsageError
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, RunChoice
@@ -250,15 +252,15 @@ def _consider(
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
-    run = replace(stored.run, regressions=selection.restarts.unforgiven(stored.run, position))
+    run = structs.replace(stored.run, regressions=selection.restarts.unforgiven(stored.run, position))
     selection.runs.append(_only(run, frozenset(kept)) if dropped else run)
-    chosen = replace(where, arguments={**where.arguments, "dropped": dropped}) if dropped else where
+    chosen = because(where.code, **where.arguments, dropped=dropped) if dropped else where
     selection.choices.append(_choice(stored, chosen, chosen=True))
 
 
 def _only(run: Run, keys: frozenset[MetricKey]) -> Run:
     """Of the run what is baseline: the metrics of `keys`."""
-    return replace(
+    return structs.replace(
         run,
         benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key in keys),
         counters=tuple(kept for table in run.counters if (kept := _columns(table, keys)) is not None),

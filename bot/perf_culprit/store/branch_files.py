@@ -3,25 +3,25 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
+from msgspec.structs import replace
+
 from perf_culprit import git
-from perf_culprit.errors import DataError, InfrastructureError, UsageError
+from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.model.bisection_files import decode_stored, encode_stored
 from perf_culprit.model.dispatch import Bisection
-from perf_culprit.model.finding import Acceptance
-from perf_culprit.store.git_branch import GitBranchHistory
-from perf_culprit.store.protocol import LoadedBisection
-from perf_culprit.store.run_names import ACCEPTANCE_PATH, BISECTION_ID, BISECTION_PATH, suite_slug
-from perf_culprit.wire.bisection_json import (
+from perf_culprit.model.finding import (
     AUTHOR_LIMIT,
     BENCHMARK_LIMIT,
     REASON_LIMIT,
+    Acceptance,
     decode_acceptance,
-    decode_stored,
     encode_acceptance,
-    encode_stored,
 )
+from perf_culprit.store.git_branch import GitBranchHistory
+from perf_culprit.store.protocol import LoadedBisection, decodable
+from perf_culprit.store.run_names import ACCEPTANCE_PATH, BISECTION_ID, BISECTION_PATH, suite_slug
 
 # Accepted changes on the history branch: one small file each, only ever added.
 #
@@ -66,14 +66,12 @@ class GitBranchAcceptances(GitBranchHistory):
 
 def readable(suite: str, files: Iterable[tuple[str, bytes]]) -> tuple[Acceptance, ...]:
     """Of the suite's files, by path and content, the acceptances, oldest first."""
-    read = []
-    for path, content in files:
-        try:
-            acceptance = decode_acceptance(content, place=path)
-        except DataError:
-            continue
-        if acceptance.suite == suite and acceptance_path(acceptance) == path:
-            read.append(acceptance)
+    read = [
+        acceptance
+        for path, content in files
+        for acceptance in decodable([(path, content)], decode_acceptance)
+        if acceptance.suite == suite and acceptance_path(acceptance) == path
+    ]
     return tuple(sorted(read, key=lambda acceptance: (acceptance.time, acceptance_path(acceptance))))
 
 

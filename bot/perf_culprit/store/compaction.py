@@ -9,12 +9,12 @@ from typing import Final
 
 from perf_culprit import git
 from perf_culprit.errors import DataError, InfrastructureError
+from perf_culprit.model.bisection_files import decode_stored
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.maintenance import Compacted, HistorySize, StoredMonth, StoredSuite
 from perf_culprit.store.git_branch import GitBranchHistory, Tip
 from perf_culprit.store.protocol import decodable
 from perf_culprit.store.run_names import BISECTION_PATH, RunFile, read_names
-from perf_culprit.wire.bisection_json import decode_stored
 
 # git's own word for all commits; unlike no depth at all it takes what a shallow clone has.
 WHOLE_PAST: Final = 2**31 - 1

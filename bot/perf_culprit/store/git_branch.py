@@ -17,10 +17,10 @@ from typing import Final, Unpack
 from perf_culprit import git
 from perf_culprit.errors import ConfigError, DataError, InfrastructureError
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.protocol import Options, RunReader, written
 from perf_culprit.store.retention import compact, runs_to_compact, runs_to_drop
 from perf_culprit.store.run_names import MARKER, MARKER_PATH, MARKER_VERSION, RunFile, read_names, suite_slug
-from perf_culprit.wire.run_json import decode_run, encode_run
 
 DEFAULT_BRANCH = "perf-history"
 # GitHub's own account for what GITHUB_TOKEN does: the number is its user id.

@@ -12,7 +12,9 @@ from perf_culprit import git
 from perf_culprit.config.database_url import DatabaseUrl
 from perf_culprit.config.settings import HistoryConfig
 from perf_culprit.errors import UsageError
+from perf_culprit.model.bisection_files import decode_stored
 from perf_culprit.model.dispatch import Bisection
+from perf_culprit.model.run_file import decode_run
 from perf_culprit.progress import doing
 from perf_culprit.store.branch_files import GitBranchAcceptances, GitBranchBisections
 from perf_culprit.store.compaction import GitBranchCompaction
@@ -20,8 +22,6 @@ from perf_culprit.store.git_branch import DEFAULT_BRANCH
 from perf_culprit.store.protocol import Store, decodable
 from perf_culprit.store.retention import Retention
 from perf_culprit.store.run_names import BISECTION_PATH, RUN_PATH, read_names, stored_key
-from perf_culprit.wire.bisection_json import decode_stored
-from perf_culprit.wire.run_json import decode_run
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

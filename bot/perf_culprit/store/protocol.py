@@ -4,19 +4,18 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
 from typing import Final, Protocol, TypedDict, TypeVar, Unpack
 
-from perf_culprit.errors import DataError, InfrastructureError
+from perf_culprit.errors import DataError, InfrastructureError, NewerVersionError
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.retention import Patience, Retention, fit_file
 from perf_culprit.store.run_names import RunFile, name_run, suite_slug
-from perf_culprit.wire.run_json import decode_run, encode_run
 
 # What every place that stores a history can do. Back ends implement it and pass the same tests.
 
@@ -32,7 +31,10 @@ class StoredRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreadableRun:
-    """A stored run that cannot be read; `problem` says why. It is skipped and named, never fatal."""
+    """A stored run that cannot be read; `problem` says why. It is skipped and named, never fatal.
+
+    One of a later version is not among them: it is refused, as a comparison without it would be wrong.
+    """
 
     id: str
     commit: str
@@ -204,10 +206,18 @@ def written(run: Run, retention: Retention) -> tuple[RunFile, bytes]:
 
 
 def decodable(files: Iterable[tuple[str, bytes]], decode: Callable[..., T]) -> Iterator[T]:
-    """What `decode(content, place=path)` makes of each path and content, in order; what it refuses is left out."""
+    """What `decode(content, place=path)` makes of each path and content, in order; what is broken is left out.
+
+    Raises:
+        NewerVersionError: a file is of a later version, which is not broken.
+    """
     for path, content in files:
-        with suppress(DataError):
+        try:
             yield decode(content, place=path)
+        except NewerVersionError:
+            raise
+        except DataError:
+            continue
 
 
 def _newest_first(files: Sequence[RunFile]) -> list[RunFile]:
@@ -217,6 +227,8 @@ def _newest_first(files: Sequence[RunFile]) -> list[RunFile]:
 def _decode(file: RunFile, content: bytes) -> StoredRun | UnreadableRun:
     try:
         run = decode_run(content, place=file.path)
+    except NewerVersionError:
+        raise
     except DataError as error:
         return UnreadableRun(id=file.path, commit=file.commit, problem=error.message)
     if run.commit != file.commit or suite_slug(run.suite) != file.suite_slug:

@@ -6,16 +6,18 @@ import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Final, TypeVar
 
+from msgspec.structs import replace
+
 from perf_culprit.errors import DataError, InfrastructureError
 from perf_culprit.model.run import Benchmark, Run, Summary
+from perf_culprit.model.run_file import REDUCED_NOTE, encode_run
 from perf_culprit.progress import doing
 from perf_culprit.stats import common_rate
 from perf_culprit.store.run_names import RunFile
-from perf_culprit.wire.run_json import REDUCED_NOTE, encode_run
 
 # How long a writer keeps trying while others write, or the network fails.
 

@@ -7,7 +7,7 @@ import pytest
 from defusedxml import ElementTree
 
 from perf_culprit.cli.entry import main
-from perf_culprit.wire.run_json import encode_run
+from perf_culprit.model.run_file import encode_run
 from tests.support.measurements import measured, measured_json
 
 LEVELS = {"parse": 0.004, "render": 0.02}

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.controller import advance_bisection, settle
 from perf_culprit.errors import BotError, DataError, InfrastructureError
@@ -312,18 +312,20 @@ def first_round(file: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             lambda file: first_round(file)["values"].update({f"{5:040x}": [1.0]}), "does not have", id="unasked commit"
         ),
-        pytest.param(lambda file: _first_value(file, float("nan")), "finite number", id="nan"),
-        pytest.param(lambda file: _first_value(file, float("inf")), "finite number", id="infinity"),
-        pytest.param(lambda file: _first_value(file, 1e300), "less than", id="huge"),
-        pytest.param(lambda file: _first_value(file, 0.0), "greater than", id="zero"),
-        pytest.param(lambda file: _first_value(file, -1.0), "greater than", id="negative"),
-        pytest.param(lambda file: _first_value(file, "fast"), "valid number", id="text"),
-        pytest.param(lambda file: first_round(file)["values"].update({"0" * 40: [1.0] * 20_000}), "at most", id="many"),
+        pytest.param(lambda file: _first_value(file, float("nan")), "NaN is no number", id="nan"),
+        pytest.param(lambda file: _first_value(file, float("inf")), "Infinity is no number", id="infinity"),
+        pytest.param(lambda file: _first_value(file, 1e300), "< 1e+18", id="huge"),
+        pytest.param(lambda file: _first_value(file, 0.0), "> 1e-18", id="zero"),
+        pytest.param(lambda file: _first_value(file, -1.0), "> 1e-18", id="negative"),
+        pytest.param(lambda file: _first_value(file, "fast"), "got `str`", id="text"),
+        pytest.param(
+            lambda file: first_round(file)["values"].update({"0" * 40: [1.0] * 20_000}), "<= 10000", id="many"
+        ),
         pytest.param(lambda file: file.update(more=1), "more", id="unknown field"),
         pytest.param(lambda file: file.update(metric=None), "of what metric", id="no metric"),
         pytest.param(lambda file: file["metric"].update(name="size"), "another metric", id="other metric"),
         pytest.param(lambda file: file["metric"].update(unit="ms"), "unit or direction", id="other unit"),
-        pytest.param(lambda file: file["metric"].update(direction="unknown"), "metric.direction", id="no direction"),
+        pytest.param(lambda file: file["metric"].update(direction="unknown"), "which way is good", id="no direction"),
         pytest.param(
             lambda file: file.update(environment={str(n): "" for n in range(100)}), "environment", id="environment"
         ),

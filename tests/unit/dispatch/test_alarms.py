@@ -1,10 +1,10 @@
 """Which regressions of stored runs are searched, and between which commits."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.alarms import Step, new_steps
 from perf_culprit.model.bisection import CommitRange, Outcome, OutcomeKind, SearchSettings

@@ -1,10 +1,10 @@
 """When an issue is checked for being over, and what the check says."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.alarms import Step
 from perf_culprit.dispatch.recovery import answer_of, is_still_there, recoveries
@@ -37,7 +37,7 @@ def told(**changes: object) -> Bisection:
     outcome = Outcome(kind=OutcomeKind.CULPRIT, culprits=(culprit,))
     state = Search.start(chain_range(7), settings=SearchSettings()).state
     alarm = Alarm(metrics=(LEAD,), reported=True, tracked=True)
-    return replace(new_bisection(), search=replace(state, outcome=outcome), alarm=replace(alarm, **changes))  # type: ignore[arg-type]
+    return replace(new_bisection(), search=replace(state, outcome=outcome), alarm=replace(alarm, **changes))
 
 
 def check(bad: str, kind: OutcomeKind) -> Bisection:

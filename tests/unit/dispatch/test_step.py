@@ -1,7 +1,7 @@
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.bisection_view import report_of
 from perf_culprit.model.bisection import Outcome, OutcomeKind, SearchSettings

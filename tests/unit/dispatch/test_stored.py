@@ -1,6 +1,6 @@
 """What a search measured is kept apart from baselines, and comes back as the rounds that it was."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.stored_samples import bisect_suite, record_search, search_runs, usable_blocks
 from perf_culprit.model.bisection import SearchSettings, SearchState
@@ -88,7 +88,7 @@ def test_other_commands_and_other_hardware_are_left_out() -> None:
 
 
 def run_of(commit: str, *samples: float, job: str | None, groups: tuple[int, ...] = ()) -> Run:
-    benchmark = Benchmark(name=KEY.benchmark, metric=TIME, samples=samples, group_sizes=groups)
+    benchmark = Benchmark.of(name=KEY.benchmark, metric=TIME, samples=samples, group_sizes=groups)
     return Run(benchmarks=(benchmark,), commit=commit, job=job)
 
 

@@ -1,9 +1,8 @@
 """Which metrics of an alarm its search answers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.dispatch.alarms import left_of
 from perf_culprit.dispatch.recovery import answer_of

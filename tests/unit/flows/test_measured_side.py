@@ -23,11 +23,11 @@ def add(side: MeasuredSide, *benchmarks: Benchmark) -> None:
 
 
 def sampled(*samples: float) -> Benchmark:
-    return Benchmark(name="a", metric=TIME, samples=samples)
+    return Benchmark.of(name="a", metric=TIME, samples=samples)
 
 
 def summed(value: float) -> Benchmark:
-    return Benchmark(name="a", metric=TIME, summary=Summary(value=value, statistic="mean"))
+    return Benchmark.of(name="a", metric=TIME, summary=Summary(value=value, statistic="mean"))
 
 
 @pytest.mark.parametrize("is_resumed", [False, True])

@@ -1,11 +1,11 @@
 """METHODS 1: ANOVA, Welch beside it where variances differ, precision warnings; and the levels above samples."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 from perf_culprit.judge import anova
@@ -33,7 +33,7 @@ def one(target: Sequence[float], *runs: Sequence[float], metric: Metric = TIME) 
 
 def grouped(values: Floats) -> Run:
     groups, size = values.shape
-    benchmark = Benchmark(
+    benchmark = Benchmark.of(
         name="bench_00000", metric=TIME, samples=tuple(values.ravel().tolist()), group_sizes=(size,) * groups
     )
     return Run(benchmarks=(benchmark,))
@@ -147,7 +147,7 @@ def test_older_runs_that_kept_only_their_mean_count_as_runs() -> None:
     rng = np.random.default_rng(RNG_SEED)
     target, run = (noisy_run(rng, benchmarks=1, samples=30) for _ in range(2))
     means = [
-        Run(benchmarks=(Benchmark(name="bench_00000", metric=TIME, summary=Summary(value=value, statistic="mean")),))
+        Run(benchmarks=(Benchmark.of(name="bench_00000", metric=TIME, summary=Summary(value=value, statistic="mean")),))
         for value in (99.0, 101.0, 100.5)
     ]
     (entry,) = evidence(target, *means, run)

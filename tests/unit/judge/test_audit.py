@@ -1,11 +1,11 @@
 """Audits of histories whose noise and whose changes are known."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 from perf_culprit.config.policy_settings import PolicySettings

@@ -62,7 +62,7 @@ def test_too_few_samples_to_see_a_shape() -> None:
 
 
 def test_summaries_have_no_shape() -> None:
-    run = Run(benchmarks=(Benchmark(name="a", metric=TIME, summary=Summary(value=3.0)),))
+    run = Run(benchmarks=(Benchmark.of(name="a", metric=TIME, summary=Summary(value=3.0)),))
     (choice,) = auto.choose(pairs_of(run, run))
     assert choice.detector is anova
     assert choice.reason == because(Remark.AUTO_SUMMARIES, metric="time")

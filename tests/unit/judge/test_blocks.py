@@ -1,7 +1,5 @@
 """Paired metrics: which executions count, what is said of too few, and evidence that follows from numbers only."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -34,7 +32,7 @@ def one(baseline: Benchmark, target: Benchmark) -> Evidence:
 
 def in_turn(values: list[float], *, metric: Metric = TIME) -> Benchmark:
     (benchmark,) = in_rounds(run_of([values])).benchmarks
-    return replace(benchmark, metric=metric)
+    return benchmark.with_metric(metric)
 
 
 def noise(seed: int, *, rounds: int = 8, factor: float = 1.0) -> list[float]:
@@ -71,7 +69,7 @@ def test_samples_of_one_execution_count_once() -> None:
     for _ in range(40):
         levels = rng.lognormal(0, 0.05, (2, 16))
         sides = [
-            Benchmark(
+            Benchmark.of(
                 name="a",
                 metric=TIME,
                 samples=tuple((side[:, None] * rng.lognormal(0, 0.002, (16, 50))).ravel().tolist()),
@@ -96,28 +94,28 @@ def test_too_few_executions_are_described_and_not_tested(baseline: Run, target: 
     (base,), (head,) = baseline.benchmarks, target.benchmarks
     entry = one(base, head)
     assert entry.p_value is None
-    assert entry.reason == because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=3)
+    assert entry.evidence_reason == because(Untested.TOO_FEW_EXECUTIONS, count=count, rounds=3)
     assert entry.relative_change is not None
     assert entry.relative_change > 0.8
     # Equal numbers exclude nothing where a difference would have been ignored.
-    assert one(base, base).reason == entry.reason
+    assert one(base, base).evidence_reason == entry.evidence_reason
 
 
 def test_a_summary_of_each_side_is_one_execution() -> None:
     sides = [
-        Benchmark(
+        Benchmark.of(
             name="a", metric=TIME, summary=Summary(value=value, statistic="mean", count=50, standard_deviation=0.1)
         )
         for value in (1.0, 2.0)
     ]
     entry = one(*sides)
     assert entry.p_value is None
-    assert entry.reason == because(Untested.TOO_FEW_EXECUTIONS, count=1, rounds=3)
+    assert entry.evidence_reason == because(Untested.TOO_FEW_EXECUTIONS, count=1, rounds=3)
 
 
 def test_counts_are_exact_after_one_execution() -> None:
     allocations = Metric(name="allocs", unit="allocs/op", direction=Direction.LOWER_IS_BETTER)
-    sides = [Benchmark(name="a", metric=allocations, samples=(value,) * 3) for value in (10.0, 11.0)]
+    sides = [Benchmark.of(name="a", metric=allocations, samples=(value,) * 3) for value in (10.0, 11.0)]
     entry = one(*sides)
     assert (entry.test, entry.p_value, entry.relative_change) == ("exact", 0.0, 0.1)
     assert one(sides[0], sides[0]).p_value == 1.0
@@ -127,7 +125,7 @@ def test_counts_that_all_but_repeat_themselves_are_exact() -> None:
     """Instructions of a real Python program: four executions, 48 instructions of 344 million apart."""
     instructions = Metric(name="instructions", unit="instructions", direction=Direction.LOWER_IS_BETTER)
     before, after, again, rough = (
-        Benchmark(name="a", metric=instructions, samples=samples)
+        Benchmark.of(name="a", metric=instructions, samples=samples)
         for samples in (
             (344526018.0, 344526066.0),
             (403720986.0, 403720986.0),
@@ -160,7 +158,7 @@ def test_numbers_around_zero_have_a_test_and_no_relative_change_with_bounds() ->
     entry = one(baseline, target)
     assert (entry.p_value or 1) < 1e-3
     assert entry.confidence_interval is None
-    assert entry.reason == because(Untested.BASELINE_NEAR_ZERO, statistic="mean")
+    assert entry.evidence_reason == because(Untested.BASELINE_NEAR_ZERO, statistic="mean")
 
 
 @pytest.mark.parametrize("factor", [1e-9, 3.0, 1e12])
@@ -199,7 +197,7 @@ def test_without_rounds_all_runs_count_as_one() -> None:
 def test_executions_count_by_the_steadier_of_median_and_mean() -> None:
     rng = np.random.default_rng(12)
     wild = [tuple((1 + 0.01 * rng.standard_t(1, 9)).tolist()) for _ in range(8)]
-    benchmark = Benchmark(
+    benchmark = Benchmark.of(
         name="a", metric=TIME, samples=sum(wild, ()), group_sizes=(9,) * 8, rounds=(0, 0, 1, 1, 2, 2, 3, 3)
     )
     executions = executions_of(pair_of(benchmark, benchmark))

@@ -1,10 +1,10 @@
 """The detector on stored runs: silent on noise and blips, fires on a lasting change, says what it lacks."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import BenchmarkConfig, PolicySettings
 from perf_culprit.judge import change_point
@@ -30,7 +30,7 @@ def levels(*, slow: int = 0, factor: float = 1.3, stored: int = STORED, seed: in
 
 def run(number: int, level: float, *, metric: Metric = TIME) -> Run:
     samples = tuple(level * factor for factor in (0.98, 1.0, 1.0, 1.02, 5.0))
-    return Run(benchmarks=(Benchmark(name="sort", metric=metric, samples=samples),), commit=f"{number:040x}")
+    return Run(benchmarks=(Benchmark.of(name="sort", metric=metric, samples=samples),), commit=f"{number:040x}")
 
 
 def runs(values: Sequence[float], *, metric: Metric = TIME) -> list[Run]:

@@ -10,8 +10,8 @@ from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.run import CounterTable, Direction, Metric, Run
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.retention import reduce_counters
-from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.counter_tables import same
 
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}

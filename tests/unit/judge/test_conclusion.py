@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import confirm_report, flagged_json, judge_run
@@ -35,7 +35,7 @@ def side(rng: np.random.Generator, *, worse: float = 0.0, machine: np.ndarray | 
     factors = np.ones(BENCHMARKS) if machine is None else machine
     run = Run(
         benchmarks=tuple(
-            Benchmark(
+            Benchmark.of(
                 name=f"b{number}",
                 metric=TIME,
                 samples=tuple(
@@ -178,15 +178,14 @@ def test_findings_that_are_no_regressions_pass_unchanged(first: Report) -> None:
 @pytest.mark.parametrize("name", ["b0", "a b/c[1]", "$(id) `id` \"x\" 'y' ${{ z }}\n::set-output", "größer 🙂"])
 def test_the_output_is_json_and_no_command_where_it_is_pasted(first: Report, name: str) -> None:
     finding = next(entry for entry in first.findings if entry.evidence.key.benchmark == "b0")
-    evidence = replace(finding.evidence, key=replace(finding.evidence.key, benchmark=name))
-    text = flagged_json([replace(first, findings=(replace(finding, evidence=evidence),))])
+    text = flagged_json([replace(first, findings=(replace(finding, benchmark=name),))])
     assert json.loads(text) == [name]
     assert not set(text[2:-2]) & set("$`\"'{}\n;&|<>()#")
 
 
 def read(name: str, change: float | None, *, verdict: Verdict = Verdict.REGRESSION, **more: Any) -> Finding:
     scored = {field: more.pop(field) for field in ("score", "excess") if field in more}
-    evidence = Evidence(
+    evidence = Evidence.of(
         key=MetricKey(name, "time"),
         metric=TIME,
         test="",
@@ -196,7 +195,7 @@ def read(name: str, change: float | None, *, verdict: Verdict = Verdict.REGRESSI
         threshold=0.1,
         **scored,
     )
-    return Finding(evidence=evidence, verdict=verdict, reason=because(VerdictReason.WITHIN_LIMIT), **more)
+    return Finding.judged(evidence=evidence, verdict=verdict, reason=because(VerdictReason.WITHIN_LIMIT), **more)
 
 
 def test_findings_are_read_by_verdict_severity_level_and_size_and_then_by_name() -> None:

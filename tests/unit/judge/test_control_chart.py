@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from perf_culprit.config.policy_settings import BenchmarkConfig, ControlChartConfig, PolicySettings
 from perf_culprit.errors import DataError
@@ -177,7 +178,7 @@ def test_a_slower_program_shows_at_another_load_too() -> None:
 
 
 def without_load(run: Run) -> Run:
-    return replace(run, counters=tuple(replace(table, load=None, load_name=None) for table in run.counters))
+    return structs.replace(run, counters=tuple(replace(table, load=None, load_name=None) for table in run.counters))
 
 
 def test_without_load_nothing_is_scaled_and_it_says_so() -> None:
@@ -189,7 +190,7 @@ def test_without_load_nothing_is_scaled_and_it_says_so() -> None:
 
 def test_a_load_of_another_name_is_another_load() -> None:
     target = loaded(9)
-    renamed = replace(target, counters=(replace(target.counters[0], load_name="users"),))
+    renamed = structs.replace(target, counters=(replace(target.counters[0], load_name="users"),))
     (evidence,) = of_counters(renamed, loaded(1), loaded(2))
     assert words_of(evidence.notes) == ("not adjusted for load: the load is not the same quantity in all runs",)
 
@@ -222,7 +223,7 @@ def test_values_without_a_load_are_left_out_unless_they_are_most() -> None:
         assert load is not None
         load = load.copy()
         load[gap] = np.nan
-        return replace(modules, counters=(replace(modules.counters[0], load=load),))
+        return structs.replace(modules, counters=(replace(modules.counters[0], load=load),))
 
     (evidence,) = of_counters(run(9, slice(0, 8)), run(1, slice(0, 5)), loaded(2))
     assert evidence.target is not None
@@ -292,7 +293,7 @@ def test_a_benchmark_out_of_control_by_less_than_the_minimum_effect_is_no_change
 
 
 def test_a_benchmark_needs_samples() -> None:
-    summary = Run(benchmarks=(Benchmark(name="bench_00000", metric=TIME, summary=Summary(value=100.0)),))
+    summary = Run(benchmarks=(Benchmark.of(name="bench_00000", metric=TIME, summary=Summary(value=100.0)),))
     finding = only(judged(summary, run_of([[1.0, 2.0]])))
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert words_of(finding.reason) == "control charts need samples, and there is only a summary"
@@ -404,7 +405,7 @@ def test_benchmarks_and_counters_are_judged_together() -> None:
 
     def run(effect: float, level: float) -> Run:
         benchmarks = noisy_run(rng, benchmarks=1, samples=30, effects=effect)
-        return replace(benchmarks, counters=(counter_table({"cpu": rng.normal(level, 5, 200)}),))
+        return structs.replace(benchmarks, counters=(counter_table({"cpu": rng.normal(level, 5, 200)}),))
 
     judgement = judge(stored(*(run(1.0, 50.0) for _ in range(6))), run(3.0, 75.0), settings=SETTINGS)
     assert [(finding.evidence.test, finding.verdict) for finding in judgement.findings] == [

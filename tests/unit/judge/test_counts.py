@@ -15,7 +15,7 @@ EXECUTIONS = 2  # of a side, as `measure --metric` takes by default
 
 
 def run_of(*numbers: float) -> Run:
-    entry = Benchmark(name="command", metric=metric_of(Count.INSTRUCTIONS), samples=numbers)
+    entry = Benchmark.of(name="command", metric=metric_of(Count.INSTRUCTIONS), samples=numbers)
     return Run(benchmarks=(entry,), commit="a" * 40)
 
 

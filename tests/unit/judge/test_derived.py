@@ -1,6 +1,6 @@
 """Rates that are a constant over the times of the same samples are judged once."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.model.finding import Baseline, BaselineSource
@@ -15,8 +15,8 @@ def run(times: tuple[float, ...], *, work: float = 4096.0, rates: tuple[float, .
     rates = rates or tuple(work / time for time in times)
     return Run(
         benchmarks=(
-            Benchmark(name="f", metric=TIME, samples=times),
-            Benchmark(name="f", metric=RATE, samples=rates),
+            Benchmark.of(name="f", metric=TIME, samples=times),
+            Benchmark.of(name="f", metric=RATE, samples=rates),
         )
     )
 
@@ -46,7 +46,7 @@ def test_one_sample_or_one_value_is_no_evidence() -> None:
 
 
 def test_other_benchmarks_are_not_touched() -> None:
-    other = Benchmark(name="g", metric=RATE, samples=(1.0, 2.0, 3.0))
+    other = Benchmark.of(name="g", metric=RATE, samples=(1.0, 2.0, 3.0))
     head = replace(run(TIMES), benchmarks=(*run(TIMES).benchmarks, other))
     _, target, _ = without_derived(
         Baseline(runs=(run(TIMES),), source=BaselineSource.FILES), head, keep=lambda _: False

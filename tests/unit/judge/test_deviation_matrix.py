@@ -102,7 +102,7 @@ def test_versions_without_enough_samples_are_passed_over_and_named() -> None:
         Version(name="b", run=run_of([[30.0] * 4])),
         Version(name="c", run=Run(benchmarks=())),
         Version(
-            name="d", run=Run(benchmarks=(Benchmark(name="bench_00000", metric=TIME, summary=Summary(value=3.0)),))
+            name="d", run=Run(benchmarks=(Benchmark.of(name="bench_00000", metric=TIME, summary=Summary(value=3.0)),))
         ),
         Version(name="e", run=run_of([[30.0, 30.1, 30.2, 29.9, 29.8], [1.0] * 3])),
     ]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from perf_culprit.config.settings import Config
 from perf_culprit.judge.foreseen_rounds import foresee
@@ -31,7 +32,7 @@ def sides(seed: int, *, rounds: int, change: float = 0.0, metrics: int = 2, samp
             own += np.log1p(change) * (is_target and place == metrics - 1)
             values = np.exp(np.repeat(own, samples) + noise * rng.normal(0, SAMPLE, 2 * rounds * samples))
             side.append(
-                Benchmark(
+                Benchmark.of(
                     name=f"b{place}",
                     metric=SECONDS,
                     samples=tuple(values.tolist()),
@@ -97,7 +98,7 @@ def test_too_few_rounds_and_too_much_noise_are_said() -> None:
 
 def test_no_noise_makes_fewer_rounds_enough_than_can_prove_a_change() -> None:
     baseline, _ = sides(1, rounds=6)
-    level = tuple(replace(entry, samples=(1.0,) * len(entry.samples)) for entry in baseline.benchmarks)
+    level = tuple(structs.replace(entry, samples=(1.0,) * len(entry.samples)) for entry in baseline.benchmarks)
     quiet = Run(benchmarks=level)
     foresight = foresee(paired(quiet), quiet, rounds=6, settings=SETTINGS)
     assert foresight is not None

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.limit_verdict import (
@@ -35,7 +36,7 @@ def evidence(
     excess: Excess = Excess(),  # noqa: B008  # frozen
 ) -> Evidence:
     target = 50 * (1 + change) if change is not None else 50.0
-    return Evidence(
+    return Evidence.of(
         key=MetricKey("host", "cpu"),
         metric=Metric(name="cpu", unit="%", direction=direction),
         test=test,
@@ -65,8 +66,8 @@ def test_on_the_limit_is_in_control() -> None:
 
 
 def test_a_detector_that_could_say_nothing_is_inconclusive_with_its_reason() -> None:
-    silent = replace(evidence(score=None, threshold=None), reason=because(Untested.TARGET_MISSING))
-    assert (decided(silent).verdict, decided(silent).reason) == (Verdict.INCONCLUSIVE, silent.reason)
+    silent = structs.replace(evidence(score=None, threshold=None), evidence_reason=because(Untested.TARGET_MISSING))
+    assert (decided(silent).verdict, decided(silent).reason) == (Verdict.INCONCLUSIVE, silent.evidence_reason)
 
 
 @pytest.mark.parametrize(("q_value", "runs", "verdict"), [
@@ -114,13 +115,13 @@ def test_a_benchmark_must_also_move_by_the_minimum_effect(change: float | None, 
 
 def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:
     findings = [
-        Finding(
+        Finding.judged(
             evidence=evidence(score=score, runs=9, excess=Excess(chance=0.5)), verdict=Verdict.NO_CHANGE, reason=UNTOLD
         )
         for score in (0.1, 0.3, 0.5, 0.1, 0.1)
     ]
     assert words_of(chance_notes(findings)) == ("2 of 5 metrics are out of control; up to 0.5 would be by chance",)
-    assert chance_notes([Finding(evidence=evidence(), verdict=Verdict.NO_CHANGE, reason=UNTOLD)]) == []
+    assert chance_notes([Finding.judged(evidence=evidence(), verdict=Verdict.NO_CHANGE, reason=UNTOLD)]) == []
 
 
 def test_the_violation_is_relative_to_the_threshold() -> None:
@@ -152,7 +153,7 @@ def test_spans_beyond_the_limits_are_in_violation(detector: str) -> None:
     values = QUIET[0].copy()
     values[10:80] += 60
     finding = drawn(counter_run({"busy": values}), *runs_of(QUIET[1:]), detector=detector)
-    series = finding.time_series
+    series = finding.chart.time_series
     assert series is not None
     assert np.allclose(series.values, values)
     assert series.interval_s == 15.0
@@ -160,14 +161,14 @@ def test_spans_beyond_the_limits_are_in_violation(detector: str) -> None:
     longest = max(series.violations, key=lambda span: span[1] - span[0])
     # The ensemble's instants are medians of a little more than a row.
     assert longest == pytest.approx((150.0, 1200.0), abs=35)
-    assert max(finding.target_samples) > 150 > max(finding.baseline_samples)
+    assert max(finding.chart.target_samples) > 150 > max(finding.chart.baseline_samples)
 
 
 def test_a_long_test_is_drawn_in_intervals_and_a_gap_stays_one() -> None:
     long = np.tile(QUIET, (1, 20))
     values = long[0] * 1.5
     values[600:1200] = np.nan
-    series = drawn(counter_run({"busy": values}), *runs_of(long[1:])).time_series
+    series = drawn(counter_run({"busy": values}), *runs_of(long[1:])).chart.time_series
     assert series is not None
     assert len(series.values) == 160
     assert np.isnan(series.values).sum() == pytest.approx(160 / 3, abs=2)
@@ -180,7 +181,7 @@ def test_too_low_beside_idle_time_is_in_violation_and_the_idle_time_is_not() -> 
     idle = np.random.default_rng(2).normal(5, 1, 30)
     runs = [counter_run({"busy": np.concatenate([idle, each])}) for each in QUIET[1:]]
     finding = drawn(counter_run({"busy": np.concatenate([idle, QUIET[0] - 40])}), *runs)
-    series = finding.time_series
+    series = finding.chart.time_series
     assert series is not None
     assert finding.evidence.details["share_below"] == 1.0
     assert series.violations == pytest.approx(np.array([(450.0, 1800.0)]), abs=31)
@@ -190,8 +191,8 @@ def test_an_instant_that_comes_late_leaves_no_gap() -> None:
     target = counter_run({"busy": QUIET[0] * 2})
     (table,) = target.counters
     late = np.where(np.arange(90) % 7 == 3, 14.0, 0.0)
-    jittered = replace(target, counters=(replace(table, times_s=table.times_s + late),))
-    series = drawn(jittered, *runs_of(QUIET[1:])).time_series
+    jittered = structs.replace(target, counters=(replace(table, times_s=table.times_s + late),))
+    series = drawn(jittered, *runs_of(QUIET[1:])).chart.time_series
     assert series is not None
     assert np.isfinite(series.values).all()
     assert len(series.violations) == 1
@@ -201,7 +202,7 @@ def test_what_follows_the_load_is_drawn_at_the_load_of_the_baseline() -> None:
     load = np.linspace(80, 120, 90)
     runs = runs_of(QUIET[1:] * load / 100, load=load)
     target = counter_run({"busy": QUIET[0] * load / 100 * 1.5 * 1.1}, load=load * 1.1)
-    series = drawn(target, *runs).time_series
+    series = drawn(target, *runs).chart.time_series
     assert series is not None
     assert series.is_scaled
     assert np.median(series.values) == pytest.approx(150, rel=0.03)
@@ -216,11 +217,11 @@ def test_only_the_loudest_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = judge(
         Baseline(runs=tuple(runs), source=BaselineSource.FILES), target, settings=PolicySettings()
     ).findings
-    assert sum(finding.time_series is not None for finding in findings) == 3
+    assert sum(finding.chart.time_series is not None for finding in findings) == 3
 
 
 def test_a_single_instant_has_no_course() -> None:
     first = counter_run({"busy": [500.0]})
     finding = drawn(first, *runs_of(QUIET[1:, :1]))
-    assert finding.target_samples == (500.0,)
-    assert finding.time_series is None
+    assert finding.chart.target_samples == (500.0,)
+    assert finding.chart.time_series is None

@@ -1,10 +1,10 @@
 """METHODS 3 as a detector: both conditions, runs and processes as units, and inputs that are none."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge import median_interval
@@ -137,7 +137,7 @@ def test_overlapping_intervals_are_no_regression_however_significant() -> None:
 def test_methods_3_below_five_samples_is_inconclusive(target: list[float], baseline: list[float], reason: str) -> None:
     entry = one(target, baseline)
     assert entry.p_value is None
-    assert words_of(entry.reason) == f"too few samples: {reason}"
+    assert words_of(entry.evidence_reason) == f"too few samples: {reason}"
     assert verdict(target, baseline) is Verdict.INCONCLUSIVE
 
 
@@ -164,7 +164,7 @@ def test_processes_are_units_where_both_sides_have_them() -> None:
     def run() -> Run:
         values = 100 * rng.lognormal(0, 0.05, (8, 1)) * rng.lognormal(0, 0.002, (8, 20))
         samples = tuple(values.ravel().tolist())
-        return Run(benchmarks=(Benchmark(name="parse", metric=TIME, samples=samples, group_sizes=(20,) * 8),))
+        return Run(benchmarks=(Benchmark.of(name="parse", metric=TIME, samples=samples, group_sizes=(20,) * 8),))
 
     entries = [evidence(run(), run())[0] for _ in range(40)]
     assert sum(entry.details["p_between_processes"] < 0.01 for entry in entries) <= 3
@@ -200,7 +200,7 @@ def test_a_baseline_of_zero_has_no_relative_change() -> None:
     entry = one([0.0, 3.0, 3.0, 3.0, 3.0, 3.0, 4.0, 3.0, 3.0, 4.0], zeros)
     assert entry.relative_change is None
     assert entry.confidence_interval is None
-    assert words_of(entry.reason) == "the baseline's median is zero, so there is no relative change"
+    assert words_of(entry.evidence_reason) == "the baseline's median is zero, so there is no relative change"
     assert verdict([30.0, 31.0, 32.0, 29.0, 30.0, 31.0, 30.0, 30.0, 31.0, 29.0], zeros) is Verdict.REGRESSION
 
 
@@ -230,9 +230,9 @@ def test_summaries_get_the_weaker_tests_in_their_places() -> None:
     def run(samples: Sequence[float]) -> Run:
         return Run(
             benchmarks=(
-                Benchmark(name="summed", metric=TIME, summary=summary),
-                Benchmark(name="few", metric=TIME, samples=tuple(samples[:3])),
-                Benchmark(name="sampled", metric=TIME, samples=tuple(samples)),
+                Benchmark.of(name="summed", metric=TIME, summary=summary),
+                Benchmark.of(name="few", metric=TIME, samples=tuple(samples[:3])),
+                Benchmark.of(name="sampled", metric=TIME, samples=tuple(samples)),
             )
         )
 

@@ -1,10 +1,10 @@
 """What alarms of stored runs do to the baseline of a later one."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.new_level import settled

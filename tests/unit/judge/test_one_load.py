@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from perf_culprit.judge import control_chart
 from perf_culprit.judge.counter_pairs import pair_counters
@@ -25,7 +26,7 @@ def closed_loop(seed: int, *, elapsed_ms: float) -> Run:
     load[[0, -1]] = np.floor(load[[0, -1]] * rng.random(2))
     run = counter_run({"response_time": times}, load=load)
     time = Metric(name="response_time", unit="ms", direction=Direction.LOWER_IS_BETTER)
-    return replace(run, counters=(replace(run.counters[0], metrics=(time,)),))
+    return structs.replace(run, counters=(replace(run.counters[0], metrics=(time,)),))
 
 
 def busy(seed: int, *, load: float) -> Run:

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.judge.metric_pairs import metric_families, pair_metrics
 from perf_culprit.model.finding import Baseline, BaselineSource
@@ -18,7 +17,7 @@ def run(*benchmarks: Benchmark, regressions: tuple[MetricKey, ...] = ()) -> Run:
 
 
 def bench(name: str, *samples: float, metric: Metric = TIME) -> Benchmark:
-    return Benchmark(name=name, metric=metric, samples=samples)
+    return Benchmark.of(name=name, metric=metric, samples=samples)
 
 
 def baseline(*runs: Run) -> Baseline:
@@ -48,7 +47,7 @@ def test_units_of_time_are_converted_to_the_target() -> None:
     summary = Summary(value=2000.0, standard_deviation=100.0, confidence_interval=(1900.0, 2100.0))
     old = (
         run(bench("a", 1000, 2000)),
-        run(Benchmark(name="a", metric=TIME, summary=summary)),
+        run(Benchmark.of(name="a", metric=TIME, summary=summary)),
     )
     (pair,) = pair_metrics(baseline(*old), run(bench("a", 3, metric=MILLISECONDS))).pairs
     assert pair.obstacle is None

@@ -1,10 +1,10 @@
 """Panels of a dashboard: what is kept of an earlier build, and what makes it start over."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.judge import panels
 from perf_culprit.judge.panels import PanelGrowth, StatisticChangedError, counting
@@ -69,7 +69,7 @@ def test_many_series_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_statistic_than_before_starts_over() -> None:
-    mean = Benchmark(name="sort", metric=SECONDS, summary=Summary(value=1.0, statistic="mean"))
+    mean = Benchmark.of(name="sort", metric=SECONDS, summary=Summary(value=1.0, statistic="mean"))
     growth = PanelGrowth("api", {}, LINE, grown(range(30)))
     with pytest.raises(StatisticChangedError):
         growth.add(replace(run(30), benchmarks=(mean,)))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from perf_culprit.config.policy_settings import BenchmarkConfig, LevelsConfig, PolicySettings
 from perf_culprit.errors import DataError
@@ -22,7 +23,7 @@ from tests.support.rounds import in_rounds
 
 DOCS = Path(__file__).parents[3] / "docs"
 DEFAULTS = PolicySettings()
-MILLISECONDS = replace(TIME, unit="ms")
+MILLISECONDS = structs.replace(TIME, unit="ms")
 # A spread of about 2% with an exact mean of 1.
 SHAPE = (0.97, 0.98, 0.99, 1.0, 1.0, 1.0, 1.01, 1.02, 1.03)
 
@@ -76,13 +77,13 @@ def test_where_higher_is_better_everything_is_mirrored(factor: float, verdict: V
 
 @pytest.mark.parametrize("factor", [0.8, 1.2])
 def test_of_an_unknown_direction_any_departure_is_bad(factor: float) -> None:
-    metric = replace(TIME, name="context switches", unit="", direction=Direction.UNKNOWN)
+    metric = structs.replace(TIME, name="context switches", unit="", direction=Direction.UNKNOWN)
     run, target = (
         run_of([[level * part for part in SHAPE]], metric=metric, processes=True) for level in (100.0, 100.0 * factor)
     )
     assert only(compare(run, run)).verdict is Verdict.NO_CHANGE
     assert only(compare(run, target)).verdict is Verdict.REGRESSION
-    counted = replace(metric, unit="allocations")
+    counted = structs.replace(metric, unit="allocations")
     zero, something = (run_of([[value] * 4], metric=counted) for value in (0.0, factor - 1))
     assert only(compare(zero, something)).verdict is Verdict.REGRESSION
 
@@ -161,7 +162,9 @@ def test_what_only_a_second_mode_explains_looks_worse() -> None:
 def test_what_cannot_be_tested_is_silent_where_anything_could() -> None:
     few = run_of([[9.0, 9.1]], metric=MILLISECONDS)
     both = around(5, 5)
-    target = replace(both, benchmarks=(both.benchmarks[0], replace(few.benchmarks[0], name="bench_00001")))
+    target = structs.replace(
+        both, benchmarks=(both.benchmarks[0], structs.replace(few.benchmarks[0], name="bench_00001"))
+    )
     judgement = compare(both, target)
     assert {finding.verdict for finding in judgement.findings} == {Verdict.NO_CHANGE, Verdict.INCONCLUSIVE}
     assert judgement.conclusion is Conclusion.NO_CHANGE
@@ -176,7 +179,7 @@ def test_too_few_samples_are_inconclusive() -> None:
 
 
 def test_a_first_allocation_is_a_regression() -> None:
-    counted = replace(TIME, name="allocations", unit="allocs/op")
+    counted = structs.replace(TIME, name="allocations", unit="allocs/op")
     finding = only(compare(run_of([[0.0] * 4], metric=counted), run_of([[2.0] * 4], metric=counted)))
     assert (finding.verdict, finding.level) == (Verdict.REGRESSION, Level.FAIL)
     assert finding.evidence.relative_change is None
@@ -207,8 +210,8 @@ def test_the_first_matching_rule_decides() -> None:
     assert verdicts == {"bench_00000": Verdict.NO_CHANGE, "bench_00003": Verdict.IMPROVEMENT}
     # The user's direction holds although the stored run had the other one; without a rule that says so none does.
     mirrored = around(5, 5, 5, 5)
-    other = replace(MILLISECONDS, direction=Direction.HIGHER_IS_BETTER)
-    mirrored = replace(mirrored, benchmarks=tuple(replace(entry, metric=other) for entry in mirrored.benchmarks))
+    other = structs.replace(MILLISECONDS, direction=Direction.HIGHER_IS_BETTER)
+    mirrored = structs.replace(mirrored, benchmarks=tuple(entry.with_metric(other) for entry in mirrored.benchmarks))
     judgement = compare(mirrored, around(6, 6, 6, 6), PolicySettings(benchmarks=rules))
     verdicts = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
     assert verdicts == {"bench_00000": Verdict.INCONCLUSIVE, "bench_00003": Verdict.IMPROVEMENT}
@@ -216,7 +219,7 @@ def test_the_first_matching_rule_decides() -> None:
 
 def test_what_is_ignored_is_neither_missing_nor_new_and_a_rule_without_direction_keeps_the_metrics_own() -> None:
     before, after = around(5, 5, 5), around(6, 6, 6, 6)
-    after = replace(after, benchmarks=(after.benchmarks[0], after.benchmarks[3]))
+    after = structs.replace(after, benchmarks=(after.benchmarks[0], after.benchmarks[3]))
     keys = [MetricKey(f"bench_0000{number}", "time") for number in range(4)]
     everything = compare(before, after)
     assert (everything.missing, everything.new) == ((keys[1], keys[2]), (keys[3],))
@@ -251,7 +254,9 @@ def test_methods_1_a_crossing_that_is_not_significant_is_no_regression() -> None
 
 def test_methods_1_the_first_measurement_assigns_and_the_user_overrides() -> None:
     stored = around(50)
-    stored = replace(stored, benchmarks=tuple(replace(entry, category="fast") for entry in stored.benchmarks))
+    stored = structs.replace(
+        stored, benchmarks=tuple(structs.replace(entry, category="fast") for entry in stored.benchmarks)
+    )
     assert only(compare(stored, around(60))).category == "fast"
     assert only(compare(around(50), around(60))).category == "medium"
     overridden = PolicySettings(benchmarks=(BenchmarkConfig(match="*", category="slow"),))
@@ -262,7 +267,9 @@ def test_methods_1_a_category_that_is_not_the_fastest_is_a_warning() -> None:
     notes = words_of(compare(around(50), around(50)).notes)
     assert any("not in the fastest category but in medium" in note for note in notes)
     assert not words_of(compare(around(5), around(5)).notes)
-    stored = replace(around(50), benchmarks=tuple(replace(b, category="medium") for b in around(50).benchmarks))
+    stored = structs.replace(
+        around(50), benchmarks=tuple(structs.replace(b, category="medium") for b in around(50).benchmarks)
+    )
     assert not compare(stored, around(50)).notes
 
 
@@ -331,7 +338,7 @@ def test_one_execution_of_each_side_proves_nothing() -> None:
 
 
 def on(cpu: str, run: Run) -> Run:
-    return replace(run, environment=Environment(components={"cpu": cpu}))
+    return structs.replace(run, environment=Environment(components={"cpu": cpu}))
 
 
 def test_other_hardware_is_a_conclusion_of_its_own() -> None:
@@ -364,7 +371,9 @@ def test_nothing_stored_is_a_first_run_unless_hardware_kept_it_out() -> None:
 
 
 def test_nothing_in_common_is_inconclusive() -> None:
-    other = replace(around(5), benchmarks=tuple(replace(entry, name="x") for entry in around(5).benchmarks))
+    other = structs.replace(
+        around(5), benchmarks=tuple(structs.replace(entry, name="x") for entry in around(5).benchmarks)
+    )
     judgement = compare(around(5), other)
     assert judgement.conclusion is Conclusion.INCONCLUSIVE
     assert judgement.missing == (MetricKey("bench_00000", "time"),)
@@ -415,10 +424,10 @@ def test_noise_between_runs_asks_for_a_paired_measurement() -> None:
 def test_summaries_ask_for_repeated_measurements() -> None:
     wide = Summary(value=5.0, statistic="mean", standard_deviation=3.0, count=9)
     run = around(5)
-    summarised = replace(run, benchmarks=(replace(run.benchmarks[0], samples=(), summary=wide),))
+    summarised = structs.replace(run, benchmarks=(structs.replace(run.benchmarks[0], samples=(), summary=wide),))
     assert only(compare(summarised, summarised, source=BaselineSource.FILES)).reason.code is VerdictReason.NOTHING_SEEN
     worst = Summary(value=8.0, statistic="mean", standard_deviation=3.0, count=9)
-    target = replace(run, benchmarks=(replace(run.benchmarks[0], samples=(), summary=worst),))
+    target = structs.replace(run, benchmarks=(structs.replace(run.benchmarks[0], samples=(), summary=worst),))
     twice = Baseline(runs=(summarised, summarised), source=BaselineSource.FILES)
     assert only(judge(twice, target, settings=DEFAULTS)).reason == because(VerdictReason.LOOKS_WORSE)
 
@@ -430,8 +439,8 @@ def test_a_change_of_numbers_around_zero_is_inconclusive() -> None:
 
 def test_numbers_without_spread_are_inconclusive() -> None:
     run = around(5)
-    summary = replace(run.benchmarks[0], samples=(), summary=Summary(value=5.0))
-    one = replace(run, benchmarks=(summary,))
+    summary = structs.replace(run.benchmarks[0], samples=(), summary=Summary(value=5.0))
+    one = structs.replace(run, benchmarks=(summary,))
     finding = only(compare(one, one, source=BaselineSource.FILES))
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert "would decide" in words_of(finding.reason)
@@ -497,7 +506,7 @@ def test_the_next_discovery_among_many_needs_a_smaller_p_value() -> None:
     runs = [noisy_run(rng, benchmarks=50, samples=8, effects=effects if run == 0 else 1.0) for run in range(5)]
 
     def critical_p(names: slice) -> float:
-        target, *stored = (replace(run, benchmarks=run.benchmarks[names]) for run in runs)
+        target, *stored = (structs.replace(run, benchmarks=run.benchmarks[names]) for run in runs)
         baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
         findings = judge(baseline, target, settings=PolicySettings()).findings
         return critical_p_of(p_values_of([finding.evidence for finding in findings])[:, 0], PolicySettings())

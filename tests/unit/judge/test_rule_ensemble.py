@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy import stats
 
 from perf_culprit.config.policy_settings import PolicySettings, RuleEnsembleConfig
@@ -175,8 +176,11 @@ def test_methods_4_6_weights_follow_the_environments() -> None:
     assert similarity(Environment(components={"cpu": "2 GHz"}), Environment(components={"os": "64 bit"})) == (0, 0)
     run = counter_run(counter_table(np.ones((20, 2))))
     tables = pair_counters(
-        Baseline(runs=(replace(run, environment=one), replace(run, environment=two)), source=BaselineSource.HISTORY),
-        replace(run, environment=target),
+        Baseline(
+            runs=(structs.replace(run, environment=one), structs.replace(run, environment=two)),
+            source=BaselineSource.HISTORY,
+        ),
+        structs.replace(run, environment=target),
     ).tables
     assert choose_training(tables, RuleOptions()).weights == pytest.approx([0.5505, 0.4495], abs=5e-5)
 
@@ -236,18 +240,18 @@ def test_equal_widths_find_a_move_between_the_levels_of_several_environments() -
 def test_runs_judged_regressions_train_nothing() -> None:
     rng = np.random.default_rng(SEED)
     runs = good_runs(rng, 4)
-    bad = replace(with_shift(rng, 2, 1.15), regressions=(MetricKey("host", "c2"),))
+    bad = structs.replace(with_shift(rng, 2, 1.15), regressions=(MetricKey("host", "c2"),))
     assert flagged(evidence(with_shift(rng, 2, 1.15), *runs, bad)) == ["c2"]
     only_bad = evidence(with_shift(rng, 2, 1.15), bad)
-    assert {words_of(entry.reason) for entry in only_bad} == {
+    assert {words_of(entry.evidence_reason) for entry in only_bad} == {
         "every baseline run was judged a regression, so none may train a model"
     }
 
 
 def test_near_duplicates_of_the_environment_train_alone_and_are_named() -> None:
     rng = np.random.default_rng(SEED)
-    near = [replace(lab_run(rng, LAB_A, level=1.0), commit=f"{n}" * 40) for n in range(3)]
-    far = [replace(lab_run(rng, LAB_B, level=2.0), commit=f"{n}" * 40) for n in range(5, 9)]
+    near = [structs.replace(lab_run(rng, LAB_A, level=1.0), commit=f"{n}" * 40) for n in range(3)]
+    far = [structs.replace(lab_run(rng, LAB_B, level=2.0), commit=f"{n}" * 40) for n in range(5, 9)]
     entry = evidence(lab_run(rng, LAB_A, level=1.0, fault=1.3), *far, *near)[1]
     assert entry.rules is not None
     assert [vote.run for vote in entry.rules.votes] == ["0" * 12, "1" * 12, "2" * 12]
@@ -274,8 +278,8 @@ def test_a_counter_that_differs_from_run_to_run_has_no_rule() -> None:
         runs.append(counter_run(counter_table(values)))
     entry = evidence(with_shift(rng, 0, 2.5), *runs)[0]
     assert entry.score is None
-    assert entry.reason is not None
-    assert "differs from run to run" in words_of(entry.reason)
+    assert entry.evidence_reason is not None
+    assert "differs from run to run" in words_of(entry.evidence_reason)
 
 
 def test_counters_of_several_tables_and_rates_join_in_rules() -> None:
@@ -324,7 +328,7 @@ def test_the_answer_does_not_depend_on_the_unit(unit: float) -> None:
 def with_load(run: Run, level: float) -> Run:
     (table,) = run.counters
     load = level * np.linspace(0.95, 1.05, len(table.times_s))
-    return replace(run, counters=(replace(table, load=load, load_name="requests"),))
+    return structs.replace(run, counters=(replace(table, load=load, load_name="requests"),))
 
 
 def test_a_load_that_differs_is_said_beside_the_counters() -> None:
@@ -379,7 +383,7 @@ def altered(run: Run, values: Floats | float) -> Run:
     (table,) = run.counters
     copy = table.values.copy()
     copy[:, 1] = values
-    return replace(run, counters=(replace(table, values=copy),))
+    return structs.replace(run, counters=(replace(table, values=copy),))
 
 
 @pytest.mark.parametrize(
@@ -406,7 +410,7 @@ def test_a_counter_that_never_varies_has_an_answer(before: float, now: float, ex
         assert flagged(entries) == (["c1"] if expected == "flagged" else [])
         assert entries[1].score == (1.0 if expected == "flagged" else 0.0)
     else:
-        assert (entries[1].score, words_of(entries[1].reason)) == (None, expected)
+        assert (entries[1].score, words_of(entries[1].evidence_reason)) == (None, expected)
         assert all(entry.score == 0 for entry in entries if entry.metric.name != "c1")
 
 
@@ -445,14 +449,14 @@ def test_a_target_that_is_too_short_says_so(instants: int) -> None:
     target = noise_run(noisy_counters(rng, instants=instants))
     for entry in evidence(target, *good_runs(rng, 3)):
         assert entry.score is None
-        assert entry.reason is not None
-        assert "10 are needed" in words_of(entry.reason)
+        assert entry.evidence_reason is not None
+        assert "10 are needed" in words_of(entry.evidence_reason)
 
 
 def test_baseline_runs_that_are_too_short_say_so() -> None:
     rng = np.random.default_rng(SEED)
     runs = [noise_run(noisy_counters(rng, instants=2)) for _ in range(3)]
-    assert {words_of(entry.reason) for entry in evidence(with_shift(rng, 0, 1.0), *runs)} == {
+    assert {words_of(entry.evidence_reason) for entry in evidence(with_shift(rng, 0, 1.0), *runs)} == {
         "no baseline run has 10 intervals that all its counters share"
     }
 
@@ -469,10 +473,10 @@ def test_a_changed_unit_is_an_obstacle() -> None:
     rng = np.random.default_rng(SEED)
     runs, target = good_runs(rng, 3), with_shift(rng, 0, 1.0)
     (table,) = target.counters
-    metrics = (replace(table.metrics[0], unit="pages"), *table.metrics[1:])
-    entries = evidence(replace(target, counters=(replace(table, metrics=metrics),)), *runs)
+    metrics = (structs.replace(table.metrics[0], unit="pages"), *table.metrics[1:])
+    entries = evidence(structs.replace(target, counters=(replace(table, metrics=metrics),)), *runs)
     assert entries[0].score is None
-    assert words_of(entries[0].reason) == "the unit changed from none to pages"
+    assert words_of(entries[0].evidence_reason) == "the unit changed from none to pages"
     assert entries[1].score == 0.0
 
 
@@ -533,7 +537,7 @@ def test_a_run_without_one_of_the_tables_has_no_vote_on_its_counters() -> None:
 def test_the_newest_runs_train_where_there_are_too_many() -> None:
     rng = np.random.default_rng(SEED)
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    runs = [replace(run, time=start + timedelta(days=day)) for day, run in enumerate(good_runs(rng, 4))]
+    runs = [structs.replace(run, time=start + timedelta(days=day)) for day, run in enumerate(good_runs(rng, 4))]
     mixed = [runs[2], runs[0], runs[3], runs[1]]
     tables = pair_counters(Baseline(runs=tuple(mixed), source=BaselineSource.HISTORY), runs[0]).tables
     assert choose_training(tables, RuleOptions(most_models=2)).runs == (runs[2], runs[3])
@@ -553,7 +557,9 @@ def test_the_report_names_the_runs_that_trained_the_rules() -> None:
 
 def cut(run: Run, instants: int) -> Run:
     (table,) = run.counters
-    return replace(run, counters=(replace(table, times_s=table.times_s[:instants], values=table.values[:instants]),))
+    return structs.replace(
+        run, counters=(replace(table, times_s=table.times_s[:instants], values=table.values[:instants]),)
+    )
 
 
 def test_one_long_run_is_enough_and_a_short_target_or_only_short_runs_are_not() -> None:
@@ -566,4 +572,4 @@ def test_one_long_run_is_enough_and_a_short_target_or_only_short_runs_are_not() 
         (codes["only short"], Untested.TOO_FEW_BASELINE_INTERVALS),
         (evidence(cut(target, MINIMUM_INSTANTS - 1), *runs), Untested.TOO_FEW_TARGET_INTERVALS),
     ):
-        assert {entry.reason and entry.reason.code for entry in entries} == {code}
+        assert {entry.evidence_reason and entry.evidence_reason.code for entry in entries} == {code}

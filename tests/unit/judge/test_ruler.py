@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from perf_culprit.config.policy_settings import PolicySettings, RulerConfig
 from perf_culprit.judge.machine_speed import scale_by_ruler
@@ -24,13 +25,13 @@ def run(seed: int, *, slowness: float, effect: float = 1.0, ruler: bool = True) 
         return tuple((level * rng.normal(1, 0.01, 20)).tolist())
 
     benchmarks = [
-        Benchmark(name="sort", metric=TIME, samples=samples(100 * slowness * effect)),
-        Benchmark(name="parse", metric=TIME, samples=samples(700 * slowness)),
-        Benchmark(name="serve", metric=RATE, samples=samples(50 / slowness)),
-        Benchmark(name="sort", metric=COUNT, samples=(12.0,) * 5),
+        Benchmark.of(name="sort", metric=TIME, samples=samples(100 * slowness * effect)),
+        Benchmark.of(name="parse", metric=TIME, samples=samples(700 * slowness)),
+        Benchmark.of(name="serve", metric=RATE, samples=samples(50 / slowness)),
+        Benchmark.of(name="sort", metric=COUNT, samples=(12.0,) * 5),
     ]
     if ruler:
-        benchmarks.append(Benchmark(name="ruler", metric=TIME, samples=samples(10 * slowness)))
+        benchmarks.append(Benchmark.of(name="ruler", metric=TIME, samples=samples(10 * slowness)))
     return Run(benchmarks=tuple(benchmarks))
 
 
@@ -80,8 +81,8 @@ def test_runs_without_the_ruler_are_left_out() -> None:
 def test_a_summary_of_the_ruler_and_another_unit_are_read_too() -> None:
     target = run(9, slowness=1.25, ruler=False)
     seconds = Metric(name="time", unit="us", direction=Direction.LOWER_IS_BETTER)
-    ruler = Benchmark(name="ruler", metric=seconds, summary=Summary(value=0.0125))
-    _, _, scaled = scale_by_ruler(BASELINE, replace(target, benchmarks=(*target.benchmarks, ruler)), RULER)
+    ruler = Benchmark.of(name="ruler", metric=seconds, summary=Summary(value=0.0125))
+    _, _, scaled = scale_by_ruler(BASELINE, structs.replace(target, benchmarks=(*target.benchmarks, ruler)), RULER)
     assert scaled.arguments["factor"] == pytest.approx(1.05 / 1.25, rel=0.02)
 
 
@@ -90,7 +91,8 @@ def shuffled() -> Baseline:
     wrong = (1.1, 0.95, 1.2, 1.3, 0.9, 1.0)
     rulers = [run(50 + n, slowness=slowness).benchmarks[-1] for n, slowness in enumerate(wrong)]
     runs = (
-        replace(old, benchmarks=(*old.benchmarks[:-1], ruler)) for old, ruler in zip(BASELINE.runs, rulers, strict=True)
+        structs.replace(old, benchmarks=(*old.benchmarks[:-1], ruler))
+        for old, ruler in zip(BASELINE.runs, rulers, strict=True)
     )
     return replace(BASELINE, runs=tuple(runs))
 

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from perf_culprit.judge.run_values import metric_series, run_values
 from perf_culprit.model.reason import SeriesReason, because
@@ -10,7 +11,7 @@ from perf_culprit.model.run import Benchmark, Direction, Metric, Run, Summary
 from perf_culprit.model.series import Series
 
 MS = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
-SAMPLES = Benchmark(name="sort", metric=MS, samples=(1.0, 2.0, 9.0))
+SAMPLES = Benchmark.of(name="sort", metric=MS, samples=(1.0, 2.0, 9.0))
 
 
 def summary(value: float, statistic: str) -> Benchmark:
@@ -43,8 +44,8 @@ def test_runs_without_the_metric_keep_their_places() -> None:
 
 
 def test_all_are_in_the_newest_unit_and_what_has_another_is_left_out() -> None:
-    seconds = replace(SAMPLES, metric=replace(MS, unit="s"))
-    megabytes = replace(SAMPLES, metric=replace(MS, unit="MB"))
+    seconds = replace(SAMPLES, unit="s")
+    megabytes = replace(SAMPLES, unit="MB")
     (series,) = series_of([Run(benchmarks=(entry,)) for entry in (seconds, megabytes, SAMPLES)])
     assert (series.values[0], series.values[2], series.unit) == (2000.0, 2.0, "ms")
     assert math.isnan(series.values[1])
@@ -52,7 +53,7 @@ def test_all_are_in_the_newest_unit_and_what_has_another_is_left_out() -> None:
 
 
 def test_patterns_and_names() -> None:
-    size = replace(SAMPLES, metric=Metric(name="size", unit="B", direction=Direction.LOWER_IS_BETTER))
+    size = replace(SAMPLES, metric_name="size", unit="B")
     run = Run(benchmarks=(SAMPLES, size, replace(SAMPLES, name="parse")))
     assert [series.name for series in series_of([run])] == ["parse time", "sort size", "sort time"]
     assert [series.name for series in series_of([run], pattern="p*")] == ["parse"]

@@ -9,10 +9,10 @@ METRIC = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 
 
 def summarised(statistic: str, *, median: float | None = None, value: float = 1.0) -> Benchmark:
-    return Benchmark(name="b", metric=METRIC, summary=Summary(value=value, statistic=statistic, median=median))
+    return Benchmark.of(name="b", metric=METRIC, summary=Summary(value=value, statistic=statistic, median=median))
 
 
-SAMPLES = Benchmark(name="b", metric=METRIC, samples=(1.0, 2.0))
+SAMPLES = Benchmark.of(name="b", metric=METRIC, samples=(1.0, 2.0))
 
 
 @pytest.mark.parametrize(

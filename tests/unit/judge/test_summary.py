@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 from perf_culprit.judge import summary_tests
@@ -18,7 +17,7 @@ ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
 
 
 def value(number: float, metric: Metric = TIME, **fields: object) -> Benchmark:
-    return Benchmark(name="a", metric=metric, summary=replace(Summary(value=number), **fields))  # type: ignore[arg-type]  # named in each test
+    return Benchmark.of(name="a", metric=metric, summary=replace(Summary(value=number), **fields))
 
 
 def moments(mean: float, deviation: float, count: int) -> Benchmark:
@@ -26,7 +25,7 @@ def moments(mean: float, deviation: float, count: int) -> Benchmark:
 
 
 def samples(*numbers: float) -> Benchmark:
-    return Benchmark(name="a", metric=TIME, samples=numbers)
+    return Benchmark.of(name="a", metric=TIME, samples=numbers)
 
 
 def assess(target: Benchmark, *runs: Benchmark) -> Evidence:
@@ -165,7 +164,7 @@ def test_one_number_without_spread_decides_nothing_and_says_what_would() -> None
     assert entry.p_value is None
     assert entry.relative_change == pytest.approx(0.1)
     assert (
-        words_of(entry.reason)
+        words_of(entry.evidence_reason)
         == "numbers without spread; 4 more runs in the history or repeated measurements would decide"
     )
 
@@ -182,14 +181,14 @@ def test_counts_are_exact(target: float, run: float, p_value: float, change: flo
 def test_equal_times_of_many_runs_may_come_from_a_coarse_clock() -> None:
     entry = assess(value(2.0), *[value(1.0)] * 5)
     assert entry.p_value is None
-    assert "clock" in (words_of(entry.reason) or "")
+    assert "clock" in (words_of(entry.evidence_reason) or "")
     assert assess(value(1.0), *[value(1.0)] * 5).p_value == 1.0
 
 
 def test_different_statistics_are_not_compared() -> None:
     entry = assess(value(11.0, statistic="mean"), value(10.0, statistic="median"))
     assert entry.p_value is None
-    assert "different statistics" in (words_of(entry.reason) or "")
+    assert "different statistics" in (words_of(entry.evidence_reason) or "")
 
 
 @pytest.mark.parametrize(("statistic", "expected"), [("median", 2.0), ("min", 1.0), ("value", 3.0)])
@@ -215,14 +214,14 @@ def test_of_two_statistics_that_both_sides_state_the_preferred_one_is_compared()
 
 def test_another_unit_is_an_obstacle() -> None:
     entry = assess(value(1.0), value(1.0, replace(TIME, unit="MB")))
-    assert words_of(entry.reason) == "the unit changed from MB to ns"
+    assert words_of(entry.evidence_reason) == "the unit changed from MB to ns"
     assert entry.baseline is None
 
 
 def test_numbers_beyond_measure_are_refused() -> None:
     reason = "the numbers are too large or too small to calculate with"
-    assert words_of(assess(moments(1e200, 1e200, 9), moments(10, 1, 20)).reason) == reason
-    assert words_of(assess(moments(1e-200, 0, 9), moments(10, 1, 20)).reason) == reason
+    assert words_of(assess(moments(1e200, 1e200, 9), moments(10, 1, 20)).evidence_reason) == reason
+    assert words_of(assess(moments(1e-200, 0, 9), moments(10, 1, 20)).evidence_reason) == reason
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def decided(
     **precision: Any,
 ) -> Decided:
     """Of an interval that excludes nothing; NaN is a number that there is none of."""
-    evidence = Evidence(
+    evidence = Evidence.of(
         key=MetricKey("x", "time"),
         metric=TIME,
         test="anova",

@@ -1,9 +1,8 @@
 """The change that would have been seen is seen."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 from perf_culprit.config.policy_settings import PolicySettings
@@ -20,7 +19,7 @@ RATE = Metric(name="rate", unit="ops/s", direction=Direction.HIGHER_IS_BETTER)
 
 
 def evidence(low: float, high: float, *, metric: Metric = TIME, **precision: float) -> Evidence:
-    return Evidence(
+    return Evidence.of(
         key=MetricKey("x", metric.name),
         metric=metric,
         test="anova",
@@ -104,7 +103,7 @@ def test_a_metric_in_which_nothing_would_have_been_seen_was_not_tested() -> None
             vague, q_value=0.6, metric=policy.of(vague.key), policy=policy, critical_p=critical_p, paired=True
         )
         assert decided.reason.code is code
-        finding = Finding(evidence=vague, verdict=decided.verdict, reason=decided.reason)
+        finding = Finding.judged(evidence=vague, verdict=decided.verdict, reason=decided.reason)
         assert finding.is_untested is (code is VerdictReason.BLIND)
 
 

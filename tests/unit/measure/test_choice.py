@@ -12,7 +12,7 @@ LOAD = Metric(name="load", unit="", direction=Direction.UNKNOWN)
 
 
 def run_of(*entries: tuple[str, Metric]) -> Run:
-    return Run(benchmarks=tuple(Benchmark(name=name, metric=metric, samples=(1.0,)) for name, metric in entries))
+    return Run(benchmarks=tuple(Benchmark.of(name=name, metric=metric, samples=(1.0,)) for name, metric in entries))
 
 
 BOTH = run_of(("parse", TIME), ("parse", MEMORY), ("render", TIME))

@@ -45,7 +45,7 @@ def run_of(*benchmarks: Benchmark) -> Run:
 
 
 def test_everything_is_built_before_anything_is_timed() -> None:
-    parse = run_of(Benchmark(name="parse", metric=TIME, samples=(1.0, 2.0)))
+    parse = run_of(Benchmark.of(name="parse", metric=TIME, samples=(1.0, 2.0)))
     place = FakeWorkplace({"a": parse, "b": parse, "c": parse})
     job = Job(id="1", commits=("b", "a", "c"), purpose=Purpose.SEARCH)
     result = WorktreeExecutor(cast("Workplace", place), key=KEY).execute(job)
@@ -59,8 +59,8 @@ def test_every_kind_of_failure_is_told() -> None:
         {
             "built": failing(FailureKind.BUILD, "no compiler"),
             "crashed": failing(FailureKind.CRASHED, "took longer than 5 s"),
-            "renamed": run_of(Benchmark(name="parse2", metric=TIME, samples=(1.0,))),
-            "summary": run_of(Benchmark(name="parse", metric=TIME, summary=Summary(value=3.0))),
+            "renamed": run_of(Benchmark.of(name="parse2", metric=TIME, samples=(1.0,))),
+            "summary": run_of(Benchmark.of(name="parse", metric=TIME, summary=Summary(value=3.0))),
         }
     )
     job = Job(id="1", commits=("built", "crashed", "renamed", "summary"), purpose=Purpose.SEARCH)

@@ -9,9 +9,9 @@ import pytest
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.run import Direction, Environment, MetricKey, Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_history, collect_sources
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import encode_run
 from tests.support.goldens import FOLDER, golden
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.result_formats import readers_for
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.goldens import EXPECTED, JSON_GOLDENS, golden
 
 TRUNCATIONS = 40

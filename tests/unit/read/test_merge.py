@@ -10,10 +10,10 @@ import pytest
 from perf_culprit.cli.entry import main
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import MOST_METRICS, Benchmark, Direction, Environment, Metric, MetricKey, Run, Summary
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import collect, collect_each, collect_executions, collect_separate
 from perf_culprit.read.results.merge import NAME, Read, in_order, join_executions, merge, named_alike
 from perf_culprit.read.results.parsed import Parsed
-from perf_culprit.wire.run_json import encode_run
 from tests.support.counter_tables import table_of
 from tests.support.measurements import SECONDS
 
@@ -24,11 +24,11 @@ EARLY, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def samples(*values: float, metric: Metric = MS, group_sizes: tuple[int, ...] = ()) -> Benchmark:
-    return Benchmark(name="sort", metric=metric, samples=values, group_sizes=group_sizes)
+    return Benchmark.of(name="sort", metric=metric, samples=values, group_sizes=group_sizes)
 
 
 def summary(value: float) -> Benchmark:
-    return Benchmark(name="sort", metric=MS, summary=Summary(value=value))
+    return Benchmark.of(name="sort", metric=MS, summary=Summary(value=value))
 
 
 def reads(*parsed: Parsed) -> list[Read]:
@@ -186,7 +186,7 @@ def test_executions_that_shared_a_job_are_no_runs_of_their_own(tmp_path: Path) -
 
 def test_summaries_become_executions_of_one_number() -> None:
     runs = [
-        (f"{value}.json", Run(benchmarks=(Benchmark(name="a", metric=TIME, summary=Summary(value=value)),)))
+        (f"{value}.json", Run(benchmarks=(Benchmark.of(name="a", metric=TIME, summary=Summary(value=value)),)))
         for value in (1.0, 2.0)
     ]
     (both,) = join_executions(runs).benchmarks
@@ -210,13 +210,13 @@ def join(files: list[str]) -> Run:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_rounds_are_one_per_execution(count: int) -> None:
-    run = Run(benchmarks=(Benchmark(name="a", metric=TIME, samples=(1.0,)),))
+    run = Run(benchmarks=(Benchmark.of(name="a", metric=TIME, samples=(1.0,)),))
     with pytest.raises(ValueError, match="argument"):
         join_executions([("a", run), ("b", run)], rounds=range(count))
 
 
 def test_executions_keep_what_a_second_measurement_confirmed() -> None:
-    benchmark = Benchmark(name="a", metric=TIME, samples=(1.0,))
+    benchmark = Benchmark.of(name="a", metric=TIME, samples=(1.0,))
     judged = Run(benchmarks=(benchmark,), regressions=(benchmark.key,), confirmed=(benchmark.key,))
     for executions in ([("one", judged)], [("one", judged), ("two", judged)]):
         joined = join_executions(executions)
@@ -268,7 +268,7 @@ def test_what_names_its_benchmarks_is_not_renamed(tmp_path: Path) -> None:
 
 def many_written(path: Path, names: range) -> str:
     summary = Summary(value=1.0)
-    benchmarks = (Benchmark(name=f"b{number}", metric=SECONDS, summary=summary) for number in names)
+    benchmarks = (Benchmark.of(name=f"b{number}", metric=SECONDS, summary=summary) for number in names)
     path.write_bytes(encode_run(Run(benchmarks=tuple(benchmarks))))
     return str(path)
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from perf_culprit.explain.ranking import diagnose_log
-from perf_culprit.model.call_tree import Diagnosis
+from perf_culprit.explain.ranking import call_trees, diagnose_log
+from perf_culprit.model.call_tree import CallTree, Diagnosis
 from perf_culprit.read.logs import log_partial, merged_tree
 from perf_culprit.read.logs.log_pattern import load_pattern
+from perf_culprit.read.logs.log_reader import read_log
 from perf_culprit.read.logs.merged_tree import Shape
 from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
 from tests.support.execution_logs import call, log, part_of, paths, trees_of
@@ -102,17 +103,18 @@ def test_rare_paths_are_given_up_and_their_methods_still_count(monkeypatch: pyte
     file = tmp_path / "server.log"
     file.write_bytes(data)
 
-    def diagnosed() -> Diagnosis:
-        return diagnose_log(
-            [str(file)], pattern=load_pattern("labelled"), reading=ReadingSettings(), ranking=RankingSettings()
-        )
+    reading, pattern = ReadingSettings(), load_pattern("labelled")
 
-    whole = diagnosed()
+    def diagnosed() -> tuple[Diagnosis, tuple[CallTree, ...]]:
+        trees = call_trees(read_log([str(file)], pattern=pattern, settings=reading))
+        return diagnose_log([str(file)], pattern=pattern, reading=reading, ranking=RankingSettings()), trees
+
+    whole, whole_trees = diagnosed()
     monkeypatch.setattr(merged_tree, "MAX_NODES", 40)
     monkeypatch.setattr(log_partial, "MAX_NODES", 40)
-    pruned = diagnosed()
+    pruned, pruned_trees = diagnosed()
     assert (whole.reading.rare_paths, pruned.reading.rare_paths > 100) == (0, True)
-    for before, after in zip(whole.trees, pruned.trees, strict=True):
+    for before, after in zip(whole_trees, pruned_trees, strict=True):
         assert after.total_ms == pytest.approx(before.total_ms)
         assert sum(node.self_ms for node in after.nodes) == pytest.approx(sum(node.self_ms for node in before.nodes))
         nodes = {node.method: node for node in after.nodes if node.parent is None}

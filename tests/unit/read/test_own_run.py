@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import decode_run
 from tests.support.goldens import golden
 from tests.support.readings import from_golden, parse
 

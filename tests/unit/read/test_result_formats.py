@@ -11,10 +11,10 @@ import pytest
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.run import Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import Reading, collect, collect_sources
 from perf_culprit.read.results.result_formats import ALIASES, AUTO, COUNTER_READERS, READERS, readers_for
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import encode_run
 from tests.support.counter_tables import same, table_of
 
 FORMATS = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")

@@ -26,9 +26,9 @@ CALLS = [(float(5 + i * 7 % 23), 1000.0 + i, str(i).encode()) for i in range(40)
 def test_methods_6_8_statistics_are_those_of_all_calls() -> None:
     one = response_times(CALLS[:13], settings=SETTINGS)
     other = response_times(CALLS[13:], settings=SETTINGS)
-    shown = statistics("shop", merged(one, other, settings=SETTINGS), settings=SETTINGS)
+    shown = statistics("shop", merged(one, other, settings=SETTINGS), all_calls=41, variants=2, settings=SETTINGS)
     times = [call[0] for call in CALLS]
-    assert (shown.calls, shown.min_ms, shown.max_ms) == (40, min(times), max(times))
+    assert (shown.calls, shown.all_calls, shown.min_ms, shown.max_ms) == (40, 41, min(times), max(times))
     assert shown.mean_ms == pytest.approx(reference.fmean(times))
     assert shown.standard_deviation_ms == pytest.approx(reference.pstdev(times))
     assert [(slow.elapsed_ms, slow.call) for slow in shown.slowest] == [(27.0, "13"), (27.0, "36")]
@@ -49,17 +49,19 @@ def test_windows_double_until_few_enough() -> None:
     for part in parts[1:]:
         again = merged(again, part, settings=SETTINGS)
     assert again.windows == whole.windows
-    assert statistics("shop", whole, settings=SETTINGS).windows[0].width_s == 40
+    assert statistics("shop", whole, all_calls=whole.calls, variants=1, settings=SETTINGS).windows[0].width_s == 40
 
 
 def test_calls_without_time_are_in_no_window() -> None:
-    shown = statistics("shop", response_times([(3.0, None, b"c")], settings=SETTINGS), settings=SETTINGS)
+    shown = statistics(
+        "shop", response_times([(3.0, None, b"c")], settings=SETTINGS), all_calls=41, variants=2, settings=SETTINGS
+    )
     assert shown.windows == ()
     assert shown.slowest[0].time_s is None
 
 
 def test_no_calls() -> None:
-    shown = statistics("shop", response_times([], settings=SETTINGS), settings=SETTINGS)
+    shown = statistics("shop", response_times([], settings=SETTINGS), all_calls=41, variants=2, settings=SETTINGS)
     assert (shown.calls, shown.min_ms, shown.standard_deviation_ms) == (0, 0, 0)
 
 

@@ -91,7 +91,7 @@ MACHINE = Environment(
 MS = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 
 
-TIMES = (Benchmark(name="sort", metric=MS, samples=(1.0, 2.0)),)
+TIMES = (Benchmark.of(name="sort", metric=MS, samples=(1.0, 2.0)),)
 
 
 COUNTERS = Path(__file__).parents[2] / "golden" / "counters"

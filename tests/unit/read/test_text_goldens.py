@@ -8,10 +8,10 @@ from typing import TypeVar
 import pytest
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.result_formats import READERS, readers_for
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.goldens import golden
 
 OTAVA = b"time,commit,latency_ms\n2024-01-01,aaaa,1.5\n2024-01-02,bbbb,1.25\n"

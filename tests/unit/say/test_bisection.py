@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from perf_culprit.model.bisection import (
     DEFINITE,
@@ -52,7 +53,7 @@ def test_the_culprits_methods_are_in_the_answer() -> None:
     assert markdown.count("```mermaid") == 1
     assert "mermaid" not in text
     doubt = because(Doubt.NOT_PROFILED, why="no perf here", next="install it")
-    without = bisection_text(replace(REPORT, diagnosis=replace(result, comparison=None, doubt=doubt)))
+    without = bisection_text(replace(REPORT, diagnosis=structs.replace(result, comparison=None, doubt=doubt)))
     assert "Which methods got slower is not known: it and its parent were not profiled: no perf here; inst" in without
     assert f"{SECOND[:7]} changed 3 functions" in without
 
@@ -64,7 +65,9 @@ def test_on_a_terminal_what_is_named_stands_out_in_red_or_in_the_colour_of_bette
     named = [culprit.commit[:7] for culprit in REPORT.outcome.culprits]
     assert marked
     assert all(any(name in line for line in marked) for name in named)
-    better = replace(REPORT.outcome, culprits=tuple(replace(one, improvement=True) for one in REPORT.outcome.culprits))
+    better = structs.replace(
+        REPORT.outcome, culprits=tuple(structs.replace(one, improvement=True) for one in REPORT.outcome.culprits)
+    )
     assert "\x1b[31m" not in bisection_text(replace(REPORT, outcome=better), colour=True)
     assert "\x1b" not in bisection_markdown(REPORT)
 
@@ -104,8 +107,8 @@ def test_a_set_of_suspects_names_the_likeliest_first_and_says_once_why_others_ar
 
 def test_of_several_commits_the_first_line_has_the_largest() -> None:
     (one,) = REPORT.outcome.culprits
-    culprits = (replace(one, commit=FIRST, relative_change=-0.1, improvement=True), one)
-    outcome = replace(REPORT.outcome, kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits, unresolved=0.0)
+    culprits = (structs.replace(one, commit=FIRST, relative_change=-0.1, improvement=True), one)
+    outcome = structs.replace(REPORT.outcome, kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits, unresolved=0.0)
     first, _, reason, *_ = bisection_text(replace(REPORT, outcome=outcome)).splitlines()
     assert first.startswith(
         f"2 commits introduced the change; the largest, {SECOND[:7]}, introduced the regression: +60"
@@ -131,7 +134,7 @@ def test_ends_that_differ_the_other_way_are_answered_so() -> None:
 
 
 def test_an_unresolved_stretch_is_one_folded_line_of_a_comment() -> None:
-    outcome = replace(REPORT.outcome, unresolved=0.4, unresolved_part=(GOOD, FIRST))
+    outcome = structs.replace(REPORT.outcome, unresolved=0.4, unresolved_part=(GOOD, FIRST))
     report = replace(REPORT, outcome=outcome)
     line = "Unresolved: up to 40% of the change may come from commits not named."
     ends = f"`{GOOD[:7]}` as the good and `{FIRST[:7]}` as the bad end"
@@ -162,7 +165,7 @@ def test_ends_beside_each_other_are_told_by_their_merge_base(
         MeasuredCommit(commit=name, executions=5, relative_change=change)
         for name, change in ((GOOD, 0.0), (FIRST, base))
     )
-    beside = replace(RANGE, commits=(SECOND, BAD), parents=((), (0,)), merge_bases=(FIRST,))
+    beside = structs.replace(RANGE, commits=(SECOND, BAD), parents=((), (0,)), merge_bases=(FIRST,))
     outcome = Outcome(kind=OutcomeKind(kind))
     text = bisection_text(replace(REPORT, outcome=outcome, commit_range=beside, measured=measured))
     assert text.startswith(headline)
@@ -171,13 +174,16 @@ def test_ends_beside_each_other_are_told_by_their_merge_base(
 
 def test_foreign_text_stays_text() -> None:
     hostile = "`</code>@everyone **x** | ##[error] ::add-mask::y \x1b[2J\n# head ```"
-    outcome = replace(
+    outcome = structs.replace(
         REPORT.outcome,
         suspects=(Suspect(commit=FIRST, posterior=0.5, skipped=hostile),),
         skipped={FIRST: hostile},
         notes=(remark(hostile),),
     )
-    methods = (replace(FOLDED, method=hostile, path=(hostile, hostile)), replace(FOLDED, method="::add-mask::"))
+    methods = (
+        structs.replace(FOLDED, method=hostile, path=(hostile, hostile)),
+        structs.replace(FOLDED, method="::add-mask::"),
+    )
     subject = replace(
         REPORT,
         outcome=outcome,
@@ -216,12 +222,12 @@ def test_foreign_text_stays_text() -> None:
 def test_an_answer_says_whether_more_is_likely_or_could_only_have_been_missed(
     unresolved: float, probability: float, reason: str
 ) -> None:
-    outcome = replace(REPORT.outcome, unresolved=unresolved, further_probability=probability)
+    outcome = structs.replace(REPORT.outcome, unresolved=unresolved, further_probability=probability)
     assert reason_of(replace(REPORT, outcome=outcome)).replace("\N{NO-BREAK SPACE}", " ") == reason
 
 
 def test_what_stays_unresolved_comes_with_the_search_for_it() -> None:
-    outcome = replace(REPORT.outcome, unresolved=0.3, unresolved_part=(SECOND, BAD))
+    outcome = structs.replace(REPORT.outcome, unresolved=0.3, unresolved_part=(SECOND, BAD))
     text = bisection_text(replace(REPORT, outcome=outcome))
     assert "Unresolved: up to 30" in text
     assert f"the same with {SECOND[:7]} as the good and {BAD[:7]} as the bad end." in text

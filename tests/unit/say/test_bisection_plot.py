@@ -3,6 +3,8 @@
 from dataclasses import replace
 from xml.dom import minidom
 
+from msgspec import structs
+
 from perf_culprit.model.bisection import MeasuredCommit
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say.bisection_exports import bisection_svg
@@ -35,10 +37,10 @@ def test_every_measured_commit_has_its_place_and_the_culprit_another_colour() ->
 
 
 def test_a_wide_interval_squeezes_nothing_and_no_number_is_no_mark() -> None:
-    wide = replace(REPORT.measured[-1].confidence_interval, low=-0.9, high=40.0)  # type: ignore[type-var] # it has one
+    wide = structs.replace(REPORT.measured[-1].confidence_interval, low=-0.9, high=40.0)  # type: ignore[type-var] # it has one
     measured = (
         REPORT.measured[0],
-        replace(REPORT.measured[-1], confidence_interval=wide),
+        structs.replace(REPORT.measured[-1], confidence_interval=wide),
         MeasuredCommit(commit=FIRST, executions=1, failures=("no compiler",)),
     )
     svg = bisection_svg(replace(REPORT, measured=measured))

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec import structs
 
 from perf_culprit.model.bisection import Job, Phase, Progress, Purpose, SearchSettings, SearchState, Suspect
 from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep, BisectJob, Dispatch
@@ -70,7 +71,7 @@ def test_what_the_listed_suspects_leave_to_the_others_is_told(posteriors: tuple[
 def test_nothing_is_known_before_the_first_result() -> None:
     progress = replace(PROGRESS, executions=0, expected_executions=None, suspects=(), phase=Phase.REPRODUCE)
     step = BisectionStep(
-        bisection=replace(BISECTION, dispatches=()),
+        bisection=structs.replace(BISECTION, dispatches=()),
         progress=progress,
         waiting=because(SearchReason.RUN_UNDER_WAY, run=55),
         remarks=(remark(HOSTILE),),
@@ -96,7 +97,7 @@ def test_the_answer_replaces_the_progress() -> None:
     texts = step_texts(done, repository_url=URL)
     assert texts.title == "ccccccc introduced the regression: +60.4% (+55.0 … +66.0)"
     assert "posterior" in texts.body
-    moved = replace(done, bisection=replace(BISECTION, stopped=Objection.HEAD_MOVED, head="a" * 40))
+    moved = replace(done, bisection=structs.replace(BISECTION, stopped=Objection.HEAD_MOVED, head="a" * 40))
     stopped = step_texts(moved, repository_url=URL)
     assert stopped.title == f"Stopped: the head of the pull request has moved on from {'a' * 10}"
     assert stopped.body.startswith(f"**Stopped:** the head of the pull request has moved on from `{'a' * 10}`.")
@@ -108,7 +109,7 @@ def test_the_answer_replaces_the_progress() -> None:
 def test_foreign_text_stays_text() -> None:
     texts = step_texts(
         BisectionStep(
-            bisection=replace(BISECTION, key=MetricKey(HOSTILE, HOSTILE), requested_by=HOSTILE, id=HOSTILE),
+            bisection=structs.replace(BISECTION, key=MetricKey(HOSTILE, HOSTILE), requested_by=HOSTILE, id=HOSTILE),
             progress=PROGRESS,
             waiting=remark(HOSTILE),
             remarks=(remark(HOSTILE),),

@@ -8,7 +8,7 @@ from tests.support.reports import SETTINGS, SLOWER, TIME_MS
 
 def test_a_report_holds_the_judgement_and_where_it_comes_from() -> None:
     run = Run(
-        benchmarks=(Benchmark(name="x", metric=TIME_MS, samples=(1.0,)),),
+        benchmarks=(Benchmark.of(name="x", metric=TIME_MS, samples=(1.0,)),),
         environment=Environment(components={"cpu": "c"}),
         commit="h",
         suite="s",

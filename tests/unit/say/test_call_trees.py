@@ -1,13 +1,13 @@
 """The comment with compared call trees: whole text, hostile names, annotations."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import cmarkgfm
 import numpy as np
 import pytest
 from cmarkgfm.cmark import Options
+from msgspec.structs import replace
 
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
@@ -68,7 +68,14 @@ def test_foreign_names_bring_no_structure_into_what_costs_most(name: str) -> Non
     def html(method: str) -> str:
         impact = ImpactedService(service=f"{method}y", self_share=0.5, children_share=0.1, self_ms_per_call=1.0)
         suspect = MethodSuspect(
-            method=f"{method}x", score=0.5, self_ms=5.0, calls=3, longest_ms=2.0, tiny=False, services=(impact,)
+            method=f"{method}x",
+            score=0.5,
+            self_ms=5.0,
+            calls=2,
+            self_ms_per_execution=2.5,
+            longest_ms=2.0,
+            tiny=False,
+            services=(impact,),
         )
         costs = MethodCosts(suspects=(suspect,), methods=1, services=1)
         text = render_markdown(replace(every_conclusion()["no-change"], costs=costs), options=OPTIONS)

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from perf_culprit.model.bisection import Outcome, OutcomeKind
 from perf_culprit.model.dispatch import AlarmedMetric
@@ -75,6 +76,6 @@ def test_a_wrong_alarm_says_what_the_ends_differ_by_and_what_the_stored_runs_sai
         relative_change=0.004,
         confidence_interval=Interval(low=-0.012, high=0.02, level=0.95),
     )
-    settings = replace(REPORT.settings, expected_change=float(np.log(1.2)))
+    settings = structs.replace(REPORT.settings, expected_change=float(np.log(1.2)))
     line = no_issue_line(replace(REPORT, outcome=outcome, settings=settings), None, cost=COST)
     assert "differ by +0.4% (\u22121.2 … +2.0), not by the +20.0% of the stored runs." in line

@@ -1,11 +1,11 @@
 """Answers to commands: what would be valid, and foreign text that stays text."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.errors import UsageError
 from perf_culprit.model.finding import Acceptance, Verdict

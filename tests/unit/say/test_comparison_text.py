@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from perf_culprit.model.finding import Verdict
+from perf_culprit.model.finding import Drawn, Verdict
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey
@@ -89,7 +88,7 @@ def test_long_lists_are_cut_with_a_count() -> None:
 
 def test_both_sides_samples_are_drawn_below_the_table_where_they_are_known() -> None:
     changed = finding("parse", 1.0, 2.0, verdict=Verdict.REGRESSION)
-    drawn = replace(changed, baseline_samples=(1.0,) * 9 + (1.2,), target_samples=(1.9,) * 9 + (2.2,))
+    drawn = replace(changed, drawn=Drawn(baseline_samples=(1.0,) * 9 + (1.2,), target_samples=(1.9,) * 9 + (2.2,)))
     text = render_text(report(Conclusion.REGRESSION, drawn), colour=False, width=80)
     before, after = (line for line in text.splitlines() if "▕" in line)
     assert before.startswith("  before ▕█")

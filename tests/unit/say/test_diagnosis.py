@@ -1,12 +1,11 @@
 """A diagnosis in words and as JSON: the whole text, and what it says when there is little to say."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from perf_culprit.model.call_tree import (
-    CallNode,
-    CallTree,
     Diagnosis,
     ImpactedService,
     LineFault,
@@ -16,18 +15,11 @@ from perf_culprit.model.call_tree import (
     SlowCall,
     UnusedLine,
     Window,
+    encode_diagnosis,
 )
 from perf_culprit.say.diagnosis_text import diagnosis_text
-from perf_culprit.wire.analysis_json import encode_diagnosis
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "diagnosis"
-
-
-def tree(service: str, calls: int, elapsed_ms: float) -> CallTree:
-    node = CallNode(
-        method="Shop.order", parent=None, calls=calls, elapsed_ms=elapsed_ms, self_ms=elapsed_ms, longest_ms=310
-    )
-    return CallTree(service=service, calls=calls, variants=3, nodes=(node,))
 
 
 def impact(service: str, self_share: float, children_share: float = 0) -> ImpactedService:
@@ -38,13 +30,20 @@ def impact(service: str, self_share: float, children_share: float = 0) -> Impact
 
 def suspect(method: str, score: float, *services: ImpactedService, tiny: bool = False) -> MethodSuspect:
     return MethodSuspect(
-        method=method, score=score, self_ms=score * 1e6, calls=1_000, longest_ms=310, tiny=tiny, services=services
+        method=method,
+        score=score,
+        self_ms=score * 1e6,
+        calls=1_000,
+        self_ms_per_execution=score * 1e3,
+        longest_ms=310,
+        tiny=tiny,
+        services=services,
     )
 
 
 def windows(*calls: int) -> tuple[Window, ...]:
     return tuple(
-        Window(start_s=60.0 * i, width_s=60.0, calls=number, mean_ms=200, longest_ms=310)
+        Window(start_s=60.0 * i, width_s=60.0, calls=number, calls_per_s=number / 60, mean_ms=200, longest_ms=310)
         for i, number in enumerate(calls)
     )
 
@@ -65,6 +64,8 @@ DIAGNOSIS = Diagnosis(
             standard_deviation_ms=88.25,
             slowest=(SlowCall(call="c81f02", elapsed_ms=3_100, time_s=75.0),),
             windows=windows(10, 600, 660, 3),
+            all_calls=1_242,
+            variants=3,
         ),
         ServiceStatistics(
             service="listOrders",
@@ -75,13 +76,14 @@ DIAGNOSIS = Diagnosis(
             standard_deviation_ms=0,
             slowest=(SlowCall(call="c1", elapsed_ms=0.5, time_s=None),),
             windows=(),
+            all_calls=1,
+            variants=3,
         ),
     ),
-    trees=(tree("placeOrder", 1_242, 263_000), tree("listOrders", 1, 0.5)),
     reading=LogReading(
         lines=54_012,
         executions=54_000,
-        unused=((LineFault.NO_MATCH, 11), (LineFault.ELAPSED, 1)),
+        unused={LineFault.NO_MATCH: 11, LineFault.ELAPSED: 1},
         examples=(
             UnusedLine(fault=LineFault.NO_MATCH, line=1_204, text="java.lang.IllegalStateException: closed"),
             UnusedLine(fault=LineFault.ELAPSED, line=None, text="placeOrder c9 1.1 OrderDao.find -3"),
@@ -104,7 +106,7 @@ def test_whole_json() -> None:
 
 
 def test_a_clean_log_has_no_word_about_unused_lines() -> None:
-    clean = replace(DIAGNOSIS.reading, unused=(), examples=(), headless_calls=0, cut_calls=0, truncated_files=())
+    clean = replace(DIAGNOSIS.reading, unused={}, examples=(), headless_calls=0, cut_calls=0, truncated_files=())
     assert "Not used" not in diagnosis_text(replace(DIAGNOSIS, reading=clean))
 
 
@@ -129,7 +131,6 @@ def test_shares_above_all_fit_the_bar() -> None:
 
 def test_many_services_are_cut_in_text_only() -> None:
     many = tuple(replace(DIAGNOSIS.services[0], service=f"s{i}") for i in range(25))
-    trees = tuple(replace(DIAGNOSIS.trees[0], service=f"s{i}") for i in range(25))
-    diagnosis = replace(DIAGNOSIS, services=many, trees=trees)
+    diagnosis = replace(DIAGNOSIS, services=many)
     assert "and 5 more: see the JSON" in diagnosis_text(diagnosis)
     assert len(json.loads(encode_diagnosis(diagnosis))["services"]) == 25

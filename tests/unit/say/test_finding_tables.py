@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.model.finding import Evidence, Excess, Finding, ModelVote, RuleEvidence, Side, Verdict
 from perf_culprit.model.reason import VerdictReason, because
@@ -19,8 +18,8 @@ def charted(score: float, threshold: float, *, name: str = "cpu", before: float 
     sides = [
         Side(value=median, mean=7.0, median=median, standard_deviation=1.0, count=400) for median in (before, after)
     ]
-    return Finding(
-        evidence=Evidence(
+    return Finding.judged(
+        evidence=Evidence.of(
             key=MetricKey("host", name),
             metric=CPU,
             test="control_chart",
@@ -75,6 +74,6 @@ def test_broken_rules_are_told_by_models_and_time() -> None:
     votes = tuple(ModelVote(run=str(number), weight=0.25, flagged=number < 3) for number in range(4))
     rules = RuleEvidence(votes=votes, rules=(), violations=(), lower_boundary=1.0, upper_boundary=2.0)
     shown = charted(0.75, 0.5)
-    evidence = replace(shown.evidence, test="rule_ensemble", rules=rules, excess=Excess(time_in_violation=0.4))
-    told = certainty_text(replace(shown, evidence=evidence, q_value=None)).replace("\N{NO-BREAK SPACE}", " ")
+    evidence = replace(shown, test="rule_ensemble", rules=rules, excess=Excess(time_in_violation=0.4))
+    told = certainty_text(replace(evidence, q_value=None)).replace("\N{NO-BREAK SPACE}", " ")
     assert told == "3 of 4 models broken, in 40% of the time"

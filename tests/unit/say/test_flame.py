@@ -4,7 +4,8 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import Profile
@@ -64,7 +65,7 @@ def test_only_our_script_runs_whatever_methods_are_called() -> None:
     finding = report.findings[0]
     key = MetricKey(HOSTILE, "time")
     report = replace(
-        report, findings=(replace(finding, evidence=replace(finding.evidence, key=key)),), diagnosis=result
+        report, findings=(replace(finding, benchmark=key.benchmark, metric_name=key.metric),), diagnosis=result
     )
     for page, count in ((flame_page(result), 1), (render_html(report), 2)):
         scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)

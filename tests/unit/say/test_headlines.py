@@ -1,7 +1,7 @@
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Verdict
 from perf_culprit.model.reason import Untested, VerdictReason, because

@@ -1,6 +1,7 @@
 import json
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.model.finding import Verdict

@@ -1,9 +1,9 @@
 """The call tree as Mermaid's text: whatever a name holds, it stays a label of ours."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.model.report import ComparedNode, NodeAmount, NodeState, ServiceComparison, SuspectReason
 from perf_culprit.say.call_tree_pictures import LABEL_LIMIT, MOST_NODES, call_tree_picture, label

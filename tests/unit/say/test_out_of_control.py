@@ -1,7 +1,5 @@
 """What left its limits without being called is listed, in the comment and on a terminal."""
 
-from dataclasses import replace
-
 from perf_culprit.model.finding import Evidence, Finding, Side, Verdict
 from perf_culprit.model.reason import VerdictReason, because
 from perf_culprit.model.report import Conclusion
@@ -18,8 +16,8 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 def charted(name: str, score: float, threshold: float, *, verdict: Verdict = Verdict.NO_CHANGE) -> Finding:
     """The means are far from the medians, of which a control chart speaks."""
     before, after = (Side(value=median, mean=7.0, standard_deviation=1.0, count=400, runs=5) for median in (40.0, 50.0))
-    return Finding(
-        evidence=Evidence(
+    return Finding.judged(
+        evidence=Evidence.of(
             key=MetricKey("host", name),
             metric=Metric(name=name, unit="", direction=Direction.UNKNOWN),
             test="control_chart",
@@ -58,6 +56,6 @@ def test_the_terminal_lists_them() -> None:
 
 
 def test_without_any_nothing_is_said() -> None:
-    inside = report(Conclusion.NO_CHANGE, QUIET[0], replace(QUIET[0], evidence=charted("b", 0.0, 0.0).evidence))
+    inside = report(Conclusion.NO_CHANGE, QUIET[0], charted("b", 0.0, 0.0))
     assert "left its limits" not in render_markdown(inside)
     assert "not called" not in render_text(inside, colour=False, width=100)

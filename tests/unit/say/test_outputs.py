@@ -1,4 +1,4 @@
-from dataclasses import replace
+from msgspec.structs import replace
 
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Conclusion

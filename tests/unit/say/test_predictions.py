@@ -1,12 +1,11 @@
 """What simulations predict stands apart from what was measured, and whatever a model is called stays inert."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from perf_culprit.model.finding import Verdict
-from perf_culprit.model.report import Conclusion, Prediction, Report
+from perf_culprit.model.report import Conclusion, Prediction, Report, decode_report, encode_report
 from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
-from perf_culprit.wire.report_json import decode_report, encode_report
 from tests.support.reports import every_conclusion
 
 REPORTS = every_conclusion()

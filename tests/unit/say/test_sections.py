@@ -1,10 +1,10 @@
 import random
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from perf_culprit.model.counted_metric import metric_of
 from perf_culprit.model.finding import Level, Severity, Verdict
 from perf_culprit.model.report import Conclusion
-from perf_culprit.model.run import MetricKey
 from perf_culprit.say.comparison import render_text
 from perf_culprit.say.sections import crossing, split, worsening
 from tests.support.reports import FASTER, MEMORY, NOISY, SLOWER, THROUGHPUT, UNCHANGED, finding, report
@@ -58,9 +58,7 @@ def test_crossing_needs_two_different_categories() -> None:
 def test_wall_and_cpu_time_of_one_verdict_are_one_row_and_counted_once() -> None:
     wall = finding("sort", 10.0, 13.0, verdict=Verdict.REGRESSION)
     cpu_metric = replace(wall.evidence.metric, name="cpu_time")
-    cpu = replace(
-        wall, evidence=replace(wall.evidence, key=MetricKey("sort", "cpu_time"), metric=cpu_metric, relative_change=0.4)
-    )
+    cpu = replace(wall, benchmark="sort", metric_name="cpu_time", unit=cpu_metric.unit, relative_change=0.4)
     sections = split(report(Conclusion.REGRESSION, wall, cpu))
     assert sections.regressions == (wall,)
     assert sections.beside == {wall.evidence.key: (cpu,)}
@@ -72,6 +70,6 @@ def test_wall_and_cpu_time_of_one_verdict_are_one_row_and_counted_once() -> None
 def test_wall_and_cpu_time_of_different_verdicts_are_two_rows() -> None:
     wall = finding("sort", 10.0, 13.0, verdict=Verdict.REGRESSION)
     cpu = finding("sort", 10.0, 10.0)
-    cpu = replace(cpu, evidence=replace(cpu.evidence, key=MetricKey("sort", "cpu_time")))
+    cpu = replace(cpu, benchmark="sort", metric_name="cpu_time")
     sections = split(report(Conclusion.REGRESSION, wall, cpu))
     assert (sections.regressions, sections.unchanged, sections.beside) == ((wall,), (cpu,), {})

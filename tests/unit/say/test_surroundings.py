@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from perf_culprit.model.run import Environment, EnvironmentChange
 from perf_culprit.say.bisection_answer import bisection_markdown
 from perf_culprit.say.comment import render_markdown
@@ -17,7 +19,9 @@ CHANGES = (
 
 def test_a_report_lists_it_in_one_fold_and_a_terminal_in_one_block() -> None:
     plain = every_conclusion()["regression-fails"]
-    report = replace(plain, environment_changes=CHANGES, environment=Environment(components={"pip:a": "1", "os": "x"}))
+    report = structs.replace(
+        plain, environment_changes=CHANGES, environment=Environment(components={"pip:a": "1", "os": "x"})
+    )
     comment, text = render_markdown(report), render_text(report, colour=False, width=100)
     assert comment.count("Changed besides the code · 2 differences") == 1
     assert "| `image` | `ubuntu24 20261101.1` | `ubuntu24 20261115.2` |" in comment

@@ -1,9 +1,8 @@
 """What an outcome says of levels that were measured by hand."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.model.bisection import OutcomeKind, Phase, Purpose
 from perf_culprit.search.search_answer import is_refuted, isotonic, outcome_of

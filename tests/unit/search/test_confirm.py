@@ -1,9 +1,8 @@
 """What the rounds of a commit and its parent say, and which rounds count."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.model.bisection import Job, Phase, Purpose, Result
 from perf_culprit.search.confirmation import _difference_shape, log_pair

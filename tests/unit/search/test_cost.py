@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.search.cost import STOP_BITS, _missing_bits
 from perf_culprit.search.search_view import Standing

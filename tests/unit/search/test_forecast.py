@@ -1,10 +1,10 @@
 import math
-from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.integrate import quad
 from scipy.stats import norm
 

@@ -1,8 +1,7 @@
 """When a step beside the named one is none, or none that matters."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.model.bisection import Phase, Purpose
 from perf_culprit.search.descendants import Reach

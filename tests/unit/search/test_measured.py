@@ -1,8 +1,7 @@
 """The evidence per commit: changes within rounds, so that what slows a round down cancels."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.model.bisection import (
     CommitRange,

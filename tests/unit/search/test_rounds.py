@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.bisect.machine import chain, merge_dag
 from perf_culprit.model.bisection import Engine, Job, Phase, Purpose
+from perf_culprit.model.bisection_files import BisectSession, decode_session, encode_session
 from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.search.search import Search
-from perf_culprit.wire.bisection_json import BisectSession, decode_session, encode_session
 from tests.support.virtual_searches import Virtual, names, reproduced, steps, suspects_of
 
 

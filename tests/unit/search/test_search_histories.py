@@ -1,9 +1,9 @@
 """Histories with more than a plain step: the source's four, several culprits, decay, merges, reverts, side branches."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.bisect.machine import chain
 from perf_culprit.model.bisection import (

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from benchmarks.bisect.machine import chain, play
 from perf_culprit.model.bisection import Engine, OutcomeKind, Phase, Purpose, SearchSettings, Sought
@@ -118,7 +119,7 @@ def test_a_wrong_prior_costs_a_little_and_misleads_nobody() -> None:
 
 def beside(*, merge_base_level: float) -> Virtual:
     """A good commit c0 on another branch: both sides come from m, and c3 of c1..c6 is slow."""
-    commit_range = replace(chain(6), merge_bases=("m",))
+    commit_range = structs.replace(chain(6), merge_bases=("m",))
     levels = {"c0": 0.0, "m": merge_base_level, **{f"c{place}": 0.2 * (place >= 3) for place in range(1, 7)}}
     if merge_base_level:
         levels |= {f"c{place}": merge_base_level for place in range(1, 7)}
@@ -150,7 +151,7 @@ def test_a_slow_merge_base_ends_it(engine: Engine) -> None:
 def test_a_merge_base_unlike_both_ends_ends_it(noise: str, effect: float, most: int, level: float) -> None:
     """Both sides changed it alike: the bad end is no worse than the good one."""
     levels = {"m": level, **{f"c{place}": level * (0 < place < 4) for place in range(7)}}
-    virtual = Virtual(commit_range=replace(chain(6), merge_bases=("m",)), levels=levels, noise=noise)
+    virtual = Virtual(commit_range=structs.replace(chain(6), merge_bases=("m",)), levels=levels, noise=noise)
     for seed in range(3):
         outcome = virtual.search(seed, minimum_effect=effect)
         assert (outcome.kind, outcome.relative_change) == (OutcomeKind.NOT_REPRODUCED, None)
@@ -182,7 +183,7 @@ def test_stored_samples_alone_can_reproduce() -> None:
 
 
 def test_a_small_range_in_which_one_commit_alone_can_be_the_culprit() -> None:
-    virtual = steps(replace(chain(8), unchanged=(0, 1, 2, 4, 5, 6, 7)), {3: 0.6}, noise="1%")
+    virtual = steps(structs.replace(chain(8), unchanged=(0, 1, 2, 4, 5, 6, 7)), {3: 0.6}, noise="1%")
     outcome = virtual.search(1)
     assert names(outcome) == ["c4"]
     assert outcome.executions <= 2 * 9 + 4  # both whole rounds, and two confirming ones

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from perf_culprit.errors import UsageError
 from perf_culprit.model.finding import Baseline, BaselineSource
@@ -25,7 +26,7 @@ def commit_name(number: int) -> str:
 
 def make_run(number: int, *, cpu: str | None = INTEL, regressions: Sequence[str] = ()) -> Run:
     return Run(
-        benchmarks=tuple(Benchmark(name=name, metric=TIME, samples=(float(number),)) for name in ("sort", "parse")),
+        benchmarks=tuple(Benchmark.of(name=name, metric=TIME, samples=(float(number),)) for name in ("sort", "parse")),
         environment=Environment(
             components={"architecture": "x86_64", "os": "Linux"} | ({} if cpu is None else {"cpu": cpu})
         ),
@@ -151,7 +152,7 @@ def test_other_commits_and_suites_are_no_baseline() -> None:
     assert words_of(baseline.notes) == (
         "2 stored runs of commits not before the merge base (other branches, or newer)",
     )
-    assert choose([entry(make_run(1000))], target=replace(TARGET, suite="other")).runs == ()
+    assert choose([entry(make_run(1000))], target=structs.replace(TARGET, suite="other")).runs == ()
 
 
 @pytest.mark.usefixtures("line")
@@ -178,4 +179,4 @@ def test_reading_and_choices_are_bounded_whatever_is_stored() -> None:
 
 def test_a_target_without_commit_is_refused() -> None:
     with pytest.raises(UsageError, match="no commit"):
-        choose([], target=replace(TARGET, commit=None))
+        choose([], target=structs.replace(TARGET, commit=None))

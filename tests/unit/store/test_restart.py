@@ -1,9 +1,9 @@
 """Which stored runs are baseline for what was accepted: walked from the newest to the oldest."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import CounterTable, Direction, Metric, MetricKey, Run

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run, Summary
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.retention import (
     FILES_SHARE,
     MEBIBYTE,
@@ -20,7 +22,6 @@ from perf_culprit.store.retention import (
     runs_to_drop,
 )
 from perf_culprit.store.run_names import RunFile
-from perf_culprit.wire.run_json import decode_run, encode_run
 
 TIME = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
 
@@ -128,7 +129,7 @@ def test_one_run_of_a_clock_that_is_years_ahead_changes_nothing_for_the_others()
 
 
 def benchmark(samples: tuple[float, ...]) -> Benchmark:
-    return Benchmark(name="sort", metric=TIME, samples=samples, group_sizes=(len(samples),), category="fast")
+    return Benchmark.of(name="sort", metric=TIME, samples=samples, group_sizes=(len(samples),), category="fast")
 
 
 @given(st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=50))
@@ -156,12 +157,12 @@ def test_one_sample_has_no_spread_and_summaries_stay() -> None:
 
 
 def test_a_run_of_a_search_can_be_read_when_it_is_compacted() -> None:
-    searched = replace(benchmark((1.0, 2.0, 4.0)), group_sizes=(2, 1), rounds=(7, 8))
+    searched = structs.replace(benchmark((1.0, 2.0, 4.0)), group_sizes=(2, 1), rounds=(7, 8))
     small = compact(Run(benchmarks=(searched,), commit="a" * 40))
     assert decode_run(encode_run(small), place="here") == small
 
 
 def test_a_run_without_room_for_its_summaries_is_refused() -> None:
-    run = Run(benchmarks=tuple(replace(benchmark((1.0,)), name=f"b{i}") for i in range(50)))
+    run = Run(benchmarks=tuple(structs.replace(benchmark((1.0,)), name=f"b{i}") for i in range(50)))
     with pytest.raises(DataError, match="50 benchmarks"):
         fit_file(run, encode_run(run), Retention(file_bytes=500))

@@ -1,8 +1,8 @@
 import numpy as np
 
 from perf_culprit.model.run import CounterTable, Direction, Metric, Run
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.retention import Retention, compact, fit_file, reduce_counters
-from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.counter_tables import columns, same, table_of
 
 

@@ -12,7 +12,7 @@ from perf_culprit.explain.tracer.call_paths import Scope
 from perf_culprit.explain.tracer.session import run_trace, trace
 from perf_culprit.explain.tracer.trace_profile import as_profile, descended_paths, encode_trace
 from perf_culprit.explain.tracer.tracer_fault import TraceError
-from perf_culprit.wire.analysis_json import decode_profile
+from perf_culprit.model.call_tree import decode_profile
 from tests.support import traced_programs
 from tests.support.interpreters import newer_interpreters
 from tests.support.profiles import encode_profile
@@ -143,17 +143,17 @@ def test_before_3_12_c_functions_stay_in_their_callers_time() -> None:
 def test_10_000_levels_of_recursion(newer: bool) -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.setrecursionlimit(12_000)\n"
-        "from perf_culprit.explain.tracer import trace\n"
+        "from perf_culprit.explain.tracer.session import Scope, run_trace\n"
         "def down(n): return n and down(n - 1)\n"
         "def main(): down(10_000)\n"
-        "trace_of = trace(main, repetitions=1, include=['<string>'])\n"
-        "print([(node.method, node.calls) for node in trace_of.nodes])\n"
+        "trace = run_trace(main, repetitions=1, scope=Scope('.', ('<string>',)), service='main')\n"
+        "print([(node.method.name, node.calls) for node in trace.nodes])\n"
     )
     from tests.support.interpreters import newer_interpreter
 
     interpreter = newer_interpreter() if newer else sys.executable
     output = subprocess.run([interpreter, "-I", "-c", program], capture_output=True, text=True, check=True).stdout
-    assert output.strip() == "[('<string>.main', 1.0), ('<string>.down', 10001.0)]"
+    assert output.strip() == "[('<string>.main', 1), ('<string>.down', 10001)]"
 
 
 @BOTH
@@ -195,9 +195,10 @@ def test_a_second_trace_sees_code_that_the_first_one_did_not_time() -> None:
     """The first trace's last pass looks away from all code but one method; some Pythons remember that."""
     program = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(SUPPORT)!r}]; import traced_programs\n"
-        "from perf_culprit.explain.tracer import trace\n"
-        f"sizes = [len(trace(traced_programs.shared, repetitions=1, root={str(SUPPORT)!r}, full=True).nodes)"
-        " for _ in range(3)]\n"
+        "from perf_culprit.explain.tracer.session import Scope, run_trace\n"
+        f"scope = Scope({str(SUPPORT)!r})\n"
+        "kept = dict(scope=scope, service='s', minimum_share=0.0)\n"
+        "sizes = [len(run_trace(traced_programs.shared, repetitions=1, **kept).nodes) for _ in range(3)]\n"
         "print(len(set(sizes)), sizes[0] > 2)"
     )
     for interpreter in {sys.executable, *newer_interpreters()}:

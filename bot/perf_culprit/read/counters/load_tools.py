@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import structs
+
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.counters.counter_shapes import CsvRecords, Row, Sheet, csv_rows, first_line
@@ -224,7 +226,7 @@ def _k6_benchmarks(name: str, metric: JsonValue, metrics: JsonValue) -> Iterator
     is_time = metric.peek("contains") == "time" or ("type" not in metric.value and base in K6_OWN_TIMES)
     if is_time and values.find("avg") is not None:
         count = values.find_whole("count") or _k6_events(name, metrics)
-        mean = replace(mean_summary(values, "avg", count=count), median=values.find_number("med"))
+        mean = structs.replace(mean_summary(values, "avg", count=count), median=values.find_number("med"))
         yield _k6_time(name, "time", mean, values)
         for key, percentile in K6_PERCENTILES:
             if (value := values.find_number(key)) is not None:
@@ -305,7 +307,9 @@ class _LocustHistory:
             LOCUST_FAILURES: counter(LOCUST_FAILURES, "1/s", Direction.LOWER_IS_BETTER),
             **LOCUST_PERCENTILES,
         }
-        return [(column, replace(m, name=scope + m.name)) for column, m in columns.items() if column in self._names]
+        return [
+            (column, structs.replace(m, name=scope + m.name)) for column, m in columns.items() if column in self._names
+        ]
 
     def parsed(self) -> Parsed:
         return parsed_tables([self._readings.build("locust", load_column=LOCUST_RATE, load_name=THROUGHPUT)])

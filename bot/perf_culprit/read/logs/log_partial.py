@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from msgspec import structs
+
 from perf_culprit.model.call_tree import LineFault, UnusedLine
 from perf_culprit.read.logs.log_pattern import LABEL, METHOD, LinePattern, Row
 from perf_culprit.read.logs.merged_tree import MAX_NODES
@@ -118,7 +120,7 @@ def merge(a: Part, b: Part) -> Part:
     if not a.lines or not b.lines:
         return b if b.lines else a
     open_calls = _joined(a, b)
-    later = (one if one.line is None else replace(one, line=one.line + a.lines) for one in b.examples)
+    later = (one if one.line is None else structs.replace(one, line=one.line + a.lines) for one in b.examples)
     whole = replace(
         a,
         lines=a.lines + b.lines,

@@ -121,7 +121,9 @@ def merged(one: ResponseTimes, other: ResponseTimes, *, settings: ReadingSetting
     )
 
 
-def statistics(service: str, times: ResponseTimes, *, settings: ReadingSettings) -> ServiceStatistics:
+def statistics(
+    service: str, times: ResponseTimes, *, all_calls: int, variants: int, settings: ReadingSettings
+) -> ServiceStatistics:
     width_s = settings.window_s * 2.0**times.doublings
     return ServiceStatistics(
         service=service,
@@ -140,10 +142,17 @@ def statistics(service: str, times: ResponseTimes, *, settings: ReadingSettings)
         ),
         windows=tuple(
             Window(
-                start_s=number * width_s, width_s=width_s, calls=calls, mean_ms=total_ms / calls, longest_ms=longest_ms
+                start_s=number * width_s,
+                width_s=width_s,
+                calls=calls,
+                calls_per_s=calls / width_s,
+                mean_ms=total_ms / calls,
+                longest_ms=longest_ms,
             )
             for number, (calls, total_ms, longest_ms) in times.windows
         ),
+        all_calls=all_calls,
+        variants=variants,
     )
 
 

@@ -1,8 +1,10 @@
 """Files of one revision to profiles: one per service, files being repetitions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, ProfileNode, ProfileReading

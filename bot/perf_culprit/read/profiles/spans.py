@@ -3,10 +3,12 @@
 import math
 import re
 from array import array
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from sys import intern
 from typing import Final
+
+from msgspec.structs import replace
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault

@@ -11,7 +11,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.call_tree import Profile, RecordFault
+from perf_culprit.model.call_tree import Profile, RecordFault, decode_profile
+from perf_culprit.model.json_files import WRITE_AGAIN, format_of
 from perf_culprit.read.profiles.json_elements import UNDECODABLE, JsonElements
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader, printable
 from perf_culprit.read.profiles.profile_tree import (
@@ -25,9 +26,8 @@ from perf_culprit.read.profiles.profile_tree import (
     group_name,
     nest,
 )
-from perf_culprit.wire.analysis_json import NEXT_STEP, PROFILE_FORMAT, decode_profile
 
-_OWN_SHAPE: Final = re.compile(r'\{\s*+"format"\s*+:\s*+"' + PROFILE_FORMAT + '"')
+_OWN_SHAPE: Final = re.compile(r'\{\s*+"format"\s*+:\s*+"' + format_of(Profile)[0] + '"')
 
 
 def _read_own_trace(file: ProfileFile) -> tuple[Profile, ...]:
@@ -39,7 +39,7 @@ def _read_own_trace(file: ProfileFile) -> tuple[Profile, ...]:
             file.intake.records += len(profile.nodes) * profile.repetitions
             profiles.append(profile)
     if not profiles:
-        raise DataError("holds no profile", place=file.place, next_step=NEXT_STEP)
+        raise DataError("holds no profile", place=file.place, next_step=WRITE_AGAIN)
     return tuple(profiles)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 
+from msgspec import structs
+
 from perf_culprit.errors import DataError, TooLargeError, listed
 from perf_culprit.model.run import Direction, Environment, FileRead, MetricKey, Run
 from perf_culprit.progress import doing
@@ -45,7 +47,7 @@ def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = Fals
         elif direction is metric.direction:
             kept.append(benchmark)
         else:
-            kept.append(replace(benchmark, metric=replace(metric, direction=direction)))
+            kept.append(structs.replace(benchmark, direction=direction))
     if not undirected:
         return replace(parsed, benchmarks=tuple(kept)) if kept else parsed
     names = [f"`{shown(name)}`" for name in undirected]
@@ -216,7 +218,7 @@ def collect_separate(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commi
     # Executions that know their rounds shared a job, whatever the number of files.
     in_rounds = any(benchmark.rounds for _, run in each for benchmark in run.benchmarks)
     joined = join_executions(each, suite=reading.suite, commit=commit)
-    return replace(joined, is_separate=len(each) > 1 and not in_rounds)
+    return structs.replace(joined, is_separate=len(each) > 1 and not in_rounds)
 
 
 def collect_sources(sources: Sequence[Source], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:

@@ -116,7 +116,7 @@ def _read_data_js(source: Source) -> Parsed:
     commits = {run.commit for run in runs.values()}
     return Parsed(
         benchmarks=tuple(
-            Benchmark(name=names[suite, b.name], metric=b.metric, samples=b.samples, summary=b.summary)
+            Benchmark.of(name=names[suite, b.name], metric=b.metric, samples=b.samples, summary=b.summary)
             for suite, run in runs.items()
             for b in run.benchmarks
         ),

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
+
+from msgspec.structs import replace
 
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Summary
 from perf_culprit.read.results.console import (

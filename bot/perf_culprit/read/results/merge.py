@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import reduce
 from itertools import chain, count
 
+from msgspec import structs
+
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import (
     HARDWARE_COMPONENTS,
@@ -18,12 +20,11 @@ from perf_culprit.model.run import (
     Run,
     first_doubled,
 )
+from perf_culprit.model.run_file import refuse_too_many
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.surroundings import elsewhere
 from perf_culprit.read.results.timers import PLAIN_VALUE
-from perf_culprit.wire.checked_json import same_fields
-from perf_culprit.wire.run_json import refuse_too_many
 
 # Files of plain numbers are named after themselves: where `base.txt` and `head.txt` are compared, both are one.
 
@@ -44,14 +45,14 @@ def _as_one(run: Run) -> Run:
     if not run.benchmarks:
         return run
     parts = run.benchmarks
-    one = Benchmark(
+    one = Benchmark.of(
         name=NAME,
         metric=PLAIN_VALUE,
         samples=tuple(chain.from_iterable(part.samples for part in parts)),
         group_sizes=tuple(chain.from_iterable(part.group_sizes or (len(part.samples),) for part in parts)),
         rounds=tuple(chain.from_iterable(part.rounds for part in parts)) if all(part.rounds for part in parts) else (),
     )
-    return replace(run, benchmarks=(one,))
+    return structs.replace(run, benchmarks=(one,))
 
 
 # What several files say, as one run: the same metric in two files is one more group of samples.
@@ -112,6 +113,7 @@ def merge(
         confirmed=tuple(dict.fromkeys(key for read in reads for key in read.parsed.confirmed)),
         analyses=max((read.parsed.analyses for read in reads), default=1),
         cost=sum((read.parsed.cost for read in reads), NO_COST),
+        part=reads[0].parsed.part if len(reads) == 1 else None,
         notes=tuple(dict.fromkeys(all_notes)),
     )
 
@@ -153,7 +155,7 @@ def _refuse_doubled(read: Read) -> None:
 
 def _without_group(benchmark: Benchmark) -> Benchmark:
     """A summary that is still one has no group that could be of a round."""
-    return replace(benchmark, rounds=()) if benchmark.summary is not None and benchmark.rounds else benchmark
+    return structs.replace(benchmark, rounds=()) if benchmark.summary is not None and benchmark.rounds else benchmark
 
 
 def _counters(reads: Sequence[Read]) -> tuple[CounterTable, ...]:
@@ -188,13 +190,14 @@ def _joined(earlier: Benchmark, more: Benchmark, *, first: str, second: str, tur
     may_have_been = were_summaries or (earlier.rounds and set(earlier.group_sizes) == {1})
     if were_summaries if more.summary is None else not may_have_been:
         raise _conflict(f"`{shown(more.name)}` has samples here or in {first}, and only a summary in the other", second)
-    return Benchmark(
+    return Benchmark.of(
         name=earlier.name,
         metric=earlier.metric,
         samples=_samples(earlier) + _samples(more),
         group_sizes=_group_sizes(earlier) + _group_sizes(more),
         rounds=earlier.rounds + more.rounds if earlier.rounds and more.rounds else (),
         category=earlier.category or more.category,
+        version=earlier.version if earlier.version == more.version else None,
     )
 
 
@@ -261,7 +264,7 @@ def join_executions(
     """
     if len(executions) == 1 and rounds is None:
         ((place, run),) = executions
-        only = Read(place=place, parsed=same_fields(Parsed, run))
+        only = Read(place=place, parsed=Parsed.of(run))
         return merge([only], suite=suite, commit=commit, time=time, job=job)
     numbers = rounds or in_order(len(executions))
     reads, first = [], 0
@@ -269,7 +272,7 @@ def join_executions(
         benchmarks = tuple(_as_execution(benchmark, number, first=first) for benchmark in run.benchmarks)
         if any(benchmark.rounds for benchmark in run.benchmarks):
             first = max(round_ for benchmark in benchmarks for round_ in benchmark.rounds)
-        reads.append(Read(place=place, parsed=same_fields(Parsed, run, benchmarks=benchmarks)))
+        reads.append(Read(place=place, parsed=Parsed.of(run, benchmarks=benchmarks)))
     return merge(reads, suite=suite, commit=commit, time=time, job=job)
 
 
@@ -281,6 +284,6 @@ def in_order(count: int) -> tuple[int, ...]:
 
 def _as_execution(benchmark: Benchmark, number: int, *, first: int) -> Benchmark:
     if benchmark.rounds:
-        return replace(benchmark, rounds=tuple(first + before for before in benchmark.rounds))
+        return structs.replace(benchmark, rounds=tuple(first + before for before in benchmark.rounds))
     group_sizes = () if benchmark.summary is not None else (len(benchmark.samples),)
-    return replace(benchmark, group_sizes=group_sizes, rounds=(number,))
+    return structs.replace(benchmark, group_sizes=group_sizes, rounds=(number,))

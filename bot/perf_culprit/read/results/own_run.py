@@ -3,7 +3,10 @@
 from dataclasses import replace
 from datetime import UTC
 
+from msgspec import structs
+
 from perf_culprit.model.run import Benchmark, CounterTable, Metric
+from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.parsed import (
     Parsed,
     ResultReader,
@@ -14,8 +17,6 @@ from perf_culprit.read.results.parsed import (
     full_hash,
 )
 from perf_culprit.read.results.source import MAX_LARGE_BYTES, Source
-from perf_culprit.wire.checked_json import same_fields
-from perf_culprit.wire.run_json import decode_run, refuse_doubled
 
 FORMAT = "perf-culprit-run"
 
@@ -51,8 +52,7 @@ def _read_own_run(source: Source) -> Parsed:
         for index, benchmark in enumerate(run.benchmarks)
     )
     time = run.time
-    return same_fields(
-        Parsed,
+    return Parsed.of(
         run,
         benchmarks=benchmarks,
         counters=tuple(_checked_table(table, f"{source.place}: counters[{i}]") for i, table in enumerate(run.counters)),
@@ -75,7 +75,7 @@ def _checked(benchmark: Benchmark, metric: Metric, place: str) -> Benchmark:
     # As it came, nearly always: a comparison reads hundreds of thousands of benchmarks.
     if name == benchmark.name and metric == benchmark.metric:
         return benchmark
-    return replace(benchmark, name=name, metric=metric)
+    return structs.replace(benchmark.with_metric(metric), name=name)
 
 
 def _checked_table(table: CounterTable, place: str) -> CounterTable:

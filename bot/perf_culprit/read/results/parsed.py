@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
+from typing import Any
+
+from msgspec import structs
 
 from perf_culprit.errors import DataError, TooLargeError
 from perf_culprit.model.run import (
@@ -19,6 +22,8 @@ from perf_culprit.model.run import (
     Environment,
     Metric,
     MetricKey,
+    Part,
+    Run,
     Summary,
 )
 from perf_culprit.read.format_reader import Reader
@@ -53,8 +58,8 @@ class Parsed:
     """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
 
     `benchmarks` of unknown direction are left out unless the configuration states it (`directions`): `undirected` of
-    them were. `suite`, `job`, `regressions`, `confirmed`, `analyses` and `cost` come only from our own run files.
-    `notes` are data-quality remarks for the report.
+    them were. `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost` and `part` come only from our own run
+    files. `notes` are data-quality remarks for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -70,6 +75,13 @@ class Parsed:
     cost: Cost = NO_COST
     undirected: int = 0
     notes: tuple[str, ...] = ()
+    part: Part | None = None
+
+    @classmethod
+    def of(cls, run: Run, **others: Any) -> "Parsed":
+        held = structs.asdict(run)
+        del held["is_separate"]
+        return cls(**held | others)
 
     @property
     def is_own_run(self) -> bool:
@@ -123,7 +135,7 @@ def from_samples(
     check_samples(samples, metric=metric, place=place)
     if group_sizes and (sum(group_sizes) != len(samples) or min(group_sizes) < 1):
         raise DataError("groups of samples do not add up", place=place, next_step="run the benchmark again")
-    return Benchmark(
+    return Benchmark.of(
         name=checked_name(name, place=place),
         metric=checked_metric(metric, place=place),
         samples=tuple(map(float, samples)),
@@ -145,7 +157,9 @@ def from_groups(name: str, *, metric: Metric, groups: Sequence[Sequence[float]],
 def from_summary(name: str, *, metric: Metric, summary: Summary, place: str) -> Benchmark:
     """A benchmark that the tool reports without its samples; the same refusals as for samples."""
     check_summary(summary, metric=metric, place=place)
-    return Benchmark(name=checked_name(name, place=place), metric=checked_metric(metric, place=place), summary=summary)
+    return Benchmark.of(
+        name=checked_name(name, place=place), metric=checked_metric(metric, place=place), summary=summary
+    )
 
 
 def check_samples(samples: Sequence[float], *, metric: Metric, place: str) -> None:
@@ -202,7 +216,7 @@ def checked_metric(metric: Metric, *, place: str) -> Metric:
         )
     name, unit = checked_name(metric.name, place=place), writable(metric.unit).strip()
     # A suite's benchmarks share one, thousands of times.
-    return metric if (name, unit) == (metric.name, metric.unit) else replace(metric, name=name, unit=unit)
+    return metric if (name, unit) == (metric.name, metric.unit) else structs.replace(metric, name=name, unit=unit)
 
 
 def writable(text: str) -> str:
@@ -305,7 +319,9 @@ def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ..
     return tuple(
         benchmark
         if benchmark.summary is not None and len(samples[key]) == 1
-        else Benchmark(name=benchmark.name, metric=benchmark.metric, samples=tuple(samples[key]))
+        else Benchmark.of(
+            name=benchmark.name, metric=benchmark.metric, samples=tuple(samples[key]), version=benchmark.version
+        )
         for key, (benchmark, _) in first.items()
     )
 
@@ -337,7 +353,7 @@ class Thinning:
             self.kept += len(samples)
             self.left_out += len(benchmark.samples) - len(samples)
             self._hold(SAMPLE_BYTES * len(samples) + len(benchmark.name) + BENCHMARK_BYTES)
-            benchmark = replace(benchmark, samples=samples)
+            benchmark = structs.replace(benchmark, samples=samples)
         self.benchmarks.append((benchmark, place))
 
     def notes(self) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Summary
+from msgspec.structs import replace
+
+from perf_culprit.model.run import LONGEST_NAME, Benchmark, Direction, Environment, Metric, Summary
 from perf_culprit.read.results.console import (
     NANOSECONDS,
     NUMBER,
@@ -244,6 +246,7 @@ def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Itera
     values = list(result.elements()) if isinstance(result.value, list) else [result]
     names = _asv_names(name, row.get("params"), result, count=len(values))
     columns = [_asv_cells(row, column, len(values)) for column in ASV_COLUMNS]
+    version = _asv_version(row.get("version"))
     for i, (full_name, value, samples, *statistics) in enumerate(zip(names, values, *columns, strict=True)):
         place = value.place
         # None where the combination failed (null) or was skipped (NaN).
@@ -252,10 +255,18 @@ def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Itera
         elif samples is not None and samples != []:
             repeated = JsonValue(samples, value.file, f"{row['samples'].path}[{i}]")
             numbers = repeated.numbers()
-            yield from_samples(full_name, metric=metric, samples=numbers, place=repeated.place), place
+            measured = from_samples(full_name, metric=metric, samples=numbers, place=repeated.place)
+            yield replace(measured, version=version), place
         else:
             summary = _asv_summary(value, metric, *statistics)
-            yield from_summary(full_name, metric=metric, summary=summary, place=place), place
+            measured = from_summary(full_name, metric=metric, summary=summary, place=place)
+            yield replace(measured, version=version), place
+
+
+def _asv_version(cell: JsonValue | None) -> str | None:
+    """The hash of the benchmark's source that asv compares, or what its author states instead."""
+    value = None if cell is None else cell.value
+    return value if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable() else None
 
 
 def _asv_summary(value: JsonValue, metric: Metric, low: Any, high: Any, count: Any) -> Summary:

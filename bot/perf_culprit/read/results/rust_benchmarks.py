@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
@@ -232,7 +233,7 @@ def _libtest(row: re.Match[str]) -> tuple[Measured, ...]:
     cost, _, per = row["unit"].rpartition("/")
     rate = Metric(name="throughput", unit=row["rate_unit"] or "", direction=Direction.HIGHER_IS_BETTER)
     if row["unit"].endswith("/s"):
-        return (Measured(metric=replace(rate, unit=row["unit"])),)
+        return (Measured(metric=structs.replace(rate, unit=row["unit"])),)
     if per != "iter":
         return ()
     first = Measured(

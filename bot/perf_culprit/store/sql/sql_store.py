@@ -16,8 +16,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from perf_culprit.config.database_url import DatabaseUrl
 from perf_culprit.errors import InfrastructureError
 from perf_culprit.git.objects import TreeEntry
+from perf_culprit.model.bisection_files import decode_stored, encode_stored
 from perf_culprit.model.dispatch import Bisection
-from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.finding import Acceptance, encode_acceptance
 from perf_culprit.model.run import Run
 from perf_culprit.store.branch_files import (
     MOST_READ,
@@ -31,7 +32,6 @@ from perf_culprit.store.protocol import LoadedBisection, Options, RunReader, wri
 from perf_culprit.store.retention import Retention
 from perf_culprit.store.run_names import RunFile, read_names, stored_key, suite_slug
 from perf_culprit.store.sql.database import ACCEPTANCES, AS_BYTES, BISECTIONS, RUNS, TABLES, Database, TransientError
-from perf_culprit.wire.bisection_json import decode_stored, encode_acceptance, encode_stored
 
 T = TypeVar("T")
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.tree_methods import is_standard
@@ -138,9 +139,10 @@ def test_what_the_standard_library_takes_longer_for_is_its_callers_doing(file: s
     def side(copying: float) -> Profile:
         profile = profiles(PARSE | {"parse>tokenize>copy": copying})
         nodes = (
-            replace(node, calls=None, file=file if node.method == "copy" else "parser.py") for node in profile.nodes
+            structs.replace(node, calls=None, file=file if node.method == "copy" else "parser.py")
+            for node in profile.nodes
         )
-        return replace(profile, nodes=tuple(nodes))
+        return structs.replace(profile, nodes=tuple(nodes))
 
     suspects = [one for one in compare_profiles([side(1.0)], [side(9.0)]).suspects if one.reasons]
     assert [one.method for one in suspects] == ["tokenize", "copy"]

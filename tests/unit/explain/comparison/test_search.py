@@ -1,11 +1,11 @@
 """The search through two revisions' trees: METHODS 6.5, changed shapes, calls, and how often it cries wolf."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 from perf_culprit.explain.compare_trees import compare_profiles

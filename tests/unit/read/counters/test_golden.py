@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from perf_culprit.errors import DataError
+from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.result_formats import COUNTER_READERS, readers_for
 from perf_culprit.read.results.source import Source
-from perf_culprit.wire.run_json import decode_run, encode_run
 from tests.support.counter_goldens import COUNTER_GOLDENS, EXPECTED, golden
 from tests.support.goldens import JSON_GOLDENS
 from tests.support.goldens import golden as benchmark_golden

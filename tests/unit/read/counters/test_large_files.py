@@ -8,10 +8,10 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results import source
 from perf_culprit.read.results.collect import Reading, collect
 from perf_culprit.read.results.source import LargeFile, open_file
-from perf_culprit.wire.run_json import encode_run
 from tests.support.counter_tables import columns, only_table
 
 ROWS = 20_000
@@ -94,7 +94,7 @@ def test_a_file_that_is_gone_when_it_is_read_is_a_data_error(tmp_path: Path) -> 
 def test_what_collect_wrote_is_read_again_however_large(tmp_path: Path) -> None:
     samples = tuple(float(number) for number in range(1, 1001))
     metric = Metric(name="time", unit="ns", direction=Direction.LOWER_IS_BETTER)
-    run = Run(benchmarks=(Benchmark(name="f", metric=metric, samples=samples),))
+    run = Run(benchmarks=(Benchmark.of(name="f", metric=metric, samples=samples),))
     path = tmp_path / "run.json"
     path.write_bytes(encode_run(run))
     assert path.stat().st_size > source.MAX_FILE_BYTES

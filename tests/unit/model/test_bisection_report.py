@@ -5,9 +5,9 @@ from pathlib import Path
 
 import jsonschema
 
+from perf_culprit.model.bisection_files import encode_bisection
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.wire.bisection_json import encode_bisection
 from tests.support.bisections import REPORT, SECOND
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -5,8 +5,8 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.reason import Reason, VerdictReason, because, remark
+from perf_culprit.model.report import decode_report, encode_report
 from perf_culprit.say.reason_text import sentence
-from perf_culprit.wire.report_json import decode_report, encode_report
 from tests.support.reports import every_conclusion
 
 REPORT = every_conclusion()["inconclusive"]

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.call_tree import Profile, ProfileNode
-from perf_culprit.wire.analysis_json import decode_profile
-from perf_culprit.wire.schemas import schema_text
+from perf_culprit.flows.published_schemas import schema_text
+from perf_culprit.model.call_tree import Profile, ProfileNode, decode_profile
 from tests.support.profiles import encode_profile
 
 PROFILE = Profile(
@@ -50,7 +49,7 @@ def test_it_is_valid_by_the_schema() -> None:
     ("changes", "message"),
     [
         ({"format": "other"}, r"f: not a valid trace-v1"),
-        ({"version": 2}, r"f: not a valid trace-v1"),
+        ({"version": 0}, r"f: not a valid trace-v1"),
         ({"owner": "x"}, r"unknown field `owner`"),
         ({"repetitions": 3}, r"f: nodes\.0\.elapsed: has 2 values for 3 repetitions"),
         ({"repetitions": 0}, r">= 1"),

@@ -5,9 +5,9 @@ import json
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.report import encode_report
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.say.report_parts import build_report
-from perf_culprit.wire.report_json import encode_report
 from tests.support.reports import SETTINGS
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
@@ -15,7 +15,7 @@ SKEWED = (1.0, 1.0, 1.0, 1.1, 1.1, 1.2, 9.0)
 
 
 def test_a_median_does_not_stand_where_a_mean_is_promised() -> None:
-    run = Run(benchmarks=(Benchmark(name="a", metric=TIME, samples=SKEWED),))
+    run = Run(benchmarks=(Benchmark.of(name="a", metric=TIME, samples=SKEWED),))
     baseline = Baseline(runs=(run,), source=BaselineSource.FILES)
     for detector, value, kind in (("median_interval", 1.1, None), ("anova", 2.2, 2.2)):
         judgement = judge(baseline, run, detector=detector, settings=PolicySettings())

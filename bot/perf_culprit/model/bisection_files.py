@@ -1,0 +1,346 @@
+"""Files of bisections: the session, its jobs, the stored state and the answer."""
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, structs
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.bisection import (
+    BisectionReport,
+    Culprit,
+    CulpritDiagnosis,
+    Engine,
+    Failure,
+    MeasuredCommit,
+    Outcome,
+    OutcomeKind,
+    Result,
+    SearchState,
+    Suspect,
+)
+from perf_culprit.model.dispatch import MOST_FOLLOWED, Bisection, BisectJob, BisectJobResult, BisectRequest
+from perf_culprit.model.json_files import decode, encode, written
+from perf_culprit.model.reason import Sentence
+from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
+
+# What a bisect job measured (bisect-job v1): written beside a stranger's code, so nothing in it is believed.
+#
+# Numbers, texts and counts are bounded here; that they belong to what was asked for is checked where that is known.
+
+MOST_RESULT_BYTES: Final = 1 << 20
+MOST_ROUNDS: Final = 64
+MOST_COMMITS: Final = 16
+MOST_VALUES: Final = 10_000
+MOST_COMPONENTS: Final = 50
+SHOWN_CHARACTERS: Final = 400
+# GitHub ends a job on a machine of one's own after five days.
+LONGEST_JOB_SECONDS: Final = 5 * 86_400.0
+# Any time, size or rate there is, in any unit; beyond it the search's arithmetic would be led astray.
+LEAST_VALUE: Final = 1e-18
+LARGEST_VALUE: Final = 1e18
+UPLOAD: Final = "upload what bisect-job wrote"
+
+Name = Annotated[str, Meta(min_length=1, max_length=100)]
+Value = Annotated[float, Meta(gt=LEAST_VALUE, lt=LARGEST_VALUE)]
+
+
+class JobRound(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One round: a commit has numbers of its one execution, or a failure, or was not reached."""
+
+    job_id: Name = msgspec.field(name="id")
+    values: Annotated[
+        dict[Name, Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_VALUES)]],
+        Meta(max_length=MOST_COMMITS),
+    ] = msgspec.field(default_factory=dict)
+    failures: Annotated[dict[Name, Failure], Meta(max_length=MOST_COMMITS)] = msgspec.field(default_factory=dict)
+
+
+class BisectJobFile(
+    BisectJobResult,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-bisect-job",
+):
+    """The whole file: `bisect-job.json` in the artifact."""
+
+    version: Literal[1] = written(1)
+    bisection: Name
+    dispatch: Name
+    job: Name
+    rounds: Annotated[tuple[JobRound, ...], Meta(max_length=MOST_ROUNDS)]
+    environment: Annotated[dict[Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=MOST_COMPONENTS)] = (
+        msgspec.field(default_factory=dict)
+    )
+    elapsed_seconds: Annotated[float, Meta(ge=0, le=LONGEST_JOB_SECONDS)] | None = None
+    followed: Annotated[
+        dict[
+            Name,
+            Annotated[
+                dict[Name, Annotated[tuple[Value | None, ...], Meta(max_length=MOST_FOLLOWED)]],
+                Meta(max_length=MOST_COMMITS),
+            ],
+        ],
+        Meta(max_length=MOST_ROUNDS),
+    ] = msgspec.field(default_factory=dict)
+
+
+def encode_job_result(result: BisectJobResult) -> bytes:
+    return encode(BisectJobFile(**structs.asdict(result) | {"rounds": tuple(map(_job_round, result.rounds))}))
+
+
+def _job_round(result: Result) -> JobRound:
+    failures = {
+        commit: structs.replace(failure, message=failure.message[:SHOWN_CHARACTERS])
+        for commit, failure in result.failures.items()
+    }
+    return JobRound(job_id=result.job_id, values=dict(result.values), failures=failures)
+
+
+def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
+    """The result in `data`; a DataError where it is none, too large, or says a thing twice."""
+    if len(data) > MOST_RESULT_BYTES:
+        raise DataError(f"is larger than {MOST_RESULT_BYTES:,} bytes", place=place, next_step=UPLOAD)
+    file = decode(BisectJobFile, data, place=place)
+    fault = next(_job_faults(file), None)
+    if fault is not None:
+        raise DataError(fault, place=place, next_step=UPLOAD)
+    held = structs.asdict(file) | {"rounds": tuple(Result(**structs.asdict(one)) for one in file.rounds)}
+    del held["version"]
+    return BisectJobResult(**held)
+
+
+def _job_faults(file: BisectJobFile) -> Iterator[str]:
+    ids = [entry.job_id for entry in file.rounds]
+    for entry in file.rounds:
+        yield from (
+            f"{commit[:12]!r} both failed and has numbers" for commit in entry.values if commit in entry.failures
+        )
+        if any(len(failure.message) > SHOWN_CHARACTERS for failure in entry.failures.values()):
+            yield f"a failure's message has more than {SHOWN_CHARACTERS} characters"
+    if len(set(ids)) < len(ids):
+        yield "a round stands there twice"
+    if (metric := file.metric) is not None:
+        if len(metric.name) > 200 or len(metric.unit) > 100:
+            yield "the metric's name or unit is too long"
+        if metric.direction is Direction.UNKNOWN:
+            yield "the metric does not say which way is good"
+
+
+# What a dispatch asks its jobs to measure (bisect-request v1): the input `request` of the bisect workflow.
+
+# GitHub takes at most 65,535 characters for all inputs of a dispatch.
+MOST_REQUEST_BYTES: Final = 60_000
+
+
+class BisectRequestFile(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-bisect-request",
+):
+    """The whole file. Its commands come from the default branch's configuration, by way of the dispatch."""
+
+    version: Literal[1] = written(1)
+    request: BisectRequest
+
+
+def encode_request(request: BisectRequest) -> bytes:
+    return encode(BisectRequestFile(request=request))
+
+
+def decode_request(data: bytes, *, place: str) -> BisectRequest:
+    return decode(BisectRequestFile, data, place=place).request
+
+
+def job_of(request: BisectRequest, job: str, *, place: str) -> BisectJob:
+    """The job called `job`."""
+    for entry in request.jobs:
+        if entry.id == job:
+            return entry
+    names = ", ".join(entry.id for entry in request.jobs)
+    raise DataError(f"asks for no job {job!r}", place=place, next_step=f"use one of: {names}")
+
+
+# A running bisection: the state of its search, and what it measures (bisect-session v1).
+
+
+class BisectSession(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-bisect-session",
+):
+    """`run` and `build` are kept to be compared, never to be executed: a file is no reason to run a command."""
+
+    version: Literal[1] = written(1)
+    run: str
+    build: str | None
+    key: MetricKey
+    metric: Metric
+    search: SearchState
+    runner_seconds: Annotated[float, Meta(ge=0)] = 0.0
+
+
+def encode_session(session: BisectSession) -> bytes:
+    return encode(session)
+
+
+def decode_session(data: bytes, *, place: str) -> BisectSession:
+    """The session in `data`; a DataError where it is none, or where its results cannot be of its range."""
+    session = decode(BisectSession, data, place=place)
+    fault = next(search_faults(session.search), None)
+    if fault is not None:
+        raise DataError(f"is no state of a search: {fault}", place=place, next_step="start again without --resume")
+    return session
+
+
+def search_faults(state: SearchState) -> Iterator[str]:
+    """What in a decoded state cannot be of its range."""
+    commit_range = state.commit_range
+    in_range = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
+    suspects = () if state.suspect is None else (state.suspect,)
+    results = (*state.stored, *state.results)
+    named = [
+        *(step.commit for step in state.named),
+        *state.withdrawn,
+        *suspects,
+        *(commit for job in state.jobs for commit in job.commits),
+        *(commit for result in results for commit in (*result.values, *result.failures)),
+    ]
+    yield from (f"commit {commit[:12]!r} is not in its range" for commit in named if commit not in in_range)
+    jobs = {job.id for job in state.jobs}
+    yield from ("a result is of no round" for result in state.results if result.job_id not in jobs)
+    for result in results:
+        for commit, values in result.values.items():
+            if not values or min(values) <= 0:
+                yield f"a value of {commit[:12]} is not a positive number"
+
+
+# A bisection on the history branch (stored-bisection v1).
+
+
+class StoredBisection(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    tag_field="format",
+    tag="perf-culprit-stored-bisection",
+):
+    """The whole file. `format` and `version` make it known by content."""
+
+    version: Literal[1] = written(1)
+    bisection: Bisection
+
+
+def encode_stored(bisection: Bisection) -> bytes:
+    return encode(StoredBisection(bisection=bisection))
+
+
+def decode_stored(data: bytes, *, place: str) -> Bisection:
+    """The bisection in `data`; a DataError where it is none, or where its parts do not fit together."""
+    bisection = decode(StoredBisection, data, place=place).bisection
+    fault = next(_faults(bisection), None)
+    if fault is not None:
+        raise DataError(f"is no bisection: {fault}", place=place, next_step="ask for the bisection again")
+    return bisection
+
+
+def _faults(bisection: Bisection) -> Iterator[str]:
+    yield from search_faults(bisection.search)
+    rounds = {job.id for job in bisection.search.jobs}
+    for dispatch in bisection.dispatches:
+        yield from (f"dispatch {dispatch.id} has an unknown round" for name in dispatch.rounds if name not in rounds)
+    if len({dispatch.id for dispatch in bisection.dispatches}) < len(bisection.dispatches):
+        yield "two dispatches share an id"
+
+
+# A bisection's answer (bisection v1): what `bisect --json` writes, and nothing reads again.
+
+
+class NamedCulprit(Culprit, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`updates`: the packages to which this commit gave another version."""
+
+    subject: str | None
+    updates: tuple[EnvironmentChange, ...] = ()
+
+
+class NamedSuspect(Suspect, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`subject`: the first line of its message."""
+
+    subject: str | None
+
+
+class NamedCommit(MeasuredCommit, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`subject`: the first line of its message."""
+
+    subject: str | None
+
+
+class BisectionFile(
+    Outcome, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-bisection"
+):
+    """The whole file. `definite` says whether the exit code was 0, `reason` why the search ended."""
+
+    version: Literal[1] = written(1)
+    kind: OutcomeKind = msgspec.field(name="outcome")
+    definite: bool
+    reason: str
+    good: str
+    bad: str
+    benchmark: str
+    metric: str
+    unit: str
+    direction: Direction
+    culprits: tuple[NamedCulprit, ...] = ()
+    suspects: tuple[NamedSuspect, ...] = ()
+    candidates: int = 0
+    measured: tuple[NamedCommit, ...] = ()
+    engine: Engine = Engine.BAYES
+    seed: int = 0
+    command: str = ""
+    runner_seconds: float = 0.0
+    diagnosis: CulpritDiagnosis | None = None
+
+
+def encode_bisection(
+    report: BisectionReport, *, headline: Callable[[BisectionReport], str], sentence: Sentence
+) -> bytes:
+    """`headline` words why the search ended, `sentence` a reason: JSON is read by people as well."""
+    subject = report.subjects.get
+    named = {
+        "culprits": tuple(
+            NamedCulprit(**structs.asdict(one), subject=subject(one.commit), updates=report.updates.get(one.commit, ()))
+            for one in report.outcome.culprits
+        ),
+        "suspects": tuple(
+            NamedSuspect(**structs.asdict(one), subject=subject(one.commit)) for one in report.outcome.suspects
+        ),
+    }
+    file = BisectionFile(
+        **structs.asdict(report.outcome) | named,
+        definite=report.is_definite,
+        reason=headline(report),
+        good=report.commit_range.good,
+        bad=report.commit_range.bad,
+        benchmark=report.key.benchmark,
+        metric=report.key.metric,
+        unit=report.metric.unit,
+        direction=report.metric.direction,
+        candidates=len(report.commit_range.commits),
+        measured=tuple(NamedCommit(**structs.asdict(one), subject=subject(one.commit)) for one in report.measured),
+        engine=report.settings.engine,
+        seed=report.settings.seed,
+        command=report.command,
+        runner_seconds=report.runner_seconds,
+        diagnosis=report.diagnosis,
+    )
+    return encode(file, indent=2, sentence=sentence)

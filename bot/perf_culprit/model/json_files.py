@@ -1,0 +1,142 @@
+"""The nouns as JSON: what is written is what is held, each file with its `format` and the `version` of its shape.
+
+A noun that is a file of its own is a struct whose tag is its format, such as "perf-culprit-run". Files may come from
+strangers: unknown members, wrong types, NaN and Infinity are refused with the file and the place in it.
+"""
+
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+from msgspec import structs
+
+from perf_culprit.errors import DataError, NewerVersionError
+from perf_culprit.model.reason import Reason, Sentence, no_sentence
+
+T = TypeVar("T")
+Noun = TypeVar("Noun", bound=msgspec.Struct)
+FORMAT_TAG: Final = "perf-culprit-"
+SHOWN_CHARACTERS: Final = 300
+_BEGINNING: Final = 16
+WRITE_AGAIN: Final = "write the file again with this version of perf-culprit"
+
+
+def written(value: Any) -> Any:
+    """The default of a member that is written all the same: who reads the file need not know it."""
+    return msgspec.field(default_factory=lambda: value)
+
+
+class Formed(Protocol):
+    """A class that a file does not hold member by member, but as a value of the type `JSON`."""
+
+    JSON: Any
+
+    @classmethod
+    def from_json(cls, value: Any, /) -> Any: ...
+
+
+def _read(kind: type[Formed], value: Any) -> Any:
+    try:
+        return kind.from_json(msgspec.convert(value, kind.JSON))
+    except msgspec.ValidationError as error:
+        # To another kind of error msgspec adds where in the file it is.
+        raise ValueError(str(error)) from None
+
+
+class _Head(msgspec.Struct):
+    format: str | None = None
+    version: int | None = None
+
+
+def _head(data: bytes) -> _Head:
+    try:
+        return msgspec.json.decode(data, type=_Head)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _Head()
+
+
+def format_of(kind: type[msgspec.Struct]) -> tuple[str, int]:
+    """The format that a file's noun has, and the version that is written."""
+    (version,) = (one.default_factory() for one in structs.fields(kind) if one.name == "version")
+    return str(kind.__struct_config__.tag), version
+
+
+def schema_name(kind: type[msgspec.Struct]) -> str:
+    """Such as "run-v1": docs/run-v1.schema.json."""
+    name, version = format_of(kind)
+    return f"{name.removeprefix(FORMAT_TAG)}-v{version}"
+
+
+def decode(kind: type[Noun], data: bytes, *, place: str) -> Noun:
+    """The noun in `data`, or a DataError that names the file and the JSON path of the first mistake.
+
+    Raises:
+        NewerVersionError: a later perf-culprit wrote it.
+    """
+    try:
+        noun = msgspec.json.decode(data, type=kind, dec_hook=_read)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
+        _refuse_newer(kind, data, place=place)
+        raise _refused(error, data, what=schema_name(kind), place=place) from None
+    # What we write begins with it.
+    if b'"format"' not in data[:_BEGINNING] and _head(data).format is None:
+        raise DataError(f"not a valid {schema_name(kind)}: it has no `format`", place=place, next_step=WRITE_AGAIN)
+    return noun
+
+
+def decode_part(kind: type[T], data: bytes, *, place: str, what: str) -> T:
+    """As `decode`, of what is a part of a file called `what`."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _refused(error, data, what=what, place=place) from None
+
+
+def _refuse_newer(kind: type[msgspec.Struct], data: bytes, *, place: str) -> None:
+    name, version = format_of(kind)
+    head = _head(data)
+    if head.format == name and head.version is not None and head.version > version:
+        noun = name.removeprefix(FORMAT_TAG).replace("-", " ")
+        raise NewerVersionError(
+            f"written by a newer perf-culprit ({noun} version {head.version}; this one reads up to {version})",
+            place=place,
+            next_step="upgrade to the perf-culprit that wrote it, or a later one",
+        )
+
+
+def _refused(error: Exception, data: bytes, *, what: str, place: str) -> DataError:
+    # It may quote a stranger's key.
+    message = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:SHOWN_CHARACTERS])
+    unquoted = next((name for name in ("NaN", "Infinity") if name.encode() in data), None)
+    if unquoted and not isinstance(error, msgspec.ValidationError):
+        message = f"{unquoted} is no number in JSON; {message}"
+    return DataError(
+        f"not a valid {what}: {message.replace(' - at `$.', ' at `').replace(' - at `$', ' at `')}",
+        place=place,
+        next_step=f"write the file again with this version, or check it against docs/{what}.schema.json",
+    )
+
+
+def encode(noun: msgspec.Struct, *, indent: int | None = None, sentence: Sentence = no_sentence) -> bytes:
+    """The noun as JSON and a line feed; `sentence` words reasons for people.
+
+    Names may hold bytes that were no UTF-8, which JSON cannot: they become `?`.
+    """
+
+    def form(value: Any) -> Any:
+        if isinstance(value, Reason):
+            return value.to_json(sentence)
+        return value.item() if hasattr(value, "item") else value.to_json()  # numbers of numpy
+
+    try:
+        data = msgspec.json.encode(noun, enc_hook=form)
+    except UnicodeEncodeError:
+        data = msgspec.json.encode(_in_utf8(msgspec.to_builtins(noun, enc_hook=form)))
+    return (data if indent is None else msgspec.json.format(data, indent=indent)) + b"\n"
+
+
+def _in_utf8(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_in_utf8(name): _in_utf8(one) for name, one in value.items()}
+    return [_in_utf8(one) for one in value] if isinstance(value, list | tuple) else value

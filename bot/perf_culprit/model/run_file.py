@@ -1,0 +1,207 @@
+"""A run as JSON (run v1): what `collect --json` writes, what the history stores, what an artifact carries."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import structs
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, written
+from perf_culprit.model.run import (
+    MOST_METRICS,
+    NO_COST,
+    Benchmark,
+    Cost,
+    CounterTable,
+    Direction,
+    Metric,
+    MetricKey,
+    Run,
+    first_doubled,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+# What a run's notes say of reduced counter tables; `{}` is the number of intervals.
+REDUCED_NOTE: Final = "its counters are medians of {} equal intervals"
+
+
+class StoredCounter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A column of a table, null where a value is missing."""
+
+    name: str
+    unit: str = ""
+    direction: Direction = Direction.UNKNOWN
+    # Lists, because copying millions of numbers into tuples takes a second more.
+    values: list[float | None]
+
+
+class StoredTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A table of counters. `interval_s`: each row holds medians of an interval this long."""
+
+    name: str
+    times_s: list[float]
+    load: list[float | None] | None = None
+    load_name: str | None = None
+    interval_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    counters: list[StoredCounter]
+
+    def __post_init__(self) -> None:
+        if not self.times_s or not self.counters:
+            raise ValueError("needs at least one time and one counter")
+        if len({counter.name for counter in self.counters}) != len(self.counters):
+            raise ValueError("counters: two counters have one name")
+        columns = [(f"counters.{index}.values", counter.values) for index, counter in enumerate(self.counters)]
+        for part, column in [*columns, *([("load", self.load)] if self.load is not None else [])]:
+            if len(column) != len(self.times_s):
+                raise ValueError(f"{part}: has {len(column)} values for {len(self.times_s)} times")
+
+
+class StoredRun(
+    Run,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="format",
+    tag="perf-culprit-run",
+):
+    """The whole file. `format` and `version` make it known by content. `part`: it measured a part of its suite."""
+
+    version: Literal[1] = written(1)
+    benchmarks: tuple[Benchmark, ...]
+    counters: tuple[StoredTable, ...] | None = None  # type: ignore[assignment]  # arrays are stored by column
+    suite: str = written("default")
+    regressions: tuple[MetricKey, ...] = written(())
+    notes: tuple[str, ...] = written(())
+    is_separate: Literal[False] = False
+    cost: Cost | None = None  # type: ignore[assignment]  # left out where it is not known
+
+
+def encode_run(run: Run) -> bytes:
+    """The run as one line of JSON; None and empty fields are left out, floats round-trip exactly."""
+    held = structs.asdict(run)
+    tables = tuple(map(_stored_table, run.counters)) or None
+    return encode(StoredRun(**held | {"counters": tables, "cost": run.cost or None, "is_separate": False}))
+
+
+def decode_run(data: bytes, *, place: str) -> Run:
+    """The run in `data`; a DataError with file and place where it is none."""
+    file = decode(StoredRun, data, place=place)
+    for index, benchmark in enumerate(file.benchmarks):
+        _check(benchmark, place=f"{place}: benchmarks.{index}")
+        # Runs of one suite have the same names: one copy of each is enough.
+        for name in ("name", "metric_name", "unit"):
+            structs.force_setattr(benchmark, name, sys.intern(getattr(benchmark, name)))
+    start, end = REDUCED_NOTE.split("{}")
+    were_reduced = any(note.startswith(start) and note.endswith(end) for note in file.notes)
+    held = structs.asdict(file)
+    held["counters"] = tuple(
+        _table(table, f"{place}: counters.{index}", were_reduced=were_reduced)
+        for index, table in enumerate(file.counters or ())
+    )
+    held["cost"] = file.cost or NO_COST
+    del held["version"]
+    run = Run(**held)
+    refuse_too_many(run.benchmarks, run.counters, place=place)
+    return run
+
+
+def _check(benchmark: Benchmark, *, place: str) -> None:
+    samples, group_sizes = benchmark.samples, benchmark.group_sizes
+    if bool(samples) == (benchmark.summary is not None):
+        raise DataError(
+            "needs either samples (at least one) or a summary",
+            place=place,
+            next_step="give the benchmark its repeated numbers as samples, or one summary",
+        )
+    if group_sizes and (sum(group_sizes) != len(samples) or min(group_sizes) < 1):
+        raise DataError("group_sizes do not add up to the number of samples", place=place, next_step="leave them out")
+    if benchmark.rounds and len(benchmark.rounds) != len(group_sizes):
+        raise DataError("rounds are not one per group", place=place, next_step="leave them out")
+
+
+def refuse_too_many(benchmarks: Sequence[Benchmark], counters: Sequence[CounterTable], *, place: str) -> None:
+    count = len(benchmarks) + sum(len(table.metrics) for table in counters)
+    if count > MOST_METRICS:
+        raise DataError(
+            f"holds {count:,} metrics, and a run may have {MOST_METRICS:,}",
+            place=place,
+            next_step="split the benchmarks into suites, and give each its own run with `--suite NAME`",
+        )
+
+
+def refuse_doubled(benchmarks: Sequence[Benchmark], *, place: str) -> None:
+    """Of files that strangers wrote; what is stored already is read as it is."""
+    if (doubled := first_doubled(benchmarks)) is not None:
+        first, second = doubled
+        raise DataError(
+            f"has the name and the metric of benchmarks.{first}",
+            place=f"{place}: benchmarks.{second}",
+            next_step="give each benchmark a name of its own",
+        )
+
+
+def _stored_table(table: CounterTable) -> StoredTable:
+    return StoredTable(
+        name=table.name,
+        times_s=table.times_s.tolist(),
+        load=None if table.load is None else _nullable(table.load),
+        load_name=table.load_name,
+        interval_s=table.interval_s,
+        counters=[
+            StoredCounter(
+                name=metric.name,
+                unit=metric.unit,
+                direction=metric.direction,
+                values=_nullable(table.values[:, column]),
+            )
+            for column, metric in enumerate(table.metrics)
+        ],
+    )
+
+
+def _table(stored: StoredTable, place: str, *, were_reduced: bool) -> CounterTable:
+    """The table; a DataError where its times do not increase.
+
+    `were_reduced`: by a note of their run its long tables hold interval medians, and an older version, which wrote no
+    `interval_s`, stored it. Then the usual step between rows is their interval; for a table that was too short to be
+    reduced that is the step of its samples, which is as good.
+    """
+    import numpy as np
+
+    times = np.array(stored.times_s, dtype=np.float64)
+    if (np.diff(times) <= 0).any():
+        raise DataError("its times do not increase", place=f"{place}.times_s", next_step=WRITE_AGAIN)
+    values = np.empty((len(times), len(stored.counters)))
+    for index, counter in enumerate(stored.counters):
+        values[:, index] = np.array(counter.values, dtype=np.float64)
+    interval_s = stored.interval_s
+    if interval_s is None and were_reduced and len(times) > 1:
+        interval_s = float(np.median(np.diff(times)))
+    return CounterTable(
+        name=stored.name,
+        metrics=tuple(Metric(name=one.name, unit=one.unit, direction=one.direction) for one in stored.counters),
+        times_s=times,
+        values=values,
+        load=None if stored.load is None else np.array(stored.load, dtype=np.float64),
+        load_name=None if stored.load is None else stored.load_name or None,
+        interval_s=interval_s,
+    )
+
+
+def _nullable(values: "Floats") -> list[float | None]:
+    import numpy as np
+
+    missing = ~np.isfinite(values)
+    if not missing.any():
+        return list(values.tolist())
+    cells = values.astype(object)
+    cells[missing] = None
+    return list(cells.tolist())

@@ -1,1 +1,0 @@
-"""The nouns as versioned JSON, checked on the way in."""
