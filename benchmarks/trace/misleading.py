@@ -16,7 +16,8 @@ from types import FrameType
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[2] / "bot"))
 
-from perf_culprit.explain.tracer.session import trace  # noqa: E402
+from perf_culprit.explain.tracer.call_paths import Scope  # noqa: E402
+from perf_culprit.explain.tracer.session import run_trace  # noqa: E402
 
 REPETITIONS = 9
 CALLS = 20_000
@@ -93,8 +94,9 @@ def _naive_once() -> dict[str, float]:
 
 
 def level_wise() -> dict[str, float]:
-    profile = trace(main, repetitions=REPETITIONS, root=HERE.parent, full=True)
-    return {node.method.rpartition(".")[2]: min(node.elapsed_ms) for node in profile.nodes}
+    scope = Scope(str(HERE.parent))
+    traced = run_trace(main, repetitions=REPETITIONS, scope=scope, service="main", minimum_share=0.0)
+    return {node.method.name.rpartition(".")[2]: min(node.elapsed_ms) for node in traced.nodes}
 
 
 def _elapsed_ms(function: Callable[[], object]) -> float:

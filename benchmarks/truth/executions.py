@@ -103,7 +103,7 @@ def false_calls(suites: dict[str, Floats], way: str, judged: Judge, *, runs: int
     return Rates(proven, suspected, max(float(np.mean([row[1] for row in rows])) for rows in by_suite.values()))
 
 
-def found(
+def power_of(
     suites: dict[str, Floats], way: str, judged: Judge, change: float, *, runs: int, in_a_row: bool
 ) -> tuple[float, float]:
     """The share of runs in which the planted change is proven, and suspected."""
@@ -145,7 +145,7 @@ def main() -> None:
     for way in arguments.ways:
         for name, judged in {"engine": by_engine, **(PEERS if arguments.peers else {})}.items():
             rates = false_calls(suites, way, judged, **drawn)
-            power = [found(suites, way, judged, change, **drawn) for change in CHANGES]
+            power = [power_of(suites, way, judged, change, **drawn) for change in CHANGES]
             cells = [f"{rates.proven:.3f}/{rates.suspected:.3f}", f"{rates.worst:.2f}"]
             print(
                 "|", " | ".join([way, name, *cells, *(f"{one:.2f}/{two:.2f}" for one, two in power)]), "|", flush=True

@@ -9,7 +9,7 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Run
 from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.collect import Reading, collect_sources
-from perf_culprit.read.results.inputs import read_archive
+from perf_culprit.read.results.input_files import read_archive
 from perf_culprit.read.results.result_formats import ALIASES, AUTO, READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import JSON_GOLDENS, golden

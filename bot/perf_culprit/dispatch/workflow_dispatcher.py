@@ -26,7 +26,7 @@ from perf_culprit.model.dispatch import (
     artifact_name,
 )
 from perf_culprit.model.reason import Objection, Reason, SearchReason, because
-from perf_culprit.read.results.inputs import read_archive
+from perf_culprit.read.results.input_files import read_archive
 from perf_culprit.store.opening import open_history
 
 RESULT_NAME: Final = "bisect-job.json"

@@ -27,7 +27,7 @@ from perf_culprit.model.report import Conclusion, Report, decode_report
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.collect import collect_sources
-from perf_culprit.read.results.inputs import read_archive
+from perf_culprit.read.results.input_files import read_archive
 from perf_culprit.say.command_answers import ready_lines
 from perf_culprit.say.comment import check_texts, render_joint, render_markdown
 from perf_culprit.say.comparison import PageOptions

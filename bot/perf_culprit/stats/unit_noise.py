@@ -205,9 +205,9 @@ def suite_prior(variances: Floats, freedom: float) -> tuple[float, float, float]
 
 def _sampling_error(variance: Floats, present: Booleans, labels: Booleans, pairing: _Pairing) -> Floats:
     """(B, n): squared, of the difference, if the units' own samples were all that varies."""
-    known = np.where(present, variance, 0.0)
+    squared = np.where(present, variance, 0.0)
     of_target, of_base = labels.T.astype(float), (~labels).T.astype(float)
-    error: Floats = (known @ of_target) / pairing.targets**2 + (known @ of_base) / pairing.others**2
+    error: Floats = (squared @ of_target) / pairing.targets**2 + (squared @ of_base) / pairing.others**2
     return error
 
 
@@ -217,7 +217,7 @@ class SuiteTail:
 
     The same tail is computed for other labellings of the units. With a Dirichlet process prior around the corpus
     (Ferguson 1973) the share of them that are as small counts by `worth`, the corpus by CONCENTRATION. Beyond the
-    smallest LEARNED of them the share goes on as the power of the tail that fits there.
+    smallest LEARNED of them the share follows the power of the tail that fits there.
     """
 
     others: Floats

@@ -16,7 +16,7 @@ from tests.support.readings import from_golden, parse
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"version": 2}, "not a valid run-v1"),
+        ({"version": 2}, "written by a newer perf-culprit"),
         ({"extra": 1}, "not a valid run-v1"),
         ({"benchmarks": [{"name": "a"}]}, "needs either samples"),
         ({"benchmarks": [{"name": "a", "samples": [-1.0]}]}, "cannot be negative"),

@@ -29,23 +29,23 @@ def turns(rounds: int) -> tuple[Booleans, Integers]:
 
 @pytest.mark.parametrize("size", [1, 3, 6, 20, 100])
 def test_five_files_a_side_prove_30_percent_at_2_percent_spread(size: int) -> None:
-    rng, side, found = np.random.default_rng(1), units(5, 5), 0
+    rng, side, hits = np.random.default_rng(1), units(5, 5), 0
     for _ in range(20):
         y = noisy(rng, size, 10)
         y[0, side] += log_change(0.3)
-        found += bool(judge(UnitTable.of(y, side)).is_proven[0])
-    assert found >= 18
+        hits += bool(judge(UnitTable.of(y, side)).is_proven[0])
+    assert hits >= 18
 
 
 @pytest.mark.parametrize("size", [1, 6, 20])
 def test_rounds_prove_15_percent_at_2_percent_spread(size: int) -> None:
-    rng, found = np.random.default_rng(2), 0
+    rng, hits = np.random.default_rng(2), 0
     side, rounds = turns(6)
     for _ in range(20):
         y = noisy(rng, size, len(side))
         y[0, side] += log_change(0.15)
-        found += bool(judge(UnitTable.of(y, side, block=rounds)).is_proven[0])
-    assert found >= 18
+        hits += bool(judge(UnitTable.of(y, side, block=rounds)).is_proven[0])
+    assert hits >= 18
 
 
 @pytest.mark.parametrize(("baseline", "target"), WAYS)
@@ -175,13 +175,13 @@ def test_within_rounds_a_shift_of_the_whole_suite_is_its_change() -> None:
 
 def test_many_units_see_through_two_modes() -> None:
     rng, (side, rounds) = np.random.default_rng(9), turns(12)
-    found = 0
+    hits = 0
     for _ in range(10):
         y = noisy(rng, 6, len(side), spread=0.01)
         y += log_change(0.5) * (rng.random(y.shape) < 0.3)
         y[0, side] += log_change(0.1)
-        found += bool(judge(UnitTable.of(y, side, block=rounds)).is_suspected[0])
-    assert found >= 8
+        hits += bool(judge(UnitTable.of(y, side, block=rounds)).is_suspected[0])
+    assert hits >= 8
 
 
 def test_slow_spells_of_a_shared_machine_are_no_proof() -> None:

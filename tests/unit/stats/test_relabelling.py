@@ -11,35 +11,35 @@ from perf_culprit.stats.relabelling import loudest_first, relabelled, relabelled
 @pytest.mark.parametrize(("baseline", "target", "ways"), [(5, 5, 126), (3, 3, 10), (9, 1, 10), (4, 2, 15)])
 def test_all_splits_that_tell_different_things_are_listed(baseline: int, target: int, ways: int) -> None:
     side = np.arange(baseline + target) >= baseline
-    found = relabelled(side, np.zeros(len(side), int), benchmarks=10, rng=np.random.default_rng(0))
-    assert (found.is_target[0] == side).all()
-    assert len(found.is_target) == found.ways == ways
-    assert found.is_observed.sum() == 1
-    assert (found.is_target.sum(axis=1) == target).all()
-    assert len(np.unique(found.is_target, axis=0)) == ways
+    drawn = relabelled(side, np.zeros(len(side), int), benchmarks=10, rng=np.random.default_rng(0))
+    assert (drawn.is_target[0] == side).all()
+    assert len(drawn.is_target) == drawn.ways == ways
+    assert drawn.is_observed.sum() == 1
+    assert (drawn.is_target.sum(axis=1) == target).all()
+    assert len(np.unique(drawn.is_target, axis=0)) == ways
 
 
 def test_labellings_stay_within_their_blocks() -> None:
     side, blocks = np.tile([False, True], 5), np.repeat(np.arange(5), 2)
-    found = relabelled(side, blocks, benchmarks=10, rng=np.random.default_rng(0))
-    assert found.ways == 2**4
+    drawn = relabelled(side, blocks, benchmarks=10, rng=np.random.default_rng(0))
+    assert drawn.ways == 2**4
     for block in range(5):
-        assert (found.is_target[:, blocks == block].sum(axis=1) == 1).all()
+        assert (drawn.is_target[:, blocks == block].sum(axis=1) == 1).all()
 
 
 def test_drawn_labellings_keep_the_number_of_target_units() -> None:
     side = np.arange(30) >= 15
-    found = relabelled(side, np.zeros(30, int), benchmarks=10_000, rng=np.random.default_rng(0))
-    assert (found.is_target[0] == side).all()
-    assert len(found.is_target) < found.ways
-    assert (found.is_target.sum(axis=1) == 15).all()
+    drawn = relabelled(side, np.zeros(30, int), benchmarks=10_000, rng=np.random.default_rng(0))
+    assert (drawn.is_target[0] == side).all()
+    assert len(drawn.is_target) < drawn.ways
+    assert (drawn.is_target.sum(axis=1) == 15).all()
 
 
 def test_rates_are_those_of_a_plain_permutation_test() -> None:
     rng, side = np.random.default_rng(1), np.arange(8) >= 4
     x = rng.standard_normal((5, 8))
-    found = relabelled(side, np.zeros(8, int), benchmarks=5, rng=rng)
-    size = np.abs(x @ found.is_target.T - x @ ~found.is_target.T)
+    drawn = relabelled(side, np.zeros(8, int), benchmarks=5, rng=rng)
+    size = np.abs(x @ drawn.is_target.T - x @ ~drawn.is_target.T)
     rates = relabelled_rates(size, loudest_first(size))
     for row in range(5):
         splits = [np.isin(np.arange(8), pick) for pick in itertools.combinations(range(8), 4)]

@@ -74,7 +74,7 @@ def test_the_median_difference_is_that_of_all_pairs() -> None:
     rng, side = np.random.default_rng(2), np.arange(9) >= 5
     x, present = rng.standard_normal((4, 9)), np.ones((4, 9), np.bool_)
     present[1, [2, 7]] = False
-    found = median_difference(x, side, np.zeros(9, int), present=present)
+    change = median_difference(x, side, np.zeros(9, int), present=present)
     for row in range(4):
         targets, others = x[row, side & present[row]], x[row, ~side & present[row]]
-        assert found[row] == pytest.approx(np.median(np.subtract.outer(targets, others)))
+        assert change[row] == pytest.approx(np.median(np.subtract.outer(targets, others)))

@@ -14,7 +14,7 @@ from perf_culprit.model.run import Direction, Environment, FileRead, MetricKey, 
 from perf_culprit.progress import doing
 from perf_culprit.read.format_reader import first_match
 from perf_culprit.read.results.content import shown
-from perf_culprit.read.results.inputs import Input, read_inputs
+from perf_culprit.read.results.input_files import Input, read_inputs
 from perf_culprit.read.results.merge import Read, join_executions, merge
 from perf_culprit.read.results.own_run import OWN_RUN, is_own
 from perf_culprit.read.results.parsed import VALUE, Parsed, ResultReader

@@ -14,7 +14,7 @@ import pytest
 from perf_culprit.errors import DataError
 from perf_culprit.read.results import inputs
 from perf_culprit.read.results.collect import collect_sources
-from perf_culprit.read.results.inputs import MAX_MEMBERS, read_archive, read_inputs
+from perf_culprit.read.results.input_files import MAX_MEMBERS, read_archive, read_inputs
 
 
 def test_patterns_directories_and_files_are_found_once(tmp_path: Path) -> None:
