@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.errors import DataError
-from perf_culprit.read.results import inputs
+from perf_culprit.read.results import input_files
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.input_files import MAX_MEMBERS, read_archive, read_inputs
 
@@ -76,7 +76,7 @@ def test_archives_are_opened(tmp_path: Path) -> None:
 def test_too_much_together_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("123456")
-    monkeypatch.setattr(inputs, "MAX_TOTAL_BYTES", 10)
+    monkeypatch.setattr(input_files, "MAX_TOTAL_BYTES", 10)
     with pytest.raises(DataError, match="or 10 bytes together"):
         read_inputs([str(tmp_path)])
 

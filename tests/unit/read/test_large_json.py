@@ -9,7 +9,7 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Run
-from perf_culprit.read.results import inputs, parsed, source
+from perf_culprit.read.results import input_files, parsed, source
 from perf_culprit.read.results.collect import Reading, collect
 from perf_culprit.read.results.parsed import thinned
 from perf_culprit.read.results.result_formats import READERS
@@ -21,7 +21,7 @@ PADDING = " " * 3000
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (source, inputs):
+    for module in (source, input_files):
         monkeypatch.setattr(module, "MAX_FILE_BYTES", 2000)
         monkeypatch.setattr(module, "LARGE_HEAD_BYTES", 1000)
 
@@ -49,7 +49,7 @@ def test_file_standard_input_archive_and_utf16_give_the_same_thinned_samples(tmp
         file.writestr("bench.json", large())
     assert collect(["-"], Reading(stdin=io.BytesIO(large()))).benchmarks == run.benchmarks
     assert read(large().decode().encode("utf-16"), tmp_path).benchmarks == run.benchmarks
-    (member,) = inputs.read_archive(packed.read_bytes(), name="artifact.zip")
+    (member,) = input_files.read_archive(packed.read_bytes(), name="artifact.zip")
     assert READERS["pytest_benchmark"].read(member).benchmarks == run.benchmarks
 
 
