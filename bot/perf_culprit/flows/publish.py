@@ -11,7 +11,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.flows.compare import reading
 from perf_culprit.flows.job_results import CONFIRM_NAME, REPORT_NAME, RUN_NAME, RUN_NAMES, JobResults, results_of
-from perf_culprit.flows.render import read_report
+from perf_culprit.flows.render import MOST_REPORT_BYTES, read_report
 from perf_culprit.github.host import (
     RESULT_START,
     Annotation,
@@ -28,6 +28,7 @@ from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.input_files import read_archive
+from perf_culprit.read.results.source import Source
 from perf_culprit.say.command_answers import ready_lines
 from perf_culprit.say.comment import check_texts, render_joint, render_markdown
 from perf_culprit.say.comparison import PageOptions
@@ -180,8 +181,8 @@ def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[
             folder, _, base = name.rpartition("/")
             if base == REPORT_NAME:
                 paths = {key: f"{folder}/{key}".lstrip("/") for key in RUN_NAMES}
-                beside = {key: members[path].content() if path in members else None for key, path in paths.items()}
-                results.append(_checked(member.content(), beside, place=f"artifact {file.name!r}: {name}", sha=sha))
+                beside = {key: _whole(members[path]) if path in members else None for key, path in paths.items()}
+                results.append(_checked(_whole(member), beside, place=f"artifact {file.name!r}: {name}", sha=sha))
     if not results or len(results) > MAX_REPORTS:
         raise DataError(
             f"holds {len(results)} files named {REPORT_NAME}, between 1 and {MAX_REPORTS} are expected",
@@ -189,6 +190,10 @@ def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[
             next_step="upload the action's report-directory in the workflow that measures",
         )
     return tuple(results)
+
+
+def _whole(member: Source) -> bytes:
+    return member.content(max_bytes=MOST_REPORT_BYTES)
 
 
 def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: str, sha: str) -> StoredResult:
