@@ -3,12 +3,12 @@
 import gc
 import sys
 
-from perf_culprit.one_blas_thread import use_one_blas_thread
-
 
 def run() -> int:
     """One command per process: a comparison makes millions of objects that live to its end, so none are collected."""
     gc.disable()
+    from perf_culprit.one_blas_thread import use_one_blas_thread
+
     use_one_blas_thread()
     from perf_culprit.cli.entry import main
 

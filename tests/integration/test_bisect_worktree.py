@@ -245,7 +245,7 @@ def test_spent_time_is_a_partial_answer(repository: Path) -> None:
     hashes = measured_repository(repository, line(12, step_at=CULPRIT))
     code, answer = bisect(repository, "--minutes", "0.0001", good=hashes["c0"], bad=hashes["c11"])
     assert code == 3
-    assert any("time was spent" in note["text"] for note in answer["notes"])
+    assert any("time budget exhausted" in note["text"] for note in answer["notes"])
 
 
 def start(repository: Path, good: str, bad: str, state: Path, run: str) -> subprocess.Popen[bytes]:

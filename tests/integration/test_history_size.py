@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.cli.entry import main
+from perf_culprit.errors import NewerVersionError
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.say.maintenance_text import history_size_text
 from perf_culprit.store.git_branch import COMMIT_BYTES, PAST_LINE, STARTED_OVER, GitBranchHistory
 from perf_culprit.store.opening import open_git_branch
-from perf_culprit.store.protocol import StoredRun, UnreadableRun
+from perf_culprit.store.protocol import StoredRun
 from perf_culprit.store.retention import Retention, compact
 from perf_culprit.store.run_names import name_run
 from tests.support.git_repository import init_repository, run_git
@@ -127,7 +128,7 @@ def test_a_shallow_clone_weighs_what_it_has_and_says_so(served: Path, tmp_path: 
     assert size.suites[0].runs == 8
 
 
-def test_a_compacted_run_of_a_newer_version_is_named_and_survives_compaction(served: Path) -> None:
+def test_a_compacted_run_of_a_newer_version_survives_compaction_and_is_refused(served: Path) -> None:
     content = encode_run(compact(make_run(30))).replace(b'"version":1', b'"version":2')
     name = name_run(make_run(30), content, now=START).with_content(content, compacted=True)
     blob = run_git(served, "hash-object", "-w", "--stdin", stdin=content.decode())
@@ -138,9 +139,9 @@ def test_a_compacted_run_of_a_newer_version_is_named_and_survives_compaction(ser
     with open_git_branch(git.Remote(url=str(served)), retention=Retention(raw_runs=2)) as history:
         assert history.compact().runs == 9
     with open_git_branch(git.Remote(url=str(served))) as history:
-        (entry,) = history.runs("default", [f"{30:040x}"])
-    assert isinstance(entry, UnreadableRun)
-    assert "version" in entry.problem
+        assert name.path in history.paths()
+        with pytest.raises(NewerVersionError, match="run version 2"):
+            list(history.runs("default", [f"{30:040x}"]))
 
 
 def test_a_month_says_what_its_searches_took(served: Path) -> None:

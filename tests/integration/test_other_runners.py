@@ -93,4 +93,4 @@ def test_measured_on_windows_in_the_documented_loop(
     assert len(base) == len(head) == 14
     code = main(["compare", "--baseline", *base, "--target", *head])
     output = capsys.readouterr().out
-    assert (code, "parse time takes" in output) == ((1, True) if level == SLOWER else (0, False)), output
+    assert (code, "parse · time takes" in output) == ((1, True) if level == SLOWER else (0, False)), output

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 from msgspec.structs import replace
 from scipy import stats
 
@@ -76,7 +77,7 @@ def test_any_numbers_have_an_answer(target: list[float], run: list[float], load:
     judgement = judge(baseline, made(target), settings=PolicySettings())
     (finding,) = judgement.findings
     report = build_report(judgement, baseline=baseline, target=made(target), settings=SETTINGS)
-    stored_finding = replace(finding, baseline_samples=(), target_samples=(), time_series=None)
+    stored_finding = replace(finding, drawn=UNSET)
     assert decode_report(encode_report(report), place="report").findings[0] == stored_finding
     assert words_of(finding.reason)
     assert finding.evidence.score is None or 0 <= finding.evidence.score <= 1
