@@ -148,17 +148,21 @@ def _diagnosed(job: Job, compared: Compared) -> Compared:
 
 def _predicted(job: Job, compared: Compared) -> Compared:
     """With what the model files that a pull request changes say; a verdict does not wait for them."""
-    from perf_culprit.flows.simulations import predict
+    from perf_culprit.flows.job_event import changed_files
 
     report, config = compared.report, job.inputs.config
     head = report.merge_commit or report.target_commit
     if not (job.context.is_pull_request and config.simulate and report.base_commit and head):
         return compared
+    workspace = job.context.workspace
     with job.log.fold("perf-culprit: simulate changed models"):
         try:
-            predictions = predict(
-                job.context.workspace, base=report.base_commit, head=head, config=config, tell=job.log.say
-            )
+            models = changed_files(workspace, base=report.base_commit, head=head, patterns=config.simulate)
+            if not models:
+                return compared
+            from perf_culprit.flows.simulations import predict
+
+            predictions = predict(workspace, models, config=config, tell=job.log.say)
         except BotError as error:
             job.log.tell(LogLevel.WARNING, f"no prediction: {error}")
             return compared

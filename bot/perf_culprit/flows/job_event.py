@@ -1,9 +1,10 @@
 """The event that started a GitHub job: its file, and which two commits such a job is to compare."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,12 @@ def _shared(repository: Path, target: str, revision: str) -> str | None:
     commit = git.find_commit(repository, revision)
     shared = git.merge_bases(repository, target, commit) if commit else ()
     return shared[0] if shared else None
+
+
+def changed_files(repository: Path, *, base: str, head: str, patterns: Sequence[str]) -> tuple[git.FileChange, ...]:
+    """What lies between the commits, of the files that match a pattern and are still there."""
+    return tuple(
+        change
+        for change in git.file_changes(repository, base, head)
+        if change.blob is not None and any(fnmatchcase(change.path, pattern) for pattern in patterns)
+    )

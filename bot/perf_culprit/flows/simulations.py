@@ -1,8 +1,7 @@
 """simulate -> judge -> say: models of a design, alone, against an older one, or in a pull request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -164,14 +163,12 @@ MOST_PREDICTIONS: Final = 5
 
 
 def predict(
-    repository: Path, *, base: str, head: str, config: Config, tell: Callable[[str], None]
+    repository: Path, models: Sequence[git.FileChange], *, config: Config, tell: Callable[[str], None]
 ) -> tuple[Prediction, ...]:
-    """Of each scenario that both sides have; `tell` hears what cannot be simulated, and why."""
+    """Of each scenario that both sides of a changed model have; `tell` hears what cannot be simulated, and why."""
     predictions: list[Prediction] = []
-    for change in git.file_changes(repository, base, head):
-        if change.blob is None or not any(fnmatchcase(change.path, pattern) for pattern in config.simulate):
-            continue
-        if change.old_blob is None:
+    for change in models:
+        if change.old_blob is None or change.blob is None:
             tell(f"{change.path} is new: a prediction needs the design before the change")
             continue
         try:

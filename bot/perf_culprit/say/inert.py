@@ -67,7 +67,11 @@ def unbroken(number: str) -> Safe:
 
 
 def join(separator: str, parts: Iterable[Safe]) -> Safe:
-    return own("{}", Safe(separator.join(own("{}", part) for part in parts)))
+    values = tuple(parts)
+    for value in values:
+        if not isinstance(value, Safe):
+            raise TypeError(f"foreign text must be made inert first: {value!r}")
+    return Safe(separator.join(values))
 
 
 def clean(text: str, *, limit: int = NAME_LIMIT) -> str:

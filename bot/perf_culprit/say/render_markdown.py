@@ -41,6 +41,8 @@ MOST_ROWS: Final = 5_000
 
 
 def markdown(text: Text) -> Safe:
+    if isinstance(text, Safe):
+        return text
     return join("", (_FORMS[type(span)](span) for span in spans(text)))
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from perf_culprit.config.settings import Config
+from perf_culprit.flows.job_event import changed_files
 from perf_culprit.flows.simulations import MOST_BYTES, predict
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 
@@ -18,7 +19,8 @@ def test_a_design_too_large_to_be_written_by_a_person_is_not_read(tmp_path: Path
     author = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     ends = [run_git(repository, *author, "commit-tree", "-p", base, "-m", "d", tree).strip() for tree in trees]
     told: list[str] = []
-    config = Config(simulate=("*.yml",))
-    assert predict(repository, base=ends[0], head=ends[1], config=config, tell=told.append) == ()
+    assert changed_files(repository, base=ends[0], head=ends[1], patterns=("*.json",)) == ()
+    models = changed_files(repository, base=ends[0], head=ends[1], patterns=("*.yml",))
+    assert predict(repository, models, config=Config(), tell=told.append) == ()
     (line,) = told
     assert line.startswith("no prediction: design.yml: holds more than 256 KiB")
