@@ -60,7 +60,7 @@ def _dry_run(plan: "MeasurePlan", config: "Config", status: Status) -> int:
     status.clear()
     print(f"would take at most {took(cost)}, without traces and --also")
     if foresight is not None:
-        print(foresight_text(foresight))
+        print(foresight_text(foresight), end="")
     return EXIT_FINE
 
 

@@ -1,15 +1,17 @@
 """An audit and a foreseen measurement, for a terminal and as JSON."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from perf_culprit.model.accuracy import Audit, DetectorAudit, Foresight, NoiseSources, Rate, TrialKind, enough_samples
-from perf_culprit.say.inert import SENTENCE_LIMIT, plain
+from perf_culprit.say.document import Bullets, Column, Document, Name, Node, Table, Text, grid, paragraph, words
+from perf_culprit.say.finding_tables import metric_name
+from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, deviation, percent, percent_at_least, percent_digits
-from perf_culprit.say.reason_text import sentence
-from perf_culprit.say.render_terminal import columns
+from perf_culprit.say.reason_text import sentence, worded
+from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 # What a measurement would show, in words for the terminal.
 
@@ -18,24 +20,23 @@ def foresight_text(foresight: Foresight) -> str:
     """Two lines, or three where executions and their samples could be told apart."""
     lines = [_shown(foresight)]
     if foresight.typical is not None:
-        lines.append(_needed(foresight))
+        lines.append(Safe(_needed(foresight)))
     if foresight.executions is not None and foresight.samples is not None:
-        lines.append(_sources(foresight, foresight.executions, foresight.samples))
-    return "\n".join(lines)
+        lines.append(Safe(_sources(foresight, foresight.executions, foresight.samples)))
+    return render_terminal(Document(nodes=(paragraph(*lines),)), width=WIDE, colour=False)
 
 
-def _shown(foresight: Foresight) -> str:
+def _shown(foresight: Foresight) -> Text:
     rounds = counted(foresight.rounds, "round")
     if foresight.typical is None or foresight.largest is None:
         metrics = counted(foresight.metrics, "metric")
-        return f"{rounds} can prove no change in {metrics}, however large: --rounds {foresight.least} can"
-    which = f"a change of {percent_at_least(foresight.largest)}"
+        return Safe(f"{rounds} can prove no change in {metrics}, however large: --rounds {foresight.least} can")
+    typical, largest = map(percent_at_least, (foresight.typical, foresight.largest))
+    which: Text = Safe(f"a change of {largest}")
     if foresight.metrics > 1:
-        which = (
-            f"{percent_at_least(foresight.typical)} in the median of {foresight.metrics:,} metrics, "
-            f"{percent_at_least(foresight.largest)} in the noisiest ({plain(foresight.noisiest.benchmark)})"
-        )
-    return f"by the noise of the earlier measurement, {rounds} would show {which} (power 90%)"
+        median = Safe(f"{typical} in the median of {foresight.metrics:,} metrics, {largest} in the noisiest")
+        which = words("{} ({})", median, Name(foresight.noisiest.benchmark))
+    return words("by the noise of the earlier measurement, {} would show {} (power 90%)", Safe(rounds), which)
 
 
 def _needed(foresight: Foresight) -> str:
@@ -63,23 +64,26 @@ SHOWN_LIMITS = 5
 
 
 def render_audit(audit: Audit) -> str:
-    blocks = [_headline(audit)]
+    return render_terminal(Document(nodes=tuple(_nodes(audit))), width=WIDE, colour=False, more_at="the JSON")
+
+
+def _nodes(audit: Audit) -> Iterator[Node]:
+    yield paragraph(*_headline(audit))
     if audit.detectors:
-        blocks += [
-            f"False alarms and detectable effects:\n{_rates(audit)}",
-            f"Share of the injected slowdowns that was found, by size:\n{_curves(audit)}",
-        ]
+        yield _rates(audit)
+        yield _curves(audit)
     if audit.counters:
-        blocks.append(f"Counters:\n{_counters(audit)}")
-    blocks.append(_recommendation(audit))
+        yield _counters(audit)
+    yield paragraph(Safe(f"Recommendation: {_advice(audit)}"))
+    reasons = audit.recommendation.reasons
+    yield Bullets(items=[*map(worded, reasons)], total=len(reasons))
     if audit.detectors:
-        blocks.append(f"Hardest to judge by {audit.recommendation.detector}:\n{_limits(audit)}")
+        yield _limits(audit)
     if audit.noise is not None:
-        blocks.append(_noise(audit.noise))
-    notes = [*map(sentence, audit.notes), *(f"auto would choose: {sentence(choice)}" for choice in audit.auto)]
+        yield paragraph(*map(Safe, _noise(audit.noise)))
+    notes = [*map(worded, audit.notes), *(words("auto would choose: {}", worded(choice)) for choice in audit.auto)]
     if notes:
-        blocks.append("Notes:\n" + _bullets(plain(note, limit=SENTENCE_LIMIT) for note in notes))
-    return "\n\n".join(blocks) + "\n"
+        yield Bullets(items=notes, total=len(notes), title=Safe("Notes"))
 
 
 def audit_json(audit: Audit) -> bytes:
@@ -92,52 +96,49 @@ def audit_json(audit: Audit) -> bytes:
     return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _headline(audit: Audit) -> str:
-    first = (
-        f"Audit of suite {plain(audit.suite)}: {counted(audit.runs, 'run')}, {counted(audit.metrics, 'metric')}, "
-        f"{counted(audit.samples_per_run, 'sample')} per run"
-    )
+def _headline(audit: Audit) -> Iterator[Text]:
+    read = f"{counted(audit.runs, 'run')}, {counted(audit.metrics, 'metric')}"
+    samples = f"{counted(audit.samples_per_run, 'sample')} per run"
+    yield words("Audit of suite {}: {}", Name(audit.suite), Safe(f"{read}, {samples}"))
     entry = next((entry for entry in audit.detectors if entry.detector == audit.configured), None)
-    if entry is None:
-        return first
-    done = {
-        TrialKind.STORED_RUNS: f"{counted(entry.alarms.trials, 'run')}, each judged when it was the newest",
-        TrialKind.SPLIT_RUNS: f"{counted(entry.alarms.trials, 'random split')} of the samples within a run",
-    }[audit.kind]
-    return (
-        f"{first}\n"
-        f"{audit.configured}, as configured, would have been wrong in {entry.alarms.count:,} of {done} "
-        f"{_bounds(entry.alarms)}; stated: {percent(audit.stated_rate)}"
-    )
+    if entry is not None:
+        done = {
+            TrialKind.STORED_RUNS: f"{counted(entry.alarms.trials, 'run')}, each judged when it was the newest",
+            TrialKind.SPLIT_RUNS: f"{counted(entry.alarms.trials, 'random split')} of the samples within a run",
+        }[audit.kind]
+        wrong = f"would have been wrong in {entry.alarms.count:,} of {done} {_bounds(entry.alarms)}"
+        yield Safe(f"{audit.configured}, as configured, {wrong}; stated: {percent(audit.stated_rate)}")
 
 
-def _noise(noise: NoiseSources) -> str:
-    parts = [f"runs {deviation(noise.runs)}"]
-    if noise.processes is not None:
-        parts.append(f"processes of a run {deviation(noise.processes)}")
-    parts.append(f"samples {deviation(noise.samples)}")
-    enough = noise.enough_samples
-    advice = (
-        "Runs hardly differ: more samples per run help."
-        if enough is None
-        else f"More than {counted(enough, 'sample')} per run hardly help; more runs, or both sides in one job, do."
-    )
-    of = f"standard deviations, median of {counted(noise.metrics, 'benchmark')}"
-    return f"Where the noise comes from ({of}):\n{', '.join(parts)}.\n{advice}"
+def _noise(noise: NoiseSources) -> Iterator[str]:
+    yield f"Where the noise comes from (standard deviations, median of {counted(noise.metrics, 'benchmark')}):"
+    processes = "" if noise.processes is None else f"processes of a run {deviation(noise.processes)}, "
+    yield f"runs {deviation(noise.runs)}, {processes}samples {deviation(noise.samples)}."
+    if noise.enough_samples is None:
+        yield "Runs hardly differ: more samples per run help."
+    else:
+        enough = counted(noise.enough_samples, "sample")
+        yield f"More than {enough} per run hardly help; more runs, or both sides in one job, do."
 
 
-def _rates(audit: Audit) -> str:
-    header = ("detector", "runs with a false alarm", "metrics with one", "right alarms", "found in 90% of trials")
+def _rates(audit: Audit) -> Table:
+    head = ("detector", "runs with a false alarm", "metrics with one", "right alarms", "found in 90% of trials")
     rows = [
         (entry.detector, _rate(entry.alarms), _rate(entry.metric_alarms), f"{entry.lasting:,}", _detectable(entry))
         for entry in audit.detectors
     ]
-    return "\n".join(columns([header, *rows], right=(3,)))
+    return _table("False alarms and detectable effects", head, rows, right=(3,))
 
 
-def _counters(audit: Audit) -> str:
-    effects = [effect for effect, _ in audit.counters[0].power]
-    header = ("detector", "runs with a false alarm", "counters with one", "stated", "right alarms")
+def _table(title: str, head: Sequence[str], rows: Sequence[tuple[str, ...]], *, right: Collection[int]) -> Table:
+    """Of our own words alone."""
+    columns = (Column(name=name, right=place in right) for place, name in enumerate(head))
+    return grid(columns, [tuple(map(Safe, row)) for row in rows], Safe(title))
+
+
+def _counters(audit: Audit) -> Table:
+    effects = (f"{percent(effect, signed=True)} found" for effect, _ in audit.counters[0].power)
+    head = ("detector", "runs with a false alarm", "counters with one", "stated", "right alarms", *effects)
     rows = [
         (
             entry.detector,
@@ -149,8 +150,7 @@ def _counters(audit: Audit) -> str:
         )
         for entry in audit.counters
     ]
-    heads = (*header, *(f"{percent(effect, signed=True)} found" for effect in effects))
-    return "\n".join(columns([heads, *rows], right=range(4, len(heads))))
+    return _table("Counters", head, rows, right=range(4, len(head)))
 
 
 def _rate(rate: Rate) -> str:
@@ -173,13 +173,13 @@ def _detectable(entry: DetectorAudit) -> str:
     return f"{effects} ({percent(low)} … {'any' if high is None else percent(high)})"
 
 
-def _curves(audit: Audit) -> str:
-    header = ("detector", *(percent(effect) for effect in SHOWN_EFFECTS))
+def _curves(audit: Audit) -> Table:
+    head = ("detector", *map(percent, SHOWN_EFFECTS))
     rows = [
         (entry.detector, *(f"{100 * _found(entry, effect):.0f}%" for effect in SHOWN_EFFECTS))
         for entry in audit.detectors
     ]
-    return "\n".join(columns([header, *rows], right=range(1, len(header))))
+    return _table("Share of the injected slowdowns that was found, by size", head, rows, right=range(1, len(head)))
 
 
 def _found(entry: DetectorAudit, effect: float) -> float:
@@ -187,7 +187,7 @@ def _found(entry: DetectorAudit, effect: float) -> float:
     return max((share for size, share in entry.curve if size <= effect * (1 + 1e-9)), default=0.0)
 
 
-def _recommendation(audit: Audit) -> str:
+def _advice(audit: Audit) -> str:
     advice = audit.recommendation
     parts = []
     if advice.detector is not None:
@@ -202,20 +202,18 @@ def _recommendation(audit: Audit) -> str:
         parts.append(f"{counted(advice.samples, 'sample')} per run")
     if advice.counter_detector is not None:
         parts.append(f"counter-detector {advice.counter_detector}")
-    return f"Recommendation: {', '.join(parts)}\n{_bullets(map(sentence, advice.reasons))}"
+    return ", ".join(parts)
 
 
-def _limits(audit: Audit) -> str:
+def _limits(audit: Audit) -> Bullets:
     entry = next(entry for entry in audit.detectors if entry.detector == audit.recommendation.detector)
-    rows = [
-        (
-            "never found" if limit.effect is None else f"{percent_at_least(limit.effect)} found in every trial",
-            f"{plain(limit.key.benchmark)} {plain(limit.key.metric, limit=60)}",
-        )
+    items: list[Text] = [
+        words("{}: {}", metric_name(limit.key, with_metric=True), Safe(_limit(limit.effect)))
         for limit in entry.limits[:SHOWN_LIMITS]
     ]
-    return "\n".join(columns(rows)) if rows else "nothing: all values are zero"
+    items = items or [Safe("nothing: all values are zero")]
+    return Bullets(items=items, total=len(items), title=Safe(f"Hardest to judge by {entry.detector}"))
 
 
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+def _limit(effect: float | None) -> str:
+    return "never found" if effect is None else f"{percent_at_least(effect)} found in every trial"

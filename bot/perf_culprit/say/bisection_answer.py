@@ -1,6 +1,6 @@
 """A bisection's answer: the culprit, how sure it is, what it changed, and what was measured."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -18,7 +18,6 @@ from perf_culprit.say.call_trees import culprit_nodes
 from perf_culprit.say.document import (
     Address,
     Bullets,
-    Column,
     Commit,
     Document,
     Figure,
@@ -27,17 +26,15 @@ from perf_culprit.say.document import (
     Name,
     Node,
     Prose,
-    Row,
-    Shown,
     Sign,
     Table,
     Text,
     Tone,
     Toned,
+    grid,
     joined,
     paragraph,
     some,
-    table,
     words,
 )
 from perf_culprit.say.headlines import change_words
@@ -185,26 +182,21 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
     url, suspects = report.repository_url, report.outcome.suspects
     skipped = any(entry.skipped for entry in suspects)
 
-    def suspect(entry: Suspect) -> Row:
+    def suspect(entry: Suspect) -> tuple[Text, ...]:
         subject = report.subjects.get(entry.commit)
         told = Name(subject, SUBJECT_LIMIT) if subject else Safe("")
         cells = (Commit(entry.commit, url), Safe(percent(entry.posterior)), told)
-        return Row((*cells, Safe("skipped" if entry.skipped else "")) if skipped else cells)
+        return (*cells, Safe("skipped" if entry.skipped else "")) if skipped else cells
 
-    def part(entry: DecayPart) -> Row:
+    def part(entry: DecayPart) -> tuple[Text, ...]:
         change, share = Safe(percent(entry.relative_change, signed=True)), Safe(percent(entry.share))
-        return Row((Commit(entry.after, url), Commit(entry.until, url), change, share))
+        return Commit(entry.after, url), Commit(entry.until, url), change, share
 
     if suspects:
         names = ("suspect", "posterior", "subject", *(("measured",) if skipped else ()))
-        yield _table(names, suspects, suspect)
+        yield grid(names, [*map(suspect, _cut(suspects))])
     if report.outcome.decay:
-        yield _table(("after", "until", "change", "share"), report.outcome.decay, part)
-
-
-def _table(names: Sequence[str], entries: Sequence[T], row: Callable[[T], Row]) -> Table:
-    columns = tuple(Column(name=name) for name in names)
-    return table(columns, entries[:MOST_ROWS], row, shown=Shown.TABLE)
+        yield grid(("after", "until", "change", "share"), [*map(part, _cut(report.outcome.decay))])
 
 
 def _plot(report: BisectionReport) -> Iterator[Text]:

@@ -48,6 +48,7 @@ from perf_culprit.say.document import (
     Strong,
     Table,
     Text,
+    grid,
     joined,
     paragraph,
     some,
@@ -281,8 +282,7 @@ def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) ->
 def _filled(names: Sequence[str], rows: Sequence[tuple[Text, ...]]) -> Table:
     """Without the last columns where no row has anything to say."""
     filled = max(place for row in rows for place, cell in enumerate(row, start=1) if cell)
-    columns = tuple(Column(name=name) for name in names[:filled])
-    return table(columns, rows, lambda row: Row(row[:filled]), shown=Shown.TABLE)
+    return grid(names[:filled], [row[:filled] for row in rows])
 
 
 def _counted(method: ComparedSuspect) -> tuple[Text, ...]:

@@ -161,13 +161,21 @@ class Role(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """`joins`: on a page it's part of the column before. `spare`: a terminal shows it where there is room."""
+    """`joins`: on a page it's part of the column before. `spare`: a terminal shows it where there is room.
+
+    `of`: foreign text that the name follows.
+    """
 
     name: str
     role: Role = Role.ASIDE
     right: bool = False
     joins: bool = False
     spare: bool = False
+    of: str = ""
+
+    @property
+    def head(self) -> "Text":
+        return words("{} {}", Name(self.of), Safe(self.name)) if self.of else Safe(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +293,12 @@ def table(
         title=title,
         shown=shown,
     )
+
+
+def grid(columns: Iterable[str | Column], rows: Sequence[tuple[Text, ...]], title: Text | None = None) -> Table:
+    """A table of made cells."""
+    made = tuple(Column(name=each) if isinstance(each, str) else each for each in columns)
+    return table(made, rows, Row, title=title, shown=Shown.TABLE)
 
 
 def paragraph(*lines: Text) -> Paragraph:

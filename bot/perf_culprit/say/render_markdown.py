@@ -188,7 +188,7 @@ def _head(columns: Sequence[Column]) -> tuple[Safe, Safe]:
     shared = {place - 1 for place, column in enumerate(columns) if column.joins}
     kept = [(place, column) for place, column in enumerate(columns) if not column.joins]
     sides = ("--:" if column.right and place not in shared else ":--" for place, column in kept)
-    return row([Safe(column.name) for _, column in kept]), Safe(f"|{'|'.join(sides)}|")
+    return row([markdown(column.head) for _, column in kept]), Safe(f"|{'|'.join(sides)}|")
 
 
 def _cells(columns: Sequence[Column], cells: Sequence[Text]) -> list[Safe]:

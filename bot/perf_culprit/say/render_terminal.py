@@ -89,11 +89,9 @@ def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), inden
     return [f"{indent}{line.rstrip()}" for line in text.split("\n")]
 
 
-def ruled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Text with a rule below the columns' names."""
-    from tabulate import tabulate
-
-    return tabulate(rows, headers=head, tablefmt="simple", disable_numparse=True)
+def _head(column: Column) -> str:
+    """Of two lines, lest the table gets wide."""
+    return "\n".join(text for text in (column.of and _line(Name(column.of)), column.name.strip()) if text)
 
 
 def _table(table: Table, *, width: int, colour: bool) -> str:
@@ -104,11 +102,11 @@ def _table(table: Table, *, width: int, colour: bool) -> str:
     rows = list(table.first(table.total))
     name, *others = table.columns
     cells = {column: [terminal(row.cells[place]) for row in rows] for place, column in enumerate(table.columns)}
-    marked = [f"{INDENT}{name.name}", *(f"{MARK}{text}" for text in cells[name])]
+    marked = [f"{INDENT}{_head(name)}", *(f"{MARK}{text}" for text in cells[name])]
     kept = [column for column in others if not column.spare]
 
     def lines(shown: Sequence[Column], *, first: Sequence[str]) -> list[str]:
-        grid = [[start, *(column.name.strip() for column in shown)] for start in first[:1]]
+        grid = [[start, *map(_head, shown)] for start in first[:1]]
         grid += [[start, *(cells[column][place] for column in shown)] for place, start in enumerate(first[1:])]
         return columns(grid, right=[place for place, column in enumerate(shown, 1) if column.right])
 
@@ -118,10 +116,11 @@ def _table(table: Table, *, width: int, colour: bool) -> str:
         more = [column for column in others if column in (*kept, spare)]
         if max(map(len, lines(more, first=first))) <= width:
             kept = more
-    header, *body = lines(kept, first=first)
+    made = lines(kept, first=first)
+    header, body = made[: len(made) - len(rows)], made[len(made) - len(rows) :]
     if stacked:
         body = [f"{name}\n{line}" for name, line in zip(marked[1:], body, strict=True)]
-    return "\n".join([header, *(toned(line, row.tone, colour=colour) for line, row in zip(body, rows, strict=True))])
+    return "\n".join([*header, *(toned(line, row.tone, colour=colour) for line, row in zip(body, rows, strict=True))])
 
 
 def toned(line: str, tone: Tone, *, colour: bool, bold: bool = False) -> str:

@@ -30,7 +30,7 @@ def test_splits_are_called_splits_and_no_advice_is_said() -> None:
     text = render_audit(audit)
     assert "wrong in 1 of 28 random splits of the samples within a run (" in text
     assert "Recommendation: detector median_interval, no minimum effect helps\n" in text
-    assert "Hardest to judge by median_interval:\nnothing: all values are zero" in text
+    assert "Hardest to judge by median_interval:\n- nothing: all values are zero" in text
 
 
 def test_foreign_text_controls_neither_terminal_nor_runner() -> None:
