@@ -152,9 +152,9 @@ def test_nothing_found_says_what_would_have_been(folder: Path, capsys: pytest.Ca
     text = printed(folder, capsys, [5.0] * 40, "--online")
     assert text == (
         "0 changes of 1% or more in ms (40 rows)\n"
-        "  a step of 1.2% that lasts 20 rows would have been found\n"
+        "  a step of 1.2% that lasts 20 rows would have been found\n\n"
         "Seeing only the rows before: 0 alarms\n"
-        "  a step of 1.2% that lasts 9 rows would have raised one\n"
+        "  a step of 1.2% that lasts 9 rows would have raised one\n\n"
         f"  5 ┤{'•' * 40}\n"
     )
     text = printed(folder, capsys, [0.0] * 25, "--online", "--minimum-effect", "0%")
@@ -295,7 +295,7 @@ def test_columns_that_say_which_row_it_is_are_left_out(folder: Path, capsys: pyt
     assert (
         "columns left out: ``, `index`, `sut_version`, `first_timestamp`, `commit`, `time`, `seconds`, `note`" in text
     )
-    assert "sut_version" in text.splitlines()[1]
+    assert "sut_version" in text.splitlines()[2]
 
 
 def test_a_time_in_words_names_the_rows(folder: Path) -> None:

@@ -1,30 +1,45 @@
-"""A diagnosis of one revision for a terminal: suspects, what to test again for each, services, and unused lines."""
+"""A diagnosis of one revision: suspects, what to test again for each, services, and unused lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Final
 
 from perf_culprit.model.call_tree import (
     Diagnosis,
     ImpactedService,
     LineFault,
+    LogReading,
     MethodSuspect,
     RecordFault,
     ServiceStatistics,
     SlowCall,
 )
 from perf_culprit.say.charts import blocks
-from perf_culprit.say.inert import plain
-from perf_culprit.say.numbers import amount_text, counted, percent, quantities, significant
-from perf_culprit.say.render_terminal import columns
+from perf_culprit.say.document import (
+    Bullets,
+    Column,
+    Document,
+    Drawn,
+    Name,
+    Node,
+    Row,
+    Shown,
+    Table,
+    Text,
+    joined,
+    paragraph,
+    table,
+    words,
+)
+from perf_culprit.say.inert import Safe, plain
+from perf_culprit.say.numbers import amount, counted, percent, quantities, significant
+from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 BAR_WIDTH: Final = 30
 SHOWN_IMPACTS: Final = 5
 SHOWN_SERVICES: Final = 20
 SHOWN_SLOW_CALLS: Final = 3
 _LINE_LIMIT: Final = 160
-_plain = partial(plain, limit=_LINE_LIMIT)
 FAULTS: Final = {
     LineFault.NO_MATCH: "not a method execution by the pattern",
     LineFault.TOO_LONG: "longer than a line may be",
@@ -51,98 +66,70 @@ RECORD_FAULTS: Final = {
 
 def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
     """For a terminal; foreign control characters never reach it, and no line starts with foreign text."""
-    suspects = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top]
-    shown = suspects or list(diagnosis.suspects[:top])
-    blocks = [
-        _headline(diagnosis),
-        _suspects(shown, diagnosis.unit),
-        _impacts(shown[:SHOWN_IMPACTS]),
-        _services(diagnosis.services, diagnosis.unit),
-    ]
-    more = len(diagnosis.suspects) - len(shown)
-    if more:
+    document = Document(nodes=tuple(_told(diagnosis, top)))
+    return render_terminal(document, width=WIDE, colour=False, more_at="the JSON")
+
+
+def _told(diagnosis: Diagnosis, top: int) -> Iterator[Node]:
+    reading, unit = diagnosis.reading, diagnosis.unit
+    shown = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top] or diagnosis.suspects[:top]
+    counts = {
+        "call": sum(service.all_calls for service in diagnosis.services),
+        "service": len(diagnosis.services),
+        "method": len(diagnosis.suspects),
+        "line": reading.lines,
+    }
+    calls, *others = (counted(count, noun) for noun, count in counts.items())
+    yield paragraph(Safe(f"{calls} of {', '.join(others)}"))
+    yield _suspects(shown, unit)
+    if more := len(diagnosis.suspects) - len(shown):
         tiny = sum(suspect.tiny for suspect in diagnosis.suspects)
-        limit = _amount(diagnosis.minimum_self_ms, diagnosis.unit)
-        blocks.insert(
-            2, f"and {counted(more, 'more method')}, {tiny:,} of them below {limit} per call of every service"
-        )
-    blocks += [block for block in (_unused(diagnosis),) if block]
-    return "\n\n".join(blocks) + "\n"
+        limit, hidden = _amount(diagnosis.minimum_self_ms, unit), Safe(counted(more, "more method"))
+        yield paragraph(words("and {}, {} of them below {} per call of every service", hidden, tiny, limit))
+    yield _impacts(shown[:SHOWN_IMPACTS])
+    yield _services(diagnosis.services, unit)
+    if unused := [*_unused(reading)]:
+        yield Bullets(items=unused, total=len(unused), title=Safe("Not used"))
 
 
-def _headline(diagnosis: Diagnosis) -> str:
-    reading = diagnosis.reading
-    calls = sum(service.all_calls for service in diagnosis.services)
-    return (
-        f"{counted(calls, 'call')} of {counted(len(diagnosis.services), 'service')}, "
-        f"{counted(len(diagnosis.suspects), 'method')}, {counted(reading.lines, 'line')}"
-    )
+def _columns(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, right=True) for name in names)
 
 
-def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> str:
-    header = (
-        "rank",
-        "score",
-        "self time" if unit == "ms" else f"self {_plain(unit, limit=20)}",
-        "per execution",
-        "executions",
-        "services",
-        "method",
-    )
-    rows = [
-        (
-            str(rank),
-            f"{suspect.score:.4f}",
-            _amount(suspect.self_ms, unit),
-            _amount(suspect.self_ms_per_execution, unit),
-            f"{suspect.calls:,}",
-            str(len(suspect.services)),
-            _plain(suspect.method) + (" (tiny)" if suspect.tiny else ""),
-        )
-        for rank, suspect in enumerate(suspects, 1)
-    ]
-    return "\n".join(["Suspects", *columns([header, *rows], right=range(6))])
+def _suspects(suspects: Sequence[MethodSuspect], unit: str) -> Table:
+    def row(suspect: MethodSuspect) -> Row:
+        method = words("{}{}", Name(suspect.method, _LINE_LIMIT), Safe(" (tiny)" if suspect.tiny else ""))
+        times = (_amount(time, unit) for time in (suspect.self_ms, suspect.self_ms_per_execution))
+        counts = (Safe(f"{count:,}") for count in (suspect.calls, len(suspect.services)))
+        return Row((method, Safe(f"{suspect.score:.4f}"), *times, *counts))
+
+    own = "self time" if unit == "ms" else f"self {plain(unit, limit=20)}"
+    columns = _columns("score", own, "per execution", "executions", "services")
+    return table((Column(name="method"), *columns), suspects, row, title=Safe("Suspects"), shown=Shown.TABLE)
 
 
-def _impacts(suspects: Sequence[MethodSuspect]) -> str:
-    parts = [
-        "\n".join([f"{rank}. {_plain(suspect.method)}", *_bars(suspect.services[:SHOWN_SERVICES])])
-        for rank, suspect in enumerate(suspects, 1)
-    ]
-    return "Services to test again (█ own time, ░ what it calls)\n" + "\n".join(parts)
+def _impacts(suspects: Sequence[MethodSuspect]) -> Table:
+    def row(pair: tuple[ImpactedService, str]) -> Row:
+        impact, method = pair
+        bar = blocks(impact.self_share, impact.children_share, width=BAR_WIDTH)
+        shares = map(Safe, map(percent, (impact.self_share, impact.children_share)))
+        return Row((Name(impact.service, _LINE_LIMIT), Drawn(bar), *shares, Name(method, _LINE_LIMIT)))
+
+    bars = Column(name="\u2588 own time, \u2591 what it calls")
+    columns = (Column(name="service"), bars, *_columns("own", "calls"), Column(name="suspect"))
+    pairs = [(impact, suspect.method) for suspect in suspects for impact in suspect.services[:SHOWN_SERVICES]]
+    return table(columns, pairs, row, title=Safe("Services to test again"), shown=Shown.TABLE)
 
 
-def _bars(impacts: Sequence[ImpactedService]) -> list[str]:
-    rows = [
-        (
-            blocks(impact.self_share, impact.children_share, width=BAR_WIDTH),
-            percent(impact.self_share),
-            percent(impact.children_share),
-            _plain(impact.service),
-        )
-        for impact in impacts
-    ]
-    return columns(rows, right=(1, 2), indent="   ")
+def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:
+    def row(one: ServiceStatistics) -> Row:
+        times = (_amount(time, unit) for time in (one.mean_ms, one.standard_deviation_ms, one.min_ms, one.max_ms))
+        slowest = joined(", ", map(_slow_call, one.slowest[:SHOWN_SLOW_CALLS])) or Safe("n/a")
+        return Row((Name(one.service, _LINE_LIMIT), Safe(f"{one.calls:,}"), *times, Safe(_throughput(one)), slowest))
 
-
-def _services(services: Sequence[ServiceStatistics], unit: str) -> str:
-    header = ("calls", "mean", "SD", "min", "max", "calls/s", "slowest", "service")
-    rows = [
-        (
-            f"{service.calls:,}",
-            *(
-                _amount(value, unit)
-                for value in (service.mean_ms, service.standard_deviation_ms, service.min_ms, service.max_ms)
-            ),
-            _throughput(service),
-            ", ".join(map(_slow_call, service.slowest[:SHOWN_SLOW_CALLS])) or "n/a",
-            _plain(service.service),
-        )
-        for service in services[:SHOWN_SERVICES]
-    ]
-    more = len(services) - len(rows)
-    lines = ["Services", *columns([header, *rows], right=range(6))]
-    return "\n".join([*lines, f"and {more:,} more: see the JSON"] if more else lines)
+    numbers = _columns("calls", "mean", "SD", "min", "max", "calls/s")
+    columns = (Column(name="service"), *numbers, Column(name="slowest"))
+    return table(columns, services, row, title=Safe("Services"), shown=Shown.TABLE, most=SHOWN_SERVICES)
 
 
 def _throughput(service: ServiceStatistics) -> str:
@@ -155,29 +142,28 @@ def _throughput(service: ServiceStatistics) -> str:
     return low if low == high else f"{low}–{high}"  # noqa: RUF001 - a range of numbers takes an en dash
 
 
-def _slow_call(slow: SlowCall) -> str:
+def _slow_call(slow: SlowCall) -> Text:
     at = "" if slow.time_s is None else f" at {datetime.fromtimestamp(slow.time_s, UTC):%H:%M:%S}"
-    return _plain(slow.call, limit=24) + at
+    return words("{}{}", Name(slow.call, 24), Safe(at))
 
 
-def _unused(diagnosis: Diagnosis) -> str:
-    reading = diagnosis.reading
-    lines = [f"- {counted(count, 'line')}: {FAULTS[fault]}" for fault, count in reading.unused.items()]
-    lines += [
-        f"  {f'line {example.line:,}' if example.line else 'seen as'}: {_plain(example.text)}"
-        for example in reading.examples
-    ]
-    if reading.headless_calls:
-        lines.append(f"- {counted(reading.headless_calls, 'call')} without a logged root: in trees, not in statistics")
-    if reading.rare_paths:
-        paths = counted(reading.rare_paths, "rare path")
-        lines.append(f"- {paths} given up for their number; their methods count, without what they call")
-    if reading.cut_calls:
-        lines.append(f"- {counted(reading.cut_calls, 'call')} too long to be held whole: cut in pieces")
-    lines += [f"- a file ends too early or is damaged: {_plain(name)}" for name in reading.truncated_files]
-    return "Not used\n" + "\n".join(lines) if lines else ""
+def _unused(reading: LogReading) -> Iterator[Text]:
+    for fault, count in reading.unused.items():
+        yield Safe(f"{counted(count, 'line')}: {FAULTS[fault]}")
+    for example in reading.examples:
+        place = Safe(f"line {example.line:,}" if example.line else "seen as")
+        yield words("{}: {}", place, Name(example.text, _LINE_LIMIT))
+    if count := reading.headless_calls:
+        yield Safe(f"{counted(count, 'call')} without a logged root: in trees, not in statistics")
+    if count := reading.rare_paths:
+        given_up = "given up for their number; their methods count, without what they call"
+        yield Safe(f"{counted(count, 'rare path')} {given_up}")
+    if count := reading.cut_calls:
+        yield Safe(f"{counted(count, 'call')} too long to be held whole: cut in pieces")
+    for name in reading.truncated_files:
+        yield words("a file ends too early or is damaged: {}", Name(name, _LINE_LIMIT))
 
 
-def _amount(amount: float, unit: str) -> str:
-    (quantity,) = quantities((amount,), unit)
-    return amount_text(quantity)
+def _amount(number: float, unit: str) -> Text:
+    (quantity,) = quantities((number,), unit)
+    return amount(quantity)

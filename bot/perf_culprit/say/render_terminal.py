@@ -94,7 +94,7 @@ def _head(column: Column) -> str:
     return "\n".join(text for text in (column.of and _line(Name(column.of)), column.name.strip()) if text)
 
 
-def _table(table: Table, *, width: int, colour: bool) -> str:
+def _table(table: Table, more_at: str, *, width: int, colour: bool) -> str:
     """A line per row, name first and whole, and as many columns as fit, the first of those that can be spared first.
 
     Where even the needed columns leave a name no room, every name gets a line of its own.
@@ -120,7 +120,8 @@ def _table(table: Table, *, width: int, colour: bool) -> str:
     header, body = made[: len(made) - len(rows)], made[len(made) - len(rows) :]
     if stacked:
         body = [f"{name}\n{line}" for name, line in zip(marked[1:], body, strict=True)]
-    return "\n".join([*header, *(toned(line, row.tone, colour=colour) for line, row in zip(body, rows, strict=True))])
+    told = (toned(line, row.tone, colour=colour) for line, row in zip(body, rows, strict=True))
+    return "\n".join([*header, *told, *_more(table.total - len(rows), more_at)])
 
 
 def toned(line: str, tone: Tone, *, colour: bool, bold: bool = False) -> str:
@@ -163,8 +164,12 @@ def _of(role: Role, columns: Sequence[Column], row: Row) -> list[str]:
 
 def _bullets(lines: Sequence[str], total: int, more_at: str) -> str:
     shown = [f"- {line}" for line in lines[:LISTED]]
-    more, where = total - len(shown), f": see {more_at}" if more_at else ""
-    return "\n".join([*shown, f"and {more:,} more{where}"] if more else shown)
+    return "\n".join([*shown, *_more(total - len(shown), more_at)])
+
+
+def _more(hidden: int, more_at: str) -> list[str]:
+    where = f": see {more_at}" if more_at else ""
+    return [f"and {hidden:,} more{where}"] if hidden else []
 
 
 # Nodes.
@@ -217,5 +222,5 @@ class _Screen:
             items = [terminal(item, colour=self.colour) for item in node.items[:LISTED]]
             return _bullets(items, node.total, self.more_at)
         if node.shown is Shown.TABLE:
-            return _table(node, width=self.width, colour=self.colour)
+            return _table(node, self.more_at, width=self.width, colour=self.colour)
         return _list(node, self.more_at)

@@ -2,10 +2,10 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from html import escape
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from msgspec import structs
 
@@ -17,14 +17,36 @@ from perf_culprit.model.series import (
     Detectable,
     DeviationMatrix,
     Outcome,
-    Row,
     SeriesAlarm,
     SeriesChanges,
     SeriesTable,
 )
+from perf_culprit.model.series import Row as Metric
 from perf_culprit.say.charts import plot
-from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, plain
+from perf_culprit.say.document import (
+    Bullets,
+    Column,
+    Document,
+    Figure,
+    Fold,
+    Heading,
+    Name,
+    Node,
+    Picture,
+    Prose,
+    Row,
+    Shown,
+    Span,
+    Table,
+    Text,
+    Tone,
+    paragraph,
+    table,
+    words,
+)
+from perf_culprit.say.inert import Safe, plain
 from perf_culprit.say.numbers import (
+    amount,
     amount_text,
     counted,
     percent,
@@ -33,11 +55,11 @@ from perf_culprit.say.numbers import (
     quantities,
     significant,
 )
-from perf_culprit.say.reason_text import sentence
-from perf_culprit.say.render_html import page
-from perf_culprit.say.render_terminal import columns
+from perf_culprit.say.reason_text import sentence, worded
+from perf_culprit.say.render_html import html, html_of, page
+from perf_culprit.say.render_terminal import WIDE, columns, render_terminal
 
-# Changes of series for reading and for programs: a text table, and perf-culprit-changes v1.
+# Changes of series for reading and for programs: a document, and perf-culprit-changes v1.
 
 FORMAT: Final = "perf-culprit-changes"
 VERSION: Final = 1
@@ -48,6 +70,7 @@ LISTED: Final = 200
 FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
 PLOT_WIDTH: Final = 56
 PLOT_HEIGHT: Final = 6
+T = TypeVar("T", ChangePoint, SeriesAlarm)
 
 
 def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newest: int = 0) -> bytes:
@@ -96,42 +119,48 @@ def _change(change: ChangePoint, values: Sequence[float], labels: Sequence[str])
 
 
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
-    """A block per series, those that changed first; another is drawn where it is alone.
-
-    Rows count from 0, and foreign text is made inert.
-    """
+    """A block per series, those that changed first; another is drawn where it is alone. Rows count from 0."""
     told_first = sorted(judged, key=lambda entry: not (entry.changes or entry.alarms))
-    blocks = [_block(entry, label_name=table.label_name, alone=len(judged) == 1) for entry in told_first]
-    notes = [f"Note: {plain(sentence(note), limit=SENTENCE_LIMIT)}" for note in table.notes]
-    return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
+    label = None if table.label_name is None else plain(table.label_name, limit=LABEL_LIMIT)
+    nodes = [node for entry in told_first for node in _told(entry, label, alone=len(judged) == 1)]
+    notes = [*map(worded, table.notes)]
+    return _shown([*nodes, *([Bullets(items=notes, total=len(notes), title=Safe("Notes"))] if notes else [])])
 
 
-def _block(entry: SeriesChanges, *, label_name: str | None, alone: bool) -> str:
-    series = entry.series
-    name = plain(series.name, limit=SERIES_NAME_LIMIT)
+def _shown(nodes: Sequence[Node]) -> str:
+    return render_terminal(Document(nodes=tuple(nodes)), width=WIDE, colour=False, more_at="--json")
+
+
+def _told(entry: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[Node]:
+    series, name = entry.series, Name(entry.series.name, SERIES_NAME_LIMIT)
     missing = sum(map(math.isnan, series.values))
+    below = [words("  {}", worded(note)) for note in series.notes]
     if entry.values_lacking:
-        lacking = lacking_words(len(series.values) - missing, entry.values_lacking)
-        return "\n".join([f"Cannot tell: {name} has {lacking}", *_notes(entry)])
-    label = None if label_name is None else plain(label_name, limit=LABEL_LIMIT)
-    rows = f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else "")
+        lacking = Safe(lacking_words(len(series.values) - missing, entry.values_lacking))
+        yield _heading(words("Cannot tell: {} has {}", name, lacking), *below)
+        return
+    rows = Safe(f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else ""))
     # The count first: a line that starts with a foreign "::" would be a command to GitHub's runner.
     effect = f" of {percent_digits(series.minimum_effect)} or more" if series.minimum_effect else ""
-    lines = [f"{counted(len(entry.changes), 'change')}{effect} in {name} ({rows})", *_notes(entry)]
-    if not entry.changes:
-        lines.append(f"  {_would_have(entry.detectable, series.unit, ending='been found')}")
+    count = Safe(f"{counted(len(entry.changes), 'change')}{effect}")
+    below += [] if entry.changes else [_would_have(entry.detectable, series.unit, ending="been found")]
+    yield _heading(words("{} in {} ({})", count, name, rows), *below)
     if entry.changes:
-        header = ("row", *([label] if label else []), "kind", "before", "after", "change", "strength", "q")
-        lines += _rows(header, [_change_row(change, series.unit, bool(label)) for change in entry.changes])
+        names = ("kind", "before", "after", "change", "strength", "q")
+        yield _table(label, names, entry.changes, partial(_change_cells, unit=series.unit))
     if entry.alarms is not None:
-        lines += _alarm_lines(entry, entry.alarms)
+        yield paragraph(*_alarm_lines(entry, entry.alarms))
     if entry.alarms:
-        header = ("row", *([label] if label else []), "changed since row", "change", "strength")
-        lines += _rows(header, [_alarm_row(alarm, bool(label)) for alarm in entry.alarms])
-    return "\n".join([*lines, *(_drawn(entry) if alone or entry.changes or entry.alarms else ())])
+        yield _table(label, ("changed since row", "change", "strength"), entry.alarms, _alarm_cells)
+    if alone or entry.changes or entry.alarms:
+        yield _drawn(entry)
 
 
-def _drawn(entry: SeriesChanges) -> list[str]:
+def _heading(text: Text, *below: Text) -> Heading:
+    return Heading(text=text, tone=Tone.PLAIN, below=below)
+
+
+def _drawn(entry: SeriesChanges) -> Figure:
     """The series from oldest to newest, with its levels."""
     series, steps = entry.series, [(change.index, change.before, change.after) for change in entry.changes]
     rows = plot(series.values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
@@ -139,71 +168,53 @@ def _drawn(entry: SeriesChanges) -> list[str]:
     ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), series.unit)]
     labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
     wide = max(map(len, ends))
-    return [f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True)]
+    lines = (f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True))
+    return Figure(lines=tuple(map(Safe, lines)))
 
 
-def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> list[str]:
-    lacking = entry.rows_lacking_online
-    if lacking:
-        return [f"Seeing only the rows before: cannot tell yet, {counted(lacking, 'more row')} would do"]
-    lines = [f"Seeing only the rows before: {counted(len(alarms), 'alarm')}"]
+def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> Iterator[Text]:
+    if lacking := entry.rows_lacking_online:
+        yield Safe(f"Seeing only the rows before: cannot tell yet, {counted(lacking, 'more row')} would do")
+        return
+    yield Safe(f"Seeing only the rows before: {counted(len(alarms), 'alarm')}")
     if not alarms:
-        lines.append(f"  {_would_have(entry.detectable_alarm, entry.series.unit, ending='raised one')}")
-    return lines
+        yield _would_have(entry.detectable_alarm, entry.series.unit, ending="raised one")
 
 
-def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> str:
+def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> tuple[Span, ...]:
     if detectable is None:
-        return "cannot tell: no step of any size would stand out; take medians of more measurements per row"
+        return words("  cannot tell: no step of any size would stand out; take medians of more measurements per row")
     (absolute,) = quantities((detectable.size,), unit)
-    size = amount_text(absolute)
-    if detectable.relative_change is not None:
-        size = percent_at_least(detectable.relative_change)
-    step = f"a step of {size}" if detectable.size else "a step of any size"
-    return f"{step} that lasts {detectable.rows} rows would have {ending}"
+    size = amount(absolute) if detectable.size else Safe("any size")
+    if detectable.relative_change is not None and detectable.size:
+        size = Safe(percent_at_least(detectable.relative_change))
+    return words("  a step of {} that lasts {} rows would have {}", size, detectable.rows, Safe(ending))
 
 
-def _notes(entry: SeriesChanges) -> list[str]:
-    return [f"  {plain(sentence(note), limit=SENTENCE_LIMIT)}" for note in entry.series.notes]
+def _table(label: str | None, names: Sequence[str], rows: Sequence[T], cells: Callable[[T], Iterator[Text]]) -> Table:
+    """`label`: what the labels of rows are, where they have any."""
+
+    def row(one: T) -> Row:
+        short = one.label[:SHOWN_HASH] if FULL_HASH.fullmatch(one.label) else one.label
+        labelled: tuple[Text, ...] = (Name(short, LABEL_LIMIT) if short else Safe(""),) if label else ()
+        return Row((Safe(one.index), *labelled, *cells(one)))
+
+    shown = tuple(Column(name=name, right=name in FIGURES) for name in ("row", label, *names) if name)
+    return table(shown, rows, row, shown=Shown.TABLE, most=LISTED)
 
 
-def _change_row(change: ChangePoint, unit: str, labelled: bool) -> tuple[str, ...]:
-    before, after = (amount_text(shown) for shown in quantities((change.before, change.after), unit))
-    return (
-        str(change.index),
-        *([_label(change.label)] if labelled else []),
-        change.kind,
-        before,
-        after,
-        _percent(change.relative_change),
-        significant(change.strength),
-        f"{change.q_value:.2g}",
-    )
+def _change_cells(change: ChangePoint, *, unit: str) -> Iterator[Text]:
+    yield Safe(change.kind)
+    yield from map(amount, quantities((change.before, change.after), unit))
+    yield from map(Safe, (_percent(change.relative_change), significant(change.strength), f"{change.q_value:.2g}"))
 
 
-def _alarm_row(alarm: SeriesAlarm, labelled: bool) -> tuple[str, ...]:
-    return (
-        str(alarm.index),
-        *([_label(alarm.label)] if labelled else []),
-        str(alarm.change_index),
-        _percent(alarm.relative_change),
-        significant(alarm.strength),
-    )
+def _alarm_cells(alarm: SeriesAlarm) -> Iterator[Text]:
+    yield from map(Safe, (alarm.change_index, _percent(alarm.relative_change), significant(alarm.strength)))
 
 
 def _percent(relative_change: float | None) -> str:
     return "from 0" if relative_change is None else percent(relative_change, signed=True)
-
-
-def _label(label: str) -> str:
-    short = label[:SHOWN_HASH] if FULL_HASH.fullmatch(label) else label
-    return plain(short, limit=LABEL_LIMIT) if short else ""
-
-
-def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    right = [place for place, name in enumerate(header) if name in FIGURES]
-    lines = columns([header, *rows[:LISTED]], right=right, indent="  ")
-    return [*lines, f"  and {len(rows) - LISTED:,} more: see --json"] if len(rows) > LISTED else lines
 
 
 # The deviation matrix for reading: a row per metric, a column per version in which something deviates [B17].
@@ -213,95 +224,88 @@ VERSION_LIMIT: Final = 24
 # Versions whose cells have room for a number each.
 MOST_WIDE: Final = 12
 LEGEND: Final = (
-    "\u25b2 worse, \u25bc better, \u25cf differs but the intervals overlap, \u00b7 no difference,",
-    "blank: not measured. Each version against the one before it.",
-    "With one run of each, another machine looks the same: `compare` several runs of both.",
+    Safe("\u25b2 worse, \u25bc better, \u25cf differs but the intervals overlap, \u00b7 no difference,"),
+    Safe("  blank: not measured. Each version against the one before it."),
+    words("  With one run of each, another machine looks the same: {} several runs of both.", Name("compare")),
 )
 SHADES: Final = {Verdict.REGRESSION: ' class="matrix-worse"', Verdict.IMPROVEMENT: ' class="matrix-better"'}
 SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u25cf", Outcome.OVERLAP: "\u00b7"}
 
 
 def releases_text(matrix: DeviationMatrix) -> str:
-    changed = {cell.version for row in matrix.rows for cell in row.cells if _moved(cell)}
-    versions = [version for version in matrix.versions if version in changed]
-    rows = [row for row in matrix.rows if any(map(_moved, row.cells))]
-    lines = [_summary(matrix, rows)]
-    if rows:
-        header = ["", *(plain(version, limit=VERSION_LIMIT) for version in versions)]
-        body = [[plain(_name(row), limit=RELEASE_NAME_LIMIT), *_symbols(row, versions)] for row in rows[:LISTED]]
-        lines += ["", *columns([header, *body])]
-        lines += [f"and {len(rows) - LISTED:,} more rows: see --json"] if len(rows) > LISTED else []
-        lines += ["", LEGEND[0], *(f"  {line}" for line in LEGEND[1:])]
-    lines += [*_transient_regressions(rows), *_too_few(matrix)]
-    return "\n".join(lines) + "\n"
+    return _shown([*_releases(matrix)])
 
 
 def releases_page(matrix: DeviationMatrix) -> str:
-    return page(releases_section(matrix), title="releases")
+    return page(html_of(Document(nodes=tuple(_releases(matrix)))), title="releases")
 
 
-def releases_section(matrix: DeviationMatrix) -> Safe:
-    """HTML: the metrics that moved, with every version. Of many versions the numbers are in the cells' titles."""
+def _releases(matrix: DeviationMatrix) -> Iterator[Node]:
     rows = [row for row in matrix.rows if any(map(_moved, row.cells))]
-    parts = [f"<h1>{escape(_summary(matrix, rows))}</h1>"]
+    yield _heading(_summary(matrix, rows))
     if rows:
-        versions = [_html(version, VERSION_LIMIT) for version in matrix.versions]
-        heads = "".join(f'<th scope="col"><span>{version}</span></th>' for version in versions)
-        body = (
-            f'<tr><th scope="row">{_html(_name(row), RELEASE_NAME_LIMIT)}</th>'
-            f"{''.join(_shaded(row, matrix.versions))}</tr>"
-            for row in rows
-        )
-        kind = "matrix matrix-narrow" if len(versions) > MOST_WIDE else "matrix"
-        parts += [
-            '<div class="matrix-frame" tabindex="0" role="region" aria-label="Deviation matrix">',
-            f'<table class="{kind}">\n<tr><td></td>{heads}</tr>',
-            *body,
-            f"</table></div>\n<p>{escape(' '.join(LEGEND).replace('`', ''))}</p>",
-        ]
-    transient = _transient_regressions(rows)
-    if transient:
-        listed = "".join(f"<li>{escape(line)}</li>" for line in transient)
-        title = counted(len(transient), "regression")
-        parts.append(f"<details><summary>{title} that a later version undid</summary><ul>{listed}</ul></details>")
-    parts += [f"<p>{escape(line)}</p>" for line in _too_few(matrix)]
-    return Safe("\n".join(parts) + "\n")
+        yield Figure(lines=tuple(_grid(matrix, rows)), on_page=False)
+        yield Picture(markdown=Safe(""), html=partial(_frame, matrix, rows))
+        yield paragraph(*LEGEND)
+    if transient := [*_transient_regressions(rows)]:
+        summary = Safe(f"{counted(len(transient), 'regression')} that a later version undid")
+        yield Fold(summary=summary, parts=(Bullets(items=transient, total=len(transient)),))
+    if few := sum(bool(row.too_few) for row in matrix.rows):
+        yield paragraph(Safe(f"Cannot tell of some versions of {counted(few, 'benchmark')}: under 5 samples"))
 
 
-def _html(text: str, limit: int) -> str:
-    return escape(plain(text, limit=limit))
+def _grid(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Iterator[Safe]:
+    """The versions in which something moved."""
+    changed = {cell.version for row in rows for cell in row.cells if _moved(cell)}
+    versions = [version for version in matrix.versions if version in changed]
+    header = ["", *(plain(version, limit=VERSION_LIMIT) for version in versions)]
+    body = [[plain(_name(row), limit=RELEASE_NAME_LIMIT), *_symbols(row, versions)] for row in rows[:LISTED]]
+    yield from map(Safe, columns([header, *body]))
+    if len(rows) > LISTED:
+        yield Safe(f"and {len(rows) - LISTED:,} more rows: see --json")
 
 
-def _shaded(row: Row, versions: Sequence[str]) -> Iterator[str]:
+def _frame(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
+    """HTML, with every version. Of many versions the numbers are in the cells' titles."""
+    heads = (f'<th scope="col"><span>{html(Prose(version, VERSION_LIMIT))}</span></th>' for version in matrix.versions)
+    lines = [f"<tr><td></td>{''.join(heads)}</tr>"]
+    for row in rows:
+        name = html(Prose(_name(row), RELEASE_NAME_LIMIT))
+        lines.append(f'<tr><th scope="row">{name}</th>{"".join(_shaded(row, matrix.versions))}</tr>')
+    kind = "matrix matrix-narrow" if len(matrix.versions) > MOST_WIDE else "matrix"
+    frame = '<div class="matrix-frame" tabindex="0" role="region" aria-label="Deviation matrix">'
+    return Safe("\n".join([frame, f'<table class="{kind}">', *lines, "</table></div>"]))
+
+
+def _shaded(row: Metric, versions: Sequence[str]) -> Iterator[str]:
     shades = {cell.version: SHADES.get(cell.verdict, "") for cell in row.cells}
     for version, symbol in zip(versions, _symbols(row, versions), strict=True):
-        shown, _, amount = symbol.partition(" ")
-        if amount and len(versions) > MOST_WIDE:
-            shown = f'<abbr title="{amount} in {_html(version, VERSION_LIMIT)}">{shown}</abbr>'
+        shown, _, change = symbol.partition(" ")
+        if change and len(versions) > MOST_WIDE:
+            shown = f'<abbr title="{change} in {html(Prose(version, VERSION_LIMIT))}">{shown}</abbr>'
         else:
             shown = symbol
         yield f"<td{shades.get(version, '')}>{shown}</td>"
 
 
-def _summary(matrix: DeviationMatrix, rows: Sequence[Row]) -> str:
+def _summary(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
     worse = sum(cell.verdict is Verdict.REGRESSION for row in rows for cell in row.cells)
     better = sum(cell.verdict is Verdict.IMPROVEMENT for row in rows for cell in row.cells)
     compared = f"{counted(len(matrix.rows), 'benchmark')} over {counted(len(matrix.versions), 'version')}"
     deviations = f"{worse:,} worse, {better:,} better" if worse or better else "no deviation"
-    return (
-        f"{compared}: {deviations} (of {percent(matrix.minimum_effect)} or more, with non-overlapping median intervals)"
-    )
+    sure = f"of {percent(matrix.minimum_effect)} or more, with non-overlapping median intervals"
+    return Safe(f"{compared}: {deviations} ({sure})")
 
 
 def _moved(cell: Cell) -> bool:
     return cell.verdict is not Verdict.NO_CHANGE
 
 
-def _name(row: Row) -> str:
+def _name(row: Metric) -> str:
     return row.key.benchmark if row.key.metric == "time" else f"{row.key.benchmark} ({row.key.metric})"
 
 
-def _symbols(row: Row, versions: Sequence[str]) -> list[str]:
+def _symbols(row: Metric, versions: Sequence[str]) -> list[str]:
     cells = {cell.version: cell for cell in row.cells}
     first = {row.first: "\u00b7"}
     return [_symbol(cells[version]) if version in cells else first.get(version, "") for version in versions]
@@ -311,18 +315,11 @@ def _symbol(cell: Cell) -> str:
     if not _moved(cell):
         return SYMBOLS[cell.outcome]
     arrow = "\u25b2" if cell.verdict is Verdict.REGRESSION else "\u25bc"
-    return f"{arrow} {'from 0' if cell.relative_change is None else percent(cell.relative_change, signed=True)}"
+    return f"{arrow} {_percent(cell.relative_change)}"
 
 
-def _too_few(matrix: DeviationMatrix) -> list[str]:
-    few = sum(bool(row.too_few) for row in matrix.rows)
-    return [f"Cannot tell of some versions of {counted(few, 'benchmark')}: under 5 samples"] if few else []
-
-
-def _transient_regressions(rows: Sequence[Row]) -> list[str]:
-    regressions = [(row, one) for row in rows for one in row.transient_regressions]
-    return [
-        f"Transient: {plain(_name(row), limit=RELEASE_NAME_LIMIT)} got worse in {plain(one.start, limit=VERSION_LIMIT)}"
-        f" and was back in {plain(one.end, limit=VERSION_LIMIT)}"
-        for row, one in regressions[:LISTED]
-    ]
+def _transient_regressions(rows: Sequence[Metric]) -> Iterator[Text]:
+    for row in rows:
+        for one in row.transient_regressions:
+            ends = (Name(version, VERSION_LIMIT) for version in (one.start, one.end))
+            yield words("{} got worse in {} and was back in {}", Name(_name(row), RELEASE_NAME_LIMIT), *ends)
