@@ -238,8 +238,10 @@ def trace_command(
         )
     if not nodes:
         raise TraceError(
-            "the command runs no Python code of the repository",
-            next_step="trace a command that does, or name the package to be included",
+            "no sample fell into Python code of the repository"
+            if is_sampled
+            else "the command runs no Python code of the repository",
+            next_step="trace a command that runs such code for longer, or name the package to be included",
         )
     return Trace(
         service=service,
