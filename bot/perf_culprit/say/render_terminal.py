@@ -1,5 +1,6 @@
 """A document for a terminal: within a width, in colour, and no line that a runner takes for a command."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -46,6 +47,8 @@ LONGEST_NAME: Final = 300
 LISTED: Final = 20
 # Of a text that is read in a log: no row is cut.
 WIDE: Final = 10_000
+# A line that starts with `::` would be a command to GitHub's runner.
+_COMMAND: Final = re.compile(r"^((?:\x1b\[[0-9;]*m|[^\S\n])*)::", re.MULTILINE)
 
 
 # Texts.
@@ -71,12 +74,6 @@ _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
 }
 
 
-def _line(text: Text, *, colour: bool = False) -> str:
-    """A line that starts with `::` would be a command to GitHub's runner."""
-    line = terminal(text, colour=colour)
-    return f": {line.lstrip()[1:]}" if line.lstrip().startswith("::") else line
-
-
 # Tables: columns of text.
 
 
@@ -91,7 +88,7 @@ def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), inden
 
 def _head(column: Column) -> str:
     """Of two lines, lest the table gets wide."""
-    return "\n".join(text for text in (column.of and _line(Name(column.of)), column.name.strip()) if text)
+    return "\n".join(text for text in (column.of and terminal(Name(column.of)), column.name.strip()) if text)
 
 
 def _table(table: Table, more_at: str, *, width: int, colour: bool) -> str:
@@ -182,7 +179,7 @@ def render_terminal(document: Document, *, width: int, colour: bool, more_at: st
     for node in document.nodes:
         title, parts = (terminal(node.summary), node.parts) if isinstance(node, Fold) else ("", (node,))
         blocks += [screen.shown(part, title) for part in parts]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return _COMMAND.sub(r"\1: :", "\n\n".join(block for block in blocks if block) + "\n")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -195,16 +192,16 @@ class _Screen:
         """`title`: where the node has none of its own."""
         match node:
             case Heading():
-                first = toned(_line(node.text), node.tone, colour=self.colour, bold=True)
-                return "\n".join([first, *map(_line, node.below)])
+                first = toned(terminal(node.text), node.tone, colour=self.colour, bold=True)
+                return "\n".join([first, *map(terminal, node.below)])
             case Paragraph():
-                text = "\n".join(map(_line, node.lines))
+                text = "\n".join(map(terminal, node.lines))
                 return "" if node.shown is Shown.NOT else f"{title}\n{text}" if title else text
             case Figure():
-                lines = [_line(line, colour=self.colour) for line in node.lines]
-                return "\n".join(lines if node.title is None else [_line(node.title), *lines])
+                lines = [terminal(line, colour=self.colour) for line in node.lines]
+                return "\n".join(lines if node.title is None else [terminal(node.title), *lines])
             case Footer():
-                return _line(joined(" · ", node.parts))
+                return terminal(joined(" · ", node.parts))
             case Picture():
                 return ""
             case Bullets() | Table():

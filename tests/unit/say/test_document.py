@@ -1,5 +1,7 @@
 """One document in three media: what each shows of it, and that foreign text stays text in all."""
 
+import re
+
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
@@ -26,6 +28,7 @@ from perf_culprit.say.document import (
     Table,
     Text,
     Tone,
+    grid,
     paragraph,
     some,
     table,
@@ -93,9 +96,28 @@ def test_foreign_text_is_text_in_every_medium(text: Text) -> None:
     assert "##[" not in lines
 
 
-@pytest.mark.parametrize("node", [paragraph(Name("::add-mask::x")), Heading(text=Name("::x"), tone=Tone.PLAIN)])
-def test_no_line_of_a_terminal_is_a_command_to_the_runner(node: Node) -> None:
-    assert not on_terminal(node).lstrip().startswith("::")
+COMMAND = Name("::add-mask::x")
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        paragraph(COMMAND),
+        paragraph(Safe("a"), COMMAND),
+        Heading(text=Name("::x"), tone=Tone.PLAIN),
+        Heading(text=Name("::x"), tone=Tone.WORSE, below=(COMMAND,)),
+        Bullets(items=(COMMAND,), total=1, title=COMMAND),
+        grid(("name",), [(COMMAND,)], title=COMMAND),
+        rows_of(("a", Safe("1"), "::x"), ("b", Safe("2"), "::x")),
+        Figure(lines=(COMMAND,), title=COMMAND),
+    ],
+)
+@pytest.mark.parametrize("colour", [False, True])
+def test_no_line_of_a_terminal_is_a_command_to_the_runner(node: Node, *, colour: bool) -> None:
+    text = render_terminal(Document(nodes=(node,)), width=80, colour=colour)
+    assert ": :" in text
+    for line in text.splitlines():
+        assert not re.sub(r"\x1b\[[0-9;]*m", "", line).lstrip().startswith("::")
 
 
 def test_foreign_text_that_is_no_span_is_refused() -> None:
