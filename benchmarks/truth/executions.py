@@ -20,7 +20,8 @@ import numpy as np
 from scipy import stats
 
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.unit_table import Booleans, Floats, UnitTable
+from perf_culprit.stats.ragged import Booleans, Floats
+from perf_culprit.stats.unit_table import UnitTable
 
 WAYS: Final = ("5v5", "9v1", "5v1", "3v1", "3v3", "2v2", "1v1")
 CHANGES: Final = (0.1, 0.2, 0.5, 1.0, 3.0)

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.stats.unit_table import Floats
+from perf_culprit.stats.ragged import Floats
 
 # How much is bet on a round of a large difference, from cautious to bold; their average loses little to the best one.
 BETS: Final = (0.1, 0.3, 0.6, 0.9)

@@ -15,10 +15,11 @@ from typing import Any, Final
 import numpy as np
 
 from perf_culprit.stats.mode_scores import has_many_units, median_difference, shift_loudness
+from perf_culprit.stats.ragged import Booleans, Floats
 from perf_culprit.stats.relabelling import MOST_VALUES, Labellings, loudest_first, relabelled, relabelled_rates
 from perf_culprit.stats.shared_shift import WITH_SHIFT, WITHOUT_SHIFT, Deviations, deviations, neighbours_correlation
 from perf_culprit.stats.unit_noise import Noise, SuiteTail, noise_of
-from perf_culprit.stats.unit_table import Booleans, Floats, Judgement, SuiteShift, Tiers, UnitTable, log_change
+from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable, log_change
 
 # What would have to be larger is not called visible: nobody plans with it.
 LARGEST_VISIBLE: Final = log_change(3.0)

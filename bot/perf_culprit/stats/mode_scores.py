@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.relabelling import MOST_VALUES, Labellings
 from perf_culprit.stats.shared_shift import RESOLUTION, quantile, widened
-from perf_culprit.stats.unit_table import Booleans, Floats, Integers
 
 MANY_UNITS: Final = 8  # on the smaller side, and
 MANY_WAYS: Final = 600  # to split the units: enough to learn the shape of the noise

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from perf_culprit.stats.unit_table import Booleans, Floats, Integers
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 # At most this many values of benchmarks and labellings are held at once.
 MOST_VALUES: Final = 4_000_000

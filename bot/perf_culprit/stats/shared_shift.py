@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from perf_culprit.stats.unit_table import Booleans, Floats, Integers, SuiteShift, Tiers, UnitTable
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
+from perf_culprit.stats.unit_table import SuiteShift, Tiers, UnitTable
 
 # Fitted on ten forks each of the benchmarks of 15 Java systems, and on executions on a shared machine.
 FEWEST_WITNESSES: Final = 6  # benchmarks of a kind that can tell their machine's shift
@@ -133,7 +134,7 @@ def neighbours_correlation(x: Floats, present: Booleans, side: Booleans, believe
     n = x.shape[1]
     if n < 4:
         return None
-    centred = without_block_means(x, present, side.astype(np.int64))
+    centred = without_block_means(x, present, side.astype(np.intp))
     square = (centred**2).sum(axis=1) / (n - 2)
     unit = 1 / np.maximum(square + np.median(square), 1e-12)  # no wild benchmark rules
     pairs = [(a, a + lag) for lag in range(1, REACH + 1) for a in range(n - lag) if side[a] == side[a + lag]]
@@ -165,7 +166,7 @@ def widened(labels: Booleans, neighbours: Floats, share: Floats | float) -> Floa
 def quantile(x: Floats, present: Booleans, share: float = 0.5) -> Floats:
     """(B,): the quantile of each row's present values; 0 where there are none."""
     ordered, last = np.sort(np.where(present, x, np.inf), axis=1), np.maximum(present.sum(axis=1) - 1, 0)
-    low = (share * last).astype(np.int64)
+    low = (share * last).astype(np.intp)
     ends = np.take_along_axis(ordered, np.stack([low, np.minimum(low + 1, last)], axis=1), axis=1)
     ends = np.where(np.isfinite(ends), ends, 0.0)
     result: Floats = ends[:, 0] + (share * last - low) * (ends[:, 1] - ends[:, 0])

@@ -7,9 +7,10 @@ from typing import Final
 import numpy as np
 from scipy import special
 
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.relabelling import Labellings
 from perf_culprit.stats.shared_shift import RESOLUTION, widened
-from perf_culprit.stats.unit_table import Booleans, Floats, Integers, UnitTable
+from perf_culprit.stats.unit_table import UnitTable
 
 # Fitted on ten forks each of the benchmarks of 15 Java systems. The size of a jump has nothing to do with how quiet a
 # benchmark was: a third of the jumps exceeds 10%, 4% of them double the time.

@@ -2,14 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
-Booleans: TypeAlias = NDArray[np.bool_]
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -58,7 +55,7 @@ class UnitTable:
             is_target=is_target,
             block=None if block is None else numbered(block),
             sampling_variance=sampling_variance,
-            kind=np.zeros(size, np.int64) if kind is None else kind,
+            kind=np.zeros(size, np.intp) if kind is None else kind,
             orientation=np.ones(size) if orientation is None else orientation,
             is_exact=np.zeros(size, np.bool_) if is_exact is None else is_exact,
         )
@@ -92,7 +89,7 @@ class UnitTable:
     @property
     def blocks(self) -> Integers:
         """(U,): the block of each unit; one where none are known."""
-        return np.zeros(len(self.is_target), np.int64) if self.block is None else self.block
+        return np.zeros(len(self.is_target), np.intp) if self.block is None else self.block
 
     @property
     def has_smaller_target(self) -> bool:
@@ -152,7 +149,7 @@ class Judgement:
 
 def numbered(values: Integers) -> Integers:
     """The values as 0, 1, 2, … in their order."""
-    numbers: Integers = np.unique(values, return_inverse=True)[1].ravel().astype(np.int64)
+    numbers: Integers = np.unique(values, return_inverse=True)[1].ravel().astype(np.intp)
     return numbers
 
 
