@@ -16,6 +16,7 @@ from perf_culprit.cli import output
 from perf_culprit.cli.command_parser import parsed
 from perf_culprit.cli.entry import main
 from perf_culprit.cli.output import shown
+from perf_culprit.cli.verbs import VERBS
 from perf_culprit.commands.all_commands import COMMANDS
 from perf_culprit.commands.declared import Command
 from perf_culprit.commands.setup_requests import Formats
@@ -59,6 +60,10 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_every_declared_command_does_something() -> None:
+    assert set(VERBS) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("verb", COMMANDS, ids=lambda verb: verb.NAME)
