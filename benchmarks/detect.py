@@ -109,7 +109,7 @@ def power(runs: int, detector: str) -> None:
         for _ in range(runs):
             judgement = judged(rng, scenario, "lognormal", detector=detector, effects=effects)
             count += any(
-                finding.verdict is Verdict.REGRESSION and finding.evidence.key.benchmark == "bench_00017"
+                finding.verdict is Verdict.REGRESSION and finding.key.benchmark == "bench_00017"
                 for finding in judgement.findings
             )
         print(f"  {scenario}, {effect - 1:+.0%}  {count / runs:7.2%}", flush=True)
@@ -135,7 +135,7 @@ def smallest_factor(rng: np.random.Generator, scenario: Scenario, *, detector: s
             np.random.default_rng(seed), scenario, "lognormal", detector=detector, effects=effects.copy()
         )
         return any(
-            finding.verdict is Verdict.REGRESSION and finding.evidence.key.benchmark == "bench_00000"
+            finding.verdict is Verdict.REGRESSION and finding.key.benchmark == "bench_00000"
             for finding in judgement.findings
         )
 

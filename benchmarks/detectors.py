@@ -62,11 +62,11 @@ def alarms(trials: int) -> None:
             rng = np.random.default_rng(scenario[0])
             unchanged = [charted(make, rng, scenario, np.ones(METRICS)) for _ in range(trials)]
             alarmed = sum(any(f.verdict in CHANGES for f in judgement.findings) for judgement in unchanged)
-            outside = sum(is_out_of_control(f.evidence) for judgement in unchanged for f in judgement.findings)
+            outside = sum(is_out_of_control(f) for judgement in unchanged for f in judgement.findings)
             bound = stats.binomtest(alarmed, trials).proportion_ci(0.95).high
             changed = [charted(make, rng, scenario, effects) for _ in range(trials // 2)]
             names = [
-                [f.evidence.key.benchmark + f.evidence.key.metric for f in judgement.findings if f.verdict in CHANGES]
+                [f.key.benchmark + f.key.metric for f in judgement.findings if f.verdict in CHANGES]
                 for judgement in changed
             ]
             true = sum(_number(name) < CHANGED for entry in names for name in entry)

@@ -127,7 +127,7 @@ def visible(way: Way, count: int, trials: int) -> str:
     text, result = [], 0
     for _ in range(trials):
         (unchanged,) = trial(rng, way, count, 1.0, [config])
-        first = next(finding for finding in unchanged.findings if finding.evidence.key.benchmark == "bench_000")
+        first = next(finding for finding in unchanged.findings if finding.key.benchmark == "bench_000")
         if first.detectable_effect is not None:
             text.append(first.detectable_effect)
             result += _is_found(trial(rng, way, count, 1 + text[-1], [config])[0])
@@ -136,8 +136,7 @@ def visible(way: Way, count: int, trials: int) -> str:
 
 def _is_found(report: Report) -> bool:
     return any(
-        finding.verdict is Verdict.REGRESSION and finding.evidence.key.benchmark == "bench_000"
-        for finding in report.findings
+        finding.verdict is Verdict.REGRESSION and finding.key.benchmark == "bench_000" for finding in report.findings
     )
 
 

@@ -75,9 +75,7 @@ def of_findings(trials: Iterable[Sequence[Finding]]) -> Alarms:
     counts, judged = [], 0
     for findings in trials:
         counts.append(sum(finding.verdict in CHANGES for finding in findings))
-        judged += sum(
-            finding.evidence.p_value is not None or finding.evidence.score is not None for finding in findings
-        )
+        judged += sum(finding.p_value is not None or finding.score is not None for finding in findings)
     return Alarms(counts=tuple(counts), judged=judged)
 
 

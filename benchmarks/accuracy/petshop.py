@@ -189,7 +189,7 @@ def called(tables: tuple[TablePair, ...]) -> Flagged:
     """Control charts with the policy's verdict, which asks for more than to be out of control."""
     findings = counter_findings(tables, charts(tables), PolicySettings())
     changes = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
-    return by_violation([finding.evidence for finding in findings if finding.verdict in changes])
+    return by_violation([finding for finding in findings if finding.verdict in changes])
 
 
 def as_shipped(options: RuleOptions) -> Method:

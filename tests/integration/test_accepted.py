@@ -83,7 +83,7 @@ def accept(
 
 
 def verdicts(report: Report) -> dict[str, Verdict]:
-    return {finding.evidence.key.benchmark: finding.verdict for finding in report.findings}
+    return {finding.key.benchmark: finding.verdict for finding in report.findings}
 
 
 def test_without_an_acceptance_a_regression_that_lasts_stays_one(served: Path) -> None:
@@ -96,9 +96,9 @@ def test_without_an_acceptance_a_regression_that_lasts_stays_one(served: Path) -
 def test_an_alarm_that_does_not_last_is_noise_from_then_on(served: Path) -> None:
     report = judge(served, 7, FAST, record=True)
     assert verdicts(report)["parse"] is not Verdict.REGRESSION
-    parse = next(finding for finding in report.findings if finding.evidence.key.benchmark == "parse")
-    assert parse.evidence.baseline is not None
-    assert parse.evidence.baseline.runs == 6
+    parse = next(finding for finding in report.findings if finding.key.benchmark == "parse")
+    assert parse.baseline is not None
+    assert parse.baseline.runs == 6
     assert "1 metric looked worse in an earlier run and did not stay so: it counts as noise" in map(
         sentence, report.notes
     )
@@ -125,12 +125,12 @@ def test_the_baseline_begins_at_the_accepted_commit(served: Path, benchmark: str
     assert text.benchmarks == ("parse",)  # "all" is what got worse there
     report = judge(served, 7, SLOW)
     assert verdicts(report)["parse"] is not Verdict.REGRESSION
-    parse = next(finding for finding in report.findings if finding.evidence.key.benchmark == "parse")
-    assert parse.evidence.baseline is not None
-    assert parse.evidence.baseline.runs == 1
-    render = next(finding for finding in report.findings if finding.evidence.key.benchmark == "render")
-    assert render.evidence.baseline is not None
-    assert render.evidence.baseline.runs == 6  # only what was accepted begins anew
+    parse = next(finding for finding in report.findings if finding.key.benchmark == "parse")
+    assert parse.baseline is not None
+    assert parse.baseline.runs == 1
+    render = next(finding for finding in report.findings if finding.key.benchmark == "render")
+    assert render.baseline is not None
+    assert render.baseline.runs == 6  # only what was accepted begins anew
     assert any("accepted by octocat there: the new grammar costs this" in note for note in map(sentence, report.notes))
     markdown = report_markdown(report)
     assert "the new grammar costs this" in markdown.split("<details>", 1)[1]
@@ -147,13 +147,13 @@ def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(s
     judge(served, 7, SLOW, record=True)
     accept(served, None, at=8, reason="on purpose")
     report = judge(served, 8, SLOW)
-    parse = next(finding for finding in report.findings if finding.evidence.key.benchmark == "parse")
+    parse = next(finding for finding in report.findings if finding.key.benchmark == "parse")
     assert parse.verdict is Verdict.NO_CHANGE
     assert parse.accepted is not None
     assert parse.accepted.reason == "on purpose"
     assert not report.failed
-    assert parse.evidence.relative_change is not None
-    assert parse.evidence.relative_change > 0.4  # the numbers are not hidden
+    assert parse.relative_change is not None
+    assert parse.relative_change > 0.4  # the numbers are not hidden
     assert "accepted" in headline(report)
     assert outputs(report)["regressions"] == "0"
     assert "by `octocat` at" in report_markdown(report)
@@ -262,9 +262,9 @@ def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) ->
         )
         record_run(run, report=compared.report, config=Config(), place=HistoryPlace(url=str(folder)))
         return {
-            finding.evidence.key.metric: (finding.verdict, finding.evidence.baseline.runs)
+            finding.key.metric: (finding.verdict, finding.baseline.runs)
             for finding in compared.report.findings
-            if finding.evidence.baseline is not None
+            if finding.baseline is not None
         }
 
     for number in range(1, 6):

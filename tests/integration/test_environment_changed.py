@@ -54,7 +54,7 @@ def judged(repository: tuple[Path, dict[str, str]], *, base: dict[str, float], n
     ).report
     again = decode_report(report_json(report), place="report.json")
     assert again.environment_changes == report.environment_changes
-    return next(finding for finding in report.findings if finding.evidence.key.benchmark == "parse")
+    return next(finding for finding in report.findings if finding.key.benchmark == "parse")
 
 
 def test_a_step_that_the_base_shows_now_is_the_environments(repository: tuple[Path, dict[str, str]]) -> None:

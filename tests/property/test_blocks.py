@@ -46,7 +46,7 @@ def test_scaling_leaves_verdicts_and_swapping_turns_them(seed: int, factor: floa
     finding = judged(baseline, target)
     assert judged(scaled(baseline, unit), scaled(target, unit)).verdict is finding.verdict
     turned = judged(target, baseline)
-    change, p_value = finding.evidence.relative_change, finding.evidence.p_value
+    change, p_value = finding.relative_change, finding.p_value
     assert change is not None
     assert p_value is not None
     # Beside the borders: +5.2% is as large a change as -4.9%, and one of them is below the minimum effect.

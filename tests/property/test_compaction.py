@@ -23,7 +23,7 @@ FEW = 4
 def findings(detector: str, runs: list[Run], target: Run) -> dict[str, Finding]:
     baseline = Baseline(runs=tuple(runs), source=BaselineSource.HISTORY)
     judged = judge(baseline, target, detector=detector, settings=PolicySettings())
-    return {finding.evidence.key.benchmark: finding for finding in judged.findings}
+    return {finding.key.benchmark: finding for finding in judged.findings}
 
 
 def compacted_and_not(
@@ -55,11 +55,11 @@ def test_the_answer_is_the_same_or_says_why_it_is_weaker(detector: str, runs: in
                 assert after.verdict not in CHANGES
             if after.verdict is not before.verdict and after.verdict is not Verdict.INCONCLUSIVE:
                 # Another test by its name, or fewer runs.
-                assert after.evidence.test != before.evidence.test or says_fewer(after, before)
+                assert after.test != before.test or says_fewer(after, before)
 
 
 def says_fewer(after: Finding, before: Finding) -> bool:
-    sides = (after.evidence.baseline, before.evidence.baseline)
+    sides = (after.baseline, before.baseline)
     counts = [0 if side is None else (side.count or 0) for side in sides]
     return counts[0] < counts[1]
 
@@ -67,5 +67,5 @@ def says_fewer(after: Finding, before: Finding) -> bool:
 def test_a_control_chart_of_compacted_runs_says_that_it_needs_samples() -> None:
     for _, _, after in compacted_and_not("control_chart", 1, runs=6, raw=0):
         assert after.verdict is Verdict.INCONCLUSIVE
-        assert after.evidence.evidence_reason is not None
-        assert after.evidence.evidence_reason.code is Untested.NEEDS_SAMPLES
+        assert after.evidence_reason is not None
+        assert after.evidence_reason.code is Untested.NEEDS_SAMPLES

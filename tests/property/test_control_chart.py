@@ -80,7 +80,7 @@ def test_any_numbers_have_an_answer(target: list[float], run: list[float], load:
     stored_finding = replace(finding, drawn=UNSET)
     assert decode_report(encode_report(report), place="report").findings[0] == stored_finding
     assert words_of(finding.reason)
-    assert finding.evidence.score is None or 0 <= finding.evidence.score <= 1
+    assert finding.score is None or 0 <= finding.score <= 1
 
 
 @pytest.mark.slow  # some hundred judgements
@@ -98,7 +98,7 @@ def test_a_a_alarms_stay_within_the_stated_rate(offsets: tuple[float, float]) ->
         judge(stored(*(made() for _ in range(runs))), made(), settings=PolicySettings()) for _ in range(trials)
     ]
     alarms = sum(judgement.conclusion is Conclusion.REGRESSION for judgement in judgements)
-    outside = np.array([sum(is_out_of_control(f.evidence) for f in entry.findings) for entry in judgements])
+    outside = np.array([sum(is_out_of_control(f) for f in entry.findings) for entry in judgements])
     assert alarms <= stats.binom.ppf(0.99, trials, 1 / runs)
     # Counters of one run are not independent where they share an offset: the mean of the runs' counts is bounded.
     assert outside.mean() <= counters / (runs + 1) + 2.33 * outside.std(ddof=1) / np.sqrt(trials)

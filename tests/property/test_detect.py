@@ -37,7 +37,7 @@ def judged(target: Run, *runs: Run, source: BaselineSource = BaselineSource.FILE
 
 
 def verdicts(judgement: Judgement) -> dict[str, Verdict]:
-    return {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
+    return {finding.key.benchmark: finding.verdict for finding in judgement.findings}
 
 
 def evidence(target: Run, *runs: Run) -> Sequence[Evidence]:
@@ -117,10 +117,9 @@ def test_vectorised_answers_are_scipys_scalar_ones(seed: int) -> None:
 def test_any_finite_numbers_have_a_finite_answer(rows: list[list[float]]) -> None:
     target, *runs = (run_of([row]) for row in rows)
     for finding in judged(target, *runs).findings:
-        entry = finding.evidence
-        numbers = [entry.p_value, finding.q_value, entry.relative_change, *entry.details.values()]
-        if entry.confidence_interval is not None:
-            numbers += [entry.confidence_interval.low, entry.confidence_interval.high]
+        numbers = [finding.p_value, finding.q_value, finding.relative_change, *finding.details.values()]
+        if finding.confidence_interval is not None:
+            numbers += [finding.confidence_interval.low, finding.confidence_interval.high]
         assert np.isfinite([number for number in numbers if number is not None]).all()
 
 

@@ -270,7 +270,7 @@ def every_conclusion() -> dict[str, Report]:
         "cannot-tell": report(Conclusion.INCONCLUSIVE, UNTESTED),
         "first-run": replace(
             report(Conclusion.FIRST_RUN),
-            new=tuple(item.evidence.key for item in UNCHANGED),
+            new=tuple(item.key for item in UNCHANGED),
             base_commit=None,
             baseline_runs=0,
             choices=(),

@@ -43,7 +43,7 @@ def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place
     reason = environment_changed(changes)
     findings = tuple(
         replace(finding, reason=reason)
-        if finding.evidence.key in stepped and finding.verdict is Verdict.NO_CHANGE and finding.is_decided
+        if finding.key in stepped and finding.verdict is Verdict.NO_CHANGE and finding.is_decided
         else finding
         for finding in report.findings
     )
@@ -67,7 +67,7 @@ def _stored(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
 
 def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
     findings = judge_run(stored, run, config=config).findings
-    return frozenset(finding.evidence.key for finding in findings if finding.verdict is Verdict.REGRESSION)
+    return frozenset(finding.key for finding in findings if finding.verdict is Verdict.REGRESSION)
 
 
 def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:

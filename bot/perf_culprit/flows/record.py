@@ -83,18 +83,16 @@ def record_run(
 def judged_run(run: Run, report: Report) -> Run:
     """The run as the history keeps it: with its assigned categories and the metrics judged regressions."""
     regressions = [finding for finding in report.findings if finding.verdict is Verdict.REGRESSION]
-    categories = {finding.evidence.key: finding.category for finding in report.findings if finding.category}
+    categories = {finding.key: finding.category for finding in report.findings if finding.category}
     return replace(
         run,
         benchmarks=tuple(
             replace(benchmark, category=categories.get(benchmark.key, benchmark.category))
             for benchmark in run.benchmarks
         ),
-        regressions=tuple(finding.evidence.key for finding in regressions),
+        regressions=tuple(finding.key for finding in regressions),
         confirmed=tuple(
-            finding.evidence.key
-            for finding in regressions
-            if any(note.code is Remark.CONFIRMED for note in finding.evidence.notes)
+            finding.key for finding in regressions if any(note.code is Remark.CONFIRMED for note in finding.notes)
         ),
     )
 

@@ -86,7 +86,7 @@ def track_regressions(
         issues=host.tracked_issues(suite=report.suite),
         against_history=against_history if report.baseline_source is BaselineSource.PAIRED else None,
     )
-    worse = {benchmark_key(group[0].evidence.key.benchmark): group for group in _regressions(report, config)}
+    worse = {benchmark_key(group[0].key.benchmark): group for group in _regressions(report, config)}
     return (*_closed(board, worse), *_opened(board, worse))
 
 
@@ -139,7 +139,7 @@ def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
     for finding in report.findings:
         loud = finding.level is Level.FAIL or config.issues.when == "regression"
         if finding.verdict is Verdict.REGRESSION and loud:
-            groups.setdefault(finding.evidence.key.benchmark, []).append(finding)
+            groups.setdefault(finding.key.benchmark, []).append(finding)
     return [tuple(group) for group in groups.values()]
 
 
@@ -215,11 +215,11 @@ def _recovered(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
     if board.against_history is None:
         return frozenset(fine)
     stored = board.against_history()
-    better = {finding.evidence.key for finding in board.report.findings if finding.verdict is Verdict.IMPROVEMENT}
+    better = {finding.key for finding in board.report.findings if finding.verdict is Verdict.IMPROVEMENT}
     back: dict[str, bool] = {}
     for finding in stored.findings:
-        key, change = finding.evidence.key, finding.evidence.relative_change
-        worsening = None if change is None else change * finding.evidence.metric.direction.worse_sign
+        key, change = finding.key, finding.relative_change
+        worsening = None if change is None else change * finding.metric.direction.worse_sign
         is_small = worsening is not None and not reaches(worsening, stored.settings.minimum_effect, upwards=True)
         looks_so = key in better and is_small
         is_back = finding.verdict is not Verdict.REGRESSION and (finding.is_decided or looks_so)
@@ -231,7 +231,7 @@ def _fine(report: Report) -> dict[str, str]:
     """The benchmarks, by key, of which in every metric a worsening is excluded: where none was seen it may hide."""
     fine: dict[str, bool] = {}
     for finding in report.findings:
-        name = finding.evidence.key.benchmark
+        name = finding.key.benchmark
         fine[name] = fine.get(name, True) and finding.is_decided and finding.verdict is not Verdict.REGRESSION
     return {benchmark_key(name): name for name, is_fine in fine.items() if is_fine}
 
@@ -241,7 +241,7 @@ def _note(board: _Board, name: str | None, *, is_accepted: bool) -> str:
     marked: list[Accepted | Acceptance] = [
         finding.accepted
         for finding in board.report.findings
-        if finding.accepted is not None and finding.evidence.key.benchmark == name
+        if finding.accepted is not None and finding.key.benchmark == name
     ]
     since = [
         entry for entry in board.accepted if is_accepted and entry.benchmark is not None and entry.benchmark == name

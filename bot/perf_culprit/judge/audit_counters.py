@@ -64,7 +64,7 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
     """The share of the counters without an alarm that are called once they are larger by `effect`."""
     tried, detected = 0, 0
     for entry in judged:
-        quiet = [f.evidence.key for f in entry.findings if f.verdict is Verdict.NO_CHANGE]
+        quiet = [f.key for f in entry.findings if f.verdict is Verdict.NO_CHANGE]
         if not quiet:
             continue
         chosen = {quiet[index] for index in rng.permutation(len(quiet))[: max(int(INJECTED_SHARE * len(quiet)), 1)]}
@@ -72,7 +72,7 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
         tables = tuple(_larger(table, chosen, effect) for table in target.counters)
         findings = judge(entry.trial.baseline, structs.replace(target, counters=tables))
         tried += len(chosen)
-        detected += sum(f.verdict is Verdict.REGRESSION and f.evidence.key in chosen for f in findings)
+        detected += sum(f.verdict is Verdict.REGRESSION and f.key in chosen for f in findings)
     return detected / tried if tried else None
 
 

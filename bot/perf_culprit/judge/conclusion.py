@@ -36,26 +36,23 @@ def smallest_detectable(findings: Sequence[Finding]) -> float | None:
 
 
 def reading_order(finding: Finding) -> tuple[int, int, float, float, float, MetricKey]:
-    evidence = finding.evidence
-    if evidence.score is not None:
-        longest = evidence.excess.time_in_violation
-        return READING_ORDER[finding.verdict], 1, -violation(evidence), -longest, 0.0, evidence.key
-    change = evidence.relative_change
+    if finding.score is not None:
+        longest = finding.excess.time_in_violation
+        return READING_ORDER[finding.verdict], 1, -violation(finding), -longest, 0.0, finding.key
+    change = finding.relative_change
     return (
         READING_ORDER[finding.verdict],
         0,
         0 if finding.severity is Severity.MAJOR else 1,
         -list(Level).index(finding.level),
         -abs(float("inf") if change is None else change),
-        evidence.key,
+        finding.key,
     )
 
 
 def flagged_benchmarks(findings: Sequence[Finding]) -> tuple[str, ...]:
     """The benchmarks to measure again, in the order of the findings."""
-    return tuple(
-        dict.fromkeys(finding.evidence.key.benchmark for finding in findings if finding.verdict is Verdict.REGRESSION)
-    )
+    return tuple(dict.fromkeys(finding.key.benchmark for finding in findings if finding.verdict is Verdict.REGRESSION))
 
 
 def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -64,8 +61,8 @@ def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Find
     `second` judges independent samples by the same rule, its false discovery rate over the flagged metrics only. What
     was not measured again stays: a missing measurement speaks for nobody.
     """
-    again = {finding.evidence.key: finding for finding in second}
-    return tuple(_confirmed(finding, again.get(finding.evidence.key)) for finding in first)
+    again = {finding.key: finding for finding in second}
+    return tuple(_confirmed(finding, again.get(finding.key)) for finding in first)
 
 
 def _confirmed(finding: Finding, again: Finding | None) -> Finding:
@@ -73,7 +70,7 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
         return finding
     if again is None:
         return _noted(finding, because(Remark.NOT_MEASURED_AGAIN))
-    change = again.evidence.relative_change
+    change = again.relative_change
     if again.verdict is Verdict.REGRESSION:
         return _noted(finding, because(Remark.CONFIRMED, change=change))
     reason = because(VerdictReason.NOT_CONFIRMED, change=change)

@@ -130,7 +130,7 @@ def counter_findings(
 
 def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
     """How many metrics are out of control, and how many would be if nothing had changed: 1 in (baseline runs + 1)."""
-    charted = [entry for finding in findings if (entry := finding.evidence).excess.chance is not None]
+    charted = [finding for finding in findings if finding.excess.chance is not None]
     if not charted:
         return []
     alarms = sum(is_out_of_control(entry) for entry in charted)
@@ -187,13 +187,13 @@ def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
     one = slice(index, index + 1)
     target, runs = pair.target_values(one)[:, 0], [run.values(one)[:, 0] for run in pair.baseline]
     is_scaled = False
-    if finding.evidence.test == CONTROL_CHART:
+    if finding.test == CONTROL_CHART:
         (target, scaled), is_scaled = at_one_load(pair, index)
         runs = list(scaled)
     drawn = Drawn(
         baseline_samples=_some(runs),
         target_samples=_some([target]),
-        time_series=_time_series(finding.evidence, pair.target.times_s, target, is_scaled=is_scaled),
+        time_series=_time_series(finding, pair.target.times_s, target, is_scaled=is_scaled),
     )
     return structs.replace(finding, drawn=drawn)
 

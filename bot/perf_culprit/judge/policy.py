@@ -106,7 +106,7 @@ def _machine_considered(
     """Against stored runs, which other machines measured: what is left of the findings, and why not more."""
     shift = None
     if any(_is_change(finding) for finding in findings):
-        shift = common_shift([finding.evidence for finding in findings], alpha=alpha)
+        shift = common_shift(findings, alpha=alpha)
     if shift is not None:
         reason = because(VerdictReason.MACHINE_CHANGED, change=shift)
         kept = [withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
@@ -152,7 +152,7 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
     """An accepted regression fails nothing and is the new baseline; its numbers are still shown."""
     if finding.verdict is not Verdict.REGRESSION:
         return finding
-    acceptances = [entry for entry in accepted if entry.covers(finding.evidence.key)]
+    acceptances = [entry for entry in accepted if entry.covers(finding.key)]
     if not acceptances:
         return finding
     return replace(

@@ -67,7 +67,7 @@ def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0)
         baseline = choose(earlier, target)
         if baseline.runs:
             findings = judge(baseline, target)
-            regressions = tuple(entry.evidence.key for entry in findings if entry.verdict is Verdict.REGRESSION)
+            regressions = tuple(entry.key for entry in findings if entry.verdict is Verdict.REGRESSION)
             earlier.append(replace(target, regressions=regressions))
             following = [
                 run
@@ -139,19 +139,15 @@ class Alarms:
 def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
     """An alarm lasts if the following runs, judged against the same baseline, say the same of the metric."""
     called = [entry for entry in judged.findings if entry.verdict in CHANGES]
-    tested = (entry.evidence for entry in judged.findings)
-    answered = sum(entry.p_value is not None or entry.score is not None for entry in tested)
+    answered = sum(entry.p_value is not None or entry.score is not None for entry in judged.findings)
     if surely_unchanged or not called:
         return Alarms(wrong=tuple(called), judged=answered)
     later = [
-        {entry.evidence.key: entry.verdict for entry in judge(judged.trial.baseline, run)}
-        for run in judged.trial.following
+        {entry.key: entry.verdict for entry in judge(judged.trial.baseline, run)} for run in judged.trial.following
     ]
-    verdicts = {
-        entry.evidence.key: [of[entry.evidence.key] for of in later if entry.evidence.key in of] for entry in called
-    }
-    unknown = [entry for entry in called if not verdicts[entry.evidence.key]]
-    wrong = [entry for entry in called if any(verdict is not entry.verdict for verdict in verdicts[entry.evidence.key])]
+    verdicts = {entry.key: [of[entry.key] for of in later if entry.key in of] for entry in called}
+    unknown = [entry for entry in called if not verdicts[entry.key]]
+    wrong = [entry for entry in called if any(verdict is not entry.verdict for verdict in verdicts[entry.key])]
     lasting = len(called) - len(unknown) - len(wrong)
     return Alarms(wrong=tuple(wrong), lasting=lasting, unknown=len(unknown), judged=answered - lasting - len(unknown))
 

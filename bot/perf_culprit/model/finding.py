@@ -308,11 +308,6 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.drawn or Drawn()
 
     @property
-    def evidence(self) -> Evidence:
-        """What the detector said of it."""
-        return self
-
-    @property
     def is_decided(self) -> bool:
         """A change is proven, or one of the minimum effect is excluded: more samples would not be worth their time."""
         return self.verdict is not Verdict.INCONCLUSIVE and self.reason.code is not VerdictReason.NOTHING_SEEN

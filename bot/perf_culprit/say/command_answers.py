@@ -135,7 +135,7 @@ def ready_lines(report: Report) -> str:
     commit = report.target_commit
     if not regressions or commit is None or not FULL_HASH.fullmatch(commit):
         return ""
-    key = regressions[0].evidence.key
+    key = regressions[0].key
     benchmark = f' benchmark="{key.benchmark}"' if _fits(key.benchmark) else ""
     # Without stored runs, and of a counted command, the benchmark's name alone would not do.
     metric = f' metric="{key.metric}"' if benchmark and _fits(key.metric) else ""

@@ -150,7 +150,7 @@ def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
 
 
 def _named(finding: Finding, sections: Sections) -> Text:
-    return metric_name(finding.evidence.key, with_metric=sections.several_metrics)
+    return metric_name(finding.key, with_metric=sections.several_metrics)
 
 
 def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
@@ -204,8 +204,7 @@ FEWEST_DRAWN: Final = 5
 
 
 def _samples(sections: Sections) -> Iterator[Figure]:
-    drawn = (finding for finding in sections.changed[:DRAWN_FINDINGS])
-    lines = tuple(line for finding in drawn for line in _strips(finding, sections))
+    lines = tuple(line for finding in sections.changed[:DRAWN_FINDINGS] for line in _strips(finding, sections))
     if lines:
         title = Safe("Samples, from the least to the largest of both sides:")
         yield Figure(title=title, lines=lines, on_page=False)
@@ -216,7 +215,7 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
     sides = (finding.chart.baseline_samples, finding.chart.target_samples)
     if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
         return
-    ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.evidence.metric.unit)
+    ends = quantities((sides[0][0], sides[0][-1], sides[1][0], sides[1][-1]), finding.metric.unit)
     yield words("• {}", _named(finding, sections))
     for word, strip, low, high in zip(("before", "after "), drawn, ends[::2], ends[1::2], strict=True):
         lowest = "" if low == high else f"{low.number} … "
@@ -301,9 +300,7 @@ _CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseli
 def _judgement(report: Report, sections: Sections, options: PageOptions) -> Fold:
     summary, parts = ["How this was judged"], list[Part]()
     noted = [
-        words("{}: {}", _named(finding, sections), worded(note))
-        for finding in sections.all
-        for note in finding.evidence.notes
+        words("{}: {}", _named(finding, sections), worded(note)) for finding in sections.all for note in finding.notes
     ]
     if report.notes:
         notes = [worded(note) for note in report.notes]

@@ -82,22 +82,21 @@ def change_text(evidence: Evidence) -> tuple[str, str]:
 
 def certainty_text(finding: Finding) -> str:
     """How sure and by what, in words where it is not a test of samples; no foreign text."""
-    evidence = finding.evidence
-    if evidence.test == "exact":
-        return "all samples equal" if numbers.is_time(evidence.metric.unit) else "exact count"
-    if evidence.score is not None and evidence.threshold is not None and evidence.test == CONTROL_CHART:
-        outside, limit = numbers.percent(evidence.score), numbers.percent(evidence.threshold)
+    if finding.test == "exact":
+        return "all samples equal" if numbers.is_time(finding.metric.unit) else "exact count"
+    if finding.score is not None and finding.threshold is not None and finding.test == CONTROL_CHART:
+        outside, limit = numbers.percent(finding.score), numbers.percent(finding.threshold)
         return f"{outside} of samples outside, limit {limit}"
-    if evidence.score is not None and evidence.threshold is not None and evidence.test == CHANGE_POINT:
-        return f"strength {evidence.score:.1f}, limit {evidence.threshold:.1f}"
-    if evidence.rules is not None:
-        votes = evidence.rules.votes
+    if finding.score is not None and finding.threshold is not None and finding.test == CHANGE_POINT:
+        return f"strength {finding.score:.1f}, limit {finding.threshold:.1f}"
+    if finding.rules is not None:
+        votes = finding.rules.votes
         flagged = sum(vote.flagged for vote in votes)
-        violated = numbers.percent(evidence.excess.time_in_violation)
+        violated = numbers.percent(finding.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
     if finding.q_value is None:
         return "not tested"
-    return f"{numbers.q_text(finding.q_value)}, {_backing(evidence)}"
+    return f"{numbers.q_text(finding.q_value)}, {_backing(finding)}"
 
 
 def _backing(evidence: Evidence) -> str:
@@ -124,8 +123,8 @@ def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
         was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
         state = words("{}, left {} (now {})", state, was, now)
     for other in beside[:MOST_BESIDE]:
-        name = Prose(other.evidence.key.metric, CATEGORY_LIMIT)
-        state = words("{}; {} {}", state, name, unbroken(change_text(other.evidence)[0]))
+        name = Prose(other.key.metric, CATEGORY_LIMIT)
+        state = words("{}; {} {}", state, name, unbroken(change_text(other)[0]))
     return state
 
 
@@ -161,12 +160,12 @@ def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Text, ...]:
 
 def changed_cells(finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
     certainty, state = _certainty(finding), _state(finding, beside)
-    return *change_cells(finding.evidence, bold=True), certainty, state, _trend(finding)
+    return *change_cells(finding, bold=True), certainty, state, _trend(finding)
 
 
 def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
     def row(finding: Finding) -> Row:
-        key = finding.evidence.key
+        key = finding.key
         name = metric_name(key, with_metric=sections.several_metrics)
         return Row((name, *changed_cells(finding, sections.beside.get(key, ()))), TONES[finding.verdict])
 
@@ -182,8 +181,8 @@ def findings_table(
     shown: Shown = Shown.LIST,
 ) -> Table:
     def row(finding: Finding) -> Row:
-        name = metric_name(finding.evidence.key, with_metric=sections.several_metrics)
-        cells = (name, *change_cells(finding.evidence), *(cell(finding) for _, cell in more))
+        name = metric_name(finding.key, with_metric=sections.several_metrics)
+        cells = (name, *change_cells(finding), *(cell(finding) for _, cell in more))
         return Row(cells, TONES[finding.verdict])
 
     return table((*_NAMED, *(column for column, _ in more)), findings, row, title=title, shown=shown)
@@ -195,7 +194,7 @@ def _accepted(finding: Finding) -> Text:
 
 def _samples(finding: Finding) -> Text:
     """What an undecided metric has, and what it needs."""
-    target = finding.evidence.target
+    target = finding.target
     have = target.count if target is not None else 0
     if not finding.more_samples:
         return Safe(f"{have:,}")
@@ -229,29 +228,28 @@ _OUTSIDE: Final = (
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
     """In the order of their violation relative to its limit."""
-    findings = (entry for entry in sections.unchanged if entry.evidence.test == CONTROL_CHART and _violation(entry) > 1)
-    return tuple(sorted(findings, key=lambda finding: (-_violation(finding), finding.evidence.key)))
+    findings = (entry for entry in sections.unchanged if entry.test == CONTROL_CHART and _violation(entry) > 1)
+    return tuple(sorted(findings, key=lambda finding: (-_violation(finding), finding.key)))
 
 
 def outside_title(sections: Sections, count: int) -> str:
     """Such as "3 of 40 metrics left their limits, but were not called"."""
-    charted = sum(finding.evidence.test == CONTROL_CHART for finding in sections.all)
+    charted = sum(finding.test == CONTROL_CHART for finding in sections.all)
     left = "left its limits, but was" if count == 1 else "left their limits, but were"
     return f"{count:,} of {counted(charted, sections.noun)} {left} not called"
 
 
 def outside_table(sections: Sections) -> Table:
     def row(finding: Finding) -> Row:
-        evidence = finding.evidence
-        shares = (Safe(numbers.percent(share or 0.0)) for share in (evidence.score, evidence.threshold))
-        name = metric_name(evidence.key, with_metric=sections.several_metrics)
-        return Row((name, *shares, *change_cells(evidence), worded(finding.reason)))
+        shares = (Safe(numbers.percent(share or 0.0)) for share in (finding.score, finding.threshold))
+        name = metric_name(finding.key, with_metric=sections.several_metrics)
+        return Row((name, *shares, *change_cells(finding), worded(finding.reason)))
 
     return table(_OUTSIDE, not_called(sections), row)
 
 
 def _violation(finding: Finding) -> float:
-    score, limit = finding.evidence.score, finding.evidence.threshold
+    score, limit = finding.score, finding.threshold
     if not score or limit is None:
         return 0.0
     return score / limit if limit else math.inf

@@ -18,11 +18,6 @@ from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_markdown import markdown, markdown_text
 from perf_culprit.say.sections import Sections
 
-# Words that several sentences share.
-
-MORE_ROUNDS = "measure more rounds of both sides"
-BOTH_SIDES = "measure both sides in one job"
-
 
 def took(cost: Cost | None) -> str:
     """What measuring took, in words; empty where nobody knows."""
@@ -41,7 +36,7 @@ def share(count: int, sections: Sections, *, all_of: str = "all ") -> str:
 
 
 def word(findings: tuple[Finding, ...], *, better: bool) -> str:
-    if all(is_timed(finding.evidence.metric) for finding in findings):
+    if all(is_timed(finding.metric) for finding in findings):
         return "faster" if better else "slower"
     return "better" if better else "worse"
 
@@ -147,15 +142,14 @@ def _regression_advice(report: Report, *, has_check: bool) -> str:
 
 def effect(finding: Finding) -> str:
     """What happened to one metric, to follow its name: "takes 38.6% longer"."""
-    evidence = finding.evidence
-    if evidence.score is not None and evidence.test == CONTROL_CHART:
-        return f"is outside its limits in {percent(evidence.score)} of the samples"
-    change = evidence.relative_change
+    if finding.score is not None and finding.test == CONTROL_CHART:
+        return f"is outside its limits in {percent(finding.score)} of the samples"
+    change = finding.relative_change
     if change is None or not math.isfinite(change):
         return "got better" if finding.verdict is Verdict.IMPROVEMENT else "got worse"
     shown = percent(abs(change))
-    if (words := _words(evidence.metric)) is None:
-        return f"is {shown} {'higher' if change > 0 else 'lower'}{_EXPECTED[evidence.metric.direction]}"
+    if (words := _words(finding.metric)) is None:
+        return f"is {shown} {'higher' if change > 0 else 'lower'}{_EXPECTED[finding.metric.direction]}"
     verb, more, less, as_before = words
     if manifold := _manifold(change):
         return f"{verb} {manifold} {as_before}"
@@ -268,14 +262,14 @@ def _untested_advice(report: Report, sections: Sections) -> str:
 
 def _looks(finding: Finding) -> str:
     """Such as "looks 12.4% slower"."""
-    change = finding.evidence.relative_change
+    change = finding.relative_change
     worse = word((finding,), better=False)
     return f"looks {worse}" if change is None or not math.isfinite(change) else f"looks {percent(abs(change))} {worse}"
 
 
 def _all_lack_samples(report: Report, sections: Sections) -> bool:
     fewest = report.settings.minimum_samples
-    targets = [finding.evidence.target for finding in sections.untested]
+    targets = [finding.target for finding in sections.untested]
     return all(target is not None and target.count < fewest for target in targets)
 
 
@@ -318,7 +312,8 @@ def unchanged_advice(report: Report, sections: Sections) -> str:
     if all(finding.is_decided for finding in sections.unchanged):
         return "Nothing to do."
     paired = report.baseline_source is BaselineSource.PAIRED
-    return f"To see smaller ones, {MORE_ROUNDS if paired else BOTH_SIDES}, or use a quieter machine."
+    measure = "measure more rounds of both sides" if paired else "measure both sides in one job"
+    return f"To see smaller ones, {measure}, or use a quieter machine."
 
 
 def rounds_advice(sections: Sections) -> str:
@@ -337,7 +332,7 @@ def _detectable(report: Report, sections: Sections) -> str:
     effect = _detectable_in_most(report, sections)
     if effect is None:
         return ""
-    timed = all(is_timed(finding.evidence.metric) for finding in sections.unchanged)
+    timed = all(is_timed(finding.metric) for finding in sections.unchanged)
     what = "slowdown" if timed else "change for the worse"
     weak = len(weakest(sections))
     where = f" in {len(sections.unchanged) - weak:,} of them" if weak else ""
@@ -348,8 +343,8 @@ def _detectable_in_most(report: Report, sections: Sections) -> float | None:
     weak = weakest(sections)
     if not weak:
         return report.detectable_effect
-    left_out = {entry.evidence.key for entry in weak}
-    others = (entry.detectable_effect for entry in sections.unchanged if entry.evidence.key not in left_out)
+    left_out = {entry.key for entry in weak}
+    others = (entry.detectable_effect for entry in sections.unchanged if entry.key not in left_out)
     return max((effect for effect in others if effect is not None), default=None)
 
 
@@ -360,7 +355,7 @@ def weakest(sections: Sections) -> tuple[Finding, ...]:
         return ()
     middle = median(effect for effect, _ in effects)
     weak = [(effect, entry) for effect, entry in effects if effect > WEAK_FACTOR * middle]
-    return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].evidence.key)))
+    return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].key)))
 
 
 # What changed besides the code: components of the environment; foreign text.

@@ -67,8 +67,8 @@ class IssueOptions:
 
 def issue_title(findings: Sequence[Finding]) -> str:
     """Titles show no Markdown but mentions notify from them nowhere; the name is cleaned all the same."""
-    name = clean(findings[0].evidence.key.benchmark, limit=TITLE_NAME_LIMIT)
-    changes = [change for finding in findings if (change := finding.evidence.relative_change) is not None]
+    name = clean(findings[0].key.benchmark, limit=TITLE_NAME_LIMIT)
+    changes = [change for finding in findings if (change := finding.relative_change) is not None]
     size = f" by {percent(max(map(abs, changes)))}" if changes else ""
     return f"Performance regression: {name}{size}"
 
@@ -79,11 +79,11 @@ def joint_title(count: int) -> str:
 
 def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: IssueOptions) -> str:
     """One benchmark, all its metrics that got worse."""
-    name = findings[0].evidence.key.benchmark
+    name = findings[0].key.benchmark
     where = Commit(commits.bad, options.repository_url)
 
     def row(finding: Finding) -> Row:
-        return Row((Prose(finding.evidence.key.metric, METRIC_LIMIT), *changed_cells(finding)))
+        return Row((Prose(finding.key.metric, METRIC_LIMIT), *changed_cells(finding)))
 
     return _body(
         words("{} got worse on the default branch at {}.", Name(name), where),
@@ -99,7 +99,7 @@ def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, o
     where = Commit(commits.bad, options.repository_url)
 
     def row(finding: Finding) -> Row:
-        return Row((metric_name(finding.evidence.key, with_metric=True), *changed_cells(finding)))
+        return Row((metric_name(finding.key, with_metric=True), *changed_cells(finding)))
 
     shown = [finding for group in findings[:SHOWN_BENCHMARKS] for finding in group[:3]]
     rows = table((Column(name="benchmark"), *CHANGED), shown, row)
@@ -110,7 +110,7 @@ def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, o
             where,
         ),
         replace(rows, total=len(shown) + max(0, len(findings) - SHOWN_BENCHMARKS)),
-        name=findings[0][0].evidence.key.benchmark,
+        name=findings[0][0].key.benchmark,
         commits=commits,
         options=options,
     )

@@ -59,9 +59,7 @@ _WORDS: Final = {
 def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]]) -> Safe:
     """HTML with a row per finding. `history` has the change points of findings' `series`."""
     sections = split(report)
-    rows = [
-        _row(finding, history.get(finding.evidence.key, ()), sections.several_metrics) for finding in report.findings
-    ]
+    rows = [_row(finding, history.get(finding.key, ()), sections.several_metrics) for finding in report.findings]
     present = [word for verdict, word in _WORDS.items() if any(entry.verdict is verdict for entry in report.findings)]
     data = inline_data({"verdicts": present, "rows": rows})
     return Safe(fill("explorer.html.j2", data=data, noun=Safe(sections.noun)))
@@ -69,14 +67,13 @@ def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[Change
 
 def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> list[Any]:
     """[name, verdict, in words, before, after, change, its interval, how sure or why not, what is drawn]."""
-    evidence, changed = finding.evidence, finding.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT)
-    key = evidence.key
+    key, changed = finding.key, finding.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT)
     return [
         plain(key.full_name if with_metric else key.benchmark, limit=_NAME_LIMIT),
         _WORDS[finding.verdict],
         comparison(finding) if changed else _WORDS[finding.verdict],
-        *map(terminal, before_and_after(evidence)),
-        *change_text(evidence),
+        *map(terminal, before_and_after(finding)),
+        *change_text(finding),
         certainty_text(finding) if changed else plain(sentence(finding.reason), limit=SENTENCE_LIMIT),
         _drawn(finding, steps),
     ]
@@ -84,10 +81,10 @@ def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> l
 
 def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | None:
     sides = (finding.chart.baseline_samples, finding.chart.target_samples)
-    rules = finding.evidence.rules
+    rules = finding.rules
     if not (any(sides) or finding.series or rules):
         return None
-    factor, unit = shown_unit((*sides[0], *sides[1], *finding.series), finding.evidence.metric.unit)
+    factor, unit = shown_unit((*sides[0], *sides[1], *finding.series), finding.metric.unit)
     drawn: dict[str, Any] = {"unit": plain(unit, limit=_UNIT_LIMIT) if unit else ""}
     if any(sides):
         drawn["samples"] = [_short(side, factor) for side in sides]

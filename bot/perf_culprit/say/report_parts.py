@@ -49,7 +49,7 @@ def outputs(report: Report) -> dict[str, str]:
     """Every output by name; "" where there is no value. Percentages are signed: -20 is 20% less than before."""
     sections = split(report)
     worst = next(iter(sections.regressions), None)
-    change = worst.evidence.relative_change if worst else None
+    change = worst.relative_change if worst else None
     return {
         "conclusion": report.conclusion.value,
         "failed": str(report.failed).lower(),
@@ -57,7 +57,7 @@ def outputs(report: Report) -> dict[str, str]:
         "regressions": str(len(sections.regressions)),
         "improvements": str(len(sections.improvements)),
         "inconclusive": str(len(sections.undecided) + len(sections.untested)),
-        "worst-benchmark": _ACTIVE.sub("_", clean(worst.evidence.key.benchmark)) if worst else "",
+        "worst-benchmark": _ACTIVE.sub("_", clean(worst.key.benchmark)) if worst else "",
         "worst-change-percent": _percent(change),
         "detectable-effect-percent": _percent(report.detectable_effect),
     }

@@ -78,14 +78,14 @@ def split(report: Report) -> Sections:
         unchanged=tuple(finding for finding in of(Verdict.NO_CHANGE) if finding.accepted is None),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
         unjudged=() if judged else tuple(entry for entry in findings if entry.verdict is not Verdict.NO_CHANGE),
-        several_metrics=_have_several(findings) or any(one.evidence.key.benchmark == BENCHMARK for one in findings),
+        several_metrics=_have_several(findings) or any(one.key.benchmark == BENCHMARK for one in findings),
         beside=beside,
     )
 
 
 def _have_several(findings: Sequence[Finding]) -> bool:
     """Whether any benchmark has more than one."""
-    return len({finding.evidence.key.benchmark for finding in findings}) < len(findings)
+    return len({finding.key.benchmark for finding in findings}) < len(findings)
 
 
 def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[MetricKey, tuple[Finding, ...]]]:
@@ -98,24 +98,23 @@ def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict
     kept: list[Finding] = []
     beside: dict[MetricKey, tuple[Finding, ...]] = {}
     for group in together.values():
-        first = min(group, key=lambda finding: (_LOUDEST_FIRST[finding.level], finding.evidence.key.metric != "time"))
+        first = min(group, key=lambda finding: (_LOUDEST_FIRST[finding.level], finding.key.metric != "time"))
         kept.append(first)
         if len(group) > 1:
-            beside[first.evidence.key] = tuple(finding for finding in group if finding is not first)
+            beside[first.key] = tuple(finding for finding in group if finding is not first)
     return kept, beside
 
 
 def _sameness(finding: Finding) -> tuple[object, ...]:
-    evidence = finding.evidence
-    timed = evidence.metric.direction is Direction.LOWER_IS_BETTER and is_time(evidence.metric.unit)
-    metric = None if timed and finding.accepted is None else evidence.key.metric
-    return evidence.key.benchmark, metric, finding.verdict, finding.is_untested
+    timed = finding.metric.direction is Direction.LOWER_IS_BETTER and is_time(finding.metric.unit)
+    metric = None if timed and finding.accepted is None else finding.key.metric
+    return finding.key.benchmark, metric, finding.verdict, finding.is_untested
 
 
 def worsening(finding: Finding) -> float | None:
     """The relative change, positive where it is for the worse."""
-    change = finding.evidence.relative_change
-    return None if change is None else change * finding.evidence.metric.direction.worse_sign
+    change = finding.relative_change
+    return None if change is None else change * finding.metric.direction.worse_sign
 
 
 def crossing(finding: Finding) -> tuple[str, str] | None:
@@ -130,8 +129,8 @@ def _reading_order(finding: Finding) -> tuple[int, int, int, float, str, str]:
 
     What was judged by a limit comes after, in the order of its distance from the limit.
     """
-    key = finding.evidence.key
-    score, threshold = finding.evidence.score, finding.evidence.threshold
+    key = finding.key
+    score, threshold = finding.score, finding.threshold
     if score is not None and threshold is not None and finding.verdict is not Verdict.NO_CHANGE:
         beyond = score / threshold if threshold else math.inf
         return 1, 0, 0, -beyond, key.benchmark, key.metric

@@ -259,7 +259,7 @@ def test_an_injected_effect_of_the_size_found_is_found_by_the_policy() -> None:
             benchmarks = list(runs[-1].benchmarks)
             benchmarks[index] = worsened(pairs[index], effect * factor).target
             judgement = judge(baseline, replace(runs[-1], benchmarks=tuple(benchmarks)), settings=settings)
-            verdicts += [f.verdict for f in judgement.findings if f.evidence.key == pairs[index].key]
+            verdicts += [f.verdict for f in judgement.findings if f.key == pairs[index].key]
         assert verdicts[1] is Verdict.REGRESSION
         assert verdicts[0] is not Verdict.REGRESSION
 

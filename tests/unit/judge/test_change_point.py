@@ -52,13 +52,13 @@ def evidence_of(history: Sequence[Run]) -> Evidence:
 def test_silent_when_nothing_changed() -> None:
     finding = judged(runs(levels()))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert finding.evidence.p_value is None
-    assert finding.evidence.score is not None
-    assert finding.evidence.score <= ALARM_STRENGTH
-    before, now = finding.evidence.baseline, finding.evidence.target
+    assert finding.p_value is None
+    assert finding.score is not None
+    assert finding.score <= ALARM_STRENGTH
+    before, now = finding.baseline, finding.target
     assert before is not None
     assert now is not None
-    assert finding.evidence.relative_change == pytest.approx(now.value / before.value - 1)
+    assert finding.relative_change == pytest.approx(now.value / before.value - 1)
     assert now.value != before.value
 
 
@@ -76,22 +76,20 @@ def first_alarm(factor: float, *, metric: Metric = TIME) -> Finding:
 
 def test_fires_on_a_change_that_lasts() -> None:
     finding = first_alarm(1.3)
-    evidence = finding.evidence
     assert finding.verdict is Verdict.REGRESSION
-    assert evidence.score is not None
-    assert (evidence.score > ALARM_STRENGTH, evidence.threshold) == (True, ALARM_STRENGTH)
-    assert evidence.relative_change == pytest.approx(0.3, abs=0.03)
-    assert evidence.baseline is not None
-    assert evidence.baseline.median == pytest.approx(100, abs=1)
+    assert finding.score is not None
+    assert (finding.score > ALARM_STRENGTH, finding.threshold) == (True, ALARM_STRENGTH)
+    assert finding.relative_change == pytest.approx(0.3, abs=0.03)
+    assert finding.baseline is not None
+    assert finding.baseline.median == pytest.approx(100, abs=1)
 
 
 def test_it_says_since_which_run_and_commit() -> None:
     finding = first_alarm(1.3)
-    evidence = finding.evidence
-    index = int(evidence.details["change_index"])
+    index = int(finding.details["change_index"])
     assert abs(index - (STORED + 1 - NEWEST)) <= NEWEST // 2
     ago = len(finding.series) - 1 - index
-    assert words_of(evidence.notes) == (f"changed since {ago} runs before the target (commit {f'{index:040x}'[:12]})",)
+    assert words_of(finding.notes) == (f"changed since {ago} runs before the target (commit {f'{index:040x}'[:12]})",)
 
 
 def test_direction_decides_what_a_change_is() -> None:
@@ -125,7 +123,7 @@ def test_a_regression_is_said_again_while_it_lasts() -> None:
     for target in history[len(kept) :]:
         finding = judged([*kept, target])
         verdicts.append(finding.verdict)
-        regressions = (finding.evidence.key,) if finding.verdict is Verdict.REGRESSION else ()
+        regressions = (finding.key,) if finding.verdict is Verdict.REGRESSION else ()
         kept.append(replace(target, regressions=regressions))
     first = verdicts.index(Verdict.REGRESSION)
     assert first <= NEWEST

@@ -128,10 +128,10 @@ def test_an_unconfirmed_regression_is_withdrawn_and_says_so(first: Report) -> No
     rng = np.random.default_rng(4)
     assert first.failed
     joint = confirm_report(first, baseline=paired(side(rng)), again=side(rng), config=Config())
-    finding = next(entry for entry in joint.findings if entry.evidence.key.benchmark == "b0")
+    finding = next(entry for entry in joint.findings if entry.key.benchmark == "b0")
     assert finding.verdict in {Verdict.NO_CHANGE, Verdict.INCONCLUSIVE}
     assert words_of(finding.reason).startswith("not confirmed by a second measurement: ")
-    assert words_of(finding.reason) in words_of(finding.evidence.notes)
+    assert words_of(finding.reason) in words_of(finding.notes)
     assert not joint.failed
     assert joint.conclusion is not Conclusion.REGRESSION
     assert joint.notes[0] == because(Remark.MEASURED_AGAIN, count=1, unconfirmed=1)
@@ -155,7 +155,7 @@ def test_what_was_not_measured_again_stays(first: Report) -> None:
     others = tuple(entry for entry in side(rng).benchmarks if entry.name != "b0")
     joint = confirm_report(first, baseline=paired(side(rng)), again=Run(benchmarks=others), config=Config())
     assert joint.failed
-    assert "not measured again" in words_of(joint.findings[0].evidence.notes)[-1]
+    assert "not measured again" in words_of(joint.findings[0].notes)[-1]
 
 
 def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report) -> None:
@@ -177,7 +177,7 @@ def test_findings_that_are_no_regressions_pass_unchanged(first: Report) -> None:
 
 @pytest.mark.parametrize("name", ["b0", "a b/c[1]", "$(id) `id` \"x\" 'y' ${{ z }}\n::set-output", "größer 🙂"])
 def test_the_output_is_json_and_no_command_where_it_is_pasted(first: Report, name: str) -> None:
-    finding = next(entry for entry in first.findings if entry.evidence.key.benchmark == "b0")
+    finding = next(entry for entry in first.findings if entry.key.benchmark == "b0")
     text = flagged_json([replace(first, findings=(replace(finding, benchmark=name),))])
     assert json.loads(text) == [name]
     assert not set(text[2:-2]) & set("$`\"'{}\n;&|<>()#")
@@ -217,5 +217,5 @@ def test_findings_are_read_by_verdict_severity_level_and_size_and_then_by_name()
         read("r", 0.1, verdict=Verdict.NO_CHANGE),
     ]
     backwards = ordered[::-1]
-    names = [finding.evidence.key.benchmark for finding in sorted(backwards, key=reading_order)]
-    assert names == [finding.evidence.key.benchmark for finding in ordered]
+    names = [finding.key.benchmark for finding in sorted(backwards, key=reading_order)]
+    assert names == [finding.key.benchmark for finding in ordered]

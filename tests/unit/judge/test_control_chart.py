@@ -53,18 +53,18 @@ def cpu_runs() -> list[Run]:
 def test_silent_when_nothing_changed() -> None:
     finding = only(judged(counter_run({"cpu": steady(99)}), *cpu_runs()))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert finding.evidence.p_value is None
+    assert finding.p_value is None
 
 
 def test_fires_when_a_counter_leaves_its_limits() -> None:
     judgement = judged(counter_run({"cpu": steady(99, level=70.0)}), *cpu_runs())
     finding = only(judgement)
     assert (judgement.conclusion, finding.verdict) == (Conclusion.REGRESSION, Verdict.REGRESSION)
-    assert finding.evidence.score is not None
-    assert finding.evidence.threshold is not None
-    assert finding.evidence.score > 0.9
-    assert finding.evidence.threshold < 0.3
-    assert finding.evidence.relative_change == pytest.approx(0.4, abs=0.05)
+    assert finding.score is not None
+    assert finding.threshold is not None
+    assert finding.score > 0.9
+    assert finding.threshold < 0.3
+    assert finding.relative_change == pytest.approx(0.4, abs=0.05)
     assert len(finding.series) == 6
     assert finding.level is Level.FAIL
 
@@ -114,8 +114,8 @@ def test_methods_2_4_counters_are_ordered_by_violation_relative_to_threshold() -
     baseline = [counter_run({name: steady(10 * seed + n) for n, name in enumerate(levels)}) for seed in range(5)]
     target = counter_run({name: steady(90 + n, level=level) for n, (name, level) in enumerate(levels.items())})
     findings = judged(target, *baseline).findings
-    assert [finding.evidence.key.metric for finding in findings] == ["c", "b", "d", "a"]
-    ratios = [(finding.evidence.score or 0) / (finding.evidence.threshold or 1) for finding in findings]
+    assert [finding.key.metric for finding in findings] == ["c", "b", "d", "a"]
+    ratios = [(finding.score or 0) / (finding.threshold or 1) for finding in findings]
     assert ratios == sorted(ratios, reverse=True)
 
 
@@ -133,11 +133,8 @@ def test_few_runs_call_no_change_that_runs_may_show_by_themselves(runs: int) -> 
 def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     finding = only(judged(counter_run({"cpu": steady(99, level=400.0)}), counter_run({"cpu": steady(1)})))
     assert finding.verdict is Verdict.REGRESSION
-    assert finding.evidence.threshold == pytest.approx(0.15)
-    assert (
-        words_of(finding.evidence.notes)[-1]
-        == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
-    )
+    assert finding.threshold == pytest.approx(0.15)
+    assert words_of(finding.notes)[-1] == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
     options = DetectorOptions(
         settings=PolicySettings(control_chart=ControlChartConfig(limits="10/90", single_run_margin="10%"))
     )
@@ -164,12 +161,12 @@ def test_methods_2_5_another_load_is_no_regression() -> None:
     target = loaded(100, load=1.14 * 4000)
     finding = only(judged(target, *runs))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert finding.evidence.relative_change == pytest.approx(0.0, abs=0.02)
-    assert finding.evidence.details["load_slope"] == pytest.approx(0.02, rel=0.05)
-    assert finding.evidence.details["load_spearman"] > 0.8
+    assert finding.relative_change == pytest.approx(0.0, abs=0.02)
+    assert finding.details["load_slope"] == pytest.approx(0.02, rel=0.05)
+    assert finding.details["load_spearman"] > 0.8
     unscaled = judged(without_load(target), *map(without_load, runs))
     assert only(unscaled).verdict is Verdict.REGRESSION
-    assert only(unscaled).evidence.relative_change == pytest.approx(0.2, abs=0.03)
+    assert only(unscaled).relative_change == pytest.approx(0.2, abs=0.03)
 
 
 def test_a_slower_program_shows_at_another_load_too() -> None:
@@ -252,8 +249,8 @@ def test_methods_2_6_idle_time_is_left_out() -> None:
 def test_methods_2_6_the_normality_of_a_flagged_counter_is_reported() -> None:
     finding = only(judged(idling(99, level=60.0), *(idling(seed) for seed in range(5))))
     assert finding.verdict is Verdict.REGRESSION
-    assert finding.evidence.details["shapiro_p_with_idle_time"] < 0.001
-    assert finding.evidence.details["shapiro_p"] > 0.05
+    assert finding.details["shapiro_p_with_idle_time"] < 0.001
+    assert finding.details["shapiro_p"] > 0.05
 
 
 def test_idle_time_can_be_kept() -> None:
@@ -267,7 +264,7 @@ def test_a_second_mode_that_only_the_target_has_is_a_change() -> None:
     collapsed = counter_run({"cpu": np.concatenate([rng.normal(5, 1, 100), rng.normal(50, 5, 100)])})
     finding = only(judged(collapsed, *cpu_runs()))
     assert finding.verdict is Verdict.REGRESSION
-    assert "idle_share" not in finding.evidence.details
+    assert "idle_share" not in finding.details
 
 
 @pytest.mark.parametrize(("metric", "factor", "verdict"), [
@@ -315,11 +312,11 @@ def test_bad_input_constant_counters() -> None:
         return counter_run({"threads": np.full(50, value)}, load=np.linspace(1, 2, 50))
 
     same = only(judged(run(8.0), run(8.0), run(8.0)))
-    assert (same.verdict, same.evidence.score, same.evidence.threshold) == (Verdict.NO_CHANGE, 0.0, 0.0)
-    assert (same.evidence.excess.above, same.evidence.excess.below) == (False, False)
+    assert (same.verdict, same.score, same.threshold) == (Verdict.NO_CHANGE, 0.0, 0.0)
+    assert (same.excess.above, same.excess.below) == (False, False)
     other = only(judged(run(9.0), run(8.0), run(8.0), run(8.0)))
-    assert (other.verdict, other.evidence.score) == (Verdict.REGRESSION, 1.0)
-    assert (other.evidence.excess.above, other.evidence.excess.below) == (True, False)
+    assert (other.verdict, other.score) == (Verdict.REGRESSION, 1.0)
+    assert (other.excess.above, other.excess.below) == (True, False)
 
 
 @pytest.mark.parametrize(("target", "baseline", "reason"), [
@@ -338,9 +335,9 @@ def test_bad_input_some_missing() -> None:
     gaps[::3] = np.nan
     finding = only(judged(counter_run({"cpu": gaps}), *cpu_runs(), counter_run({"cpu": np.full(200, np.nan)})))
     assert finding.verdict is Verdict.NO_CHANGE
-    assert finding.evidence.target is not None
-    assert finding.evidence.baseline is not None
-    assert (finding.evidence.target.count, finding.evidence.baseline.runs) == (133, 5)
+    assert finding.target is not None
+    assert finding.baseline is not None
+    assert (finding.target.count, finding.baseline.runs) == (133, 5)
 
 
 def test_bad_input_a_load_without_values() -> None:
@@ -351,14 +348,14 @@ def test_bad_input_a_load_without_values() -> None:
 
 def test_notes_are_kept_where_something_changed() -> None:
     changed, unchanged = counter_run({"cpu": steady(99, level=70.0)}), counter_run({"cpu": steady(99)})
-    assert only(judged(changed, *cpu_runs())).evidence.notes
-    assert only(judged(unchanged, *cpu_runs())).evidence.notes == ()
+    assert only(judged(changed, *cpu_runs())).notes
+    assert only(judged(unchanged, *cpu_runs())).notes == ()
 
 
 def test_bad_input_two_counters_of_which_the_baseline_has_one() -> None:
     target = counter_run({"cpu": steady(99), "disk": steady(98)})
     judgement = judged(target, *(counter_run({"cpu": steady(n), "memory": steady(n + 20)}) for n in range(4)))
-    assert [finding.evidence.key.metric for finding in judgement.findings] == ["cpu"]
+    assert [finding.key.metric for finding in judgement.findings] == ["cpu"]
     assert judgement.new == (MetricKey("host", "disk"),)
     assert judgement.missing == (MetricKey("host", "memory"),)
 
@@ -376,14 +373,14 @@ def test_bad_input_negative_and_zero_values(level: float) -> None:
     changed = counter_run({"free": steady(99, level=level + 5 * spread, spread=spread)})
     finding = only(judged(changed, *runs))
     assert finding.verdict is Verdict.REGRESSION
-    assert finding.evidence.relative_change is not None
-    assert finding.evidence.relative_change > 0
+    assert finding.relative_change is not None
+    assert finding.relative_change > 0
 
 
 def test_bad_input_a_change_from_zero_has_no_relative_size_and_fails() -> None:
     runs = [counter_run({"errors": np.zeros(50)}) for _ in range(3)]
     finding = only(judged(counter_run({"errors": np.ones(50)}), *runs))
-    assert (finding.verdict, finding.level, finding.evidence.relative_change) == (
+    assert (finding.verdict, finding.level, finding.relative_change) == (
         Verdict.REGRESSION,
         Level.FAIL,
         None,
@@ -408,7 +405,7 @@ def test_benchmarks_and_counters_are_judged_together() -> None:
         return structs.replace(benchmarks, counters=(counter_table({"cpu": rng.normal(level, 5, 200)}),))
 
     judgement = judge(stored(*(run(1.0, 50.0) for _ in range(6))), run(3.0, 75.0), settings=SETTINGS)
-    assert [(finding.evidence.test, finding.verdict) for finding in judgement.findings] == [
+    assert [(finding.test, finding.verdict) for finding in judgement.findings] == [
         ("anova_between_runs", Verdict.REGRESSION),
         ("control_chart", Verdict.REGRESSION),
     ]
@@ -419,7 +416,7 @@ def test_what_baseline_runs_do_to_each_other_is_no_regression() -> None:
     rng = np.random.default_rng(9)
     runs = [noisy_counters(rng, counters=60, instants=100, own_offset=0.05) for _ in range(6)]
     judgement = judged(runs[5], *runs[:5])
-    out_of_control = [f for f in judgement.findings if (f.evidence.score or 0) > (f.evidence.threshold or 0)]
+    out_of_control = [f for f in judgement.findings if (f.score or 0) > (f.threshold or 0)]
     assert judgement.conclusion is Conclusion.NO_CHANGE
     assert out_of_control
     assert all(words_of(finding.reason).endswith("baseline runs exceed theirs as much") for finding in out_of_control)
@@ -433,7 +430,7 @@ def test_a_change_larger_than_what_baseline_runs_do_is_found_among_many_counters
     effects[[7, 8]] = 1.5
     runs = [noisy_counters(rng, counters=60, instants=100, own_offset=0.03) for _ in range(6)]
     target = noisy_counters(rng, counters=60, instants=100, own_offset=0.03, effects=effects)
-    results = [f.evidence.key.metric for f in judged(target, *runs).findings if f.verdict is Verdict.REGRESSION]
+    results = [f.key.metric for f in judged(target, *runs).findings if f.verdict is Verdict.REGRESSION]
     assert sorted(results) == ["counter_00007", "counter_00008"]
 
 
@@ -473,5 +470,5 @@ def test_a_change_as_large_as_is_said_to_be_visible_is_found(direction: Directio
 
 
 def _cpu(made: Judgement) -> Finding:
-    (result,) = [finding for finding in made.findings if finding.evidence.key.metric == "cpu"]
+    (result,) = [finding for finding in made.findings if finding.key.metric == "cpu"]
     return result

@@ -139,7 +139,7 @@ def judged(response: Response, *, varied: bool, rows: int = 300, skew: float = 0
         counter_detector=detector,
         settings=PolicySettings(),
     )
-    (cpu,) = [finding for finding in made.findings if finding.evidence.key.metric == "cpu"]
+    (cpu,) = [finding for finding in made.findings if finding.key.metric == "cpu"]
     return cpu
 
 
@@ -147,14 +147,14 @@ def judged(response: Response, *, varied: bool, rows: int = 300, skew: float = 0
 def test_a_counter_that_follows_the_drivers_load_is_brought_to_one_load(skew: float) -> None:
     finding = judged(follows, varied=True, skew=skew, detector="control_chart", seed=1)
     assert finding.verdict is Verdict.NO_CHANGE
-    assert finding.evidence.relative_change == pytest.approx(0, abs=0.03)
-    assert finding.evidence.details["load_spearman"] > 0.5
+    assert finding.relative_change == pytest.approx(0, abs=0.03)
+    assert finding.details["load_spearman"] > 0.5
 
 
 def test_what_is_slower_at_the_same_load_is_found_under_another_load() -> None:
     finding = judged(slower_by(1.2), varied=True, detector="control_chart", seed=1)
     assert finding.verdict is Verdict.REGRESSION
-    assert finding.evidence.relative_change == pytest.approx(0.2, abs=0.03)
+    assert finding.relative_change == pytest.approx(0.2, abs=0.03)
 
 
 @pytest.mark.parametrize("detector", DETECTORS)

@@ -68,7 +68,7 @@ def test_nine_in_ten_changes_of_the_foreseen_size_are_called_and_few_of_half_of_
         for seed in range(2, 26):
             baseline, target = sides(seed, rounds=8, change=change)
             judgement = judge(paired(baseline), target, detector="anova", settings=SETTINGS)
-            verdicts += [finding.verdict for finding in judgement.findings if finding.evidence.key.benchmark == "b1"]
+            verdicts += [finding.verdict for finding in judgement.findings if finding.key.benchmark == "b1"]
         return verdicts.count(Verdict.REGRESSION) / len(verdicts)
 
     assert called(foresight.largest) >= 0.7  # fewer in 1 of 400, if the power is 90%

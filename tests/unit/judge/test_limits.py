@@ -183,7 +183,7 @@ def test_too_low_beside_idle_time_is_in_violation_and_the_idle_time_is_not() -> 
     finding = drawn(counter_run({"busy": np.concatenate([idle, QUIET[0] - 40])}), *runs)
     series = finding.chart.time_series
     assert series is not None
-    assert finding.evidence.details["share_below"] == 1.0
+    assert finding.details["share_below"] == 1.0
     assert series.violations == pytest.approx(np.array([(450.0, 1800.0)]), abs=31)
 
 

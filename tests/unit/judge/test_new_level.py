@@ -35,7 +35,7 @@ def lived(targets: Iterable[Run], *, first_judged: int, **detectors: str) -> lis
     for number, target in enumerate(targets):
         if number >= first_judged:
             findings = judge(stored(*runs), target, settings=PolicySettings(), **detectors).findings
-            told.append(tuple(f.evidence.key for f in findings if f.verdict is Verdict.REGRESSION))
+            told.append(tuple(f.key for f in findings if f.verdict is Verdict.REGRESSION))
         runs.append(replace(target, regressions=told[-1] if told else ()))
     return told
 
@@ -89,7 +89,7 @@ def test_a_repository_that_lives_with_its_own_verdicts_stays_quiet(count: int) -
                 findings = judge(stored(*runs[-30:]), target, settings=PolicySettings()).findings
                 alarms += any(finding.verdict in CHANGES for finding in findings)
                 judged += 1
-                worse = tuple(f.evidence.key for f in findings if f.verdict is Verdict.REGRESSION)
+                worse = tuple(f.key for f in findings if f.verdict is Verdict.REGRESSION)
                 target = replace(target, regressions=worse)
             runs.append(target)
     # 296 judgements: at a rate of 1%, eight or more come with a probability of 1%.

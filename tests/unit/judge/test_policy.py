@@ -54,7 +54,7 @@ def test_policy_silent() -> None:
 def test_policy_fires() -> None:
     judgement = compare(around(5, 6), around(5, 7))
     first = judgement.findings[0]
-    assert first.evidence.key == MetricKey("bench_00001", "time")
+    assert first.key == MetricKey("bench_00001", "time")
     assert (first.verdict, first.level, first.severity) == (Verdict.REGRESSION, Level.FAIL, Severity.MINOR)
     assert judgement.conclusion is Conclusion.REGRESSION
     assert judgement.failed
@@ -156,7 +156,7 @@ def test_what_only_a_second_mode_explains_looks_worse() -> None:
     worst = judgement.findings[0]
     assert (worst.verdict, worst.reason.code) == (Verdict.INCONCLUSIVE, VerdictReason.LONE_RUN)
     assert worst.q_value is not None
-    assert worst.q_value > 0.10 > 20 * (worst.evidence.precision.p_without_modes or 1.0)
+    assert worst.q_value > 0.10 > 20 * (worst.precision.p_without_modes or 1.0)
 
 
 def test_what_cannot_be_tested_is_silent_where_anything_could() -> None:
@@ -182,7 +182,7 @@ def test_a_first_allocation_is_a_regression() -> None:
     counted = structs.replace(TIME, name="allocations", unit="allocs/op")
     finding = only(compare(run_of([[0.0] * 4], metric=counted), run_of([[2.0] * 4], metric=counted)))
     assert (finding.verdict, finding.level) == (Verdict.REGRESSION, Level.FAIL)
-    assert finding.evidence.relative_change is None
+    assert finding.relative_change is None
     back = only(compare(run_of([[0.0] * 4], metric=counted), run_of([[0.0] * 4], metric=counted)))
     assert (back.verdict, words_of(back.reason)) == (Verdict.NO_CHANGE, "exactly the same")
 
@@ -206,14 +206,14 @@ def test_the_first_matching_rule_decides() -> None:
         BenchmarkConfig(match="bench_*", metric="time", direction=Direction.HIGHER_IS_BETTER),
     )
     judgement = compare(around(5, 5, 5, 5), around(6, 6, 6, 6), PolicySettings(benchmarks=rules))
-    verdicts = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
+    verdicts = {finding.key.benchmark: finding.verdict for finding in judgement.findings}
     assert verdicts == {"bench_00000": Verdict.NO_CHANGE, "bench_00003": Verdict.IMPROVEMENT}
     # The user's direction holds although the stored run had the other one; without a rule that says so none does.
     mirrored = around(5, 5, 5, 5)
     other = structs.replace(MILLISECONDS, direction=Direction.HIGHER_IS_BETTER)
     mirrored = structs.replace(mirrored, benchmarks=tuple(entry.with_metric(other) for entry in mirrored.benchmarks))
     judgement = compare(mirrored, around(6, 6, 6, 6), PolicySettings(benchmarks=rules))
-    verdicts = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
+    verdicts = {finding.key.benchmark: finding.verdict for finding in judgement.findings}
     assert verdicts == {"bench_00000": Verdict.INCONCLUSIVE, "bench_00003": Verdict.IMPROVEMENT}
 
 
@@ -321,7 +321,7 @@ def test_too_few_rounds_for_so_many_benchmarks_are_not_silent() -> None:
     judgement = compare(run, target, source=BaselineSource.PAIRED)
     assert judgement.conclusion is Conclusion.INCONCLUSIVE
     first = judgement.findings[0]
-    assert first.evidence.key.benchmark == "bench_00003"
+    assert first.key.benchmark == "bench_00003"
     assert first.reason == because(VerdictReason.LOOKS_WORSE_ROUNDS, rounds=6)
     rest = {finding.reason.code for finding in judgement.findings[1:]}
     assert VerdictReason.TOO_FEW_ROUNDS in rest
@@ -398,7 +398,7 @@ def test_detectable_effect_is_the_slowdown_that_the_noisiest_unchanged_metric_wo
 
 def test_findings_are_ordered_for_reading() -> None:
     judgement = compare(around(5, 9, 5, 5, 5), around(7, 11, 4, 5, 9))
-    assert [(finding.verdict, finding.evidence.key.benchmark[-1]) for finding in judgement.findings] == [
+    assert [(finding.verdict, finding.key.benchmark[-1]) for finding in judgement.findings] == [
         (Verdict.REGRESSION, "1"),
         (Verdict.REGRESSION, "4"),
         (Verdict.REGRESSION, "0"),
@@ -472,14 +472,14 @@ def test_one_stored_run_cannot_tell_a_slow_machine_from_a_slow_commit(
     assert judgement.conclusion is conclusion
     assert judgement.detectable_effect is not None
     assert judgement.detectable_effect > 1
-    (finding,) = (entry for entry in judgement.findings if entry.evidence.key.benchmark == "bench_00000")
+    (finding,) = (entry for entry in judgement.findings if entry.key.benchmark == "bench_00000")
     assert (finding.reason.code, finding.is_decided, finding.more_samples) == (reason, False, None)
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(6.0, Verdict.REGRESSION), (1 / 6, Verdict.IMPROVEMENT)])
 def test_one_run_per_side_shows_a_change_that_no_machine_makes(factor: float, verdict: Verdict) -> None:
     judgement = history(shared=[factor] + [1.0] * 4, count=5, stored=1)
-    changed = {finding.evidence.key.benchmark: finding.verdict for finding in judgement.findings}
+    changed = {finding.key.benchmark: finding.verdict for finding in judgement.findings}
     assert changed.pop("bench_00000") is verdict
     assert set(changed.values()) == {Verdict.NO_CHANGE}
 
@@ -509,7 +509,7 @@ def test_the_next_discovery_among_many_needs_a_smaller_p_value() -> None:
         target, *stored = (structs.replace(run, benchmarks=run.benchmarks[names]) for run in runs)
         baseline = Baseline(runs=tuple(stored), source=BaselineSource.HISTORY)
         findings = judge(baseline, target, settings=PolicySettings()).findings
-        return critical_p_of(p_values_of([finding.evidence for finding in findings])[:, 0], PolicySettings())
+        return critical_p_of(p_values_of(findings)[:, 0], PolicySettings())
 
     assert critical_p(slice(4, 5)) == pytest.approx(0.01)
     assert critical_p(slice(10, 50)) == pytest.approx(0.01 / 40)

@@ -104,8 +104,8 @@ def test_methods_4_7_the_report_ranks_by_votes_then_by_time_in_violation() -> No
         settings=PolicySettings(),
     )
     regressions = [finding for finding in judgement.findings if finding.verdict is Verdict.REGRESSION]
-    assert [finding.evidence.metric.name for finding in regressions] == ["c4", "c2"]
-    assert [finding.evidence.score for finding in regressions] == [1.0, 1.0]
+    assert [finding.metric.name for finding in regressions] == ["c4", "c2"]
+    assert [finding.score for finding in regressions] == [1.0, 1.0]
 
 
 def follows(rng: np.random.Generator, *, broken: bool = False) -> Run:

@@ -65,7 +65,7 @@ def test_a_slow_machine_is_no_regression_and_a_slow_program_is_one() -> None:
     assert {finding.verdict for finding in machine.findings} == {Verdict.NO_CHANGE}
     assert words_of(machine.notes)[0].startswith("scaled by the ruler")
     program = judge(LONG, run(9, slowness=1.5, effect=1.2), settings=settings)
-    regressed = [f.evidence.key.benchmark for f in program.findings if f.verdict is Verdict.REGRESSION]
+    regressed = [f.key.benchmark for f in program.findings if f.verdict is Verdict.REGRESSION]
     assert regressed == ["sort"]
     without = judge(LONG, run(9, slowness=1.5), settings=PolicySettings())
     assert any(finding.verdict is not Verdict.NO_CHANGE for finding in without.findings)

@@ -79,7 +79,7 @@ def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSo
     def called(target: Run) -> set[str]:
         baseline = Baseline(runs=tuple(run() for _ in range(runs)), source=source)
         judged = judge(baseline, target, counter_detector=detector, settings=PolicySettings())
-        return {finding.evidence.key.metric for finding in judged.findings if finding.verdict in CHANGES}
+        return {finding.key.metric for finding in judged.findings if finding.verdict in CHANGES}
 
     assert sum(bool(called(run())) for _ in range(TRIALS)) <= 1
     assert sum("c2" in called(run(c2=5.0)) for _ in range(TRIALS)) >= 0.8 * TRIALS

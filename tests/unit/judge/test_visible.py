@@ -78,7 +78,7 @@ def first_of(effect: float, rng: np.random.Generator, *, stored: int) -> Finding
     target = noisy_run(rng, benchmarks=5, samples=5, spread=0.03, own_offset=0.02, effects=effects)
     baseline = Baseline(runs=runs, source=BaselineSource.FILES)
     judgement = judge(baseline, target, settings=PolicySettings(minimum_effect="1%"))
-    return next(finding for finding in judgement.findings if finding.evidence.key.benchmark == "bench_00000")
+    return next(finding for finding in judgement.findings if finding.key.benchmark == "bench_00000")
 
 
 @pytest.mark.parametrize(("stored", "at_most"), [(1, 4.0), (40, 0.5)])
@@ -113,7 +113,7 @@ def test_between_runs_the_detector_says_how_far_a_change_must_reach() -> None:
     for source, is_asked in ((BaselineSource.HISTORY, True), (BaselineSource.PAIRED, False)):
         judgement = judge(Baseline(runs=tuple(runs[:5]), source=source), runs[5], settings=PolicySettings())
         for finding in judgement.findings:
-            width = finding.evidence.precision.critical_half_width
+            width = finding.precision.critical_half_width
             assert (width is not None) is is_asked
             if width is not None and finding.detectable_effect is not None:
                 assert finding.detectable_effect > np.expm1(width)

@@ -42,9 +42,9 @@ def test_a_control_chart_shows_its_ratio_and_limit_instead_of_q() -> None:
 
 
 def test_a_control_chart_shows_medians() -> None:
-    before, after = before_and_after(charted(0.3, 0.125).evidence)
+    before, after = before_and_after(charted(0.3, 0.125))
     assert (str(before)[:2], str(after)[:2]) == ("40", "50")
-    assert change_text(charted(0.3, 0.125, before=0.0).evidence) == ("from 0", "")
+    assert change_text(charted(0.3, 0.125, before=0.0)) == ("from 0", "")
 
 
 @pytest.mark.parametrize(("after", "text"), [(50.0, "higher"), (30.0, "lower")])
@@ -57,14 +57,14 @@ def test_metrics_beyond_a_limit_come_after_the_others_in_order_of_their_violatio
     slow = finding("sort", 10.0, 11.0, verdict=Verdict.REGRESSION)
     near, far, sure = charted(0.5, 0.4, name="near"), charted(0.3, 0.1, name="far"), charted(0.01, 0.0, name="sure")
     sections = split(report(Conclusion.REGRESSION, near, far, slow, sure))
-    assert [entry.evidence.key.metric for entry in sections.regressions] == ["time", "sure", "far", "near"]
+    assert [entry.key.metric for entry in sections.regressions] == ["time", "sure", "far", "near"]
 
 
 def test_unchanged_metrics_stay_ordered_by_name() -> None:
     unchanged = [
         replace(charted(score, 0.4, name=name), verdict=Verdict.NO_CHANGE) for score, name in ((0.1, "a"), (0.3, "b"))
     ]
-    assert [entry.evidence.key.metric for entry in split(report(Conclusion.REGRESSION, *unchanged)).unchanged] == [
+    assert [entry.key.metric for entry in split(report(Conclusion.REGRESSION, *unchanged)).unchanged] == [
         "a",
         "b",
     ]

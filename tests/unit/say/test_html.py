@@ -26,7 +26,7 @@ def test_page_shows_the_comment_and_every_finding_without_resources() -> None:
     assert "src=" not in page.replace("default-src=", "")
     data = re.search(r'class="explorer-data">(.*?)</script>', page, re.DOTALL)
     assert data is not None
-    assert [row[0] for row in json.loads(data[1])["rows"]] == [one.evidence.key.benchmark for one in REPORT.findings]
+    assert [row[0] for row in json.loads(data[1])["rows"]] == [one.key.benchmark for one in REPORT.findings]
 
 
 def test_a_report_without_findings_runs_no_script() -> None:

@@ -38,7 +38,7 @@ QUIET = (charted("inside", 0.1, 0.12), charted("little", 0.13, 0.12), charted("m
 
 def test_the_furthest_beyond_its_limit_comes_first_and_what_was_called_is_not_repeated() -> None:
     made = report(Conclusion.REGRESSION, *QUIET, charted("called", 0.9, 0.1, verdict=Verdict.REGRESSION))
-    assert [finding.evidence.key.metric for finding in not_called(split(made))] == ["much", "little"]
+    assert [finding.key.metric for finding in not_called(split(made))] == ["much", "little"]
 
 
 def test_the_comment_folds_them_with_ratio_limit_and_medians() -> None:

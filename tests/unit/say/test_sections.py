@@ -27,7 +27,7 @@ def test_loudest_then_major_then_largest() -> None:
         finding("fails", 10.0, 11.0, verdict=Verdict.REGRESSION, level=Level.FAIL),
     ]
     ordered = split(report(Conclusion.REGRESSION, *results)).regressions
-    assert [item.evidence.key.benchmark for item in ordered] == ["fails", "major", "from_zero", "large", "small"]
+    assert [item.key.benchmark for item in ordered] == ["fails", "major", "from_zero", "large", "small"]
 
 
 def test_metrics_are_counted_where_a_benchmark_has_several() -> None:
@@ -57,11 +57,11 @@ def test_crossing_needs_two_different_categories() -> None:
 
 def test_wall_and_cpu_time_of_one_verdict_are_one_row_and_counted_once() -> None:
     wall = finding("sort", 10.0, 13.0, verdict=Verdict.REGRESSION)
-    cpu_metric = replace(wall.evidence.metric, name="cpu_time")
+    cpu_metric = replace(wall.metric, name="cpu_time")
     cpu = replace(wall, benchmark="sort", metric_name="cpu_time", unit=cpu_metric.unit, relative_change=0.4)
     sections = split(report(Conclusion.REGRESSION, wall, cpu))
     assert sections.regressions == (wall,)
-    assert sections.beside == {wall.evidence.key: (cpu,)}
+    assert sections.beside == {wall.key: (cpu,)}
     assert (sections.total, sections.several_metrics) == (1, False)
     text = render_text(report(Conclusion.REGRESSION, wall, cpu), colour=False, width=200)
     assert "slower; cpu_time +40.0%" in text
