@@ -237,18 +237,22 @@ def trace_command(
             tree, time_pass, at=at, minimum_share=minimum_share, follow=follow, allowed=budget.allows
         )
     if not nodes:
-        raise TraceError(
-            "no sample fell into Python code of the repository"
-            if is_sampled
-            else "the command runs no Python code of the repository",
-            next_step="trace a command that runs such code for longer, or name the package to be included",
-        )
+        raise _nothing_traced(is_sampled=is_sampled)
     return Trace(
         service=service,
         nodes=nodes,
         repetitions=budget.repetitions,
         is_partial=budget.is_spent,
         is_sampled=is_sampled,
+    )
+
+
+def _nothing_traced(*, is_sampled: bool) -> TraceError:
+    """Samples may miss what runs for a moment; they do not say that it did not run."""
+    nothing = "no sample fell into" if is_sampled else "the command runs no"
+    return TraceError(
+        f"{nothing} Python code of the repository",
+        next_step="trace a command that runs such code for longer, or name the package to be included",
     )
 
 
