@@ -153,6 +153,28 @@ class MetricSettings:
     ignore: bool
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rates:
+    """Of runs in which nothing changed: the share with any regression or improvement, and with any suspected change."""
+
+    proven: float
+    suspected: float
+
+
+# docs/decision-rule.md#profiles has what each costs and finds.
+PROFILES: Final[Mapping[str, Rates]] = {
+    "strict": Rates(proven=0.001, suspected=0.01),
+    "balanced": Rates(proven=0.01, suspected=0.10),
+    "sensitive": Rates(proven=0.05, suspected=0.25),
+}
+# Settings of the rule before it was told by rates of runs, and what says the same now.
+REPLACED: Final[Mapping[str, str]] = {
+    "alpha": "`proven: 1%` says in how many unchanged runs anything may be called a regression",
+    "false-discovery-rate": "`proven: 1%` says in how many unchanged runs anything may be called a regression",
+    "minimum-samples": "samples of one file never decide; how many files or rounds do is in docs/decision-rule.md",
+}
+
+
 class PolicySettings(Section):
     """What a judgement depends on. Rates and effects are fractions.
 
@@ -160,16 +182,20 @@ class PolicySettings(Section):
     where less is better. The first of `benchmarks` that matches a metric is the only one that does.
     """
 
-    alpha: Annotated[Percent, Field(description="p-value below which a difference counts in one metric")] = 0.01
-    false_discovery_rate: Annotated[
+    profile: Annotated[
+        Literal["strict", "balanced", "sensitive"],
+        Field(description="sets `proven` and `suspected`: [what each costs and finds](decision-rule.md#profiles)"),
+    ] = "balanced"
+    proven: Annotated[
         Percent,
         Field(
-            description=(
-                "expected share of false ones among all reported changes of a run; what `5%` costs and "
-                "buys: [a looser profile](decision-rule.md#a-looser-profile)"
-            )
+            gt=0, lt=0.5, description="of runs in which nothing changed, the share with any regression or improvement"
         ),
-    ] = 0.01
+    ] = PROFILES["balanced"].proven
+    suspected: Annotated[
+        Percent,
+        Field(gt=0, lt=0.5, description="of runs in which nothing changed, the share with any suspected change"),
+    ] = PROFILES["balanced"].suspected
     minimum_effect: Annotated[
         Percent,
         Field(
@@ -179,9 +205,6 @@ class PolicySettings(Section):
             )
         ),
     ] = DEFAULTS[Kind.BENCHMARK]
-    minimum_samples: Annotated[
-        int, Field(ge=2, le=10_000, description="samples per side below which nothing is judged")
-    ] = 4
     levels: LevelsConfig = LevelsConfig()
     categories: Annotated[
         tuple[CategoryConfig, ...],
@@ -231,6 +254,23 @@ class PolicySettings(Section):
         for name in ("general", "counted"):
             copied.__dict__.pop(name, None)
         return copied
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_profile(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        for name, instead in REPLACED.items():
+            if name in given:
+                raise ValueError(f"{name} is gone: {instead}")
+        rates = PROFILES.get(str(given.get("profile")))
+        return given if rates is None else {"proven": rates.proven, "suspected": rates.suspected, **given}
+
+    @model_validator(mode="after")
+    def _tiers_in_order(self) -> Self:
+        if self.suspected < self.proven:
+            raise ValueError("suspected is lower than proven: what is proven is suspected first")
+        return self
 
     @model_validator(mode="after")
     def _of_known_categories(self) -> Self:

@@ -47,10 +47,9 @@ def report_settings(config: Config, *, target: Run) -> Settings:
     used = [config.detector] * bool(target.benchmarks) + [config.counter_detector] * bool(target.counters)
     return Settings(
         detector=", ".join(dict.fromkeys(used)),
-        alpha=config.alpha,
-        false_discovery_rate=config.false_discovery_rate,
+        proven=config.proven,
+        suspected=config.suspected,
         minimum_effect=metric.minimum_effect,
-        minimum_samples=config.minimum_samples,
         fail=metric.fail,
     )
 
@@ -87,7 +86,7 @@ def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
     Each analysis gets an equal share of the error (alpha spending by the union bound, which assumes nothing of how the
     analyses depend on each other), so the rates over all analyses are those of the configuration.
     """
-    rates = {"alpha": config.alpha / analyses, "false_discovery_rate": config.false_discovery_rate / analyses}
+    rates = {"proven": config.proven / analyses, "suspected": config.suspected / analyses}
     return config if analyses == 1 else config.model_copy(update=rates)
 
 

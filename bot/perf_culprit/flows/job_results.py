@@ -42,9 +42,7 @@ def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place
     stepped = _worse(stored, run, config) & _worse(stored, base, config)
     reason = environment_changed(changes)
     findings = tuple(
-        replace(finding, reason=reason)
-        if finding.key in stepped and finding.verdict is Verdict.NO_CHANGE and finding.is_decided
-        else finding
+        replace(finding, reason=reason) if finding.key in stepped and finding.verdict is Verdict.UNCHANGED else finding
         for finding in report.findings
     )
     if findings == report.findings:

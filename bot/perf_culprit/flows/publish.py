@@ -37,7 +37,7 @@ from perf_culprit.say.report_parts import remarks
 
 MAX_REPORTS = 20
 # What a reader of "only when something changed" wants to hear of.
-CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.MACHINE_CHANGED, Conclusion.OTHER_HARDWARE)
+CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.SUSPECTED, Conclusion.OTHER_HARDWARE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

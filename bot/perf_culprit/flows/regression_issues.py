@@ -28,7 +28,7 @@ from perf_culprit.say.issue_texts import (
 from perf_culprit.store.opening import HistoryPlace, open_history
 
 # These say nothing about the code, so no issue is opened or closed by them.
-SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
+SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN)
 
 # Acceptances that may wait for their pull request to be merged: one request each.
 MOST_CARRIED = 20

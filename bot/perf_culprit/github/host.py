@@ -47,7 +47,7 @@ class CheckConclusion(StrEnum):
 CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
     Conclusion.REGRESSION: CheckConclusion.NEUTRAL,
     Conclusion.OTHER_HARDWARE: CheckConclusion.NEUTRAL,
-    Conclusion.MACHINE_CHANGED: CheckConclusion.NEUTRAL,
+    Conclusion.SUSPECTED: CheckConclusion.NEUTRAL,
     Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
     Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
     Conclusion.IMPROVEMENT: CheckConclusion.SUCCESS,

@@ -1,83 +1,76 @@
-"""One-way ANOVA of the target's samples against the baseline's [H13], with runs and processes as levels of their own.
+"""One-way ANOVA of the target's samples against the baseline's [H13], beside the engine's judgement.
 
-docs/detectors/anova.md has the reasons and the measured error rates.
+docs/detectors/anova.md says why samples of one file do not decide.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
+from scipy import special
 
-from perf_culprit.judge import blocks, summary_tests
-from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.evidence_columns import evidence_of
-from perf_culprit.judge.families import by_kind
-from perf_culprit.judge.metric_pairs import MetricPair, are_timed, metric_families
-from perf_culprit.judge.sample_arrays import SampleStatistics, has_samples, sample_statistics
-from perf_culprit.judge.sample_levels import LEVELS, Decision, Metrics, decide, tested
-from perf_culprit.judge.side import describe_sides, precision_notes
-from perf_culprit.model.finding import Evidence
-from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.two_groups import welch
+from perf_culprit.judge.detector import Assessed, DetectorOptions
+from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.judge.suite_units import SuiteUnits
+from perf_culprit.judge.unit_evidence import Description, assess, named
+from perf_culprit.model.reason import Reason, Remark, because
+from perf_culprit.stats.power import repetitions_for_half_width
+from perf_culprit.stats.ragged import Floats, Moments
+from perf_culprit.stats.two_groups import levene, one_way_anova, welch
 
-ID = "anova"
+ID: Final = "anova"
 
 # METHODS 1: Welch's variant is reported beside ANOVA where Levene's test finds unequal variances.
-LEVENE_ALPHA = 0.05
+LEVENE_ALPHA: Final = 0.05
+# The 95% confidence interval of a mean should be within 10% of it [H13, section 3].
+HALF_WIDTH_LEVEL: Final = 0.95
+WIDE_HALF_WIDTH: Final = 0.10
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
-    """One evidence per pair, in order; pairs without samples get the weaker tests of `summary`."""
-    if options.paired:
-        return blocks.detect(pairs, options)
-    sampled = [pair.obstacle is None and has_samples(pair) for pair in pairs]
-    assess: dict[bool, Callable[[Sequence[MetricPair]], Sequence[Evidence]]] = {
-        True: partial(_by_samples, options=options),
-        False: partial(summary_tests.assess, options=options),
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
+    """One evidence per pair, in order."""
+    return assess(pairs, options, test=ID, describe=_describe)
+
+
+def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
+    del options  # nothing of it is a matter of settings
+    target, baseline = suite.target, suite.baseline
+    of_target, of_baseline = target.moments(), baseline.moments()
+    is_sampled = np.minimum(of_target.count, of_baseline.count) > 1
+    tested, p_levene = one_way_anova(of_target, of_baseline), levene(target, baseline).p_value
+    columns = {
+        "f": tested.statistic,
+        "p_anova": tested.p_value,
+        "p_levene": p_levene,
+        "p_welch": np.where(p_levene < LEVENE_ALPHA, welch(of_target, of_baseline).p_value, np.nan),
     }
-    return by_kind(pairs, sampled, assess)
+    details = named({name: np.where(is_sampled, column, np.nan) for name, column in columns.items()}, len(pairs))
+    widths = [_half_widths(moments) for moments in (of_baseline, of_target)]
+    deviations = np.sqrt(of_target.variance).tolist()
+    return [
+        Description(
+            details=own,
+            half_widths=(before, after),
+            notes=_uncertain(after, deviation / abs(mean)) if after is not None else (),
+        )
+        for own, before, after, deviation, mean in zip(
+            details, *widths, deviations, of_target.mean.tolist(), strict=True
+        )
+    ]
 
 
-def _by_samples(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
-    measured = sample_statistics(pairs)
-    metrics = Metrics(families=metric_families(pairs), timed=are_timed(pairs), confidence=1 - options.settings.alpha)
-    decision, statistic = decide(measured, metrics)
-    runs = measured.run_means.moments()
-    columns = tested(
-        decision,
-        measured.target.mean,
-        runs.mean,
-        statistic="mean",
-        tests=LEVELS,
-        counts=measured.target.count,
-        runs=measured.run_means.sizes,
-        p_of_samples=decision.p_values[0],
-        constant=measured.constant,
-        metrics=metrics,
-        details=_details(measured, decision, statistic),
-        effect=options.settings.minimum_effect,
-        alpha=options.settings.alpha,
-    )
-    return evidence_of(
-        pairs,
-        columns,
-        baseline=describe_sides(measured.baseline, measured.baseline_median, means=runs.mean, runs=runs.count),
-        target=describe_sides(
-            measured.target,
-            measured.target_median,
-            means=measured.target.mean,
-            runs=measured.target_means.sizes.astype(np.float64),
-        ),
-        notes=lambda _, side: precision_notes(side),
-    )
+def _half_widths(moments: Moments) -> list[float | None]:
+    """Of the means' 95% confidence intervals, relative to them; None of fewer than two samples, and of zero."""
+    critical = special.stdtrit(np.maximum(moments.count - 1, 1), 0.5 + HALF_WIDTH_LEVEL / 2)
+    error: Floats = np.sqrt(moments.variance / moments.count)
+    is_told = (moments.mean != 0) & (moments.count > 1)
+    widths = np.divide(critical * error, np.abs(moments.mean), out=np.full_like(error, np.nan), where=is_told)
+    return [None if np.isnan(width) else width for width in widths.tolist()]
 
 
-def _details(measured: SampleStatistics, decision: Decision, statistic: Floats) -> dict[str, Floats]:
-    """The numbers behind the evidence by name."""
-    p_welch = welch(measured.target, measured.baseline).p_value
-    return {
-        "f": statistic,
-        **dict(zip(("p_anova", "p_between_runs", "p_between_processes"), decision.p_values, strict=True)),
-        "p_levene": measured.levene_p,
-        "p_welch": np.where(measured.levene_p < LEVENE_ALPHA, p_welch, np.nan),
-    }
+def _uncertain(half_width: float, coefficient_of_variation: float) -> tuple[Reason, ...]:
+    """A warning where the target's mean is known worse than [H13] asks for, with the repetitions that would do."""
+    if half_width <= WIDE_HALF_WIDTH:
+        return ()
+    needed = repetitions_for_half_width(coefficient_of_variation, half_width=WIDE_HALF_WIDTH, level=HALF_WIDTH_LEVEL)
+    return (because(Remark.MEAN_UNCERTAIN, width=half_width, repetitions=needed, wanted=WIDE_HALF_WIDTH),)

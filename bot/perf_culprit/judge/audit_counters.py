@@ -13,7 +13,7 @@ from perf_culprit.judge.detectors import COUNTER_DETECTORS
 from perf_culprit.judge.policy import DEFAULT_DETECTOR
 from perf_culprit.judge.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
 from perf_culprit.model.accuracy import CounterAudit
-from perf_culprit.model.finding import Verdict
+from perf_culprit.model.finding import QUIET, Verdict
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 
 FEWEST_TRIALS: Final = 3
@@ -48,10 +48,10 @@ def _audit(
     alarms = [alarms_of(entry, judge) for entry in judged]
     by_counters = name == rule_ensemble.ID
     # A chart cannot be surer than its number of baseline runs (docs/detectors/control-chart.md).
-    surest = [max(settings.false_discovery_rate, 1 / len(entry.trial.baseline.runs)) for entry in judged]
+    surest = [max(settings.proven, 1 / len(entry.trial.baseline.runs)) for entry in judged]
     return CounterAudit(
         detector=name,
-        stated_rate=settings.false_discovery_rate if by_counters else float(np.mean(surest)),
+        stated_rate=settings.proven if by_counters else float(np.mean(surest)),
         stated_of_counters=by_counters,
         alarms=wrong_runs(alarms),
         metric_alarms=wrong_metrics(alarms),
@@ -64,7 +64,7 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
     """The share of the counters without an alarm that are called once they are larger by `effect`."""
     tried, detected = 0, 0
     for entry in judged:
-        quiet = [f.key for f in entry.findings if f.verdict is Verdict.NO_CHANGE]
+        quiet = [f.key for f in entry.findings if f.verdict in QUIET]
         if not quiet:
             continue
         chosen = {quiet[index] for index in rng.permutation(len(quiet))[: max(int(INJECTED_SHARE * len(quiet)), 1)]}

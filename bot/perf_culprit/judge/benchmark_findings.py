@@ -1,10 +1,8 @@
-"""What the evidence on benchmarks comes to: q-values over all of them, a verdict for each."""
+"""What the evidence on benchmarks comes to: a verdict for each, and its response-time category."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 
-import numpy as np
 from msgspec import UNSET
 
 from perf_culprit.config.policy_settings import CategoryConfig, MetricSettings, PolicySettings
@@ -13,89 +11,39 @@ from perf_culprit.judge.metric_pairs import MetricPair, some_samples
 from perf_culprit.judge.unit_factors import milliseconds_per
 from perf_culprit.judge.verdict import Decided, decide, level_of
 from perf_culprit.model.count import Count
-from perf_culprit.model.finding import Drawn, Evidence, Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import QUIET, Drawn, Evidence, Finding, Level, Severity, Verdict
 from perf_culprit.model.run import Direction
-from perf_culprit.stats.multiplicity import known_q_values, number, numbers
-from perf_culprit.stats.ragged import Floats
-
-
-def p_values_of(evidence: Sequence[Evidence]) -> Floats:
-    """Of the test, without modes, of the excess over a limit, and of the level: (m, 4), NaN where there is none."""
-    return numbers(chain.from_iterable(map(_p_values, evidence))).reshape(-1, 4)
-
-
-def critical_p_of(p_values: Floats, settings: PolicySettings) -> float:
-    """What the p-value of the next discovery would have to be [Benjamini & Hochberg 1995], given those (m,) of all."""
-    q_values = known_q_values(p_values)
-    tests, discoveries = np.isfinite(q_values).sum(), (q_values <= settings.false_discovery_rate).sum()
-    return critical_p_after(settings, tests=int(tests), discoveries=int(discoveries))
-
-
-def critical_p_after(settings: PolicySettings, *, tests: int, discoveries: int = 0) -> float:
-    """The same by their numbers; without discoveries that of a metric that alone changes."""
-    return min(settings.alpha, settings.false_discovery_rate * (discoveries + 1) / max(tests, 1))
 
 
 def benchmark_findings(
-    pairs: Sequence[MetricPair],
-    evidence: Sequence[Evidence],
-    settings: PolicySettings,
-    *,
-    p_values: Floats,
-    critical_p: float,
-    paired: bool,
+    pairs: Sequence[MetricPair], evidence: Sequence[Evidence], settings: PolicySettings
 ) -> list[Finding]:
-    """One finding per pair and its evidence, q-values over all of them.
-
-    `p_values` and `critical_p` as `p_values_of` and `critical_p_of` give them.
-    """
-    by_p, suspicion, by_limit, of_level = map(known_q_values, p_values.T)
-    # A detector has either p-values or scores.
-    q_values = np.where(np.isnan(by_limit), by_p, by_limit)
-    findings = []
-    for index, (pair, entry) in enumerate(zip(pairs, evidence, strict=True)):
-        metric = settings.of(pair.key)
-        q_value = number(q_values[index])
-        if entry.score is not None:
-            decided = decide_by_limit(
-                entry, q_value=q_value, level_q=number(of_level[index]), metric=metric, policy=settings, by_effect=True
-            )
-        else:
-            decided = decide(
-                entry,
-                q_value=q_value,
-                suspicion_q=number(suspicion[index]),
-                metric=metric,
-                policy=settings,
-                critical_p=critical_p,
-                paired=paired,
-            )
-        findings.append(_finding(pair, entry, decided, metric, q_value))
-    return findings
+    """One finding per pair and its evidence."""
+    return [
+        _finding(pair, entry, _decided(entry, settings.of(pair.key), settings), settings.of(pair.key))
+        for pair, entry in zip(pairs, evidence, strict=True)
+    ]
 
 
-def _p_values(evidence: Evidence) -> tuple[float | None, ...]:
-    without, excess = evidence.precision.p_without_modes, evidence.excess
-    return evidence.p_value, evidence.p_value if without is None else without, excess.chance, excess.level_chance
+def _decided(evidence: Evidence, metric: MetricSettings, settings: PolicySettings) -> Decided:
+    if evidence.rate is None and evidence.score is not None:
+        return decide_by_limit(evidence, q_value=None, metric=metric, policy=settings, by_effect=True)
+    return decide(evidence, metric=metric, policy=settings)
 
 
-def _finding(
-    pair: MetricPair, evidence: Evidence, decided: Decided, metric: MetricSettings, q_value: float | None
-) -> Finding:
+def _finding(pair: MetricPair, evidence: Evidence, decided: Decided, metric: MetricSettings) -> Finding:
     category = CategoryChange()
     if evidence.target is not None:
         category = category_change(pair, target_mean=evidence.target.value, settings=metric)
     regressed = decided.verdict is Verdict.REGRESSION
     # Thousands of unchanged metrics need no chart.
-    is_drawn = pair.obstacle is None and decided.verdict is not Verdict.NO_CHANGE
+    is_drawn = pair.obstacle is None and decided.verdict not in QUIET
     return Finding.judged(
         evidence,
         verdict=decided.verdict,
         reason=decided.reason,
-        q_value=q_value,
         severity=(Severity.MAJOR if category.violated else Severity.MINOR) if regressed else None,
         level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
-        more_samples=decided.more_samples,
         detectable_effect=decided.detectable_effect,
         minimum_effect=metric.minimum_effect,
         category=category.assigned,

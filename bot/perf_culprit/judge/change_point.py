@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.run_values import run_values
@@ -28,7 +28,7 @@ LOOKED_BACK: Final = 2 * REFRACTORY
 SHOWN_HASH: Final = 12
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     """One evidence per pair, in order. A series of values per run is all that counts, not the samples within one."""
     evidence: dict[int, Evidence] = {}
     by_length: dict[int, dict[int, tuple[float, ...]]] = {}
@@ -51,7 +51,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Eviden
                 if is_quiet
                 else _assess(pair, values_of_runs, strength, minimum_effect=effect)
             )
-    return [evidence[index] for index in range(len(pairs))]
+    return Assessed([evidence[index] for index in range(len(pairs))])
 
 
 def _values(pair: MetricPair) -> tuple[tuple[float, ...], Reason | None]:

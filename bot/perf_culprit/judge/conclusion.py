@@ -6,32 +6,43 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit.judge.limit_verdict import violation
-from perf_culprit.model.finding import Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import QUIET, Finding, Level, Severity, SuiteChange, Verdict
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey
 
-READING_ORDER: Final = {Verdict.REGRESSION: 0, Verdict.IMPROVEMENT: 1, Verdict.INCONCLUSIVE: 2, Verdict.NO_CHANGE: 3}
+READING_ORDER: Final = {
+    Verdict.REGRESSION: 0,
+    Verdict.IMPROVEMENT: 1,
+    Verdict.SUSPECTED: 2,
+    Verdict.UNTESTED: 3,
+    Verdict.NOT_SEEN: 4,
+    Verdict.UNCHANGED: 4,
+}
 CONCLUSIONS: Final = {
     Verdict.REGRESSION: Conclusion.REGRESSION,
-    Verdict.INCONCLUSIVE: Conclusion.INCONCLUSIVE,
     Verdict.IMPROVEMENT: Conclusion.IMPROVEMENT,
-    Verdict.NO_CHANGE: Conclusion.NO_CHANGE,
+    Verdict.NOT_SEEN: Conclusion.NO_CHANGE,
+    Verdict.UNCHANGED: Conclusion.NO_CHANGE,
 }
 
 
-def conclusion_of(findings: Sequence[Finding]) -> Conclusion:
+def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = None) -> Conclusion:
     """The loudest verdict, in `Conclusion`'s own order. What could not be tested is silent where anything could be."""
-    present = {CONCLUSIONS[finding.verdict] for finding in findings if not finding.is_untested}
+    present = {CONCLUSIONS[finding.verdict] for finding in findings if finding.verdict in CONCLUSIONS}
+    if any(finding.looks_worse for finding in findings) or (suite is not None and suite.is_suspected):
+        present.add(Conclusion.SUSPECTED)
+    elif any(finding.verdict is Verdict.SUSPECTED for finding in findings):
+        present.add(Conclusion.NO_CHANGE)
     return next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)
 
 
 def smallest_detectable(findings: Sequence[Finding]) -> float | None:
-    """The change that would have been seen in every metric judged `no_change`: the largest of theirs.
+    """The change that would have been seen in every metric in which none was: the largest of theirs.
 
     Limits and votes exclude no effect of any size: metrics judged by them have no part in this.
     """
-    unchanged = (entry for entry in findings if entry.verdict is Verdict.NO_CHANGE and entry.accepted is None)
+    unchanged = (entry for entry in findings if entry.verdict in QUIET and entry.accepted is None)
     return max((entry.detectable_effect for entry in unchanged if entry.detectable_effect is not None), default=None)
 
 
@@ -51,36 +62,43 @@ def reading_order(finding: Finding) -> tuple[int, int, float, float, float, Metr
 
 
 def flagged_benchmarks(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """The benchmarks to measure again, in the order of the findings."""
-    return tuple(dict.fromkeys(finding.key.benchmark for finding in findings if finding.verdict is Verdict.REGRESSION))
+    """The benchmarks to measure again, in the order of the findings: regressions, and what looks like one."""
+    return tuple(
+        dict.fromkeys(
+            finding.key.benchmark
+            for finding in findings
+            if finding.verdict is Verdict.REGRESSION or finding.looks_worse
+        )
+    )
 
 
 def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The first findings, of which only those stay regressions that the second measurement judges so as well.
+    """The first findings, of which those that were flagged become what the second measurement says of them.
 
-    `second` judges independent samples by the same rule, its false discovery rate over the flagged metrics only. What
-    was not measured again stays: a missing measurement speaks for nobody.
+    `second` judges independent executions of both sides in turn by the same rule, its rates over the flagged metrics
+    only. What was not measured again stays: a missing measurement speaks for nobody.
     """
     again = {finding.key: finding for finding in second}
     return tuple(_confirmed(finding, again.get(finding.key)) for finding in first)
 
 
 def _confirmed(finding: Finding, again: Finding | None) -> Finding:
-    if finding.verdict is not Verdict.REGRESSION:
+    if finding.verdict is not Verdict.REGRESSION and not finding.looks_worse:
         return finding
     if again is None:
         return _noted(finding, because(Remark.NOT_MEASURED_AGAIN))
     change = again.relative_change
     if again.verdict is Verdict.REGRESSION:
-        return _noted(finding, because(Remark.CONFIRMED, change=change))
+        return _noted(replace(again, series=finding.series), because(Remark.CONFIRMED, change=change))
     reason = because(VerdictReason.NOT_CONFIRMED, change=change)
-    refuted = again.verdict is Verdict.NO_CHANGE and again.is_decided
-    # One that moved the other way, or in which a regression could hide, leaves the question open.
-    verdict = Verdict.NO_CHANGE if refuted else Verdict.INCONCLUSIVE
-    return replace(_noted(withdrawn(finding, reason, verdict), reason), detectable_effect=again.detectable_effect)
+    # Refuted where the second interval has no such change in it; else the question is open.
+    refuted = again.verdict in {Verdict.UNCHANGED, Verdict.IMPROVEMENT}
+    verdict = Verdict.UNCHANGED if refuted else Verdict.SUSPECTED
+    doubted = _noted(withdrawn(finding, reason, verdict), reason)
+    return replace(doubted, detectable_effect=again.detectable_effect, confidence_interval=again.confidence_interval)
 
 
-def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.INCONCLUSIVE) -> Finding:
+def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.UNTESTED) -> Finding:
     """The finding without its alarm."""
     return replace(
         finding,
@@ -88,7 +106,6 @@ def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.INCON
         reason=reason,
         severity=None,
         level=Level.NOTE,
-        more_samples=None,
         detectable_effect=None,
     )
 

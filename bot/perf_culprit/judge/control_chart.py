@@ -11,19 +11,21 @@ from scipy import special
 
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.counter_samples import Prepared, cut_runs, prepare
-from perf_culprit.judge.detector import DetectorOptions
+from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.one_load import load_as_cause
-from perf_culprit.judge.run_medians import RunMedians, level_p_values, median_allowance
+from perf_culprit.judge.run_medians import FEW_RUNS, RunMedians, level_chances, median_allowance
+from perf_culprit.judge.suite_units import SuiteUnits
+from perf_culprit.judge.unit_evidence import Description, assess
 from perf_culprit.model.finding import Evidence, Excess, Side
-from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.model.run import Benchmark, Metric, MetricKey
 from perf_culprit.stats.chart_limits import Chart, chance_of_excess, chart, excesses, shifted_ratios
 from perf_culprit.stats.power import POWER
 from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.run_comparison import FEW_RUNS
+from perf_culprit.stats.unit_table import Tiers
 
 ID: Final = "control_chart"
 
@@ -48,12 +50,30 @@ class Charted:
     medians: RunMedians
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> list[Evidence]:
-    """One evidence per pair, in order. A benchmark has neither load nor idle time: all its samples are charted."""
-    entries = [
-        _assess(pair.key, pair.metric, pair.obstacle or _unusable(pair), _samples(pair), options) for pair in pairs
-    ]
-    return in_families(entries, partial(_with_chances, options), alone=(pair.is_unsettled for pair in pairs))
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
+    """One evidence per pair, in order: a benchmark is called where the engine calls it and its samples leave limits."""
+    return assess(pairs, options, test=ID, describe=_describe)
+
+
+def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
+    del suite  # a chart is of samples
+    return [_description(pair, options) for pair in pairs]
+
+
+def _description(pair: MetricPair, options: DetectorOptions) -> Description:
+    prepared = _samples(pair)
+    if reason := _unusable(pair) or _no_values(prepared):
+        return Description(obstacle=reason)
+    made = _chart(prepared, options)
+    score, limit = made.violations.ratio, made.threshold
+    inside = because(VerdictReason.WITHIN_LIMIT, outside=score, limit_outside=limit)
+    return Description(
+        details=_chart_details(made),
+        notes=_notes(made, options),
+        objection=inside if score <= limit else None,
+        score=score,
+        threshold=limit,
+    )
 
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
@@ -100,13 +120,7 @@ def _assess(
     reason = obstacle or _no_values(prepared)
     if reason is not None:
         return untested(key, metric, reason), None
-    made = chart(
-        prepared.target,
-        prepared.runs,
-        parts=prepared.parts,
-        kind=options.settings.control_chart.limits,
-        single_run_margin=options.settings.control_chart.single_run_margin,
-    )
+    made = _chart(prepared, options)
     charted = Charted(
         chart=made,
         excess=made.violations.ratio - made.threshold,
@@ -135,6 +149,16 @@ def _assess(
         notes=(*prepared.notes, *_notes(made, options)),
     )
     return evidence, charted
+
+
+def _chart(prepared: Prepared, options: DetectorOptions) -> Chart:
+    return chart(
+        prepared.target,
+        prepared.runs,
+        parts=prepared.parts,
+        kind=options.settings.control_chart.limits,
+        single_run_margin=options.settings.control_chart.single_run_margin,
+    )
 
 
 def _no_values(prepared: Prepared) -> Reason | None:
@@ -196,7 +220,8 @@ def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Ch
     of_baseline = np.concatenate([charted.own_excesses for charted in drawn]) if drawn else np.empty(0)
     chances = iter(chance_of_excess(np.array([charted.excess for charted in drawn]), of_baseline=of_baseline).tolist())
     charts = [(charted.medians, entry.metric) for entry, charted in entries if charted is not None]
-    p_levels = iter(level_p_values(charts, paired=options.paired, level=1 - options.settings.alpha))
+    tiers = Tiers(proven=options.settings.proven, suspected=options.settings.suspected)
+    levels = iter(level_chances(charts, tiers=tiers))
     largest = max(0.0, float(of_baseline.max(initial=0.0)))
     evidence = []
     for entry, charted in entries:
@@ -205,7 +230,7 @@ def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Ch
             continue
         excess = replace(
             entry.excess,
-            level_chance=next(p_levels),
+            level_chance=next(levels).rate,
             chance=next(chances) if len(charted.own_excesses) else None,
             detectable_effect=_detectable(charted, largest),
         )

@@ -1,33 +1,35 @@
 """What every detector is: a module with an identity, and a function per kind of measurement that it judges."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.metric_pairs import MetricPair
-from perf_culprit.model.finding import Evidence
+from perf_culprit.model.finding import Evidence, SuiteChange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectorOptions:
-    """`settings.alpha` gives the intervals' confidence; for `settings.minimum_effect` sample counts are planned.
-
-    `paired`: all runs were measured interleaved on one machine, so a run is no unit of its own.
-    """
+    """`paired`: the executions of both sides were measured in turn on one machine, in rounds."""
 
     settings: PolicySettings = field(default_factory=PolicySettings)
     paired: bool = False
 
-    def at(self, alpha: float) -> "DetectorOptions":
-        return replace(self, settings=self.settings.model_copy(update={"alpha": alpha}))
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """`evidence` per pair, in order; `suite`: how far all benchmarks moved together, where the detector asks that."""
+
+    evidence: Sequence[Evidence]
+    suite: SuiteChange | None = None
 
 
 class Detector(Protocol):
     """A module of `bot/perf_culprit/judge/`: it describes what was measured, the policy judges.
 
-    A metric about which it can say nothing has neither p-value nor score, and a reason.
+    A metric about which it can say nothing has neither rate nor score, and a reason.
     """
 
     # Lower-case, as the user writes it in the configuration.
@@ -37,7 +39,7 @@ class Detector(Protocol):
 class BenchmarkDetector(Detector, Protocol):
     """Judges the samples of benchmarks."""
 
-    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
+    def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
         """One evidence per pair, in order."""
 
 

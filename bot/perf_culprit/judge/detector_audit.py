@@ -3,8 +3,9 @@
 docs/detectors/audit.md says what the numbers mean and what they do not.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from statistics import median
 from typing import Final
@@ -14,32 +15,25 @@ from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
-from perf_culprit.judge import auto
 from perf_culprit.judge.audit_counters import audit_counters
-from perf_culprit.judge.detectable import (
-    detectable_effect,
-    detectable_range,
-    injected_effects,
-    metric_limits,
-    samples_needed,
-    trial_pairs,
-)
-from perf_culprit.judge.detector import BenchmarkDetector, DetectorOptions
 from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from perf_culprit.judge.recommendation import recommend
 from perf_culprit.judge.trials import (
+    CALLS,
     Choose,
     Judge,
     JudgedTrial,
     alarms_of,
+    planted_power,
     replay,
     split_trials,
     wrong_metrics,
     wrong_runs,
 )
 from perf_culprit.judge.unit_factors import depends_on_machine
-from perf_culprit.model.accuracy import Audit, DetectorAudit, NoiseSources, TrialKind
+from perf_culprit.model.accuracy import Audit, DetectorAudit, MetricLimit, NoiseSources, TrialKind
+from perf_culprit.model.finding import QUIET
 from perf_culprit.model.reason import AuditReason, Reason, because
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 from perf_culprit.stats.variance_components import VarianceComponents, variance_components
@@ -49,10 +43,7 @@ FEWEST_TRIALS = 3
 SPLITS = 20
 # The newest runs tell how the machines are now; older ones would only cost time.
 MOST_TRIALS = 60
-INJECTED_TRIALS = 3
-CURVE_EFFECTS: Final = tuple(float(effect) for effect in np.geomspace(0.005, 2.0, 27))
-# Parts of the false discovery rate in force at which the false alarms are counted as well.
-STRICTER: Final = (0.5, 0.1, 0.01)
+PLANTED_CHANGES: Final = 20  # of each size
 
 
 def audit(
@@ -61,17 +52,16 @@ def audit(
     settings: PolicySettings,
     rng: np.random.Generator,
     choose: Choose,
-    detectors: Mapping[str, BenchmarkDetector] | None = None,
+    detectors: Collection[str] | None = None,
     detector: str = DEFAULT_DETECTOR,
     counter_detector: str = DEFAULT_COUNTER_DETECTOR,
 ) -> Audit:
     """Judge the runs of one suite, given oldest first, by every detector at these settings.
 
-    `choose` gives a run its baseline from those before it. `detector` and `counter_detector` are in force. `auto` only
-    picks one of the others, so it is audited only where it is in force.
+    `choose` gives a run its baseline from those before it. `detector` and `counter_detector` are in force.
     """
     measured = [replace(run, counters=()) for run in runs if run.benchmarks]
-    chosen = detectors or {name: module for name, module in DETECTORS.items() if name != auto.ID or name == detector}
+    chosen = tuple(detectors or DETECTORS)
     judges = {name: Judge(detector=name, counter_detector=counter_detector, settings=settings) for name in chosen}
     kind, judged = _judged(measured, judges, choose=choose, rng=rng) if measured else (TrialKind.STORED_RUNS, {})
     counters = audit_counters(runs, settings=settings, choose=choose, rng=rng, most_trials=MOST_TRIALS)
@@ -80,10 +70,8 @@ def audit(
             f"there is too little to audit (runs: {len(runs)}, none of them with samples enough for two halves)",
             next_step="record more runs, or give result files with ten samples or more per benchmark",
         )
-    audits = tuple(
-        _audit_detector(judges[name], module, judged[name], kind, rng=rng) for name, module in chosen.items() if judged
-    )
-    newest = trial_pairs(next(iter(judged.values()))[-1].trial, settings) if judged else ()
+    audits = tuple(_audit_detector(judges[name], judged[name], kind, rng=rng) for name in chosen if judged)
+    newest = next(iter(judged.values()))[-1].findings if judged else ()
     samples = int(median([len(entry.samples) for run in measured for entry in run.benchmarks] or [0]))
     return Audit(
         suite=runs[-1].suite,
@@ -91,18 +79,17 @@ def audit(
         runs=len(runs),
         metrics=len(newest),
         samples_per_run=samples,
-        injected_trials=min(INJECTED_TRIALS, *map(len, judged.values())) if judged else 0,
-        stated_rate=settings.false_discovery_rate,
+        planted=PLANTED_CHANGES,
+        stated=(settings.proven, settings.suspected),
         minimum_effect=settings.minimum_effect,
         configured=detector,
         detectors=audits,
         counters=counters,
         recommendation=recommend(
-            audits, counters, kind=kind, settings=settings, samples_per_run=samples, counter_detector=counter_detector
+            audits, counters, settings=settings, detector=detector, counter_detector=counter_detector
         ),
         noise=noise_sources(measured),
         notes=tuple(_notes(kind, runs=len(measured), audits=audits)),
-        auto=auto.remarks(newest, DetectorOptions()) if auto.ID in DETECTORS and detectors is None and judged else (),
     )
 
 
@@ -125,41 +112,22 @@ def _judged(
 
 
 def _audit_detector(
-    judge: Judge,
-    detector: BenchmarkDetector,
-    judged: Sequence[JudgedTrial],
-    kind: TrialKind,
-    *,
-    rng: np.random.Generator,
+    judge: Judge, judged: Sequence[JudgedTrial], kind: TrialKind, *, rng: np.random.Generator
 ) -> DetectorAudit:
-    settings = judge.settings
     alarms = [alarms_of(entry, judge, surely_unchanged=kind is TrialKind.SPLIT_RUNS) for entry in judged]
-    injected = [judged[index].trial for index in _spread(len(judged), INJECTED_TRIALS)]
-    keys, effects = injected_effects(injected, detector, settings=settings, rng=rng)
-    # NaN: not every run has every metric, and not every trial tells something.
-    finite = effects[~np.isnan(effects)]
+    recent = judged[len(judged) // 2 :]  # whose baselines are the largest
+    quiet = [entry for entry in judged[-1].findings if entry.verdict in QUIET]
+    limits = [MetricLimit(key=entry.key, effect=entry.detectable_effect) for entry in quiet]
     return DetectorAudit(
         detector=judge.detector,
         alarms=wrong_runs(alarms),
+        suspicions=wrong_runs(alarms, CALLS),
         metric_alarms=wrong_metrics(alarms),
         lasting=sum(entry.lasting for entry in alarms),
         unknown=sum(entry.unknown for entry in alarms),
-        stricter=tuple(
-            (part * settings.false_discovery_rate, wrong_runs(alarms, q_value=part * settings.false_discovery_rate))
-            for part in STRICTER
-        ),
-        detectable_effect=detectable_effect(finite),
-        detectable_range=detectable_range(effects, rng),
-        curve=tuple((effect, float(np.mean(finite <= effect)) if len(finite) else 0.0) for effect in CURVE_EFFECTS),
-        limits=metric_limits(keys, effects),
-        samples_needed=samples_needed(injected[-1], detector, settings),
+        power=tuple(planted_power(recent, judge, draws=PLANTED_CHANGES, rng=rng)),
+        limits=tuple(sorted(limits, key=lambda one: (-(one.effect or math.inf), one.key))),
     )
-
-
-def _spread(available: int, wanted: int) -> list[int]:
-    """Evenly over the newer half, whose baselines are the largest; the newest is always among them."""
-    first = min(available // 2, max(available - wanted, 0))
-    return sorted(set(np.linspace(first, available - 1, min(wanted, available)).round().astype(int).tolist()))
 
 
 def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> Iterator[Reason]:

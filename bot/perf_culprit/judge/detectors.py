@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from perf_culprit.judge import anova, auto, change_point, control_chart, median_interval, rule_ensemble
+from perf_culprit.judge import anova, change_point, control_chart, median_interval, rule_ensemble
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.detector import BenchmarkDetector, CounterDetector, DetectorOptions
-from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.reason import Reason
 
 DETECTORS: Final[dict[str, BenchmarkDetector]] = {
@@ -14,14 +13,12 @@ DETECTORS: Final[dict[str, BenchmarkDetector]] = {
     median_interval.ID: median_interval,
     control_chart.ID: control_chart,
     change_point.ID: change_point,
-    auto.ID: auto,
 }
 COUNTER_DETECTORS: Final[dict[str, CounterDetector]] = {
     control_chart.ID: control_chart,
     rule_ensemble.ID: rule_ensemble,
 }
 # What the report's reader has to know of how these have judged.
-REMARKS: Final[dict[str, Callable[[Sequence[MetricPair], DetectorOptions], Sequence[Reason]]]] = {auto.ID: auto.remarks}
 COUNTER_REMARKS: Final[dict[str, Callable[[Sequence[TablePair], DetectorOptions], Sequence[Reason]]]] = {
     rule_ensemble.ID: rule_ensemble.remarks
 }

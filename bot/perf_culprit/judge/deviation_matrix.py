@@ -130,7 +130,7 @@ def _verdict(
         or worsening == 0
         or (change is not None and not reaches(change, minimum_effect))
     ):
-        return Verdict.NO_CHANGE
+        return Verdict.NOT_SEEN
     return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
 
 

@@ -3,24 +3,23 @@
 docs/measure.md#counts has what was measured.
 """
 
+import math
 from collections.abc import Sequence
-from functools import partial
-from math import sqrt
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from scipy import special
 
-from perf_culprit.judge.detector import BenchmarkDetector, DetectorOptions
+from perf_culprit.judge.detector import Assessed, BenchmarkDetector, DetectorOptions
 from perf_culprit.judge.estimate import averaged, estimate
-from perf_culprit.judge.evidence_columns import Tested, evidence_of
-from perf_culprit.judge.families import by_kind
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.statistic import MEAN
+from perf_culprit.judge.unit_evidence import LEVEL
 from perf_culprit.model.count import is_count
-from perf_culprit.model.finding import Evidence
-from perf_culprit.stats.relative import Change, logarithmic_interval, relative_change
-from perf_culprit.stats.two_groups import student_t
+from perf_culprit.model.finding import Evidence, Interval, Precision
+from perf_culprit.stats.power import POWER
+from perf_culprit.stats.ragged import Floats
 
 TEST: Final = "counts"
 # What a run's count may be off before two of them were seen: a scaled inverse chi-square prior [Smyth 2004], whose two
@@ -30,10 +29,16 @@ PRIOR_FREEDOM: Final = 2.0
 FEWEST_RUNS: Final = 3  # that show how counts differ from run to run
 
 
-def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: BenchmarkDetector) -> Sequence[Evidence]:
+def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: BenchmarkDetector) -> Assessed:
     """One evidence per pair, in order: counts as here, all else by `detector`."""
-    assess = {True: partial(_tested, options=options), False: partial(detector.detect, options=options)}
-    return by_kind(pairs, list(map(_is_counted, pairs)), assess)
+    counted = [index for index, pair in enumerate(pairs) if _is_counted(pair)]
+    if not counted:
+        return detector.detect(pairs, options)
+    others = [index for index in range(len(pairs)) if index not in set(counted)]
+    assessed = detector.detect([pairs[index] for index in others], options) if others else Assessed([])
+    evidence = dict(zip(others, assessed.evidence, strict=True))
+    evidence |= {index: _tested(pairs[index], options, metrics=len(counted)) for index in counted}
+    return Assessed([evidence[index] for index in range(len(pairs))], assessed.suite)
 
 
 def _is_counted(pair: MetricPair) -> bool:
@@ -45,40 +50,53 @@ def _is_counted(pair: MetricPair) -> bool:
     )
 
 
-def _tested(pairs: Sequence[MetricPair], options: DetectorOptions) -> Sequence[Evidence]:
-    """The least convincing of three t-tests of logarithms, of which each pair has those that its numbers allow.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Errors:
+    """Squared errors of the logarithm's change and their degrees of freedom, (k,): of the prior and what was seen."""
 
-    By the prior alone; by the spread of executions within runs; by that of the baseline's runs.
-    """
-    columns = np.array([_widest(pair, options.settings.alpha) for pair in pairs])
-    p_value, error, freedom, half_width, by_prior = columns.T
-    targets = [estimate(pair.target, MEAN) for pair in pairs]
-    baselines = [averaged([estimate(run, MEAN) for run in pair.baseline]) for pair in pairs]
-    change = relative_change(*(np.array([side.value for side in sides]) for sides in (targets, baselines)))
-    low, high = logarithmic_interval(change, half_width)
-    never = np.zeros(len(pairs), dtype=np.bool_)
-    tested = Tested(
-        level=1 - options.settings.alpha,
-        statistic=MEAN,
-        tests=[TEST] * len(pairs),
+    difference: float
+    squared: Floats
+    freedom: Floats
+
+    def distance(self, share: float) -> float:
+        """What the least certain of them leaves this share beyond, on both sides together."""
+        return float((special.stdtrit(self.freedom, 1 - share / 2) * np.sqrt(self.squared)).max())
+
+    @property
+    def p_value(self) -> float:
+        return float(2 * special.stdtr(self.freedom, -abs(self.difference) / np.sqrt(self.squared)).max())
+
+
+def _tested(pair: MetricPair, options: DetectorOptions, *, metrics: int) -> Evidence:
+    """The least convincing of three t-tests of logarithms, Bonferroni over the suite's counts."""
+    errors, least = _errors(pair), math.log1p(options.settings.of(pair.key).minimum_effect)
+    p_value, change, half = errors.p_value, errors.difference, errors.distance(1 - LEVEL)
+    rate = min(p_value * metrics, 1.0) if abs(change) >= least else 1.0
+    low, high = change - half, change + half
+    if rate > options.settings.suspected:
+        low, high = min(low, least), max(high, -least)
+    visible = max(errors.distance(options.settings.suspected / metrics), least) + errors.distance(2 * (1 - POWER))
+    falls = -1 if pair.metric.direction.worse_sign < 0 else 1
+    baseline = averaged([estimate(run, MEAN) for run in pair.baseline])
+    return Evidence.of(
+        key=pair.key,
+        metric=pair.metric,
+        test=TEST,
+        baseline=baseline.side(),
+        target=estimate(pair.target, MEAN).side(),
+        relative_change=math.expm1(change),
+        confidence_interval=Interval(low=math.expm1(low), high=math.expm1(high), level=LEVEL),
         p_value=p_value,
-        change=Change(change=change, low=low, high=high, error=error),
-        constant=never,
-        exact=never,
-        samples_needed=np.full(len(pairs), np.nan),
-        # The prior's spread is known, not estimated: what would have been seen is no question of its freedom.
-        precision={"degrees_of_freedom": np.where(by_prior == 1, np.nan, freedom), "standard_error": error},
-        details={},
+        rate=rate,
+        precision=Precision(visible_change=abs(math.expm1(falls * visible))),
     )
-    sides = ([one.side() for one in baselines], [one.side() for one in targets])
-    return evidence_of(pairs, tested, baseline=sides[0], target=sides[1])
 
 
-def _widest(pair: MetricPair, alpha: float) -> tuple[float, float, float, float, bool]:
-    """p-value, standard error of the logarithm's change, its degrees of freedom, the half width; whether by prior."""
+def _errors(pair: MetricPair) -> _Errors:
+    """By the prior alone; by the spread of executions within runs; by that of the baseline's runs."""
     target, *runs = (np.log(run.samples) for run in (pair.target, *pair.baseline))
     means = np.array([run.mean() for run in runs])
-    difference, count = float(target.mean() - means.mean()), len(runs)
+    count = len(runs)
     squared = [PRIOR_SPREAD**2 * (1 + 1 / count)]
     freedom = [PRIOR_FREEDOM]
     if within := sum(len(run) - 1 for run in (target, *runs)):
@@ -88,8 +106,4 @@ def _widest(pair: MetricPair, alpha: float) -> tuple[float, float, float, float,
     if count >= FEWEST_RUNS:
         squared.append(float(means.var(ddof=1)) * (1 + 1 / count))
         freedom.append(count - 1)
-    differences = np.full(len(squared), difference)
-    p_value = float(student_t(differences, np.array(squared), np.array(freedom)).p_value.max())
-    widths = special.stdtrit(np.array(freedom), 1 - alpha / 2) * np.sqrt(squared)
-    widest = int(widths.argmax())
-    return p_value, sqrt(squared[widest]), freedom[widest], float(widths[widest]), widest == 0
+    return _Errors(difference=float(target.mean() - means.mean()), squared=np.array(squared), freedom=np.array(freedom))

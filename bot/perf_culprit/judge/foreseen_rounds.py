@@ -9,12 +9,10 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge.benchmark_findings import critical_p_after
-from perf_culprit.judge.blocks import MOST_ROUNDS, least_rounds
 from perf_culprit.judge.metric_pairs import MetricPair, pair_metrics
 from perf_culprit.judge.paired_executions import Executions, executions_of
 from perf_culprit.judge.unit_factors import depends_on_machine
-from perf_culprit.judge.visible_change import LARGEST
+from perf_culprit.judge.verdict import MOST_ROUNDS
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.run import Run
@@ -23,6 +21,10 @@ from perf_culprit.stats.variance_components import variance_components
 
 # A mixed model of more takes seconds and says the same.
 MOST_MODELLED: Final = 10
+# Of A B B A: the ways in which two of four executions can be the target's.
+WAYS_PER_ROUND: Final = 6
+# More than this, a millionfold, is no number that tells anything.
+LARGEST: Final = 1e6
 
 
 def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySettings) -> Foresight | None:
@@ -38,10 +40,10 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
     ]
     if not measured:
         return None
-    alpha = critical_p_after(settings, tests=len(measured))
+    alpha = settings.proven / len(measured)
     noises = [_noise(executions) for _, executions in measured]
     noisiest = int(np.argmax(noises))
-    least = least_rounds(1, alpha)
+    least = least_rounds(settings.proven)
     effect = settings.of(measured[noisiest][0].key).minimum_effect
     choices = range(least, MOST_ROUNDS + 1)
     needed = bisect_left(choices, True, key=lambda count: _shown(noises[noisiest], count, alpha=alpha) <= effect)
@@ -60,6 +62,11 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
         samples=within,
         per_execution=round(median(len(one) for _, executions in measured for one in executions.samples)),
     )
+
+
+def least_rounds(proven: float) -> int:
+    """Rounds of A B B A below which no labelling of the executions is as rare, however large the difference."""
+    return max(2, math.ceil(math.log(2 / proven) / math.log(WAYS_PER_ROUND)))
 
 
 def _repeated(pair: MetricPair) -> Executions | None:

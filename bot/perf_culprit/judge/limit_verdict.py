@@ -15,17 +15,17 @@ from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.metric_pairs import some_of
 from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
-from perf_culprit.judge.verdict import SUSPICION, Decided, level_of, too_few_samples
-from perf_culprit.judge.visible_change import is_untold
-from perf_culprit.model.finding import Drawn, Evidence, Finding, Level, Verdict
+from perf_culprit.judge.run_medians import FEW_RUNS
+from perf_culprit.judge.verdict import Decided, level_of
+from perf_culprit.model.finding import QUIET, Drawn, Evidence, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
 from perf_culprit.stats.common_rate import interval_medians
 from perf_culprit.stats.multiplicity import known_q_values, number, numbers
 from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.run_comparison import FEW_RUNS
 
+FEWEST_SAMPLES: Final = 4  # that a counter's limits are judged by
 # Counters to draw; their samples are sorted once more.
 MOST_CHARTS: Final = 200
 
@@ -34,32 +34,30 @@ def decide_by_limit(
     evidence: Evidence,
     *,
     q_value: float | None,
-    level_q: float | None,
     metric: MetricSettings,
     policy: PolicySettings,
     by_effect: bool,
 ) -> Decided:
     """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks.
 
-    `q_value` is that of the excess over the limit, `level_q` that of the target's median among the runs' medians.
-    Either suffices, but the excess only of enough runs: two of them do not show how runs differ.
+    `q_value` is that of the excess over the limit. It suffices, of enough runs (two of them do not show how runs
+    differ), and so does the level of the target's median among the runs' medians.
     """
     score, limit = evidence.score, evidence.threshold
     if score is None or limit is None:
-        return Decided(
-            verdict=Verdict.INCONCLUSIVE, reason=evidence.evidence_reason or because(VerdictReason.NOTHING_TESTED)
-        )
-    if too_few := too_few_samples(evidence, policy.minimum_samples):
-        return Decided(verdict=Verdict.INCONCLUSIVE, reason=too_few)
+        reason = evidence.evidence_reason or because(VerdictReason.NOTHING_TESTED)
+        return Decided(verdict=Verdict.UNTESTED, reason=reason)
+    if too_few := _too_few_samples(evidence):
+        return Decided(verdict=Verdict.UNTESTED, reason=too_few)
     worsening = _worsening(evidence)
     if score > limit and evidence.evidence_reason is not None:
-        return Decided(verdict=Verdict.INCONCLUSIVE, reason=evidence.evidence_reason, worsening=worsening)
-    verdict, effect = Verdict.NO_CHANGE, None
+        return Decided(verdict=Verdict.UNTESTED, reason=evidence.evidence_reason, worsening=worsening)
+    verdict, effect, level = Verdict.NOT_SEEN, None, evidence.excess.level_chance
     small = not reaches(worsening, metric.minimum_effect)
     runs = evidence.baseline.runs if evidence.baseline is not None else 0
     # A change point was found in the series of all stored runs.
     enough = runs >= FEW_RUNS or evidence.test == CHANGE_POINT
-    by_level = level_q is not None and level_q <= policy.false_discovery_rate and not small
+    by_level = level is not None and level <= policy.proven and not small
     by_excess = q_value is None or q_value <= surest(evidence, policy)
     if score <= limit:
         code = VerdictReason.WITHIN_LIMIT
@@ -69,30 +67,31 @@ def decide_by_limit(
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
     elif not enough:
         code = VerdictReason.OVER_LIMIT_FEW_RUNS
-        if level_q is not None and level_q <= SUSPICION and reaches(worsening, metric.minimum_effect, upwards=True):
-            verdict = Verdict.INCONCLUSIVE
+        if level is not None and level <= policy.suspected and not small:
+            verdict = Verdict.SUSPECTED
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
     reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
     decided = Decided(verdict=verdict, reason=reason, worsening=worsening)
-    if verdict is not Verdict.NO_CHANGE:
-        return decided
-    return _unchanged(decided, evidence, effect=metric.minimum_effect, by_effect=by_effect)
-
-
-def _unchanged(decided: Decided, evidence: Evidence, *, effect: float, by_effect: bool) -> Decided:
     visible = evidence.excess.detectable_effect
-    if visible is not None and by_effect:
-        visible = max(visible, effect)
-    if is_untold(evidence, minimum_effect=effect, visible=visible):
-        return replace(decided, verdict=Verdict.INCONCLUSIVE, reason=because(VerdictReason.UNTOLD))
-    return replace(decided, detectable_effect=visible)
+    if verdict is not Verdict.NOT_SEEN or visible is None:
+        return decided
+    return replace(decided, detectable_effect=max(visible, metric.minimum_effect) if by_effect else visible)
+
+
+def _too_few_samples(evidence: Evidence) -> Reason | None:
+    if evidence.test == CHANGE_POINT:
+        return None
+    for name, side in (("target", evidence.target), ("baseline", evidence.baseline)):
+        if side is not None and side.count < FEWEST_SAMPLES:
+            return because(VerdictReason.TOO_FEW_SAMPLES, side=name, count=side.count, minimum=FEWEST_SAMPLES)
+    return None
 
 
 def surest(evidence: Evidence, policy: PolicySettings) -> float:
     """The false discovery rate that can be asked for: n exchangeable baseline runs cannot show less than 1 / n."""
     runs = evidence.baseline.runs if evidence.baseline is not None else 1
-    return max(policy.false_discovery_rate, 1 / runs)
+    return max(policy.proven, 1 / runs)
 
 
 def counter_findings(
@@ -100,7 +99,6 @@ def counter_findings(
 ) -> list[Finding]:
     """One finding per evidence. Only changed counters get a series: medians of long series take their time."""
     q_values = known_q_values(numbers(entry.excess.chance for entry in evidence))
-    level_q_values = known_q_values(numbers(entry.excess.level_chance for entry in evidence))
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
     ranked = sorted(range(len(evidence)), key=lambda row: -violation(evidence[row]))
     drawn = {row for row in ranked[:MOST_CHARTS] if is_out_of_control(evidence[row])}
@@ -108,17 +106,14 @@ def counter_findings(
     for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
         q_value = number(q_values[row])
         metric = settings.of(entry.key)
-        decided = decide_by_limit(
-            entry, q_value=q_value, level_q=number(level_q_values[row]), metric=metric, policy=settings, by_effect=False
-        )
+        decided = decide_by_limit(entry, q_value=q_value, metric=metric, policy=settings, by_effect=False)
         changed = decided.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
         regressed = decided.verdict is Verdict.REGRESSION
         finding = Finding.judged(
             # A table has thousands of counters: what could not be scaled matters where something changed.
-            structs.replace(entry, notes=()) if decided.verdict is Verdict.NO_CHANGE else entry,
+            structs.replace(entry, notes=()) if decided.verdict in QUIET else entry,
             verdict=decided.verdict,
             reason=decided.reason,
-            q_value=q_value,
             level=level_of(decided.worsening, metric) if regressed else Level.NOTE,
             minimum_effect=metric.minimum_effect,
             detectable_effect=decided.detectable_effect,

@@ -4,16 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 
-import numpy as np
 from msgspec import structs
 
 from perf_culprit.judge.families import families
 from perf_culprit.judge.statistic import is_measurable
-from perf_culprit.judge.unit_factors import conversion_factor, depends_on_machine
+from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Untested, because
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
-from perf_culprit.stats.ragged import Booleans, Integers
+from perf_culprit.stats.ragged import Integers
 
 MOST_DRAWN = 50
 
@@ -23,8 +22,9 @@ class MetricPair:
     """One metric on both sides, in the target's unit.
 
     `metric` is the one to judge by: its direction may be the user's, not the tool's. `baseline` has one entry per run
-    that measured the metric, oldest first, at least one; `commits` are those runs' where known. `obstacle` says why the
-    sides cannot be compared at all. `targets` are the target's runs: of several files each is one, else it is one.
+    that measured the metric, oldest first, at least one; `positions` are those runs' places among all, `commits` theirs
+    where known. `obstacle` says why the sides cannot be compared at all. `targets` are the target's runs: of several
+    files each is one, else it is one.
     `is_unsettled`: one of the runs may be the first of a new level (`Baseline.unsettled`).
     """
 
@@ -33,6 +33,7 @@ class MetricPair:
     target: Benchmark
     baseline: tuple[Benchmark, ...]
     obstacle: Reason | None = None
+    positions: tuple[int, ...] = ()
     commits: tuple[str | None, ...] = ()
     is_separate: bool = False
     is_unsettled: bool = False
@@ -70,19 +71,19 @@ def pair_metrics(
     A run is no baseline for its `regressions` (`new_level` decides which). `direction` overrides a metric's.
     """
     # Plain tuples as keys: a suite's history has hundreds of thousands of entries, and a dataclass hashes slowly.
-    runs: dict[tuple[str, str], tuple[list[Benchmark], list[str | None]]] = {}
-    for run in baseline.runs:
+    runs: dict[tuple[str, str], tuple[list[Benchmark], list[int]]] = {}
+    for position, run in enumerate(baseline.runs):
         regressed = {(key.benchmark, key.metric) for key in run.regressions}
         for benchmark in run.benchmarks:
             name = (benchmark.name, benchmark.metric.name)
             if name in runs and name not in regressed:
                 runs[name][0].append(benchmark)
-                runs[name][1].append(run.commit)
+                runs[name][1].append(position)
             elif name not in regressed:
-                runs[name] = [benchmark], [run.commit]
+                runs[name] = [benchmark], [position]
     pairs, new = [], []
     # Mostly the same for all metrics.
-    shared: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
+    shared: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[str | None, ...]]] = {}
     for benchmark in target.benchmarks:
         key, metric = benchmark.key, benchmark.metric
         if (earlier := runs.get((benchmark.name, metric.name))) is None:
@@ -91,13 +92,17 @@ def pair_metrics(
         override = metric.direction if direction is None else direction(metric, key)
         if overridden := override is not metric.direction:
             metric = structs.replace(metric, direction=override)
-        of_metric, commits = earlier[0], tuple(earlier[1])
-        commits = shared.setdefault(commits, commits)
-        paired = _pair(key, metric, benchmark, of_metric, commits=commits, trusted_direction=overridden)
-        unsettled = key in baseline.unsettled
-        if target.is_separate or unsettled:
-            paired = replace(paired, is_separate=target.is_separate, is_unsettled=unsettled)
-        pairs.append(paired)
+        places = tuple(earlier[1])
+        positions, commits = shared.setdefault(places, (places, tuple(baseline.runs[i].commit for i in places)))
+        pairs.append(
+            replace(
+                _pair(key, metric, benchmark, earlier[0], trusted_direction=overridden),
+                positions=positions,
+                commits=commits,
+                is_separate=target.is_separate,
+                is_unsettled=key in baseline.unsettled,
+            )
+        )
     measured = {benchmark.key for benchmark in target.benchmarks}
     newest = baseline.runs[-1].benchmarks if baseline.runs else ()
     missing = tuple(dict.fromkeys(entry.key for entry in newest if entry.key not in measured))
@@ -120,18 +125,12 @@ def metric_families(pairs: Sequence[MetricPair]) -> Integers:
     return families((pair.metric.name for pair in pairs), alone=(pair.is_unsettled for pair in pairs))
 
 
-def are_timed(pairs: Sequence[MetricPair]) -> Booleans:
-    """Whether each metric depends on the machine and not on the program alone, shape (m,)."""
-    return np.array([depends_on_machine(pair.metric.unit) for pair in pairs], dtype=np.bool_)
-
-
 def _pair(
     key: MetricKey,
     metric: Metric,
     target: Benchmark,
     earlier: list[Benchmark],
     *,
-    commits: tuple[str | None, ...],
     trusted_direction: bool,
 ) -> MetricPair:
     obstacle, converted = None, tuple(earlier)
@@ -145,7 +144,7 @@ def _pair(
         )
     if obstacle is None and not all(map(is_measurable, (*converted, target))):
         obstacle = because(Untested.UNMEASURABLE_NUMBERS)
-    return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle, commits=commits)
+    return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle)
 
 
 def obstacle_of(metric: Metric, earlier: Iterable[Metric], trusted_direction: bool) -> Reason | None:

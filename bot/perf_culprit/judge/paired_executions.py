@@ -21,22 +21,8 @@ class Executions:
     round: tuple[int, ...]
 
     @property
-    def design(self) -> tuple[tuple[bool, ...], tuple[int, ...]]:
-        """Metrics of equal design are tested together."""
-        return self.is_target, self.round
-
-    @property
     def blocks(self) -> Blocks:
         return Blocks(np.array(self.is_target, dtype=np.bool_), np.array(self.round, dtype=np.intp))
-
-    def can_differ(self, alpha: float) -> bool:
-        """Whether the largest of differences would be significant."""
-        return min(self.per_side) > 1 and self.blocks.least_p_value < alpha
-
-    @property
-    def per_side(self) -> tuple[int, int]:
-        of_target = sum(self.is_target)
-        return len(self.is_target) - of_target, of_target
 
     def values(self) -> Floats:
         """(n,): medians or means of the executions' samples, whichever differ less within rounds.

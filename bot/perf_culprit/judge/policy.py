@@ -1,7 +1,6 @@
 """Where evidence becomes verdicts, and verdicts a conclusion. docs/decision-rule.md states the rule in words."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -9,20 +8,19 @@ from msgspec.structs import replace
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import exact_counts
-from perf_culprit.judge.benchmark_findings import benchmark_findings, critical_p_of, p_values_of
-from perf_culprit.judge.common_machine import common_shift, hardware_differences
+from perf_culprit.judge.benchmark_findings import benchmark_findings
+from perf_culprit.judge.common_machine import hardware_differences
 from perf_culprit.judge.conclusion import conclusion_of, reading_order, smallest_detectable, withdrawn
 from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS, REMARKS
+from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS
 from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
 from perf_culprit.judge.new_level import settled
 from perf_culprit.judge.single_values import single_values
-from perf_culprit.judge.visible_change import at_critical
 from perf_culprit.model.count import is_count
-from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, Verdict
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Judgement
 from perf_culprit.model.run import Direction, Metric, MetricKey, Run
@@ -31,6 +29,8 @@ __all__ = ["PolicySettings", "judge"]
 
 DEFAULT_DETECTOR: Final = "anova"
 DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
+# By how much all benchmarks have to move together before the report speaks of it.
+NOTABLE_SHIFT: Final = 0.01
 
 
 def judge(
@@ -58,18 +58,11 @@ def judge(
     if not baseline.runs:
         return _nothing_to_compare(baseline, new=pairing.new + counters.new)
     options = DetectorOptions(settings=settings, paired=baseline.source is BaselineSource.PAIRED)
-    detect = partial(exact_counts.detect, detector=DETECTORS[detector])
-    evidence = detect(pairing.pairs, options)
-    p_values = p_values_of(evidence)
-    critical_p = critical_p_of(p_values[:, 0], settings)
-    evidence = at_critical(pairing.pairs, evidence, detect, options, critical_p=critical_p)
-    findings = benchmark_findings(
-        pairing.pairs, evidence, settings, p_values=p_values, critical_p=critical_p, paired=options.paired
-    )
+    assessed = exact_counts.detect(pairing.pairs, options, DETECTORS[detector])
+    findings = benchmark_findings(pairing.pairs, assessed.evidence, settings)
+    notes += _suite_notes(assessed.suite)
     notes += [*_baseline_notes(baseline, pairing.pairs), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
-    if detector in REMARKS:
-        notes += REMARKS[detector](pairing.pairs, options)
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
@@ -81,14 +74,11 @@ def judge(
         findings = [withdrawn(finding, hardware[0]) for finding in findings]
         # First, since the first note is what the report gives as the reason.
         conclusion, notes = Conclusion.OTHER_HARDWARE, [*hardware, *notes]
-    elif baseline.source is BaselineSource.HISTORY:
-        conclusion, findings, reasons = _machine_considered(findings, alpha=settings.alpha)
-        notes = [*reasons, *notes]
     else:
-        conclusion = conclusion_of(findings)
+        conclusion = conclusion_of(findings, suite=assessed.suite)
     accepted = [_accepted(finding, baseline.accepted) for finding in findings] if baseline.accepted else findings
     if accepted != findings:
-        findings, conclusion = accepted, conclusion_of(accepted)
+        findings, conclusion = accepted, conclusion_of(accepted, suite=assessed.suite)
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=reading_order)),
@@ -100,18 +90,13 @@ def judge(
     )
 
 
-def _machine_considered(
-    findings: list[Finding], *, alpha: float
-) -> tuple[Conclusion, list[Finding], tuple[Reason, ...]]:
-    """Against stored runs, which other machines measured: what is left of the findings, and why not more."""
-    shift = None
-    if any(_is_change(finding) for finding in findings):
-        shift = common_shift(findings, alpha=alpha)
-    if shift is not None:
-        reason = because(VerdictReason.MACHINE_CHANGED, change=shift)
-        kept = [withdrawn(finding, reason) if _is_change(finding) else finding for finding in findings]
-        return Conclusion.MACHINE_CHANGED, kept, (reason,)
-    return conclusion_of(findings), findings, ()
+def _suite_notes(suite: SuiteChange | None) -> list[Reason]:
+    """How far all benchmarks moved together, where that is worth a word."""
+    if suite is None or abs(suite.change) < NOTABLE_SHIFT:
+        return []
+    if suite.is_suspected:
+        return [because(Remark.SUITE_MOVED, change=suite.change)]
+    return [because(Remark.SUITE_LEFT_IN if suite.is_left_in else Remark.SUITE_LEFT_OUT, change=suite.change)]
 
 
 def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairing:
@@ -157,16 +142,12 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
         return finding
     return replace(
         finding,
-        verdict=Verdict.NO_CHANGE,
+        verdict=Verdict.NOT_SEEN,
         reason=because(VerdictReason.ACCEPTED),
         severity=None,
         level=Level.NOTE,
         accepted=acceptances[-1].by,
     )
-
-
-def _is_change(finding: Finding) -> bool:
-    return finding.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 
 def _baseline_notes(baseline: Baseline, pairs: Sequence[MetricPair]) -> list[Reason]:

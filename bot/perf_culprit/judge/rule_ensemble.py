@@ -19,19 +19,20 @@ from perf_culprit.judge.rule_series import MINIMUM_INSTANTS, Series, normalise
 from perf_culprit.judge.rule_training import Training, choose_training
 from perf_culprit.judge.rule_votes import Combined, combine, in_violation, spans
 from perf_culprit.judge.rule_wording import broken_rule, counter_names, model_votes, training_remark, violated_rules
-from perf_culprit.judge.run_medians import RunMedians, level_p_values, median_allowance
+from perf_culprit.judge.run_medians import RunMedians, level_chances, median_allowance
 from perf_culprit.model.finding import Evidence, Excess, RuleEvidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.model.run import Metric, MetricKey
 from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.unit_table import Tiers
 
 ID: Final = "rule_ensemble"
 
 MOST_NOTES: Final = 3
 # From three runs on their spread is known well enough for the stated rate of false alarms.
 ENOUGH_RUNS: Final = 3
-# Of intervals, which nobody is shown.
-LEVEL: Final = 0.99
+# What an unusual load leaves unexplained is no change if runs differ as much in more than this share of cases.
+CHANCE: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -56,10 +57,11 @@ class _Ensemble:
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per counter of each table, in order. All tables are one system: rules join their counters."""
-    return assess(tables, rule_options(options.settings.rule_ensemble))
+    tiers = Tiers(proven=options.settings.proven, suspected=options.settings.suspected)
+    return assess(tables, rule_options(options.settings.rule_ensemble), tiers=tiers)
 
 
-def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
+def assess(tables: Sequence[TablePair], options: RuleOptions, *, tiers: Tiers | None = None) -> list[Evidence]:
     listed = [
         (number, key, metric, obstacle)
         for number, pair in enumerate(tables)
@@ -73,10 +75,12 @@ def assess(tables: Sequence[TablePair], options: RuleOptions) -> list[Evidence]:
         for counter, (number, key, metric, obstacle) in enumerate(listed)
     ]
     unusual = [table_loads(pair).unusual for pair in tables]
-    return _with_levels(made, evidence, loads=[unusual[number] for number, *_ in listed])
+    return _with_levels(made, evidence, loads=[unusual[number] for number, *_ in listed], tiers=tiers or Tiers())
 
 
-def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequence[float]) -> list[Evidence]:
+def _with_levels(
+    made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequence[float], tiers: Tiers
+) -> list[Evidence]:
     """With the chance of the target's median among those of the nearest runs.
 
     A counter is inconclusive where what an unusual load leaves unexplained is no more than such runs differ by.
@@ -90,7 +94,7 @@ def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequen
     chances, unexplained = (
         in_families(
             list(zip(entries, metrics, strict=True)),
-            partial(level_p_values, paired=False, level=LEVEL),
+            partial(level_chances, tiers=tiers),
             alone=(evidence[counter].key in unsettled for counter in judged),
         )
         for entries in (medians, rests)
@@ -98,9 +102,11 @@ def _with_levels(made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequen
     for counter, chance, rest in zip(judged, chances, unexplained, strict=True):
         entry = evidence[counter]
         reason = entry.evidence_reason
-        if reason is None and loads[counter] and made.out_of_control(counter) and rest > 1 - LEVEL:
+        if reason is None and loads[counter] and made.out_of_control(counter) and rest.p_value > CHANCE:
             reason = because(Untested.UNUSUAL_LOAD, change=loads[counter])
-        completed[counter] = replace(entry, evidence_reason=reason, excess=replace(entry.excess, level_chance=chance))
+        completed[counter] = replace(
+            entry, evidence_reason=reason, excess=replace(entry.excess, level_chance=chance.rate)
+        )
     return completed
 
 

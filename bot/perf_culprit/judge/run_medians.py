@@ -11,9 +11,12 @@ import numpy as np
 
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.run import Metric
-from perf_culprit.stats.ragged import Floats, Ragged
-from perf_culprit.stats.run_comparison import FEW_RUNS, scale_at, unit_test
+from perf_culprit.stats.engine import judge
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.unit_table import Tiers, UnitTable
 
+FEW_RUNS: Final = 3  # fewer do not show how runs differ by themselves
+TINY: Final = 1e-300
 BATCHES: Final = 8
 # Batches of fewer samples have medians too rough to tell anything.
 SMALLEST_BATCH: Final = 4
@@ -38,15 +41,20 @@ def median_allowance(target: Floats, runs: Sequence[Floats], *, longer: bool) ->
     few = len(runs) < FEW_RUNS
     if not runs or not (few or longer):
         return 0.0
-    scale = float(scale_at(_level(target), _level(np.concatenate(runs)))[0]) ** 2
+    scale = _scale(_level(target), _level(np.concatenate(runs))) ** 2
     own, others = median_error(target), [scale * median_error(run) for run in runs]
     return own + sum(others) / len(runs) ** 2 if few else max(own - float(np.mean(others)), 0.0)
 
 
-def _level(values: Floats) -> Floats:
-    """The median, shape (1,); 0 of no values, by which nothing is scaled."""
+def _level(values: Floats) -> float:
+    """The median; 0 of no values."""
     values = values[np.isfinite(values)]
-    return np.array([np.median(values) if len(values) else 0.0])
+    return float(np.median(values)) if len(values) else 0.0
+
+
+def _scale(target: float, baseline: float) -> float:
+    """What the baseline's noise is worth at the target's level; no less at one that is lower by chance."""
+    return min(2 * target / baseline, 1.0) if target > 0 < baseline else 1.0
 
 
 def median_error(values: Floats) -> float:
@@ -63,23 +71,39 @@ def median_error(values: Floats) -> float:
     return MEDIAN_FACTOR * float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
 
 
-def level_p_values(entries: Sequence[tuple[RunMedians, Metric]], *, paired: bool, level: float) -> list[float]:
-    """How often an unchanged run's median is so far from those of the baseline's runs, one per entry.
+@dataclass(frozen=True, slots=True)
+class LevelChance:
+    """How often an unchanged run's median is as far from those of the baseline's runs: of this counter, of any."""
 
-    `paired` runs shared their machine, so that it moved no median.
-    """
+    p_value: float
+    rate: float
+
+
+def level_chances(entries: Sequence[tuple[RunMedians, Metric]], *, tiers: Tiers) -> list[LevelChance]:
+    """By the engine, one per entry. Counters share how much runs differ, but no shift: each is another quantity."""
     if not entries:
         return []
     medians, metrics = zip(*entries, strict=True)
-    timed = np.array([not paired and depends_on_machine(metric.unit) for metric in metrics], dtype=np.bool_)
-    sizes = np.array([len(entry.runs) for entry in medians], dtype=np.intp)
-    p_values: list[float] = unit_test(
-        Ragged(np.array([entry.target for entry in medians]), np.ones(len(medians), dtype=np.intp)),
-        Ragged(np.concatenate([entry.runs for entry in medians]), sizes),
-        # Counters have names of their own; what they share is the machine that they depend on, or do not.
-        families=timed.astype(np.intp),
-        timed=timed,
-        level=level,
-        target_allowance=np.array([entry.allowance for entry in medians]),
-    ).p_value.tolist()
-    return p_values
+    most = max(len(entry.runs) for entry in medians)
+    values = np.full((len(medians), most + 1), np.nan)
+    for row, entry in enumerate(medians):
+        values[row, most - len(entry.runs) : most], values[row, most] = entry.runs, entry.target
+    size = np.array([max(abs(float(np.median(entry.runs))), TINY) for entry in medians])
+    allowance = np.zeros_like(values)
+    allowance[:, most] = [entry.allowance for entry in medians]
+    table = UnitTable.of(
+        _locations(values, size),
+        np.arange(most + 1) == most,
+        block=np.zeros(most + 1, dtype=np.intp),
+        sampling_variance=allowance / size[:, None] ** 2,
+        kind=np.array([depends_on_machine(metric.unit) for metric in metrics], dtype=np.intp),
+    )
+    judged = judge(table, least_change=0.0, tiers=tiers)
+    return [LevelChance(*one) for one in zip(judged.p_value.tolist(), judged.rate.tolist(), strict=True)]
+
+
+def _locations(values: Floats, size: Floats) -> Floats:
+    """Logarithms where all numbers of a counter are positive, else multiples of its usual size."""
+    positive = np.nanmin(values, axis=1) > 0
+    logs = np.log(values, out=np.full_like(values, np.nan), where=positive[:, None] & ~np.isnan(values))
+    return np.where(positive[:, None], logs, values / size[:, None])

@@ -8,13 +8,15 @@ import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
+from perf_culprit.judge.metric_pairs import scaled
 from perf_culprit.judge.policy import judge
-from perf_culprit.model.accuracy import Rate
-from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
-from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, Run
+from perf_culprit.model.accuracy import Power, Rate
+from perf_culprit.model.finding import QUIET, Baseline, BaselineSource, Finding, Verdict
+from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, MetricKey, Run
 from perf_culprit.stats.binomial import share_interval
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 
+PLANTED: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 # What would be the baseline of a run, given all runs before it, oldest first; a stage above knows.
 Choose = Callable[[Sequence[Run], Run], Baseline]
 # What stays changed for so many runs is no chance: a mode that comes in 20% of runs comes twice in a row in 4%.
@@ -121,11 +123,12 @@ def _split(benchmark: Benchmark, rng: np.random.Generator) -> tuple[Benchmark, B
 
 
 CHANGES: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
+CALLS: Final = CHANGES | {Verdict.SUSPECTED}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alarms:
-    """Of one trial: the findings that called an unchanged metric, how many were right, and how many had an answer.
+    """Of one trial: the proofs and suspicions of an unchanged metric, how many were right, how many had an answer.
 
     `unknown`: alarms of the newest run, which no later run can confirm or refute yet.
     """
@@ -135,33 +138,74 @@ class Alarms:
     unknown: int = 0
     judged: int = 0
 
+    def of(self, verdicts: frozenset[Verdict]) -> tuple[Finding, ...]:
+        return tuple(entry for entry in self.wrong if entry.verdict in verdicts)
+
 
 def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
-    """An alarm lasts if the following runs, judged against the same baseline, say the same of the metric."""
-    called = [entry for entry in judged.findings if entry.verdict in CHANGES]
-    answered = sum(entry.p_value is not None or entry.score is not None for entry in judged.findings)
+    """An alarm lasts if the following runs, judged against the same baseline, move the metric the same way."""
+    called = [entry for entry in judged.findings if entry.verdict in CALLS]
+    answered = sum(entry.verdict is not Verdict.UNTESTED for entry in judged.findings)
     if surely_unchanged or not called:
         return Alarms(wrong=tuple(called), judged=answered)
     later = [
-        {entry.key: entry.verdict for entry in judge(judged.trial.baseline, run)} for run in judged.trial.following
+        {entry.key: _direction(entry) for entry in judge(judged.trial.baseline, run)} for run in judged.trial.following
     ]
-    verdicts = {entry.key: [of[entry.key] for of in later if entry.key in of] for entry in called}
-    unknown = [entry for entry in called if not verdicts[entry.key]]
-    wrong = [entry for entry in called if any(verdict is not entry.verdict for verdict in verdicts[entry.key])]
+    ways = {entry.key: [of[entry.key] for of in later if entry.key in of] for entry in called}
+    unknown = [entry for entry in called if not ways[entry.key]]
+    wrong = [entry for entry in called if any(way != _direction(entry) for way in ways[entry.key])]
     lasting = len(called) - len(unknown) - len(wrong)
     return Alarms(wrong=tuple(wrong), lasting=lasting, unknown=len(unknown), judged=answered - lasting - len(unknown))
 
 
-def wrong_runs(alarms: Sequence[Alarms], *, q_value: float = 1.0) -> Rate:
-    """Runs with a false alarm, of those of which all is known; only alarms of at most this q-value count."""
+def _direction(finding: Finding) -> int:
+    """1 where it was called worse, -1 better, 0 neither."""
+    if finding.verdict not in CALLS:
+        return 0
+    return 1 if finding.verdict is Verdict.REGRESSION or finding.looks_worse else -1
+
+
+def wrong_runs(alarms: Sequence[Alarms], verdicts: frozenset[Verdict] = CHANGES) -> Rate:
+    """Runs with a false alarm, of those of which all is known."""
     decided = [entry for entry in alarms if entry.wrong or not entry.unknown]
-    return rate(sum(any((f.q_value or 0.0) <= q_value for f in entry.wrong) for entry in decided), len(decided))
+    return rate(sum(bool(entry.of(verdicts)) for entry in decided), len(decided))
 
 
 def wrong_metrics(alarms: Sequence[Alarms]) -> Rate:
-    return rate(sum(len(entry.wrong) for entry in alarms), sum(entry.judged for entry in alarms))
+    return rate(sum(len(entry.of(CHANGES)) for entry in alarms), sum(entry.judged for entry in alarms))
 
 
 def rate(count: int, trials: int) -> Rate:
     low, high = share_interval(count, trials)
     return Rate(count=count, trials=trials, low=low, high=high)
+
+
+# What would have been found: a change in one quiet metric at a time, so that the others show what is normal.
+
+
+def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
+    """Of each size of PLANTED the share of `draws` in which the metric is proven worse, and at least suspected."""
+    quiet = [(entry.trial, finding.key) for entry in judged for finding in entry.findings if finding.verdict in QUIET]
+    if not quiet:
+        return []
+    chosen = [quiet[index] for index in rng.integers(0, len(quiet), draws)]
+    power = []
+    for effect in PLANTED:
+        found = [_found(judge, trial, key, effect) for trial, key in chosen]
+        proven = sum(one is not None and one.verdict is Verdict.REGRESSION for one in found)
+        suspected = sum(one is not None and one.looks_worse for one in found)
+        power.append(Power(effect=effect, proven=proven / draws, suspected=(proven + suspected) / draws))
+    return power
+
+
+def _found(judge: Judge, trial: Trial, key: MetricKey, effect: float) -> Finding | None:
+    target = replace(
+        trial.target,
+        benchmarks=tuple(_worsened(one, effect) if one.key == key else one for one in trial.target.benchmarks),
+    )
+    return next((entry for entry in judge(trial.baseline, target) if entry.key == key), None)
+
+
+def _worsened(benchmark: Benchmark, effect: float) -> Benchmark:
+    worse = benchmark.metric.direction.worse_sign or 1
+    return scaled(benchmark, benchmark.metric, (1 + effect) ** worse)

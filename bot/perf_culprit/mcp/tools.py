@@ -312,7 +312,7 @@ class Reading:
     async def report(
         self,
         path: File = "report.json",
-        verdict: Literal["regression", "improvement", "no_change", "inconclusive"] | None = None,
+        verdict: Literal["regression", "improvement", "suspected", "unchanged", "not_seen", "untested"] | None = None,
         pull_request: Annotated[int | None, Field(ge=1, description="Its comment on GitHub instead of a file.")] = None,
         offset: Offset = 0,
     ) -> Answered:
@@ -324,13 +324,13 @@ class Reading:
         document = await self._report(path)
         if verdict is not None:
             document["findings"] = [one for one in document["findings"] if one["verdict"] == verdict]
-        return answer(document, page="findings", offset=offset, form="report-v1")
+        return answer(document, page="findings", offset=offset, form="report-v2")
 
     async def why(self, benchmark: Name, path: File = "report.json", metric: Name | None = None) -> Answered:
         """Why a benchmark got its verdict: what was compared, the figures, the minimum effect, what would decide.
 
-        `detectable_effect`: the smallest change that would have been seen. `more_samples` and `samples_needed`: what
-        would settle an open verdict. `test` is the detector's, `reason.text` the reason in words.
+        `detectable_effect`: the smallest change that would have been seen. `rate`: in what share of unchanged runs any
+        metric differs as much. `test` is the detector's, `reason.text` the reason in words.
         """
         document = await self._report(path)
         findings = [
@@ -347,7 +347,7 @@ class Reading:
                 next_step=did_you_mean(metric or benchmark, names, otherwise=f"it has: {', '.join(names[:20])}"),
             )
         around = {name: value for name, value in document.items() if name not in ("findings", "diagnosis", "costs")}
-        return answer({**around, "findings": findings}, page="findings", form="report-v1")
+        return answer({**around, "findings": findings}, page="findings", form="report-v2")
 
     async def compare(
         self,
@@ -414,7 +414,7 @@ async def judged(place: Place, call: Call, *options: str, files: Sequence[Path] 
     document, data = await run_json("compare", "--verbose", *options, place=place, tell=teller(call))
     kept = place.scratch / f"report-{len(list(place.scratch.iterdir()))}.json"
     replace_file(kept, data)
-    return answer(document, page="findings", form="report-v1", files=[str(file) for file in (kept, *files)])
+    return answer(document, page="findings", form="report-v2", files=[str(file) for file in (kept, *files)])
 
 
 def named(**options: str | float | None) -> list[str]:

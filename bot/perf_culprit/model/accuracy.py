@@ -39,6 +39,7 @@ class Foresight:
 
 # Runs that differ by less than this part of what samples do are taken not to differ: no number of samples is enough.
 LEAST_SHARE: Final = 0.02
+POWER: Final = 0.9
 
 
 def enough_samples(samples: float, *, of: float) -> int | None:
@@ -72,35 +73,42 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetricLimit:
-    """The smallest injected worsening that was found in every trial of a metric; None where some trial missed all."""
+    """The worsening that the newest run's judgement says it would have suspected; None beyond four times."""
 
     key: MetricKey
     effect: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DetectorAudit:
-    """`alarms` counts runs with any false alarm, `metric_alarms` single metrics of them.
+class Power:
+    """The shares of planted changes of one size that were proven, and that were at least suspected."""
 
-    `lasting` alarms were right: later runs stayed there. `unknown` ones are the newest run's. Both count in neither.
-    `stricter`: (false discovery rate, runs with a false alarm that it would still have let pass).
-    `detectable_effect` is the smallest worsening found in 90% of all injected trials, with its range over target runs;
-    None where more than 10% were never found. `curve` holds (effect, share found). `limits` come worst first.
-    `samples_needed` per side find the minimum effect in 90% of the metrics, as the detector plans; None where no
-    number does or the detector plans none.
+    effect: float
+    proven: float
+    suspected: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DetectorAudit:
+    """`alarms` counts runs with any false proof, `suspicions` also those with a false suspicion.
+
+    `metric_alarms`: single metrics that were falsely called. `lasting` alarms were right: later runs stayed there.
+    `unknown` ones are the newest run's. Both count in neither. `limits` come worst first.
     """
 
     detector: str
     alarms: Rate
+    suspicions: Rate
     metric_alarms: Rate
     lasting: int
     unknown: int
-    stricter: tuple[tuple[float, Rate], ...]
-    detectable_effect: float | None
-    detectable_range: tuple[float, float | None] | None
-    curve: tuple[tuple[float, float], ...]
+    power: tuple[Power, ...]
     limits: tuple[MetricLimit, ...]
-    samples_needed: int | None
+
+    @property
+    def detectable_effect(self) -> float | None:
+        """The smallest planted change of which 90% were suspected."""
+        return next((one.effect for one in self.power if one.suspected >= POWER), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,13 +134,12 @@ class CounterAudit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recommendation:
-    """What to set; None where nothing is known to help, or there is nothing to judge."""
+    """What to set; None where there is nothing to judge. `profile`: a stricter one, where all cried wolf too often."""
 
     detector: str | None
-    false_discovery_rate: float | None
+    profile: str | None
     counter_detector: str | None
     minimum_effect: float | None
-    samples: int | None
     reasons: tuple[Reason, ...]
 
 
@@ -152,9 +159,9 @@ class NoiseSources:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audit:
-    """Rates and effects are fractions. `stated_rate` is the share of runs with an alarm that the settings promise.
+    """Rates and effects are fractions. `stated`: the shares of unchanged runs with a proof, and with a suspicion.
 
-    `configured` is the detector in force. `auto`: which detector would be chosen for each metric, and why.
+    `configured` is the detector in force; `planted` changes of each size were tried.
     """
 
     suite: str
@@ -162,8 +169,8 @@ class Audit:
     runs: int
     metrics: int
     samples_per_run: int
-    injected_trials: int
-    stated_rate: float
+    planted: int
+    stated: tuple[float, float]
     minimum_effect: float
     configured: str
     detectors: tuple[DetectorAudit, ...]
@@ -171,4 +178,3 @@ class Audit:
     recommendation: Recommendation
     noise: NoiseSources | None = None
     notes: tuple[Reason, ...] = ()
-    auto: tuple[Reason, ...] = ()

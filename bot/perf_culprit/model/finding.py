@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.json_files import decode, encode, written
-from perf_culprit.model.reason import Reason, Untested, VerdictReason
+from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import (
     FULL_HASH_PATTERN,
     Direction,
@@ -123,12 +123,21 @@ def decode_acceptance(data: bytes, *, place: str) -> Acceptance:
 
 
 class Verdict(StrEnum):
-    """What the policy says about one metric."""
+    """What the policy says about one metric.
+
+    Proven: a regression or an improvement. `suspected`: a change in either direction, as its sign says. `unchanged`:
+    one of the minimum effect is excluded; `not_seen`: it is not. `untested`: nothing can be told, and a reason why.
+    """
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
-    NO_CHANGE = "no_change"
-    INCONCLUSIVE = "inconclusive"
+    SUSPECTED = "suspected"
+    UNCHANGED = "unchanged"
+    NOT_SEEN = "not_seen"
+    UNTESTED = "untested"
+
+
+QUIET: Final = frozenset({Verdict.UNCHANGED, Verdict.NOT_SEEN})
 
 
 class Severity(StrEnum):
@@ -144,19 +153,6 @@ class Level(StrEnum):
     NOTE = "note"
     WARN = "warn"
     FAIL = "fail"
-
-
-# Verdict reasons that say, as all of `Untested` do, that there was no test, or none that tells anything.
-WITHOUT_TEST = frozenset(
-    {
-        VerdictReason.TOO_FEW_SAMPLES,
-        VerdictReason.TOO_FEW_ROUNDS,
-        VerdictReason.NOTHING_TESTED,
-        VerdictReason.BLIND,
-        VerdictReason.UNTOLD,
-        VerdictReason.NO_RELATIVE_CHANGE,
-    }
-)
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -187,22 +183,25 @@ class Side(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Precision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How exactly a test knows a change: what further measurements are planned by, and what would have been seen.
+    """`visible_change`: a worsening of this fraction would have been suspected in 90% of cases; None beyond four times.
 
-    Errors are standard errors of the relative change: the whole one, and the part that more samples of the target would
-    lessen. `p_of_samples` is that of the samples alone, whatever their runs. `p_without_modes` leaves out the doubt of
-    a mode that one side was never in, where that doubt decides. `least_p_value`: so few `rounds` cannot give less.
-    `critical_half_width`: of the logarithm's interval at the p-value that would be significant in this suite.
+    `rounds`: of a paired measurement.
     """
 
-    degrees_of_freedom: float | None = None
-    standard_error: float | None = None
-    target_samples_error: float | None = None
-    p_of_samples: float | None = None
-    p_without_modes: float | None = None
-    critical_half_width: float | None = None
+    visible_change: float | None = None
     rounds: int | None = None
-    least_p_value: float = 0.0
+
+
+class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How far all benchmarks moved together, as a fraction of their times.
+
+    `is_suspected`: further than runs of the baseline do. `is_left_in`: it is part of each benchmark's change; else the
+    changes leave it out.
+    """
+
+    change: float
+    is_suspected: bool = False
+    is_left_in: bool = False
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -223,10 +222,10 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a detector has to say about one metric, before the policy judges.
 
-    `test` names the test that really ran (a summary gets a weaker one). `p_value` is None where nothing could be
-    tested; then `evidence_reason` says why. Beside a score above its threshold it says what else explains that.
+    `test` names the detector, or `exact`. `rate`: the share of unchanged runs in which any metric looks as different,
+    by which the tiers are told; None where nothing could be tested, and then `evidence_reason` says why. Beside a rate
+    or a score above its threshold that says what else explains it. `p_value` is of this metric alone.
     `relative_change` = (target - baseline) / baseline, with its interval: 0.1 is 10% more.
-    `samples_needed`: samples per side that would decide an effect of the minimum size at the detector's confidence.
     `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
     out of control above the threshold. `details` holds the detector's own numbers by name (F, control limits, …), for
     people: nothing is decided by them. `rules`: what a rule ensemble has beyond numbers, of counters out of control.
@@ -242,9 +241,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     relative_change: float | None = None
     confidence_interval: Interval | None = None
     p_value: float | None = None
+    rate: float | None = None
     score: float | None = None
     threshold: float | None = None
-    samples_needed: int | None = None
     evidence_reason: Reason | None = None
     precision: Precision = Precision()
     excess: Excess = Excess()
@@ -278,19 +277,17 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The policy's judgement of one metric, with everything a renderer needs.
 
-    `more_samples` is how many further target samples would decide a metric that is not decided. `detectable_effect` is
-    the smallest change, as a fraction, that would have been seen in a `no_change` metric; None where that is not known.
-    `category` is the assigned one, `category_now` the target's. `series` are the values of the baseline runs from
-    oldest to newest and, last, the target's. `drawn` is for the command that measured only, and in no file that it
-    writes. `accepted`: somebody accepted this regression; its verdict then is `no_change`.
+    `detectable_effect` is the smallest change, as a fraction, that would have been suspected in a metric in which none
+    was seen; None where that is not known. `category` is the assigned one, `category_now` the target's. `series` are
+    the values of the baseline runs from oldest to newest and, last, the target's. `drawn` is for the command that
+    measured only, and in no file that it writes. `accepted`: somebody accepted this regression; its verdict then is
+    `not_seen`.
     """
 
     verdict: Verdict
     reason: Reason
-    q_value: float | None = None
     severity: Severity | None = None
     level: Level = Level.NOTE
-    more_samples: int | None = None
     detectable_effect: float | None = None
     minimum_effect: float = 0.0
     category: str | None = None
@@ -309,14 +306,14 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def is_decided(self) -> bool:
-        """A change is proven, or one of the minimum effect is excluded: more samples would not be worth their time."""
-        return self.verdict is not Verdict.INCONCLUSIVE and self.reason.code is not VerdictReason.NOTHING_SEEN
+        """A change is proven, or one of the minimum effect is excluded: more measuring would not be worth its time."""
+        return self.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT, Verdict.UNCHANGED}
 
     @property
-    def is_untested(self) -> bool:
-        """Nothing is known of a change: no test could be made, or none that is worth anything."""
-        untested = isinstance(self.reason.code, Untested) or self.reason.code in WITHOUT_TEST
-        return self.verdict is Verdict.INCONCLUSIVE and untested
+    def looks_worse(self) -> bool:
+        """A suspected change that would be a regression."""
+        sign, change = self.direction.worse_sign, self.relative_change
+        return self.verdict is Verdict.SUSPECTED and (change is None or not sign or change * sign > 0)
 
 
 # The runs that a target is judged against, and why each was chosen or left out.

@@ -234,7 +234,7 @@ class Conclusion(StrEnum):
 
     REGRESSION = "regression"
     OTHER_HARDWARE = "other_hardware"
-    MACHINE_CHANGED = "machine_changed"
+    SUSPECTED = "suspected"
     INCONCLUSIVE = "inconclusive"
     IMPROVEMENT = "improvement"
     NO_CHANGE = "no_change"
@@ -249,10 +249,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The decision rule that was in force, for the report's small print. Rates and effects are fractions."""
 
     detector: str
-    alpha: float
-    false_discovery_rate: float
+    proven: float
+    suspected: float
     minimum_effect: float
-    minimum_samples: int
     fail: float
 
 
@@ -272,19 +271,19 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class Report(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-report"
 ):
-    """What report.json holds (docs/report-v1.schema.json). `format` and `version` make it known by content.
+    """What report.json holds (docs/report-v2.schema.json). `format` and `version` make it known by content.
 
     `target_commit` is whom the verdict is about; `merge_commit` what was measured where that is GitHub's merge of it
     into `base_commit`. `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics
     that the baseline has and the target lacks; `new` those that the target has and no baseline run.
-    `detectable_effect`: a worsening of this fraction would have been seen in every metric judged `no_change`.
+    `detectable_effect`: a worsening of this fraction would have been seen in every metric in which none was.
     `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
     `cost`: what measuring the target took, and what was measured beside it; None where it is not known. `costs`: which
     methods of the target cost most. `predictions`: what simulations say of model files that changed; they fail nothing.
     """
 
-    version: Literal[1] = written(1)
+    version: Literal[2] = written(2)
     conclusion: Conclusion
     findings: tuple[Finding, ...]
     settings: Settings
@@ -358,7 +357,7 @@ class Judgement:
     """`findings` are ordered for reading: loudest verdict first, then by size.
 
     `detectable_effect`: a change for the worse of at least this fraction would have been seen, with the policy's power,
-    in every metric judged `no_change`; None where there is none. `failed`: some regression reached the fail threshold.
+    in every metric in which none was; None where there is none. `failed`: some regression reached the fail threshold.
     """
 
     conclusion: Conclusion

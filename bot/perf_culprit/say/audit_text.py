@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from perf_culprit.model.accuracy import Audit, DetectorAudit, Foresight, NoiseSources, Rate, TrialKind, enough_samples
+from perf_culprit.model.accuracy import Audit, Foresight, NoiseSources, Rate, TrialKind, enough_samples
 from perf_culprit.say.document import Bullets, Column, Document, Name, Node, Table, Text, grid, paragraph, words
 from perf_culprit.say.finding_tables import metric_name
 from perf_culprit.say.inert import Safe
-from perf_culprit.say.numbers import counted, deviation, percent, percent_at_least, percent_digits
+from perf_culprit.say.numbers import counted, deviation, percent, percent_at_least
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
@@ -58,8 +58,7 @@ def _sources(foresight: Foresight, executions: float, samples: float) -> str:
 # An audit for a terminal and as JSON.
 
 FORMAT = "perf-culprit-audit"
-VERSION = 1
-SHOWN_EFFECTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+VERSION = 2
 SHOWN_LIMITS = 5
 
 
@@ -71,7 +70,6 @@ def _nodes(audit: Audit) -> Iterator[Node]:
     yield paragraph(*_headline(audit))
     if audit.detectors:
         yield _rates(audit)
-        yield _curves(audit)
     if audit.counters:
         yield _counters(audit)
     yield paragraph(Safe(f"Recommendation: {_advice(audit)}"))
@@ -81,7 +79,7 @@ def _nodes(audit: Audit) -> Iterator[Node]:
         yield _limits(audit)
     if audit.noise is not None:
         yield paragraph(*map(Safe, _noise(audit.noise)))
-    notes = [*map(worded, audit.notes), *(words("auto would choose: {}", worded(choice)) for choice in audit.auto)]
+    notes = [*map(worded, audit.notes)]
     if notes:
         yield Bullets(items=notes, total=len(notes), title=Safe("Notes"))
 
@@ -107,7 +105,7 @@ def _headline(audit: Audit) -> Iterator[Text]:
             TrialKind.SPLIT_RUNS: f"{counted(entry.alarms.trials, 'random split')} of the samples within a run",
         }[audit.kind]
         wrong = f"would have been wrong in {entry.alarms.count:,} of {done} {_bounds(entry.alarms)}"
-        yield Safe(f"{audit.configured}, as configured, {wrong}; stated: {percent(audit.stated_rate)}")
+        yield Safe(f"{audit.configured}, as configured, {wrong}; stated: {percent(audit.stated[0])}")
 
 
 def _noise(noise: NoiseSources) -> Iterator[str]:
@@ -122,12 +120,21 @@ def _noise(noise: NoiseSources) -> Iterator[str]:
 
 
 def _rates(audit: Audit) -> Table:
-    head = ("detector", "runs with a false alarm", "metrics with one", "right alarms", "found in 90% of trials")
+    """The recommended one is marked."""
+    effects = (percent(one.effect, signed=True) for one in audit.detectors[0].power)
+    head = ("detector", "runs with a false proof", "with a false suspicion", "right alarms", *effects)
     rows = [
-        (entry.detector, _rate(entry.alarms), _rate(entry.metric_alarms), f"{entry.lasting:,}", _detectable(entry))
+        (
+            f"{'→ ' if entry.detector == audit.recommendation.detector else ''}{entry.detector}",
+            _rate(entry.alarms),
+            _rate(entry.suspicions),
+            f"{entry.lasting:,}",
+            *(f"{100 * one.proven:.0f}/{100 * one.suspected:.0f}%" for one in entry.power),
+        )
         for entry in audit.detectors
     ]
-    return _table("False alarms and detectable effects", head, rows, right=(3,))
+    title = f"False alarms, and planted slowdowns proven/suspected of {audit.planted} each; → is recommended"
+    return _table(title, head, rows, right=range(3, len(head)))
 
 
 def _table(title: str, head: Sequence[str], rows: Sequence[tuple[str, ...]], *, right: Collection[int]) -> Table:
@@ -163,30 +170,6 @@ def _bounds(rate: Rate) -> str:
     return f"({100 * rate.low:.2g} … {high}%)"
 
 
-def _detectable(entry: DetectorAudit) -> str:
-    if entry.detectable_effect is None:
-        return "no effect of any size"
-    effects = f"{percent_at_least(entry.detectable_effect)} and more"
-    if entry.detectable_range is None:
-        return effects
-    low, high = entry.detectable_range
-    return f"{effects} ({percent(low)} … {'any' if high is None else percent(high)})"
-
-
-def _curves(audit: Audit) -> Table:
-    head = ("detector", *map(percent, SHOWN_EFFECTS))
-    rows = [
-        (entry.detector, *(f"{100 * _found(entry, effect):.0f}%" for effect in SHOWN_EFFECTS))
-        for entry in audit.detectors
-    ]
-    return _table("Share of the injected slowdowns that was found, by size", head, rows, right=range(1, len(head)))
-
-
-def _found(entry: DetectorAudit, effect: float) -> float:
-    """The curve's share at the largest of its effects that is not above `effect`."""
-    return max((share for size, share in entry.curve if size <= effect * (1 + 1e-9)), default=0.0)
-
-
 def _advice(audit: Audit) -> str:
     advice = audit.recommendation
     parts = []
@@ -196,10 +179,8 @@ def _advice(audit: Audit) -> str:
             f"detector {advice.detector}",
             "no minimum effect helps" if effect is None else f"minimum-effect {percent(effect)}",
         ]
-        if advice.false_discovery_rate not in {None, audit.stated_rate}:
-            parts.append(f"false-discovery-rate {percent_digits(advice.false_discovery_rate)}")
-    if advice.samples is not None:
-        parts.append(f"{counted(advice.samples, 'sample')} per run")
+    if advice.profile is not None:
+        parts.append(f"profile {advice.profile}")
     if advice.counter_detector is not None:
         parts.append(f"counter-detector {advice.counter_detector}")
     return ", ".join(parts)
@@ -211,9 +192,9 @@ def _limits(audit: Audit) -> Bullets:
         words("{}: {}", metric_name(limit.key, with_metric=True), Safe(_limit(limit.effect)))
         for limit in entry.limits[:SHOWN_LIMITS]
     ]
-    items = items or [Safe("nothing: all values are zero")]
+    items = items or [Safe("nothing: no metric is without a finding")]
     return Bullets(items=items, total=len(items), title=Safe(f"Hardest to judge by {entry.detector}"))
 
 
 def _limit(effect: float | None) -> str:
-    return "never found" if effect is None else f"{percent_at_least(effect)} found in every trial"
+    return "not even four times as much" if effect is None else f"{percent_at_least(effect)} or more"

@@ -135,7 +135,9 @@ def _axes() -> Iterator[str]:
 
 def _curve(entry: DetectorAudit, index: int) -> Iterator[str]:
     colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
-    points = " ".join(f"{_x(effect):.1f},{_y(share):.1f}" for effect, share in entry.curve)
+    points = " ".join(
+        f"{_x(effect):.1f},{_y(share):.1f}" for effect, share in ((one.effect, one.suspected) for one in entry.power)
+    )
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
     x, y = AUDIT_WIDTH - AUDIT_RIGHT + 16, AUDIT_TOP + 12 + 40 * index
     yield (

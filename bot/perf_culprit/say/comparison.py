@@ -43,7 +43,6 @@ from perf_culprit.say.document import (
 )
 from perf_culprit.say.finding_tables import (
     ACCEPTED,
-    SAMPLES,
     SEEN,
     WHY,
     changed_table,
@@ -102,7 +101,7 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
         paragraph(_next_step(report, sections, options, trees)),
         *_remarks(report, sections),
     ]
-    if sections.changed:
+    if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
     nodes += [
         *_surroundings(report),
@@ -258,13 +257,12 @@ def _prediction_folds(report: Report) -> Iterator[Fold]:
 
 def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     # Where the headline or the advice counts them, a terminal need not.
-    unchanged = Shown.TITLE if sections.changed or sections.unjudged else Shown.NOT
+    unchanged = Shown.TITLE if sections.changed or sections.suspected or sections.unjudged else Shown.NOT
     tables = (
         (sections.accepted, "accepted", Shown.LIST, (ACCEPTED,)),
         (sections.unjudged, "not judged", Shown.TABLE, ()),
-        (sections.undecided, "undecided", Shown.LIST, (SAMPLES, WHY)),
         (sections.untested, "not tested", Shown.LIST, (WHY,)),
-        (sections.unchanged, "unchanged", unchanged, (SEEN,)),
+        (sections.unchanged, "without a change", unchanged, (SEEN,)),
     )
     parts: list[Table | Bullets] = [
         findings_table(findings, sections, *more, title=Safe(f"{len(findings):,} {word}"), shown=shown)
@@ -331,10 +329,9 @@ def _choices(report: Report, options: PageOptions) -> Table:
 def _facts(report: Report) -> Iterator[Text]:
     settings = report.settings
     yield words("detector: {}", Name(settings.detector))
-    yield Safe(f"false discovery rate: {percent(settings.false_discovery_rate)} over all metrics of the run")
-    yield Safe(f"alpha, per metric: {percent(settings.alpha)}")
+    yield Safe(f"proven: at most {percent(settings.proven)} of unchanged runs have any such finding")
+    yield Safe(f"suspected: at most {percent(settings.suspected)}")
     yield Safe(f"minimum effect: {percent(settings.minimum_effect)}")
-    yield Safe(f"minimum samples: {settings.minimum_samples:,}")
     yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
     # The machine's name says nothing to a reader, and something about a network to others.
     components = {name: value for name, value in report.environment.components.items() if name != "host"}
@@ -354,7 +351,7 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
         yield joined(", ", machine)
     yield words("detector {}", Name(settings.detector, 40))
-    yield Safe(f"false discovery rate {percent(settings.false_discovery_rate)}")
+    yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
     if options.is_advice:
         yield Safe("measured by the pull request's own code: advice, not proof")
@@ -377,7 +374,7 @@ def _source(report: Report) -> str:
         return "no baseline"
     match report.baseline_source:
         case BaselineSource.PAIRED:
-            return "interleaved on one machine"
+            return "in turn on one machine"
         case BaselineSource.HISTORY:
             return f"against {counted(report.baseline_runs, 'stored run')}"
         case BaselineSource.FILES:

@@ -7,7 +7,7 @@ from typing import Final
 from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, Verdict
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
-from perf_culprit.say.charts import bar, sparkline
+from perf_culprit.say.charts import sparkline
 from perf_culprit.say.document import (
     NOTHING,
     Column,
@@ -39,13 +39,13 @@ from perf_culprit.say.sections import Sections, crossing
 CATEGORY_LIMIT: Final = 40
 METRIC_LIMIT: Final = 60
 MOST_BESIDE: Final = 3
-# Their evidence is a number per run, whatever the number of samples.
-BETWEEN_RUNS: Final = frozenset({"run_values", "anova_between_runs", "median_interval_between_runs"})
 TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,
     Verdict.IMPROVEMENT: Tone.BETTER,
-    Verdict.INCONCLUSIVE: Tone.UNSURE,
-    Verdict.NO_CHANGE: Tone.PLAIN,
+    Verdict.SUSPECTED: Tone.UNSURE,
+    Verdict.UNTESTED: Tone.UNSURE,
+    Verdict.NOT_SEEN: Tone.PLAIN,
+    Verdict.UNCHANGED: Tone.PLAIN,
 }
 
 
@@ -94,20 +94,18 @@ def certainty_text(finding: Finding) -> str:
         flagged = sum(vote.flagged for vote in votes)
         violated = numbers.percent(finding.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
-    if finding.q_value is None:
+    if finding.rate is None:
         return "not tested"
-    return f"{numbers.q_text(finding.q_value)}, {_backing(finding)}"
+    return f"{numbers.rate_text(finding.rate)}, {_backing(finding)}"
 
 
 def _backing(evidence: Evidence) -> str:
+    if evidence.precision.rounds is not None:
+        return counted(evidence.precision.rounds, "round")
     baseline, target = evidence.baseline, evidence.target
-    if baseline is not None and evidence.test in BETWEEN_RUNS:
-        against = f"against {counted(baseline.runs, 'run')}"
-        return f"{target.runs:,} {against}" if target is not None and target.runs > 1 else against
-    if baseline is None or target is None or evidence.test == "interval_summary":
-        return "from the tool's intervals"
-    summaries = ", from summaries" if evidence.test == "welch_from_summary" else ""
-    return f"n = {baseline.count:,}/{target.count:,}{summaries}"
+    if baseline is None or target is None:
+        return "runs unknown"
+    return f"{target.runs:,} against {counted(baseline.runs, 'run')}"
 
 
 def _certainty(finding: Finding) -> Text:
@@ -117,8 +115,12 @@ def _certainty(finding: Finding) -> Text:
 def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
     """The emoji, the same in words, the category that was left, other times of the row."""
     loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
-    emoji = "🔵" if finding.verdict is Verdict.IMPROVEMENT else "🔴" if loud else "🟠"
-    state = words("{}{}", Sign(emoji + NO_BREAK), Safe(comparison(finding)))
+    better = finding.verdict is Verdict.IMPROVEMENT or (
+        finding.verdict is Verdict.SUSPECTED and not finding.looks_worse
+    )
+    emoji = "🔵" if better else "🔴" if loud else "🟠"
+    looks = "looks " if finding.verdict is Verdict.SUSPECTED else ""
+    state = words("{}{}{}", Sign(emoji + NO_BREAK), Safe(looks), Safe(comparison(finding)))
     if crossed := crossing(finding):
         was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
         state = words("{}, left {} (now {})", state, was, now)
@@ -170,7 +172,7 @@ def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
         return Row((name, *changed_cells(finding, sections.beside.get(key, ()))), TONES[finding.verdict])
 
     columns = (_NAMED[0], *CHANGED)
-    return table(columns, sections.changed, row, title=title, shown=Shown.TABLE)
+    return table(columns, sections.changed + sections.suspected, row, title=title, shown=Shown.TABLE)
 
 
 def findings_table(
@@ -192,16 +194,6 @@ def _accepted(finding: Finding) -> Text:
     return NOTHING if finding.accepted is None else accepted_by(finding.accepted, repository_url=None)
 
 
-def _samples(finding: Finding) -> Text:
-    """What an undecided metric has, and what it needs."""
-    target = finding.target
-    have = target.count if target is not None else 0
-    if not finding.more_samples:
-        return Safe(f"{have:,}")
-    needed = have + finding.more_samples
-    return words("{} {}", Drawn(bar(have / needed)), unbroken(f"{have:,} of {needed:,}"))
-
-
 def _visible_from(finding: Finding) -> Text:
     """The smallest change that would have been seen."""
     effect = finding.detectable_effect
@@ -209,8 +201,7 @@ def _visible_from(finding: Finding) -> Text:
 
 
 ACCEPTED: Final[Further] = (Column(name="accepted", role=Role.WORDS), _accepted)
-SAMPLES: Final[Further] = (Column(name="samples"), _samples)
-SEEN: Final[Further] = (Column(name="would have been seen", right=True), _visible_from)
+SEEN: Final[Further] = (Column(name="would have been suspected", right=True), _visible_from)
 
 
 # Metrics out of control that were not called: chance, or baseline runs that do the same, explain them [N12, 5.3.1].

@@ -7,14 +7,12 @@ from statistics import median
 from typing import Final
 
 from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdict
-from perf_culprit.model.reason import Reason, Untested, VerdictReason
+from perf_culprit.model.reason import Remark, Untested, VerdictReason
 from perf_culprit.model.report import Answer, Conclusion, Report
 from perf_culprit.model.run import PACKAGE_SEPARATOR, Cost, Direction, EnvironmentChange, Metric, is_package
 from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, percent, percent_at_least, significant
-from perf_culprit.say.phrases import NOT_PROVEN
-from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_markdown import markdown, markdown_text
 from perf_culprit.say.sections import Sections
 
@@ -78,20 +76,11 @@ _EXPECTED = {
     Direction.UNKNOWN: " than usual",
 }
 
-# Conclusions that say the same whatever was measured.
-_NO_VERDICT = {
-    Conclusion.FIRST_RUN: Headline("⚪\N{VARIATION SELECTOR-16}", "First run: nothing to compare with yet", Tone.PLAIN),
-    Conclusion.MACHINE_CHANGED: Headline("⚠️", "The machine changed: no verdict", Tone.UNSURE),
-}
-# What samples alone would not decide comes first.
-_HARDEST_FIRST = (
-    VerdictReason.LOOKS_WORSE_ROUNDS,
-    VerdictReason.LOOKS_WORSE_BETWEEN_RUNS,
-    VerdictReason.LONE_RUN,
-    VerdictReason.LOOKS_WORSE,
-    VerdictReason.LOOKS_WORSE_SAMPLES,
-)
 _MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
+IN_TURN: Final = (
+    "Measure both commits in turn on one machine: "
+    "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
+)
 
 
 def headline(report: Report, sections: Sections) -> Headline:
@@ -101,15 +90,21 @@ def headline(report: Report, sections: Sections) -> Headline:
             return Headline("🔴" if loud else "🟠", _changed(sections), Tone.WORSE)
         case Conclusion.IMPROVEMENT:
             return Headline("🔵", _changed(sections), Tone.BETTER)
+        case Conclusion.SUSPECTED:
+            return Headline("🟠", _suspected(report, sections), Tone.UNSURE)
         case Conclusion.NO_CHANGE:
             return Headline("🟢", no_change(report, sections), Tone.FINE)
         case Conclusion.INCONCLUSIVE:
-            return Headline("🟡", _undecided(report, sections), Tone.UNSURE)
-        case Conclusion.OTHER_HARDWARE:
-            compared = "no verdict" if sections.total else "nothing to compare with"
-            return Headline("⚠️", f"Other hardware: {compared}", Tone.UNSURE)
-        case Conclusion.FIRST_RUN | Conclusion.MACHINE_CHANGED:
-            return _NO_VERDICT[report.conclusion]
+            return Headline("🟡", _untold(report, sections), Tone.UNSURE)
+        case Conclusion.OTHER_HARDWARE | Conclusion.FIRST_RUN:
+            return _no_verdict(report, sections)
+
+
+def _no_verdict(report: Report, sections: Sections) -> Headline:
+    if report.conclusion is Conclusion.FIRST_RUN:
+        return Headline("⚪\N{VARIATION SELECTOR-16}", "First run: nothing to compare with yet", Tone.PLAIN)
+    compared = "no verdict" if sections.total else "nothing to compare with"
+    return Headline("⚠️", f"Other hardware: {compared}", Tone.UNSURE)
 
 
 def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> NextStep:
@@ -121,9 +116,9 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         )
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
-    if report.conclusion is Conclusion.INCONCLUSIVE and sections.undecided:
-        subject = sections.undecided[0]
-        advice = f"{_undecided_advice(sections)}{nothing_in_the_rest(report, sections)}"
+    if report.conclusion is Conclusion.SUSPECTED and sections.looking_worse:
+        subject = sections.looking_worse[0]
+        advice = f"{_what_decides(sections)}{nothing_in_the_rest(report, sections)}"
         return NextStep(subject=subject, effect=_looks(subject), advice=advice)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     return NextStep(advice=_advice(report, sections), weakest=weak)
@@ -182,20 +177,24 @@ def only_diagnosis(report: Report) -> bool:
 
 def comparison(finding: Finding) -> str:
     """One word for the table: "slower" only where time is measured."""
-    return word((finding,), better=finding.verdict is Verdict.IMPROVEMENT)
+    return word((finding,), better=_is_better(finding))
+
+
+def _is_better(finding: Finding) -> bool:
+    return finding.verdict is Verdict.IMPROVEMENT or (finding.verdict is Verdict.SUSPECTED and not finding.looks_worse)
 
 
 def _advice(report: Report, sections: Sections) -> str:
     match report.conclusion:
         case Conclusion.INCONCLUSIVE:
-            return _untested_advice(report, sections)
+            return _untested_advice(sections)
+        case Conclusion.SUSPECTED:
+            return f"The code or another machine: {IN_TURN[0].lower()}{IN_TURN[1:]}"
         case Conclusion.FIRST_RUN:
             measured = counted(len(report.new) or sections.total, sections.noun)
             return f"{measured} measured. Once a run of the base branch is recorded, the next one is compared."
         case Conclusion.OTHER_HARDWARE:
             return f"Neither a pass nor a regression. {_MEASURE_AGAIN}"
-        case Conclusion.MACHINE_CHANGED:
-            return f"All benchmarks moved together, which usually means that the machine changed. {_MEASURE_AGAIN}"
         case _:
             return unchanged_advice(report, sections)
 
@@ -210,53 +209,56 @@ def _changed(sections: Sections) -> str:
             parts.append(f"{len(sections.improvements):,} {word(sections.improvements, better=True)}")
     else:
         parts.append(f"{subject} got {word(sections.improvements, better=True)}")
+    if worse := sections.looking_worse:
+        parts.append(f"{len(worse):,} {_look(worse)} {word(worse, better=False)}")
     text = ", ".join(parts)
     return text[0].upper() + text[1:]
 
 
-def _undecided(report: Report, sections: Sections) -> str:
-    if sections.undecided:
-        look = "looks" if len(sections.undecided) == 1 else "look"
-        subject = share(len(sections.undecided), sections)
-        return f"{subject[0].upper()}{subject[1:]} {look} {word(sections.undecided, better=False)}, not proven"
+def _look(findings: tuple[Finding, ...]) -> str:
+    return "looks" if len(findings) == 1 else "look"
+
+
+def _suspected(report: Report, sections: Sections) -> str:
+    """Such as "1 of 20 benchmarks looks slower, not proven"."""
+    if not (worse := sections.looking_worse):
+        moved = [note.arguments.get("change") for note in report.notes if note.code is Remark.SUITE_MOVED]
+        by = "".join(f" by {percent(change, signed=True)}" for change in moved if isinstance(change, float))
+        return f"All benchmarks moved together{by}, not proven"
+    subject = share(len(worse), sections)
+    return f"{subject[0].upper()}{subject[1:]} {_look(worse)} {word(worse, better=False)}, not proven"
+
+
+def _what_decides(sections: Sections) -> str:
+    """What would decide those that look worse: the one that needs most says it."""
+    rounds = [one.reason.arguments.get("rounds") for one in sections.looking_worse]
+    if all(one.reason.code is VerdictReason.SUSPECTED_ROUNDS for one in sections.looking_worse):
+        most = max((count for count in rounds if isinstance(count, int)), default=None)
+        about = "" if most is None else f" (about {most:,} in all)"
+        return f"Measure more rounds of both sides{about}, or use a quieter machine."
+    return f"{IN_TURN}."
+
+
+def _untold(report: Report, sections: Sections) -> str:
     if not sections.untested:
         return "Cannot tell: nothing could be compared"
-    subject = share(len(sections.untested), sections)
-    cannot = "The call trees show a slowdown, the metrics can't tell" if only_diagnosis(report) else "Cannot tell"
-    if _all_lack_samples(report, sections):
-        return f"{cannot}: too few samples for {subject}"
-    if rounds_advice(sections):
-        return f"{cannot}: too few rounds for {subject}"
-    return f"{cannot}: the evidence is inconclusive for {subject}"
+    if only_diagnosis(report):
+        return "The call trees show a slowdown, the metrics can't tell"
+    if all(one.reason.code is VerdictReason.BLIND for one in sections.untested):
+        runs = "one run a side" if report.baseline_runs == 1 and not _several_targets(sections) else "these runs"
+        return f"Cannot tell: {runs} can't tell a change from noise"
+    return f"Cannot tell: no test possible for {share(len(sections.untested), sections)}"
 
 
-def _undecided_advice(sections: Sections) -> str:
-    """What would decide those that look worse: the reason of the one that needs most says it."""
-    reasons = [one.reason for one in sections.undecided if sentence(one.reason).startswith(NOT_PROVEN)]
-    if not reasons:
-        return "Measure again to decide."
-    hardest = min(reasons, key=_easiness)
-    remedy = sentence(hardest).removeprefix(NOT_PROVEN)
-    quieter = ", or a quieter machine" if hardest.code is VerdictReason.LOOKS_WORSE_SAMPLES else ""
-    return f"{remedy[0].upper()}{remedy[1:]}{quieter}."
+def _several_targets(sections: Sections) -> bool:
+    return any(one.target is not None and one.target.runs > 1 for one in sections.untested)
 
 
-def _easiness(reason: Reason) -> tuple[int, float]:
-    numbers = [value for value in reason.arguments.values() if isinstance(value, int | float)]
-    return _HARDEST_FIRST.index(reason.code), -max(numbers, default=0.0)
-
-
-def _untested_advice(report: Report, sections: Sections) -> str:
+def _untested_advice(sections: Sections) -> str:
     if not sections.untested:
         return "Check that the baseline and this run measure the same benchmarks."
-    reasons = [finding.reason for finding in sections.untested]
-    if {reason.code for reason in reasons} == {Untested.WITHOUT_SPREAD}:
-        runs = counted(max(runs for r in reasons if isinstance(runs := r.arguments["runs"], int)), "more run")
-        return (
-            f"One number per run shows no noise. Compare three files of each side, or record {runs} of the base branch."
-        )
-    if _all_lack_samples(report, sections):
-        return f"At least {counted(report.settings.minimum_samples, 'sample')} of each are needed: measure more often."
+    if any(one.reason.code is VerdictReason.BLIND for one in sections.untested):
+        return f"The largest differences are below. {IN_TURN}."
     return rounds_advice(sections) or "The reason for each is below."
 
 
@@ -267,12 +269,6 @@ def _looks(finding: Finding) -> str:
     return f"looks {worse}" if change is None or not math.isfinite(change) else f"looks {percent(abs(change))} {worse}"
 
 
-def _all_lack_samples(report: Report, sections: Sections) -> bool:
-    fewest = report.settings.minimum_samples
-    targets = [finding.target for finding in sections.untested]
-    return all(target is not None and target.count < fewest for target in targets)
-
-
 # The words of "nothing found": what it is worth, and in which metrics it is worth little.
 
 # A metric is weak where only so many times the change of the middle metric would have been seen.
@@ -280,26 +276,40 @@ WEAK_FACTOR = 2.0
 
 
 def no_change(report: Report, sections: Sections) -> str:
-    """Such as "Nothing found in 17 of 20 benchmarks; a slowdown of 9% or more would have been seen; 3 not tested"."""
+    """Such as "No change seen in 17 of 20 benchmarks; a slowdown of 9% or more would have been suspected"."""
     seen = _detectable(report, sections)
     parts = [
-        f"Nothing found in {share(len(sections.unchanged), sections, all_of='')}" if sections.unchanged else "",
+        f"No change seen in {share(len(sections.unchanged), sections, all_of='')}" if sections.unchanged else "",
         seen if sections.unchanged else "",
+        _excluded(report, sections),
         *(
             f"{len(findings):,} {word}"
-            for findings, word in ((sections.accepted, "worse and accepted"), (sections.untested, "not tested"))
+            for findings, word in (
+                (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
+                (sections.accepted, "worse and accepted"),
+                (sections.untested, "not tested"),
+            )
             if findings
         ),
     ]
-    return "; ".join(part for part in parts if part) or f"Nothing found in {counted(sections.total, sections.noun)}"
+    return "; ".join(part for part in parts if part) or f"No change seen in {counted(sections.total, sections.noun)}"
+
+
+def _excluded(report: Report, sections: Sections) -> str:
+    """Of how many the interval leaves no room for the minimum effect."""
+    count = sum(finding.verdict is Verdict.UNCHANGED for finding in sections.unchanged)
+    if not count or count == len(sections.unchanged) == 1:
+        return ""
+    how_many = "all" if count == len(sections.unchanged) else f"{count:,}"
+    return f"{how_many} unchanged within {percent(report.settings.minimum_effect)}"
 
 
 def nothing_in_the_rest(report: Report, sections: Sections) -> str:
-    """To follow what is said of some metrics: " Nothing found in the other 18; a slowdown of …"."""
+    """To follow what is said of some metrics: " No change seen in the other 18; a slowdown of …"."""
     if not sections.unchanged:
         return ""
     seen = _detectable(report, sections)
-    return f" Nothing found in the other {len(sections.unchanged):,}{'; ' if seen else ''}{seen}."
+    return f" No change seen in the other {len(sections.unchanged):,}{'; ' if seen else ''}{seen}."
 
 
 def unchanged_advice(report: Report, sections: Sections) -> str:
@@ -312,14 +322,14 @@ def unchanged_advice(report: Report, sections: Sections) -> str:
     if all(finding.is_decided for finding in sections.unchanged):
         return "Nothing to do."
     paired = report.baseline_source is BaselineSource.PAIRED
-    measure = "measure more rounds of both sides" if paired else "measure both sides in one job"
+    measure = "measure more rounds of both sides" if paired else "measure both commits in turn on one machine"
     return f"To see smaller ones, {measure}, or use a quieter machine."
 
 
 def rounds_advice(sections: Sections) -> str:
     """What makes a test possible for every untested metric; empty where something else than rounds is missing."""
     reasons = [finding.reason for finding in sections.untested]
-    if {reason.code for reason in reasons} - {Untested.TOO_FEW_EXECUTIONS, VerdictReason.TOO_FEW_ROUNDS}:
+    if {reason.code for reason in reasons} - {Untested.TOO_FEW_EXECUTIONS}:
         return ""
     asked = [rounds for reason in reasons if isinstance(rounds := reason.arguments.get("rounds"), int)]
     if not asked:
@@ -336,7 +346,7 @@ def _detectable(report: Report, sections: Sections) -> str:
     what = "slowdown" if timed else "change for the worse"
     weak = len(weakest(sections))
     where = f" in {len(sections.unchanged) - weak:,} of them" if weak else ""
-    return f"a {what} of {percent_at_least(effect)} or more would have been seen{where}"
+    return f"a {what} of {percent_at_least(effect)} or more would have been suspected{where}"
 
 
 def _detectable_in_most(report: Report, sections: Sections) -> float | None:

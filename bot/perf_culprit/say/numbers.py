@@ -138,6 +138,15 @@ def percent_interval(low: float, high: float) -> str:
     return f"({_percent_number(low, signed=True)} … {_percent_number(high, signed=True)})"
 
 
+def rate_text(rate: float) -> str:
+    """How often chance makes any benchmark of a run look so."""
+    return (
+        f"chance < {percent_digits(SMALLEST_RATE_SHOWN)}"
+        if rate < SMALLEST_RATE_SHOWN
+        else f"chance {percent_digits(rate)}"
+    )
+
+
 def q_text(q_value: float) -> str:
     if q_value < SMALLEST_RATE_SHOWN:
         return f"q < {SMALLEST_RATE_SHOWN}"

@@ -27,31 +27,19 @@ _AGREES: Final = "agrees with the stated {stated:%g}"
 _IS_MORE: Final = "is more than the stated {stated:%g}"
 
 SENTENCES: Final[Mapping[ReasonCode, str]] = {
-    VerdictReason.SIGNIFICANT: "{test}: q = {q_value:.2g}",
+    VerdictReason.SIGNIFICANT: "proven: in {rate:%g} of unchanged runs any benchmark differs as much",
     VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
-    VerdictReason.BELOW_MINIMUM_EFFECT: "differs, but by less than the minimum effect of {effect:%}",
-    VerdictReason.EXCLUDED: "a worsening of {effect:%} is excluded",
-    VerdictReason.NOTHING_SEEN: "nothing found; a change of {effect:%} or more would have been seen",
-    VerdictReason.LOOKS_WORSE_SAMPLES: NOT_PROVEN + "{samples:# more sample} of the target would decide",
-    VerdictReason.LOOKS_WORSE_ROUNDS: (
+    VerdictReason.EXCLUDED: "a change of {effect:%} is excluded",
+    VerdictReason.NOTHING_SEEN: "no change seen[; one of {effect:%} or more would have been suspected]",
+    VerdictReason.SUSPECTED: NOT_PROVEN + "measure both commits in turn on one machine",
+    VerdictReason.SUSPECTED_ROUNDS: (
         NOT_PROVEN + "measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
-    VerdictReason.LOOKS_WORSE_BETWEEN_RUNS: (
-        NOT_PROVEN + "measure both sides in one job; more samples of the target won't help"
-    ),
-    VerdictReason.LOOKS_WORSE: NOT_PROVEN + "repeat the measurement",
+    VerdictReason.INTERVALS_MEET: "the intervals of the two medians meet, or that of their difference has zero in it",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
-    VerdictReason.TOO_FEW_ROUNDS: (
-        "with this many benchmarks at least {rounds:# round} are needed; this measurement has {count:,}"
-    ),
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
-    VerdictReason.BLIND: "not even a tenfold change would have been seen: too noisy, or too few runs",
-    VerdictReason.UNTOLD: (
-        "too large to count as unchanged, but not proven: measure both sides in turn[, about {rounds:# round} in all]"
-        "[, or {samples:# more sample} of the target]"
-    ),
-    VerdictReason.NO_RELATIVE_CHANGE: "there is no relative change",
+    VerdictReason.BLIND: "too noisy, or too few runs, to tell even four times as much from no change",
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
@@ -60,16 +48,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     VerdictReason.OVER_LIMIT_SMALL_EFFECT: _SCORES + ", but the medians differ by less than {effect:%}",
     VerdictReason.OTHER_HARDWARE: "measured on other hardware ({component:prose}: {here} instead of {there})",
-    VerdictReason.MACHINE_CHANGED: (
-        "nearly all benchmarks moved together, by {change:+%} of time: the machine changed"
-    ),
     VerdictReason.ENVIRONMENT_CHANGED: "not caused by this commit: the environment changed ({changes})",
     VerdictReason.CULPRIT_REVERTED: "{commit} made it worse, and {revert} has reverted it",
     VerdictReason.CULPRIT_REMOVED: "{commit} made it worse, and the default branch no longer has it",
-    VerdictReason.LONE_RUN: (
-        NOT_PROVEN + "one run per side doesn't show how much runs differ; compare both commits on one machine: "
-        "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
-    ),
     VerdictReason.ACCEPTED: "accepted",
     VerdictReason.NOT_CONFIRMED: "not confirmed by a second measurement[: {change:+%}]",
     Untested.UNIT_CHANGED: "the unit changed from {before} to {now}",
@@ -79,12 +60,6 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Untested.BASELINE_ZERO: "the baseline's {statistic:prose} is zero, so there is no relative change",
     Untested.BASELINE_NEAR_ZERO: (
         "the baseline's {statistic:prose} is not clearly different from zero, so the relative change has no bounds"
-    ),
-    Untested.WITHOUT_SPREAD: (
-        "numbers without spread; {runs:# more run} in the history or repeated measurements would decide"
-    ),
-    Untested.ALL_EQUAL: (
-        "all stored values are equal, as with a clock that is too coarse; repeated measurements would decide"
     ),
     Untested.TOO_FEW_FOR_MEDIAN: (
         "too few samples: the {side:prose} has {count:,}, the interval of a median needs {minimum:,}"
@@ -172,9 +147,15 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.MEASURED_AGAIN: "measured again: {count:# flagged benchmark}, of which {unconfirmed:,} were not confirmed",
     Remark.LONE_BASELINE: (
-        "only one baseline run: changes that could be machine noise are not reported; to see them, measure both "
-        "commits in turn: perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
+        "one baseline run shows no noise: no change is proven by it; to prove one, measure both commits in turn: "
+        "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
     ),
+    Remark.SUITE_MOVED: (
+        "all benchmarks moved together by {change:+%}, further than runs of the base do: the code or another machine; "
+        "measuring both commits in turn on one machine tells"
+    ),
+    Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
+    Remark.SUITE_LEFT_OUT: "all benchmarks moved together by {change:+%}, as machines do; the changes leave it out",
     Remark.INHERITED_LEVEL: (
         "{benchmark} ({metric:prose}) got worse on the base branch[ at {commit}]: compared with the runs since"
     ),
@@ -197,21 +178,6 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.RULER_WITHOUT_TIMES: "not scaled by the ruler: no benchmark of time is in all baseline runs",
     Remark.RULER_NOT_FOLLOWED: "not scaled by the ruler: the benchmarks do not follow it (Spearman {spearman:.2f})",
     Remark.RULER_NOT_STRAIGHT: "not scaled by the ruler: its times differ too much for a straight line",
-    Remark.AUTO_SUMMARIES: "{metric}: judged by anova, because there are summaries instead of samples",
-    Remark.AUTO_TOO_FEW: (
-        "{metric}: judged by anova, because most benchmarks have fewer than {minimum:# sample}, too few to see how "
-        "they are distributed"
-    ),
-    Remark.AUTO_CONSTANT: "{metric}: judged by anova, because the samples do not vary",
-    Remark.AUTO_NORMAL: "{metric}: judged by anova, because {normal:,} of {count:# benchmark} could be normal",
-    Remark.AUTO_MEANS_AS_GOOD: (
-        "{metric}: judged by anova, because {odd:,} of {count:# benchmark} are not normal, but their medians are not "
-        "known much better than their means (errors {ratio:.2f} to 1)"
-    ),
-    Remark.AUTO_MEDIANS_BETTER: (
-        "{metric}: judged by median_interval, because {odd:,} of {count:# benchmark} are not normal and their medians "
-        "are known better than their means (errors {ratio:.2f} to 1)"
-    ),
     Remark.RULES_LEARNED_FROM: "the rules come from {count:# run}: {runs}[; left out as regressions: {left_out:,}]",
     BaselineReason.AT_MERGE_BASE: "at the merge base" + _WITHOUT,
     BaselineReason.BEFORE_MERGE_BASE: "{commits:# commit} before the merge base" + _WITHOUT,
@@ -261,12 +227,6 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     AuditReason.FEWEST_WRONG: _WRONG_IN
     + ", more than the stated {stated:%g} allows, but fewer than any other detector",
     AuditReason.OTHERS_TOO_LOUD: "{detectors}: more false alarms than the stated rate allows",
-    AuditReason.STRICTER_RATE: (
-        "with a false-discovery-rate of {rate:%g} it would have been wrong in {count:,} of {trials:# run}"
-    ),
-    AuditReason.NO_RATE_HELPS: (
-        "no false-discovery-rate met the stated rate on this history: measure both commits in one job"
-    ),
     AuditReason.COUNTERS_AGREE: "{count:,} of {trials:# counter}" + _BY + _AGREES,
     AuditReason.COUNTERS_TOO_LOUD: "{count:,} of {trials:# counter}" + _BY + _IS_MORE,
     AuditReason.COUNTER_RUNS_AGREE: "{count:,} of {trials:# run}" + _BY + _AGREES,
@@ -274,11 +234,6 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     AuditReason.NEVER_DETECTED: "more than 10% of the injected changes were not found at any size",
     AuditReason.NOISE_HIDES_LITTLE: "the noise hides no more than {effect:%g} in 90% of the trials",
     AuditReason.SMALL_CHANGES_HIDDEN: "changes below {effect:%g} are found in less than 90% of the trials",
-    AuditReason.SAMPLES_ENOUGH: "{samples:# sample} per run are enough for {effect:%g}",
-    AuditReason.SAMPLES_WANTED: "{samples:# sample} per run would find {effect:%g} in 90% of the metrics",
-    AuditReason.RUNS_DIFFER_MORE: (
-        "runs differ by more than samples can make up for: to find {effect:%g}, measure both commits in one job"
-    ),
     SeriesReason.OTHER_UNIT: "runs in another unit than {unit} left out: {count:,}",
     SeriesReason.MIXED_STATISTICS: "the runs report different statistics, such as a mean and a median",
     SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",

@@ -51,8 +51,10 @@ _UNIT_LIMIT: Final = 24
 _WORDS: Final = {
     Verdict.REGRESSION: "worse",
     Verdict.IMPROVEMENT: "better",
-    Verdict.INCONCLUSIVE: "undecided",
-    Verdict.NO_CHANGE: "unchanged",
+    Verdict.SUSPECTED: "suspected",
+    Verdict.UNTESTED: "not tested",
+    Verdict.NOT_SEEN: "no change seen",
+    Verdict.UNCHANGED: "unchanged",
 }
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perf_culprit.model.count import BENCHMARK
-from perf_culprit.model.finding import Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import QUIET, Finding, Level, Severity, Verdict
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, MetricKey
 from perf_culprit.say.numbers import is_time
 
 # Conclusions that say: these numbers do not judge the code.
-UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.MACHINE_CHANGED, Conclusion.FIRST_RUN)
+UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN)
 
 _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 
@@ -21,15 +21,15 @@ class Sections:
     """Each metric of the report exactly once.
 
     `several_metrics`: some benchmark has more than one, or is a whole command, of which the metric alone says what was
-    measured. `undecided` look like a change that is not proven; `untested` could not be tested. `accepted` got worse,
-    and somebody accepted that. `unjudged` are all metrics that differ or may differ, where the conclusion is that
-    nobody may judge them. `beside` are further times of a benchmark (CPU with wall) with the same verdict: one row,
-    and counted once.
+    measured. `suspected` look like an unproven change, those for the worse first; `untested` could not be
+    tested. `accepted` got worse, and somebody accepted that. `unjudged` are all metrics that differ or may differ, where
+    the conclusion is that nobody may judge them. `beside` are further times of a benchmark (CPU with wall) with the same
+    verdict: one row, and counted once.
     """
 
     regressions: tuple[Finding, ...]
     improvements: tuple[Finding, ...]
-    undecided: tuple[Finding, ...]
+    suspected: tuple[Finding, ...]
     untested: tuple[Finding, ...]
     unchanged: tuple[Finding, ...]
     unjudged: tuple[Finding, ...]
@@ -43,7 +43,15 @@ class Sections:
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        return self.changed + self.accepted + self.unjudged + self.undecided + self.untested + self.unchanged
+        return self.changed + self.suspected + self.accepted + self.unjudged + self.untested + self.unchanged
+
+    @property
+    def looking_worse(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.suspected if finding.looks_worse)
+
+    @property
+    def looking_better(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.suspected if not finding.looks_worse)
 
     @property
     def total(self) -> int:
@@ -66,18 +74,17 @@ def split(report: Report) -> Sections:
     findings, beside = _one_time_each(sorted(report.findings, key=_reading_order))
     judged = report.conclusion not in UNJUDGED
 
-    def of(verdict: Verdict) -> tuple[Finding, ...]:
-        return tuple(finding for finding in findings if finding.verdict is verdict)
+    def of(*verdicts: Verdict) -> tuple[Finding, ...]:
+        return tuple(finding for finding in findings if judged and finding.verdict in verdicts)
 
-    open_findings = of(Verdict.INCONCLUSIVE) if judged else ()
     return Sections(
-        regressions=of(Verdict.REGRESSION) if judged else (),
-        improvements=of(Verdict.IMPROVEMENT) if judged else (),
-        undecided=tuple(entry for entry in open_findings if not entry.is_untested),
-        untested=tuple(entry for entry in open_findings if entry.is_untested),
-        unchanged=tuple(finding for finding in of(Verdict.NO_CHANGE) if finding.accepted is None),
+        regressions=of(Verdict.REGRESSION),
+        improvements=of(Verdict.IMPROVEMENT),
+        suspected=tuple(sorted(of(Verdict.SUSPECTED), key=lambda finding: not finding.looks_worse)),
+        untested=of(Verdict.UNTESTED),
+        unchanged=tuple(entry for entry in findings if entry.verdict in QUIET and entry.accepted is None),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
-        unjudged=() if judged else tuple(entry for entry in findings if entry.verdict is not Verdict.NO_CHANGE),
+        unjudged=() if judged else tuple(entry for entry in findings if entry.verdict not in QUIET),
         several_metrics=_have_several(findings) or any(one.key.benchmark == BENCHMARK for one in findings),
         beside=beside,
     )
@@ -108,7 +115,7 @@ def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict
 def _sameness(finding: Finding) -> tuple[object, ...]:
     timed = finding.metric.direction is Direction.LOWER_IS_BETTER and is_time(finding.metric.unit)
     metric = None if timed and finding.accepted is None else finding.key.metric
-    return finding.key.benchmark, metric, finding.verdict, finding.is_untested
+    return finding.key.benchmark, metric, finding.verdict
 
 
 def worsening(finding: Finding) -> float | None:
@@ -131,11 +138,11 @@ def _reading_order(finding: Finding) -> tuple[int, int, int, float, str, str]:
     """
     key = finding.key
     score, threshold = finding.score, finding.threshold
-    if score is not None and threshold is not None and finding.verdict is not Verdict.NO_CHANGE:
+    if score is not None and threshold is not None and finding.verdict not in QUIET:
         beyond = score / threshold if threshold else math.inf
         return 1, 0, 0, -beyond, key.benchmark, key.metric
     change = worsening(finding)
-    size = 0.0 if change is None or math.isnan(change) or finding.verdict is Verdict.NO_CHANGE else abs(change)
+    size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET else abs(change)
     # No relative change in a regression or improvement: it started from zero, which is the largest of all.
     if change is None and finding.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
         size = math.inf

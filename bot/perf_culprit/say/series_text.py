@@ -298,7 +298,7 @@ def _summary(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
 
 
 def _moved(cell: Cell) -> bool:
-    return cell.verdict is not Verdict.NO_CHANGE
+    return cell.verdict is not Verdict.NOT_SEEN
 
 
 def _name(row: Metric) -> str:

@@ -25,24 +25,32 @@ from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTabl
 LARGEST_VISIBLE: Final = log_change(3.0)
 # With many units the interval is of the median difference, whose standard error is larger than the mean's.
 MEDIAN_INTERVAL: Final = 1.05
+LEAST_CHANGE: Final = log_change(0.05)
+INTERVAL_ALPHA: Final = 0.05  # of the 95% interval
+UNSEEN: Final = 0.2  # two-sided: of 10% of changes the noise hides more
 OF_BENCHMARKS: Final = tuple(one.name for one in fields(Judgement) if one.name not in ("suite", "least_rate"))
 MIRRORED: Final = ("change", "raw_change")
 
 
 def judge(
-    table: UnitTable, *, least_change: float = log_change(0.05), tiers: Tiers | None = None, seed: int = 0
+    table: UnitTable, *, least_change: float | Floats = LEAST_CHANGE, tiers: Tiers | None = None, seed: int = 0
 ) -> Judgement:
-    """Which benchmarks changed. `least_change`: a smaller one (a logarithm) is none. `seed` draws labellings."""
+    """Which benchmarks changed. `least_change`, of all or (B,): a smaller one (a logarithm) is none.
+
+    `seed` draws labellings.
+    """
     tiers = tiers or Tiers()
     here = np.isfinite(table.location)
+    least_change = np.broadcast_to(np.asarray(least_change, dtype=np.float64), len(here))
     fixed = _fixed_counts(table)
     noisy = ~fixed & here[:, table.is_target].any(axis=1) & here[:, ~table.is_target].any(axis=1)
-    whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change))
+    whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change[fixed]))
     if not noisy.any():
         return whole
     part = table.part(noisy)
     is_swapped = not part.has_smaller_target
-    judged = _judge_noisy(part.mirrored() if is_swapped else part, least_change, tiers, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    judged = _judge_noisy(part.mirrored() if is_swapped else part, least_change[noisy], tiers, rng)
     if is_swapped:
         judged = _turned(judged, np.full(len(part.location), -1.0))
         judged = replace(judged, suite=replace(judged.suite, change=-judged.suite.change))
@@ -58,6 +66,7 @@ def _nothing(size: int) -> Judgement:
         high=unknown,
         raw_change=unknown,
         p_value=certain,
+        rate=certain,
         model_rate=certain,
         relabelled_rate=certain,
         is_proven=no,
@@ -94,7 +103,7 @@ def _fixed_counts(table: UnitTable) -> Booleans:
     return fixed
 
 
-def _counts_compared(table: UnitTable, fixed: Booleans, least_change: float) -> Judgement:
+def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats) -> Judgement:
     y = table.location[fixed]
     counted = ~np.isnan(y)
     target = np.where(counted & table.is_target, y, np.inf).min(axis=1)
@@ -110,11 +119,12 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: float) -> 
         high=change,
         raw_change=change,
         p_value=rate,
+        rate=np.where(called, rate, 1.0),
         model_rate=rate,
         relabelled_rate=rate,
         is_proven=called,
         is_suspected=called,
-        visible_change=np.full(len(y), least_change),
+        visible_change=least_change,
     )
 
 
@@ -134,7 +144,7 @@ class _Compared:
     has_many: bool
 
 
-def _judge_noisy(table: UnitTable, least_change: float, tiers: Tiers, rng: np.random.Generator) -> Judgement:
+def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.random.Generator) -> Judgement:
     present = np.isfinite(table.location)
     compared = _compare(table, present=present, least_change=least_change, tiers=tiers, rng=rng)
     values, noise, labellings = compared.values, compared.noise, compared.labellings
@@ -142,7 +152,8 @@ def _judge_noisy(table: UnitTable, least_change: float, tiers: Tiers, rng: np.ra
     freedom = max(len(table.is_target) - int(table.blocks.max()) - 2, 0)
     suite_tail = SuiteTail.of(compared.tails, observed, freedom)
     model_rate = np.where(compared.tails[:, 0] < 1, suite_tail.rates(compared.tails[:, 0]), 1.0)
-    change, half = noise.change[:, 0], np.maximum(noise.distance(0.05), noise.half_width)
+    change = noise.change[:, 0]
+    half = np.maximum(noise.distance(INTERVAL_ALPHA), noise.half_width)
     if compared.has_many:
         change = median_difference(values.centred, table.is_target, table.blocks, present=present)
         half = MEDIAN_INTERVAL * half
@@ -152,39 +163,64 @@ def _judge_noisy(table: UnitTable, least_change: float, tiers: Tiers, rng: np.ra
     relabelled_rate = np.where(is_small, 1.0, relabelled_rates(compared.loudness, loudest))
     # Labellings of one unit tell little: the corrected tail is honest by itself.
     are_labels_asked = labellings.least_rate <= tiers.suspected and int(table.is_target.sum()) > 1
-    is_suspected = ~is_small
-    if are_labels_asked:
-        is_suspected &= relabelled_rate <= tiers.suspected
-    if not compared.has_many:
-        is_suspected &= model_rate <= tiers.suspected
+    heard = [np.where(is_small, 1.0, 0.0)]
+    heard += [relabelled_rate] if are_labels_asked else []
+    heard += [] if compared.has_many else [model_rate]
     is_proof_by_model = values.is_witnessed & (suite_tail.is_the_suites_own and not compared.has_many)
+    rate = _rate(np.max(heard, axis=0), np.where(is_proof_by_model, model_rate, relabelled_rate), tiers)
     critical = suite_tail.critical(tiers.suspected)
     if are_labels_asked and not compared.has_many:
         critical = min(critical, float(np.exp(-loudest[-max(int(tiers.suspected * len(loudest)), 1)])))
-    visible = np.maximum(noise.distance(critical), least_change) + noise.distance(0.2)
+    visible = np.maximum(noise.distance(critical), least_change) + noise.distance(UNSEEN)
+    shown = np.where(values.moved, compared.raw_change, change)
+    low, high = _interval(shown, half, least_change, rate=rate, tiers=tiers)
     return Judgement(
-        change=change,
-        low=change - half,
-        high=change + half,
+        change=shown,
+        low=low,
+        high=high,
         raw_change=compared.raw_change,
         p_value=noise.observed().tails()[:, 0],
+        rate=rate,
         model_rate=model_rate,
         relabelled_rate=relabelled_rate,
-        is_proven=is_suspected & (np.where(is_proof_by_model, model_rate, relabelled_rate) <= tiers.proven),
-        is_suspected=is_suspected,
+        is_proven=rate <= tiers.proven,
+        is_suspected=rate <= tiers.suspected,
         visible_change=np.where(visible <= LARGEST_VISIBLE, visible, np.inf),
         suite=values.suite,
         least_rate=labellings.least_rate,
     )
 
 
+def _rate(heard: Floats, proof: Floats, tiers: Tiers) -> Floats:
+    """(B,): the one rate that the tiers are told by: a proof's where it is one, else above `proven`."""
+    unproven = np.maximum(heard, np.nextafter(tiers.proven, 1.0))
+    return np.where((heard <= tiers.suspected) & (proof <= tiers.proven), proof, unproven)
+
+
+def _interval(
+    change: Floats, half: Floats, least_change: Floats, *, rate: Floats, tiers: Tiers
+) -> tuple[Floats, Floats]:
+    """The ends (B,), which the call has a say in: a change that is not suspected may be smaller than the least one.
+
+    And zero is outside where a change is proven.
+    """
+    low, high = change - half, change + half
+    is_suspected, is_proven = rate <= tiers.suspected, rate <= tiers.proven
+    low = np.where(is_suspected, low, np.minimum(low, least_change))
+    high = np.where(is_suspected, high, np.maximum(high, -least_change))
+    return (
+        np.where(is_proven & (change > 0), np.maximum(low, 0.0), low),
+        np.where(is_proven & (change < 0), np.minimum(high, 0.0), high),
+    )
+
+
 def _compare(
-    table: UnitTable, *, present: Booleans, least_change: float, tiers: Tiers, rng: np.random.Generator
+    table: UnitTable, *, present: Booleans, least_change: Floats, tiers: Tiers, rng: np.random.Generator
 ) -> _Compared:
     size = len(present)
     labellings = relabelled(table.is_target, table.blocks, benchmarks=size, rng=rng)
     has_many = has_many_units(table.is_target, labellings)
-    values = deviations(table, present=present, least_change=least_change, tiers=tiers)
+    values = deviations(table, present=present, least_change=float(np.median(least_change)), tiers=tiers)
     neighbours = None
     if table.block is None:
         believed = WITHOUT_SHIFT if values.is_witnessed.any() else WITH_SHIFT

@@ -46,11 +46,12 @@ class Noise:
     is_told: Booleans
     half_width: Floats
 
-    def tails(self, least_change: float = 0.0) -> Floats:
-        """(B, n): the chance of such a difference; 1 for one below `least_change`, no call under any labelling."""
+    def tails(self, least_change: Floats | None = None) -> Floats:
+        """(B, n): the chance of such a difference; 1 for one below `least_change` (B,), no call under any labelling."""
         size = np.abs(self.change)
         tails = tail(size, self.error, self.freedom, self.jump)
-        return np.where(self.is_told & (size >= least_change), tails, 1.0)
+        is_large = self.is_told if least_change is None else self.is_told & (size >= least_change[:, None])
+        return np.where(is_large, tails, 1.0)
 
     def distance(self, level: float) -> Floats:
         """(B,): the observed difference whose tail is `level`."""

@@ -126,16 +126,18 @@ class Judgement:
     """Per benchmark (B,); changes are logarithms and NaN where a side is missing."""
 
     change: Floats
-    """Of the target against the baseline, without the suite's shift unless in blocks."""
+    """Of the target against the baseline. Outside blocks without the suite's shift, unless that is large."""
     low: Floats
     high: Floats
-    """The 95% interval of `change`."""
+    """The 95% interval of `change`, which never contradicts the call."""
     raw_change: Floats
     """With the suite's shift."""
     p_value: Floats
     """Of this benchmark alone."""
+    rate: Floats
+    """The share of unchanged runs in which any benchmark looks as different: what the tiers are told by."""
     model_rate: Floats
-    """The share of unchanged runs in which any benchmark looks as different, by the model of the noise."""
+    """The same by the model of the noise."""
     relabelled_rate: Floats
     """The same by relabelling the units; no smaller than `least_rate`."""
     is_proven: Booleans

@@ -1,0 +1,159 @@
+"""The units of a suite's benchmarks as the engine wants them: an execution, a file or a stored run is a unit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from perf_culprit.judge.estimate import estimate
+from perf_culprit.judge.metric_pairs import MetricPair, metric_families
+from perf_culprit.judge.paired_executions import executions_of
+from perf_culprit.judge.statistic import MEDIAN, common_statistic
+from perf_culprit.judge.unit_factors import is_deterministic, is_rate
+from perf_culprit.model.count import is_count
+from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
+from perf_culprit.stats.unit_table import UnitTable
+
+# Block, whether it is the target's, and the how-manieth of that.
+Place = tuple[int, bool, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unit:
+    """`samples` of one unit, or its one number."""
+
+    place: Place
+    samples: tuple[float, ...]
+    squared_error: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SuiteUnits:
+    """Of m benchmarks. `values` (m, U) are medians, NaN where missing; `counts` (m, U) how many samples are behind.
+
+    `is_logarithmic` (m,): the table holds logarithms; of numbers that are not positive it holds multiples of `size`
+    (m,), the baseline's. `samples`: both sides' of each benchmark, baseline first, (2m rows).
+    """
+
+    places: tuple[Place, ...]
+    values: Floats
+    counts: Integers
+    is_logarithmic: Booleans
+    size: Floats
+    samples: Ragged
+    table: UnitTable
+
+    @property
+    def target(self) -> Ragged:
+        return self.samples.rows(np.arange(1, len(self.samples.sizes), 2))
+
+    @property
+    def baseline(self) -> Ragged:
+        return self.samples.rows(np.arange(0, len(self.samples.sizes), 2))
+
+    def centers(self) -> tuple[Floats, Floats]:
+        """(m,) of baseline and target: geometric means where the table is logarithmic, so that their quotient is it."""
+        sides = (~self.table.is_target, self.table.is_target)
+        return tuple(self._center(self.values[:, side]) for side in sides)  # type: ignore[return-value]
+
+    def _center(self, values: Floats) -> Floats:
+        present = ~np.isnan(values)
+        logs = np.log(values, out=np.zeros_like(values), where=present & self.is_logarithmic[:, None] & (values > 0))
+        shown = np.where(self.is_logarithmic[:, None], logs, np.where(present, values, 0.0))
+        means = np.where(present, shown, 0.0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+        is_zero = (np.where(present, values, np.inf).min(axis=1) == 0) & self.is_logarithmic
+        return np.where(is_zero, 0.0, np.where(self.is_logarithmic, np.exp(means), means))
+
+    def runs(self) -> tuple[Integers, Integers]:
+        """(m,) units of baseline and target."""
+        present = ~np.isnan(self.values)
+        return present[:, ~self.table.is_target].sum(axis=1), present[:, self.table.is_target].sum(axis=1)
+
+
+def units_of(pair: MetricPair, *, paired: bool) -> list[Unit]:
+    """Baseline first; none where rounds have one side only, or where the sides state different statistics."""
+    if paired:
+        return _executions(pair)
+    statistic = common_statistic((*pair.baseline, pair.target), preferred=MEDIAN)
+    if statistic is None:
+        return []
+    placed = [((0, False, at), run) for at, run in zip(pair.positions, pair.baseline, strict=True)]
+    placed += [((0, True, at), run) for at, run in enumerate(pair.targets)]
+    units = []
+    for place, run in placed:
+        if run.summary is None and statistic == MEDIAN:
+            units.append(Unit(place=place, samples=run.samples))
+        else:
+            stated = estimate(run, statistic)
+            units.append(Unit(place=place, samples=(stated.value,), squared_error=(stated.error or 0.0) ** 2))
+    return units
+
+
+def _executions(pair: MetricPair) -> list[Unit]:
+    executions = executions_of(pair)
+    if executions is None:
+        return []
+    seen: dict[tuple[int, bool], int] = {}
+    units = []
+    for samples, is_target, number in zip(executions.samples, executions.is_target, executions.round, strict=True):
+        seen[number, is_target] = seen.get((number, is_target), -1) + 1
+        units.append(Unit(place=(number, is_target, seen[number, is_target]), samples=samples))
+    return sorted(units, key=lambda unit: unit.place[1])
+
+
+def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *, paired: bool) -> SuiteUnits:
+    """Of pairs that have `units` on both sides; neither is empty."""
+    flat = list(chain.from_iterable(units))
+    places = tuple(sorted({unit.place for unit in flat}))
+    column = {place: index for index, place in enumerate(places)}
+    rows = np.repeat(np.arange(len(pairs)), [len(of_pair) for of_pair in units])
+    columns = np.array([column[unit.place] for unit in flat])
+    sizes = np.array([len(unit.samples) for unit in flat], dtype=np.intp)
+    samples = Ragged(np.fromiter(chain.from_iterable(unit.samples for unit in flat), np.float64), sizes)
+    values, counts = np.full((len(pairs), len(places)), np.nan), np.zeros((len(pairs), len(places)), np.intp)
+    values[rows, columns], counts[rows, columns] = samples.medians(), sizes
+    is_target = np.array([place[1] for place in places])
+    squared = np.zeros_like(values)
+    squared[rows, columns] = [unit.squared_error for unit in flat]
+    location, is_logarithmic, size = _locations(pairs, values, is_target)
+    of_side = 2 * rows + is_target[columns]
+    return SuiteUnits(
+        places=places,
+        values=values,
+        counts=counts,
+        is_logarithmic=is_logarithmic,
+        size=size,
+        samples=Ragged(samples.values, np.bincount(of_side, weights=sizes, minlength=2 * len(pairs)).astype(np.intp)),
+        table=UnitTable.of(
+            location,
+            is_target,
+            block=np.array([place[0] for place in places], dtype=np.intp) if paired else None,
+            sampling_variance=squared / np.where(values == 0, np.inf, values**2) if squared.any() else None,
+            kind=metric_families(pairs),
+            orientation=np.array([-1.0 if is_rate(pair.metric.unit) else 1.0 for pair in pairs]),
+            is_exact=_are_exact(pairs),
+        ),
+    )
+
+
+def _are_exact(pairs: Sequence[MetricPair]) -> Booleans:
+    exact = (is_deterministic(pair.metric.unit) or is_count(pair.metric) for pair in pairs)
+    return np.fromiter(exact, np.bool_, len(pairs))
+
+
+def _locations(pairs: Sequence[MetricPair], values: Floats, is_target: Booleans) -> tuple[Floats, Booleans, Floats]:
+    """Logarithms (m, U) where all numbers are positive, or counts that are zero throughout a side."""
+    present = ~np.isnan(values)
+    lowest = np.where(present, values, np.inf).min(axis=1)
+    is_zero = np.where(present, values == 0, False)
+    whole = [(is_zero | ~present)[:, side].all(axis=1) for side in (is_target, ~is_target)]
+    some = [is_zero[:, side].any(axis=1) for side in (is_target, ~is_target)]
+    counted_zeros = _are_exact(pairs) & (lowest == 0) & (whole[0] | ~some[0]) & (whole[1] | ~some[1])
+    is_logarithmic = (lowest > 0) | counted_zeros
+    base = np.where(present & ~is_target, values, 0.0).sum(axis=1) / np.maximum(present[:, ~is_target].sum(axis=1), 1)
+    size = np.abs(base)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = values / np.where(size == 0, 1.0, size)[:, None]
+        location = np.where(is_logarithmic[:, None], np.log(np.maximum(values, 0.0)), scaled)
+    return location, is_logarithmic, size

@@ -1,0 +1,200 @@
+"""Evidence on benchmarks: what the engine says of their units, and beside it what the chosen detector says.
+
+docs/decision-rule.md states in words what becomes of it.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from perf_culprit.judge.detector import Assessed, DetectorOptions
+from perf_culprit.judge.evidence_columns import EXACT, untested
+from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of
+from perf_culprit.judge.unit_factors import least_change, milliseconds_per
+from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
+from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.stats.engine import judge
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers
+
+LEVEL: Final = 0.95  # of the engine's intervals
+# What stands for a paired target: the baseline's value, moved by the change.
+PAIRED: Final = "paired"
+# A share of a baseline that is so near to zero says nothing.
+LARGEST_CHANGE: Final = 1e12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Description:
+    """What a detector says of one benchmark beside the engine.
+
+    `obstacle`: it cannot judge it at all. `objection`: its own rule sees no change, so that none is called. `score` and
+    `threshold` as in `Evidence`. `half_widths`: relative, of baseline and target.
+    """
+
+    details: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[Reason, ...] = ()
+    obstacle: Reason | None = None
+    objection: Reason | None = None
+    score: float | None = None
+    threshold: float | None = None
+    half_widths: tuple[float | None, float | None] = (None, None)
+
+
+Describe = Callable[[Sequence[MetricPair], SuiteUnits, DetectorOptions], Sequence[Description]]
+
+
+def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, describe: Describe) -> Assessed:
+    """One evidence per pair, in order, and how far all of them moved together."""
+    evidence: dict[int, Evidence] = {}
+    of_pairs = [units_of(pair, paired=options.paired) if pair.obstacle is None else [] for pair in pairs]
+    for index, (pair, units) in enumerate(zip(pairs, of_pairs, strict=True)):
+        if len({unit.place[1] for unit in units}) < 2:
+            evidence[index] = untested(pair.key, pair.metric, pair.obstacle or _without_units(options))
+    kept = [index for index in range(len(pairs)) if index not in evidence]
+    if not kept:
+        return Assessed([evidence[index] for index in range(len(pairs))])
+    chosen = [pairs[index] for index in kept]
+    suite = suite_units(chosen, [of_pairs[index] for index in kept], paired=options.paired)
+    effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
+    tiers = Tiers(proven=options.settings.proven, suspected=options.settings.suspected)
+    judgement = judge(suite.table, least_change=effects, tiers=tiers)
+    described = describe(chosen, suite, options)
+    rows = _Rows.of(suite, judgement, options)
+    for row, index in enumerate(kept):
+        evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
+    return Assessed([evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite))
+
+
+def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
+    """Per metric its numbers by name; what does not exist or is infinite is left out."""
+    finite = {name: (numbers.tolist(), np.isfinite(numbers).tolist()) for name, numbers in columns.items()}
+    return [{name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]} for row in range(count)]
+
+
+def _without_units(options: DetectorOptions) -> Reason:
+    return because(Untested.TOO_FEW_EXECUTIONS if options.paired else Untested.DIFFERENT_STATISTICS)
+
+
+def _suite_change(shift: SuiteShift) -> SuiteChange:
+    return SuiteChange(change=math.expm1(shift.change), is_suspected=shift.is_suspected, is_left_in=shift.is_large)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Rows:
+    """The engine's columns as numbers of the metrics, (m,)."""
+
+    change: list[float]
+    low: list[float]
+    high: list[float]
+    visible: tuple[list[float], list[float]]
+    rate: list[float]
+    p_value: list[float]
+    baseline: list[Side]
+    target: list[Side]
+    is_exact: list[bool]
+    is_constant: list[bool]
+    rounds: int | None
+    is_paired: bool
+
+    @classmethod
+    def of(cls, suite: SuiteUnits, judgement: Judgement, options: DetectorOptions) -> "_Rows":
+        def shown(logs: Floats) -> list[float]:
+            with np.errstate(over="ignore"):
+                return np.where(suite.is_logarithmic, np.expm1(logs), logs).tolist()  # type: ignore[no-any-return]
+
+        baseline, target = _sides(suite)
+        moments = suite.samples.moments()
+        constant = (moments.squares == 0).reshape(-1, 2).all(axis=1)
+        blocks = suite.table.block
+        return cls(
+            change=shown(judgement.change),
+            low=shown(judgement.low),
+            high=shown(judgement.high),
+            visible=(shown(judgement.visible_change), shown(-judgement.visible_change)),
+            rate=judgement.rate.tolist(),
+            p_value=judgement.p_value.tolist(),
+            baseline=baseline,
+            target=target,
+            is_exact=(suite.table.is_exact & (judgement.low == judgement.high)).tolist(),
+            is_constant=constant.tolist(),
+            rounds=None if blocks is None else int(blocks.max()) + 1,
+            is_paired=options.paired,
+        )
+
+    def evidence(self, row: int, pair: MetricPair, described: Description, *, test: str) -> Evidence:
+        change, low, high = self.change[row], self.low[row], self.high[row]
+        least, is_bounded = least_change(pair.metric.unit), abs(change) < LARGEST_CHANGE
+        before, after = self.baseline[row], self.target[row]
+        if self.is_paired and is_bounded:
+            after = _moved(after, before, max(change, least))
+        worse = self.visible[0 if pair.metric.direction.worse_sign >= 0 else 1][row]
+        coarse = self.is_constant[row] and milliseconds_per(pair.metric.unit) is not None
+        # From zero there is no relative change, and all the same a change.
+        is_told = is_bounded or self.is_exact[row]
+        return Evidence.of(
+            key=pair.key,
+            metric=pair.metric,
+            test=EXACT if self.is_exact[row] else test,
+            baseline=_with_half_width(before, described.half_widths[0]),
+            target=_with_half_width(after, described.half_widths[1]),
+            relative_change=max(change, least) if is_bounded else None,
+            confidence_interval=Interval(low=max(low, least), high=high, level=LEVEL) if is_bounded else None,
+            p_value=self.p_value[row] if is_told else None,
+            rate=self.rate[row] if is_told and described.obstacle is None else None,
+            score=described.score,
+            threshold=described.threshold,
+            evidence_reason=described.obstacle or described.objection or _unbounded(before, is_told),
+            precision=Precision(visible_change=abs(worse) if math.isfinite(worse) else None, rounds=self.rounds),
+            details=described.details,
+            notes=(because(Remark.COARSE_CLOCK),) if coarse else described.notes,
+        )
+
+
+def _unbounded(baseline: Side, is_told: bool) -> Reason | None:
+    if is_told:
+        return None
+    return because(
+        Untested.BASELINE_ZERO if baseline.value == 0 else Untested.BASELINE_NEAR_ZERO, statistic=baseline.statistic
+    )
+
+
+def _moved(target: Side, baseline: Side, change: float) -> Side:
+    """The baseline's value with the change within rounds: the sides' own values may differ the other way."""
+    return replace(target, value=baseline.value + abs(baseline.value) * change, statistic=PAIRED)
+
+
+def _with_half_width(side: Side, half_width: float | None) -> Side:
+    return side if half_width is None or math.isnan(half_width) else replace(side, relative_half_width=half_width)
+
+
+def _sides(suite: SuiteUnits) -> tuple[list[Side], list[Side]]:
+    moments = suite.samples.moments()
+    deviations = np.sqrt(moments.variance)
+    columns = (moments.mean, suite.samples.medians(), deviations, moments.count)
+    centers, runs = suite.centers(), suite.runs()
+    return tuple(  # type: ignore[return-value]
+        [
+            Side(
+                value=center,
+                statistic="median",
+                mean=mean,
+                median=median,
+                standard_deviation=deviation if count > 1 else None,
+                count=int(count),
+                runs=units,
+            )
+            for center, units, mean, median, deviation, count in zip(
+                centers[side].tolist(),
+                runs[side].tolist(),
+                *(column[side::2].tolist() for column in columns),
+                strict=True,
+            )
+        ]
+        for side in (0, 1)
+    )
