@@ -26,9 +26,7 @@ MEMORY = Metric(name="peak memory", unit="B", direction=Direction.LOWER_IS_BETTE
 THROUGHPUT = Metric(name="throughput", unit="ops/s", direction=Direction.HIGHER_IS_BETTER)
 ALLOCATIONS = Metric(name="allocations", unit="allocs/op", direction=Direction.LOWER_IS_BETTER)
 
-SETTINGS = Settings(
-    detector="anova", alpha=0.01, false_discovery_rate=0.01, minimum_effect=0.05, minimum_samples=5, fail=0.2
-)
+SETTINGS = Settings(detector="anova", proven=0.01, suspected=0.1, minimum_effect=0.05, fail=0.2)
 
 
 def side(mean: float, *, count: int = 30, spread: float = 0.02, runs: int = 1) -> Side:
@@ -40,10 +38,10 @@ def finding(
     before: float,
     after: float,
     *,
-    verdict: Verdict = Verdict.NO_CHANGE,
+    verdict: Verdict = Verdict.UNCHANGED,
     metric: Metric = TIME_MS,
     half_width: float | None = 0.0175,
-    q_value: float | None = 0.4,
+    rate: float | None = 0.4,
     test: str = "anova",
     count: int = 30,
     spread: float = 0.02,
@@ -52,7 +50,6 @@ def finding(
     notes: tuple[Reason | str, ...] = (),
     severity: Severity | None = None,
     level: Level = Level.NOTE,
-    more_samples: int | None = None,
     detectable: float | None = None,
     category: str | None = None,
     category_now: str | None = None,
@@ -71,17 +68,16 @@ def finding(
             relative_change=change,
             confidence_interval=None
             if change is None or half_width is None
-            else Interval(low=change - half_width, high=change + half_width, level=0.99),
-            p_value=q_value,
+            else Interval(low=change - half_width, high=change + half_width, level=0.95),
+            p_value=rate,
+            rate=rate,
             evidence_reason=text if reason else None,
             notes=tuple(remark(note) if isinstance(note, str) else note for note in notes),
         ),
         verdict=verdict,
         reason=text if reason else because(VerdictReason.EXCLUDED, effect=0.05),
-        q_value=q_value,
         severity=severity,
         level=level,
-        more_samples=more_samples,
         detectable_effect=detectable,
         minimum_effect=0.05,
         category=category,
@@ -96,7 +92,7 @@ SLOWER = (
         12.1,
         16.77,
         verdict=Verdict.REGRESSION,
-        q_value=1e-9,
+        rate=1e-9,
         severity=Severity.MAJOR,
         level=Level.FAIL,
         category="fast",
@@ -108,7 +104,7 @@ SLOWER = (
         0.31,
         0.3413,
         verdict=Verdict.REGRESSION,
-        q_value=0.0004,
+        rate=0.0004,
         severity=Severity.MINOR,
         level=Level.WARN,
         series=(0.309, 0.315, 0.31, 0.308, 0.312, 0.31, 0.311, 0.3413),
@@ -120,7 +116,7 @@ FASTER = (
         48.2,
         41.5,
         verdict=Verdict.IMPROVEMENT,
-        q_value=0.00002,
+        rate=0.00002,
         series=(48.0, 48.4, 48.1, 48.2, 48.3, 41.5),
     ),
 )
@@ -129,27 +125,25 @@ NOISY = (
         "fetch_remote",
         210.0,
         236.0,
-        verdict=Verdict.INCONCLUSIVE,
+        verdict=Verdict.SUSPECTED,
         half_width=0.19,
-        q_value=0.08,
+        rate=0.08,
         spread=0.18,
-        more_samples=40,
-        reason=because(VerdictReason.LOOKS_WORSE_SAMPLES, samples=40),
+        reason=because(VerdictReason.SUSPECTED, rate=0.08),
     ),
     finding(
         "startup",
         95.0,
         106.0,
-        verdict=Verdict.INCONCLUSIVE,
+        verdict=Verdict.SUSPECTED,
         half_width=0.12,
-        q_value=0.2,
+        rate=0.09,
         spread=0.11,
-        more_samples=25,
-        reason=because(VerdictReason.LOOKS_WORSE_SAMPLES, samples=25),
+        reason=because(VerdictReason.SUSPECTED, rate=0.09),
     ),
 )
 UNCHANGED = tuple(
-    finding(f"encode[{size}]", size * 0.0125, size * 0.01252, q_value=0.7, detectable=0.05)
+    finding(f"encode[{size}]", size * 0.0125, size * 0.01252, rate=0.7, detectable=0.05)
     for size in (8, 64, 512, 4096, 32768)
 )
 # Nothing was seen in it, and little would have been.
@@ -158,19 +152,20 @@ WEAK = finding(
     210.0,
     236.0,
     half_width=0.19,
-    q_value=0.4,
+    rate=0.4,
     spread=0.18,
     detectable=0.338,
+    verdict=Verdict.NOT_SEEN,
     reason=because(VerdictReason.NOTHING_SEEN, effect=0.338),
 )
 UNTESTED = finding(
     "warm_up",
     4.0,
     4.4,
-    verdict=Verdict.INCONCLUSIVE,
+    verdict=Verdict.UNTESTED,
     count=2,
-    q_value=None,
-    reason=because(VerdictReason.TOO_FEW_SAMPLES, side="target", count=2, minimum=5),
+    rate=None,
+    reason=because(VerdictReason.BLIND),
 )
 CHOICES = (
     RunChoice(
@@ -192,9 +187,7 @@ CHOICES = (
 
 def withdrawn(item: Finding) -> Finding:
     """What the policy makes of a finding that the machine may explain."""
-    return replace(
-        item, verdict=Verdict.INCONCLUSIVE, reason=because(VerdictReason.LONE_RUN), severity=None, level=Level.NOTE
-    )
+    return replace(item, verdict=Verdict.UNTESTED, reason=because(VerdictReason.BLIND), severity=None, level=Level.NOTE)
 
 
 def report(conclusion: Conclusion, *findings: Finding) -> Report:
@@ -224,7 +217,7 @@ def every_conclusion() -> dict[str, Report]:
             4.1e7,
             metric=MEMORY,
             verdict=Verdict.REGRESSION,
-            q_value=0.003,
+            rate=0.003,
             severity=Severity.MINOR,
             level=Level.WARN,
         ),
@@ -235,7 +228,7 @@ def every_conclusion() -> dict[str, Report]:
             metric=THROUGHPUT,
             verdict=Verdict.REGRESSION,
             level=Level.WARN,
-            q_value=0.007,
+            rate=0.007,
         ),
         finding(
             "decode",
@@ -247,9 +240,7 @@ def every_conclusion() -> dict[str, Report]:
             test="exact",
             half_width=None,
         ),
-        finding(
-            "decode", 5400.0, 5420.0, metric=TIME_NS, test="run_values", runs=12, notes=("tested on 12 run values",)
-        ),
+        finding("decode", 5400.0, 5420.0, metric=TIME_NS, runs=12),
     )
     return {
         "regression-fails": replace(
@@ -266,8 +257,8 @@ def every_conclusion() -> dict[str, Report]:
         "improvement": report(Conclusion.IMPROVEMENT, *FASTER, *UNCHANGED),
         "no-change": report(Conclusion.NO_CHANGE, *UNCHANGED),
         "nothing-seen": report(Conclusion.NO_CHANGE, *UNCHANGED, WEAK, UNTESTED),
-        "inconclusive": report(Conclusion.INCONCLUSIVE, *NOISY, *UNCHANGED),
-        "cannot-tell": report(Conclusion.INCONCLUSIVE, UNTESTED),
+        "suspected": report(Conclusion.SUSPECTED, *NOISY, *UNCHANGED),
+        "cannot-tell": replace(report(Conclusion.INCONCLUSIVE, UNTESTED), baseline_runs=1),
         "first-run": replace(
             report(Conclusion.FIRST_RUN),
             new=tuple(item.key for item in UNCHANGED),
@@ -287,8 +278,7 @@ def every_conclusion() -> dict[str, Report]:
                 ),
             ),
         ),
-        "machine-changed": replace(
-            report(Conclusion.MACHINE_CHANGED, *(withdrawn(item) for item in (*SLOWER, *FASTER)), *UNCHANGED),
-            notes=(because(VerdictReason.MACHINE_CHANGED, change=0.112),),
+        "suite-moved": replace(
+            report(Conclusion.SUSPECTED, *UNCHANGED, WEAK), notes=(because(Remark.SUITE_MOVED, change=0.112),)
         ),
     }
