@@ -11,7 +11,15 @@ from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
-from perf_culprit.flows.compare import Compared, collect_run, confirm_report, judge_run, of_head, reading, second_measurement
+from perf_culprit.flows.compare import (
+    Compared,
+    collect_run,
+    confirm_report,
+    judge_run,
+    of_head,
+    reading,
+    second_measurement,
+)
 from perf_culprit.flows.job_event import Merge
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Run
@@ -81,9 +89,7 @@ def compare_run_with_history(
         stored_runs = history.names
     report = judge_run(baseline, run, config=config)
     if confirm is not None:
-        report = confirm_report(
-            report, baseline=baseline, again=confirm, own_baseline=confirm_baseline, config=config
-        )
+        report = confirm_report(report, baseline=baseline, again=confirm, own_baseline=confirm_baseline, config=config)
     if not report.blames_target:
         report = replace(report, failed=False)
     return Compared(run=run, report=of_head(report, merge), stored_runs=stored_runs)

@@ -93,9 +93,7 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
     code = VerdictReason.REFUTED if is_refuted else VerdictReason.NOT_CONFIRMED
     reason = because(code, first=finding.relative_change, change=change)
     verdict = again.verdict if is_refuted else Verdict.SUSPECTED
-    return replace(
-        again, verdict=verdict, reason=reason, severity=None, level=Level.NOTE, series=finding.series
-    )
+    return replace(again, verdict=verdict, reason=reason, severity=None, level=Level.NOTE, series=finding.series)
 
 
 def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.UNTESTED) -> Finding:
