@@ -74,25 +74,6 @@ def _deviation(summary: Summary) -> float | None:
     return math.sqrt(variance) if variance >= 0 and math.isfinite(variance) else None
 
 
-def pooled_moments(estimates: Sequence[Estimate]) -> Estimate | None:
-    """All runs' samples as one group, by the law of total variance; None where a run's moments are not known."""
-    moments = [entry.moments for entry in estimates if entry.moments is not None]
-    if len(moments) < len(estimates):
-        return None
-    count = sum(entry[2] for entry in moments)
-    mean = math.fsum(entry[0] * entry[2] for entry in moments) / count
-    squares = math.fsum((n - 1) * deviation**2 + n * (value - mean) ** 2 for value, deviation, n in moments)
-    deviation = math.sqrt(squares / (count - 1))
-    return Estimate(
-        value=mean,
-        statistic=MEAN,
-        count=count,
-        standard_deviation=deviation,
-        error=deviation / math.sqrt(count),
-        runs=len(estimates),
-    )
-
-
 def averaged(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of the runs' values; its error from theirs or from their scatter, whichever is larger."""
     values = [entry.value for entry in estimates]

@@ -17,6 +17,7 @@ from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.run import Run
 from perf_culprit.stats.power import noncentrality
+from perf_culprit.stats.shared_shift import without_block_means
 from perf_culprit.stats.variance_components import variance_components
 
 # A mixed model of more takes seconds and says the same.
@@ -78,12 +79,13 @@ def _repeated(pair: MetricPair) -> Executions | None:
 
 
 def _noise(executions: Executions) -> float:
-    """Standard deviation of the logarithm of an execution's value around its round and side."""
-    blocks = executions.blocks
-    values = blocks.centred(np.log(executions.values())[None])[0]
-    side = blocks.centred(np.array(executions.is_target, dtype=np.float64)[None])[0]
+    """Standard deviation of the logarithm of an execution's median around its round and side."""
+    rounds = np.unique(executions.round, return_inverse=True)[1].astype(np.intp)
+    present = np.ones((1, len(rounds)), dtype=np.bool_)
+    values = without_block_means(np.log(executions.medians())[None], present, rounds)[0]
+    side = without_block_means(np.array(executions.is_target, dtype=np.float64)[None], present, rounds)[0]
     rest = values - side * float(side @ values) / float(side @ side)
-    freedom = len(values) - len(blocks.rows) - 1
+    freedom = len(values) - int(rounds.max()) - 2
     return math.sqrt(float(rest @ rest) / freedom) if freedom > 0 else math.inf
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.run import Benchmark
-from perf_culprit.stats.ragged import Floats, Ragged
-from perf_culprit.stats.side_blocks import Blocks
+from perf_culprit.stats.ragged import Floats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,23 +19,9 @@ class Executions:
     is_target: tuple[bool, ...]
     round: tuple[int, ...]
 
-    @property
-    def blocks(self) -> Blocks:
-        return Blocks(np.array(self.is_target, dtype=np.bool_), np.array(self.round, dtype=np.intp))
-
-    def values(self) -> Floats:
-        """(n,): medians or means of the executions' samples, whichever differ less within rounds.
-
-        The choice sees both sides without telling them apart, so the test stays exact.
-        """
-        sizes = np.array([len(samples) for samples in self.samples], dtype=np.intp)
-        samples = Ragged(np.fromiter(chain.from_iterable(self.samples), np.float64), sizes)
-        if sizes.max() == 1:
-            return samples.values
-        means, medians = samples.moments().mean, samples.medians()
-        blocks = self.blocks
-        steadier = np.abs(blocks.centred(medians)).sum() < np.abs(blocks.centred(means)).sum()
-        return medians if steadier else means
+    def medians(self) -> Floats:
+        """(n,): of each execution's samples."""
+        return np.array([np.median(samples) for samples in self.samples])
 
 
 def executions_of(pair: MetricPair) -> Executions | None:

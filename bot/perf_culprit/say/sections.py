@@ -21,10 +21,10 @@ class Sections:
     """Each metric of the report exactly once.
 
     `several_metrics`: some benchmark has more than one, or is a whole command, of which the metric alone says what was
-    measured. `suspected` look like an unproven change, those for the worse first; `untested` could not be
-    tested. `accepted` got worse, and somebody accepted that. `unjudged` are all metrics that differ or may differ, where
-    the conclusion is that nobody may judge them. `beside` are further times of a benchmark (CPU with wall) with the same
-    verdict: one row, and counted once.
+    measured. `suspected` look like an unproven change, those for the worse first; `untested` could not be tested.
+    `accepted` got worse, and somebody accepted that. `unjudged` are all metrics that differ or may differ, where nobody
+    may judge them. `beside` are further times of a benchmark (CPU with wall) with the same verdict: one row, and
+    counted once.
     """
 
     regressions: tuple[Finding, ...]

@@ -3,48 +3,13 @@
 import math
 from functools import lru_cache
 
-import numpy as np
 from scipy import special
-
-from perf_culprit.stats.ragged import Floats
 
 # Nine of ten changes of the size in question are found; the customary value of power analysis.
 POWER = 0.9
 NEARLY_NORMAL = 1e4
 # A count beyond this is no advice.
 MOST_SAMPLES = 100_000
-
-
-def needed_error(effect: float, *, alpha: float) -> float:
-    """The largest standard error of a relative change at which `effect` is found with the power (normal quantiles)."""
-    return effect / float(special.ndtri(1 - alpha / 2) + special.ndtri(POWER))
-
-
-def samples_per_side(sample_variance: Floats, fixed_variance: Floats, *, effect: float, alpha: float) -> Floats:
-    """Samples per side that would decide `effect`, shape (m,); NaN where no number would.
-
-    `sample_variance` is the squared coefficient of variation of one sample, `fixed_variance` what more samples do not
-    lessen (runs that differ as wholes).
-    """
-    room = needed_error(effect, alpha=alpha) ** 2 - fixed_variance
-    needed = np.full_like(sample_variance, np.nan)
-    np.divide(2 * sample_variance, room, out=needed, where=room > 0)
-    needed = np.ceil(needed) + 1
-    return np.where(needed <= MOST_SAMPLES, np.maximum(needed, 2), np.nan)
-
-
-def further_target_samples(count: int, *, error: float, target_error: float, effect: float, alpha: float) -> int | None:
-    """Further target samples that would decide `effect` at this noise with the power; None where no number would.
-
-    `error` is the standard error of the relative change now, `target_error` the part of it that shrinks with the
-    square root of the target's `count`.
-    """
-    fixed = max(error**2 - target_error**2, 0.0)
-    room = needed_error(effect, alpha=alpha) ** 2 - fixed
-    if room <= 0:
-        return None
-    needed = math.ceil(min(target_error**2 * count / room, 2.0 * MOST_SAMPLES)) + 1
-    return max(needed - count, 1) if needed <= MOST_SAMPLES else None
 
 
 # The metrics of a suite mostly share their degrees of freedom, and its inverse takes long.
