@@ -27,7 +27,7 @@ LARGEST_VISIBLE: Final = log_change(3.0)
 MEDIAN_INTERVAL: Final = 1.05
 LEAST_CHANGE: Final = log_change(0.05)
 INTERVAL_ALPHA: Final = 0.05  # of the 95% interval
-UNSEEN: Final = 0.2  # two-sided: of 10% of changes the noise hides more
+UNSEEN: Final = 0.25  # two-sided share of the noise that hides more of a change, if the noise were known
 OF_BENCHMARKS: Final = tuple(one.name for one in fields(Judgement) if one.name not in ("suite", "least_rate"))
 MIRRORED: Final = ("change", "raw_change")
 
@@ -171,7 +171,9 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
     critical = suite_tail.critical(tiers.suspected)
     if are_labels_asked and not compared.has_many:
         critical = min(critical, float(np.exp(-loudest[-max(int(tiers.suspected * len(loudest)), 1)])))
-    visible = np.maximum(noise.distance(critical), least_change) + noise.distance(UNSEEN)
+    # Few units know the noise badly: of changes as large as they say, 90% are to be found with any number.
+    unseen = UNSEEN * noise.freedom[:, 0] / (noise.freedom[:, 0] + 2)
+    visible = np.maximum(noise.distance(critical), least_change) + noise.distance(unseen)
     shown = np.where(values.moved, compared.raw_change, change)
     low, high = _interval(shown, half, least_change, rate=rate, tiers=tiers)
     return Judgement(

@@ -53,7 +53,7 @@ class Noise:
         is_large = self.is_told if least_change is None else self.is_told & (size >= least_change[:, None])
         return np.where(is_large, tails, 1.0)
 
-    def distance(self, level: float) -> Floats:
+    def distance(self, level: float | Floats) -> Floats:
         """(B,): the observed difference whose tail is `level`."""
         of_observed = self.error[:, 0], self.freedom[:, 0], self.jump[:, 0]
         return largest_where(lambda size: tail(size, *of_observed) > level, len(self.change), -12.0, 12.0)
