@@ -23,7 +23,7 @@ import numpy as np
 from msgspec.structs import replace
 from scipy import stats
 
-from perf_culprit.config.policy_settings import PolicySettings
+from perf_culprit.config.policy_settings import PROFILES, PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
@@ -46,15 +46,15 @@ TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 PROVEN: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
-def by_product(y: Floats, is_target: Booleans, *, is_paired: bool = False) -> Called:
+def by_product(y: Floats, is_target: Booleans, *, is_paired: bool = False, profile: str = "balanced") -> Called:
     """`compare`'s own judgement of one file per unit; `is_paired`: of rounds A B B A."""
-    baseline, target = _joined(y[:, ~is_target]), _joined(y[:, is_target])
+    baseline, target = run_of(y[:, ~is_target]), run_of(y[:, is_target])
     if is_paired:
         against = Baseline(runs=(baseline,), source=BaselineSource.PAIRED)
     else:
-        files = tuple(_joined(y[:, [column]]) for column in np.flatnonzero(~is_target))
+        files = tuple(run_of(y[:, [column]]) for column in np.flatnonzero(~is_target))
         against, target = Baseline(runs=files, source=BaselineSource.FILES), replace(target, is_separate=True)
-    findings = {one.benchmark: one for one in judge(against, target, settings=PolicySettings()).findings}
+    findings = {one.benchmark: one for one in judge(against, target, settings=PolicySettings(profile=profile)).findings}
     ordered = [findings[f"b{row}"] for row in range(len(y))]
     proven = np.array([one.verdict in PROVEN for one in ordered])
     return Called(
@@ -64,7 +64,7 @@ def by_product(y: Floats, is_target: Booleans, *, is_paired: bool = False) -> Ca
     )
 
 
-def _joined(y: Floats) -> Run:
+def run_of(y: Floats) -> Run:
     """A run whose executions are the columns of `y`, two of each round."""
     units = y.shape[1]
     return Run(
@@ -187,13 +187,14 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", default=WAYS, metavar="WAY", help="baseline and target units, as 5v5")
     parser.add_argument("--in-a-row", action="store_true", help="units as they lay in time: base, base, …, target, …")
     parser.add_argument("--peers", action="store_true", help="beside the engine what users would run instead")
+    parser.add_argument("--profile", default="balanced", choices=PROFILES)
     arguments = parser.parse_args()
     suites = read_suites(arguments.corpora)
     drawn = {"runs": arguments.runs, "in_a_row": arguments.in_a_row}
     print("proven/suspected; worst: of the suites' shares of unchanged runs with a suspicion")
     print("| way | judge | unchanged | worst |", *(f"+{change:.0%} |" for change in CHANGES), "named |")
     for way in arguments.ways:
-        product = partial(by_product, is_paired=way.endswith("r"))
+        product = partial(by_product, is_paired=way.endswith("r"), profile=arguments.profile)
         for name, judged in {"perf-culprit": product, **(PEERS if arguments.peers else {})}.items():
             rates = false_calls(suites, way, judged, **drawn)
             power = [power_of(suites, way, judged, change, **drawn) for change in CHANGES]

@@ -160,6 +160,11 @@ class Rates:
     proven: float
     suspected: float
 
+    @property
+    def written(self) -> dict[str, str]:
+        """As a user writes them."""
+        return {"proven": f"{100 * self.proven:g}%", "suspected": f"{100 * self.suspected:g}%"}
+
 
 # docs/decision-rule.md#profiles has what each costs and finds.
 PROFILES: Final[Mapping[str, Rates]] = {
@@ -264,7 +269,7 @@ class PolicySettings(Section):
             if name in given:
                 raise ValueError(f"{name} is gone: {instead}")
         rates = PROFILES.get(str(given.get("profile")))
-        return given if rates is None else {"proven": rates.proven, "suspected": rates.suspected, **given}
+        return given if rates is None else {**rates.written, **given}
 
     @model_validator(mode="after")
     def _tiers_in_order(self) -> Self:
