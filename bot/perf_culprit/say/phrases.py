@@ -150,6 +150,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "one baseline run shows no noise: no change is proven by it; to prove one, measure both commits in turn: "
         "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
     ),
+    Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
     Remark.SUITE_MOVED: (
         "all benchmarks moved together by {change:+%}, further than runs of the base do: the code or another machine; "
         "measuring both commits in turn on one machine tells"

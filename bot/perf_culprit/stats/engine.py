@@ -171,8 +171,10 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
     critical = suite_tail.critical(tiers.suspected)
     if are_labels_asked and not compared.has_many:
         critical = min(critical, float(np.exp(-loudest[-max(int(tiers.suspected * len(loudest)), 1)])))
-    visible = np.maximum(noise.distance(critical), least_change) + noise.distance(UNSEEN)
     shown = np.where(values.moved, compared.raw_change, change)
+    visible = np.maximum(noise.distance(critical), least_change) + noise.distance(UNSEEN)
+    # Of a suite that moved only what a benchmark does beyond it is seen.
+    visible += np.abs(shown - change)
     low, high = _interval(shown, half, least_change, rate=rate, tiers=tiers)
     return Judgement(
         change=shown,
