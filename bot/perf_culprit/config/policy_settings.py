@@ -264,7 +264,7 @@ class PolicySettings(Section):
             if name in given:
                 raise ValueError(f"{name} is gone: {instead}")
         rates = PROFILES.get(str(given.get("profile")))
-        return given if rates is None else {"proven": rates.proven, "suspected": rates.suspected, **given}
+        return given if rates is None else {"proven": f"{rates.proven:%}", "suspected": f"{rates.suspected:%}", **given}
 
     @model_validator(mode="after")
     def _tiers_in_order(self) -> Self:

@@ -64,7 +64,8 @@ class _Errors:
 
     @property
     def p_value(self) -> float:
-        return float(2 * special.stdtr(self.freedom, -abs(self.difference) / np.sqrt(self.squared)).max())
+        errors = np.sqrt(np.maximum(self.squared, np.finfo(np.float64).tiny))
+        return float(2 * special.stdtr(self.freedom, -abs(self.difference) / errors).max())
 
 
 def _tested(pair: MetricPair, options: DetectorOptions, *, metrics: int) -> Evidence:

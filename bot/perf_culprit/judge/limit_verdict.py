@@ -1,5 +1,6 @@
 """Verdicts on metrics that a detector judges by a limit instead of a p-value: docs/decision-rule.md."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -73,9 +74,11 @@ def decide_by_limit(
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
     reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
     decided = Decided(verdict=verdict, reason=reason, worsening=worsening)
-    visible = evidence.excess.detectable_effect
+    visible, change = evidence.excess.detectable_effect, evidence.relative_change
     if verdict is not Verdict.NOT_SEEN or visible is None:
         return decided
+    if change is not None and (change <= -1 or abs(math.log1p(change)) > math.log1p(visible)):
+        return decided  # a larger one was not seen
     return replace(decided, detectable_effect=max(visible, metric.minimum_effect) if by_effect else visible)
 
 

@@ -151,7 +151,9 @@ class _Rows:
             baseline=_with_half_width(before, described.half_widths[0]),
             target=_with_half_width(after, described.half_widths[1]),
             relative_change=max(change, least) if is_bounded else None,
-            confidence_interval=Interval(low=max(low, least), high=high, level=LEVEL) if is_bounded else None,
+            confidence_interval=Interval(low=max(low, least), high=high, level=LEVEL)
+            if is_bounded and high < LARGEST_CHANGE
+            else None,
             p_value=self.p_value[row] if is_told else None,
             rate=self.rate[row] if is_told and described.obstacle is None else None,
             score=described.score,

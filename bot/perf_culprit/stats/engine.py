@@ -173,8 +173,9 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
         critical = min(critical, float(np.exp(-loudest[-max(int(tiers.suspected * len(loudest)), 1)])))
     shown = np.where(values.moved, compared.raw_change, change)
     visible = np.maximum(noise.distance(critical), least_change) + noise.distance(UNSEEN)
-    # Of a suite that moved only what a benchmark does beyond it is seen.
+    # Of a suite that moved only what a benchmark does beyond it is seen; and what was not seen denies a smaller one.
     visible += np.abs(shown - change)
+    visible = np.where(rate > tiers.suspected, np.maximum(visible, np.abs(shown)), visible)
     low, high = _interval(shown, half, least_change, rate=rate, tiers=tiers)
     return Judgement(
         change=shown,
