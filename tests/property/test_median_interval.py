@@ -18,7 +18,7 @@ SAMPLES = st.lists(st.integers(-400, 400).map(lambda number: number / 4), min_si
 
 def judged(target: list[float], baseline: list[float]) -> Evidence:
     paired = Baseline(runs=(run_of([baseline]),), source=BaselineSource.PAIRED)
-    (entry,) = median_interval.detect(pair_metrics(paired, run_of([target])).pairs, DetectorOptions(paired=True))
+    (entry,) = median_interval.detect(pair_metrics(paired, run_of([target])).pairs, DetectorOptions(paired=True)).evidence
     return entry
 
 

@@ -76,7 +76,7 @@ def test_a_a_false_alarms_hold_the_stated_rate(detector: str) -> None:
         judgement = judge(baseline, target, detector=detector, settings=SETTINGS)
         alarms += any(f.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT} for f in judgement.findings)
         trials += 1
-    assert alarms <= stats.binom.ppf(0.999, trials, SETTINGS.false_discovery_rate)
+    assert alarms <= stats.binom.ppf(0.999, trials, SETTINGS.proven)
 
 
 def test_audit_silent() -> None:

@@ -23,7 +23,7 @@ ALLOCATIONS = replace(TIME, name="allocations", unit="allocs/op")
 
 def evidence(target: Run, *runs: Run, paired: bool = False) -> Sequence[Evidence]:
     pairs = pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
-    return median_interval.detect(pairs, DetectorOptions(paired=paired))
+    return median_interval.detect(pairs, DetectorOptions(paired=paired)).evidence
 
 
 def one(target: Sequence[float], *runs: Sequence[float], metric: Metric = TIME) -> Evidence:
