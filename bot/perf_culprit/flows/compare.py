@@ -21,7 +21,7 @@ from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
-from perf_culprit.model.reason import Remark, because
+from perf_culprit.model.reason import Remark, VerdictReason, because
 from perf_culprit.model.report import Report, Settings
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.progress import doing
@@ -152,7 +152,8 @@ def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Co
         runs = tuple(only(run, names) for run in baseline.runs)
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
-    left = len(flagged(structs.replace(report, findings=findings)))
+    kept = tuple(finding for finding in findings if finding.reason.code is not VerdictReason.NOT_CONFIRMED)
+    left = len(flagged(structs.replace(report, findings=kept)))
     note = because(Remark.MEASURED_AGAIN, count=len(names), unconfirmed=len(names) - left)
     return structs.replace(
         report,

@@ -103,10 +103,13 @@ def _executions(pair: MetricPair) -> list[Unit]:
     return sorted(units, key=lambda unit: unit.place[1])
 
 
-def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]]) -> tuple[list[list[Unit]], int]:
+def without_copies(
+    pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *, paired: bool
+) -> tuple[list[list[Unit]], int]:
     """The units that differ from the others of their side in some benchmark, and how many were left out.
 
-    Exact counts are the same in every run, so they make no copy. A round that lost a side is left out with it.
+    Exact counts are the same in every run, so they make no copy; nor does one number of an execution in rounds, which a
+    coarse clock repeats. A round that lost a side is left out with it.
     """
     contents: dict[Place, list[tuple[int, Unit]]] = {}
     for row, is_exact in enumerate(_are_exact(pairs).tolist()):
@@ -116,7 +119,8 @@ def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]])
     copies = set()
     for place, content in sorted(contents.items()):
         numbers = tuple((row, unit.samples, unit.squared_error) for row, unit in content)
-        if first.setdefault((place[1], numbers), place) != place:
+        is_told = not paired or sum(len(unit.samples) for _, unit in content) > 1
+        if is_told and first.setdefault((place[1], numbers), place) != place:
             copies.add(place)
     if not copies:
         return [list(own) for own in units], 0

@@ -98,7 +98,9 @@ def test_the_interval_lies_evenly_around_the_quotient_of_geometric_means() -> No
     interval = finding.confidence_interval
     assert finding.relative_change == pytest.approx(0.1, rel=2e-3)
     assert interval is not None
-    assert np.log1p([interval.low, interval.high]).mean() == pytest.approx(np.log1p(finding.relative_change or 0.0), rel=1e-6)
+    assert np.log1p([interval.low, interval.high]).mean() == pytest.approx(
+        np.log1p(finding.relative_change or 0.0), rel=1e-6
+    )
     # Student's t with 3 degrees of freedom: executions within the runs spread more than the prior says.
     within = sum(((np.log(run) - np.log(run).mean()) ** 2).sum() for run in ((99, 101), (99.5, 100.5), (108, 112))) / 3
     width = stats.t.ppf(1 - 0.05 / 2, 3) * np.sqrt(within * (1 / 2 + 1 / 4))
