@@ -52,7 +52,7 @@ def test_both_conditions_are_in_the_details_and_hold_apart() -> None:
 
 @pytest.mark.parametrize(
     ("target", "baseline", "side", "count"),
-    [([1.0, 2.0, 3.0, 4.0], [1.0] * 6, "target", 4), ([1.0] * 6, [1.0, 2.0, 3.0], "baseline", 3)],
+    [([1.0, 2.0, 3.0, 4.0], [1.0] * 6, "target", 4), ([1.0, 2.0], [1.0, 2.0, 3.0], "target", 2)],
 )
 def test_methods_3_below_five_samples_nothing_is_tested(
     target: list[float], baseline: list[float], side: str, count: int
