@@ -117,7 +117,7 @@ def test_constant_zero_and_negative_samples() -> None:
         Version(name=f"v{number}", run=run_of([[level] * 6])) for number, level in enumerate((0.0, 0.0, 3.0, -3.0))
     ]
     (row,) = deviation_matrix(versions).rows
-    assert [cell.verdict for cell in row.cells] == [Verdict.UNCHANGED, Verdict.REGRESSION, Verdict.IMPROVEMENT]
+    assert [cell.verdict for cell in row.cells] == [Verdict.NOT_SEEN, Verdict.REGRESSION, Verdict.IMPROVEMENT]
     assert [cell.relative_change for cell in row.cells] == [None, None, -2.0]
 
 
