@@ -25,8 +25,7 @@ CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 MIRRORED = {
     Verdict.REGRESSION: Verdict.IMPROVEMENT,
     Verdict.IMPROVEMENT: Verdict.REGRESSION,
-    Verdict.NO_CHANGE: Verdict.NO_CHANGE,
-    Verdict.INCONCLUSIVE: Verdict.INCONCLUSIVE,
+    Verdict.UNCHANGED: Verdict.UNCHANGED,
 }
 seeds = st.integers(0, 2**32 - 1)
 seeded = settings(derandomize=True, deadline=None, max_examples=25)
@@ -41,7 +40,8 @@ def verdicts(judgement: Judgement) -> dict[str, Verdict]:
 
 
 def evidence(target: Run, *runs: Run) -> Sequence[Evidence]:
-    return anova.detect(pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs, DetectorOptions())
+    pairs = pair_metrics(Baseline(runs=runs, source=BaselineSource.FILES), target).pairs
+    return anova.detect(pairs, DetectorOptions()).evidence
 
 
 def a_suite(seed: int, *, runs: int = 1) -> tuple[Run, ...]:
@@ -117,7 +117,7 @@ def test_vectorised_answers_are_scipys_scalar_ones(seed: int) -> None:
 def test_any_finite_numbers_have_a_finite_answer(rows: list[list[float]]) -> None:
     target, *runs = (run_of([row]) for row in rows)
     for finding in judged(target, *runs).findings:
-        numbers = [finding.p_value, finding.q_value, finding.relative_change, *finding.details.values()]
+        numbers = [finding.p_value, finding.rate, finding.relative_change, *finding.details.values()]
         if finding.confidence_interval is not None:
             numbers += [finding.confidence_interval.low, finding.confidence_interval.high]
         assert np.isfinite([number for number in numbers if number is not None]).all()

@@ -15,7 +15,7 @@ TIME = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 ROUNDS = 12
 TRIALS = 48
 # A rate at which 48 trials tell one analysis from four.
-CONFIG = Config(alpha="20%", false_discovery_rate="20%", minimum_effect="0%")
+CONFIG = Config(proven="20%", suspected="20%", minimum_effect="0%")
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 

@@ -23,10 +23,9 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "config.schema.json"
 FULL = """\
 suite: parser
 detector: anova
-alpha: 1%
-false-discovery-rate: 0.5%
+profile: strict
+suspected: 2%
 minimum-effect: 3%
-minimum-samples: 6
 levels: {warn: 3%, fail: 10%}
 categories:
   - {name: fast, below: 5 ms}
@@ -48,7 +47,7 @@ ignore-environment: true
 def test_every_key_is_read() -> None:
     config = parse_config(FULL.encode(), place="f.yml")
     assert config.suite == "parser"
-    assert config.false_discovery_rate == pytest.approx(0.005)
+    assert (config.proven, config.suspected) == pytest.approx((0.001, 0.02))
     assert config.levels.fail == pytest.approx(0.10)
     assert [category.below for category in config.categories] == [5.0, None]
     assert config.benchmarks[0].minimum_effect == pytest.approx(0.01)
@@ -73,6 +72,32 @@ def test_the_names_of_detectors_are_those_of_the_registries() -> None:
     keys = Config.model_fields
     assert get_args(keys["detector"].annotation) == tuple(DETECTORS)
     assert get_args(keys["counter_detector"].annotation) == tuple(COUNTER_DETECTORS)
+
+
+@pytest.mark.parametrize("key", ["alpha: 1%", "false-discovery-rate: 1%", "minimum-samples: 6"])
+def test_a_key_of_the_rule_before_is_refused_with_what_says_the_same_now(key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^f\.yml:1: {key.split(':')[0]} is gone: ."):
+        parse_config(key.encode(), place="f.yml")
+
+
+@pytest.mark.parametrize(
+    ("text", "rates"),
+    [
+        ("", (0.01, 0.10)),
+        ("profile: strict", (0.001, 0.01)),
+        ("profile: balanced", (0.01, 0.10)),
+        ("profile: sensitive", (0.05, 0.25)),
+        ("profile: sensitive\nproven: 2%", (0.02, 0.25)),
+    ],
+)
+def test_a_profile_sets_what_is_not_set(text: str, rates: tuple[float, float]) -> None:
+    config = parse_config(text.encode(), place="f.yml")
+    assert (config.proven, config.suspected) == pytest.approx(rates)
+
+
+def test_what_is_proven_is_suspected_first() -> None:
+    with pytest.raises(ConfigError, match="suspected is lower than proven"):
+        parse_config(b"proven: 5%\nsuspected: 1%", place="f.yml")
 
 
 def test_empty_file_is_the_defaults() -> None:

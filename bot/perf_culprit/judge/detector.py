@@ -8,6 +8,7 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.finding import Evidence, SuiteChange
+from perf_culprit.model.reason import Reason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,10 +21,14 @@ class DetectorOptions:
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """`evidence` per pair, in order; `suite`: how far all benchmarks moved together, where the detector asks that."""
+    """`evidence` per pair, in order; `suite`: how far all benchmarks moved together, where the detector asks that.
+
+    `notes` are on the runs.
+    """
 
     evidence: Sequence[Evidence]
     suite: SuiteChange | None = None
+    notes: tuple[Reason, ...] = ()
 
 
 class Detector(Protocol):

@@ -5,7 +5,7 @@ docs/measure.md#counts has what was measured.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -38,7 +38,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: Benc
     assessed = detector.detect([pairs[index] for index in others], options) if others else Assessed([])
     evidence = dict(zip(others, assessed.evidence, strict=True))
     evidence |= {index: _tested(pairs[index], options, metrics=len(counted)) for index in counted}
-    return Assessed([evidence[index] for index in range(len(pairs))], assessed.suite)
+    return replace(assessed, evidence=[evidence[index] for index in range(len(pairs))])
 
 
 def _is_counted(pair: MetricPair) -> bool:
@@ -64,7 +64,8 @@ class _Errors:
 
     @property
     def p_value(self) -> float:
-        return float(2 * special.stdtr(self.freedom, -abs(self.difference) / np.sqrt(self.squared)).max())
+        errors = np.sqrt(np.maximum(self.squared, np.finfo(np.float64).tiny))
+        return float(2 * special.stdtr(self.freedom, -abs(self.difference) / errors).max())
 
 
 def _tested(pair: MetricPair, options: DetectorOptions, *, metrics: int) -> Evidence:

@@ -1,5 +1,6 @@
 """Verdicts on metrics that a detector judges by a limit instead of a p-value: docs/decision-rule.md."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -73,10 +74,18 @@ def decide_by_limit(
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
     reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
     decided = Decided(verdict=verdict, reason=reason, worsening=worsening)
-    visible = evidence.excess.detectable_effect
+    visible = _visible(evidence)
     if verdict is not Verdict.NOT_SEEN or visible is None:
         return decided
     return replace(decided, detectable_effect=max(visible, metric.minimum_effect) if by_effect else visible)
+
+
+def _visible(evidence: Evidence) -> float | None:
+    """None where a larger change was not seen."""
+    visible, change = evidence.excess.detectable_effect, evidence.relative_change
+    if visible is None or change is None:
+        return visible
+    return None if change <= -1 or abs(math.log1p(change)) > math.log1p(visible) else visible
 
 
 def _too_few_samples(evidence: Evidence) -> Reason | None:

@@ -19,7 +19,7 @@ from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
 from perf_culprit.judge.new_level import settled
 from perf_culprit.judge.single_values import single_values
-from perf_culprit.model.count import is_count
+from perf_culprit.judge.suite_units import is_exact
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Judgement
@@ -60,7 +60,7 @@ def judge(
     options = DetectorOptions(settings=settings, paired=baseline.source is BaselineSource.PAIRED)
     assessed = exact_counts.detect(pairing.pairs, options, DETECTORS[detector])
     findings = benchmark_findings(pairing.pairs, assessed.evidence, settings)
-    notes += _suite_notes(assessed.suite, paired=options.paired)
+    notes += [*assessed.notes, *_suite_notes(assessed.suite, paired=options.paired)]
     notes += [*_baseline_notes(baseline, pairing.pairs), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
     if counters.tables:
@@ -151,7 +151,7 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
 
 
 def _baseline_notes(baseline: Baseline, pairs: Sequence[MetricPair]) -> list[Reason]:
-    measured = any(not is_count(pair.metric) for pair in pairs)
+    measured = any(not is_exact(pair.metric) for pair in pairs)
     if measured and baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
         return [because(Remark.LONE_BASELINE)]
     return []

@@ -12,6 +12,7 @@ from perf_culprit.judge.paired_executions import executions_of
 from perf_culprit.judge.statistic import MEDIAN, common_statistic
 from perf_culprit.judge.unit_factors import is_deterministic, is_rate
 from perf_culprit.model.count import is_count
+from perf_culprit.model.run import Metric
 from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
 from perf_culprit.stats.unit_table import UnitTable
 
@@ -102,6 +103,34 @@ def _executions(pair: MetricPair) -> list[Unit]:
     return sorted(units, key=lambda unit: unit.place[1])
 
 
+def without_copies(
+    pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *, paired: bool
+) -> tuple[list[list[Unit]], int]:
+    """The units that differ from the others of their side in some benchmark, and how many were left out.
+
+    Exact counts are the same in every run, so they make no copy; nor does one number of an execution in rounds, which a
+    coarse clock repeats. A round that lost a side is left out with it.
+    """
+    contents: dict[Place, list[tuple[int, Unit]]] = {}
+    for row, is_exact in enumerate(_are_exact(pairs).tolist()):
+        for unit in () if is_exact else units[row]:
+            contents.setdefault(unit.place, []).append((row, unit))
+    first: dict[object, Place] = {}
+    copies = set()
+    for place, content in sorted(contents.items()):
+        numbers = tuple((row, unit.samples, unit.squared_error) for row, unit in content)
+        is_told = not paired or sum(len(unit.samples) for _, unit in content) > 1
+        if is_told and first.setdefault((place[1], numbers), place) != place:
+            copies.add(place)
+    if not copies:
+        return [list(own) for own in units], 0
+    kept = {unit.place for own in units for unit in own} - copies
+    whole = {block for block, is_target, _ in kept if is_target} & {
+        block for block, is_target, _ in kept if not is_target
+    }
+    return [[unit for unit in own if unit.place in kept and unit.place[0] in whole] for own in units], len(copies)
+
+
 def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *, paired: bool) -> SuiteUnits:
     """Of pairs that have `units` on both sides; neither is empty."""
     flat = list(chain.from_iterable(units))
@@ -137,9 +166,13 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *,
     )
 
 
+def is_exact(metric: Metric) -> bool:
+    """Whether the same code gives the same number."""
+    return is_deterministic(metric.unit) or is_count(metric)
+
+
 def _are_exact(pairs: Sequence[MetricPair]) -> Booleans:
-    exact = (is_deterministic(pair.metric.unit) or is_count(pair.metric) for pair in pairs)
-    return np.fromiter(exact, np.bool_, len(pairs))
+    return np.fromiter((is_exact(pair.metric) for pair in pairs), np.bool_, len(pairs))
 
 
 def _locations(pairs: Sequence[MetricPair], values: Floats, is_target: Booleans) -> tuple[Floats, Booleans, Floats]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import EXACT, untested
 from perf_culprit.judge.metric_pairs import MetricPair
-from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of
+from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of, without_copies
 from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
 from perf_culprit.model.reason import Reason, Remark, Untested, because
@@ -60,15 +60,19 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     if not kept:
         return Assessed([evidence[index] for index in range(len(pairs))])
     chosen = [pairs[index] for index in kept]
-    suite = suite_units(chosen, [of_pairs[index] for index in kept], paired=options.paired)
+    of_chosen, copies = without_copies(chosen, [of_pairs[index] for index in kept], paired=options.paired)
+    suite = suite_units(chosen, of_chosen, paired=options.paired)
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
     tiers = Tiers(proven=options.settings.proven, suspected=options.settings.suspected)
     judgement = judge(suite.table, least_change=effects, tiers=tiers)
     described = describe(chosen, suite, options)
-    rows = _Rows.of(suite, judgement, options)
+    rows = _Rows.of(suite, judgement, options, effects)
     for row, index in enumerate(kept):
         evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
-    return Assessed([evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, options))
+    notes = (because(Remark.SAME_CONTENT, count=copies),) if copies else ()
+    return Assessed(
+        [evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, options), notes
+    )
 
 
 def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
@@ -99,13 +103,14 @@ class _Rows:
     p_value: list[float]
     baseline: list[Side]
     target: list[Side]
+    effect: list[float]
     is_exact: list[bool]
     is_constant: list[bool]
     rounds: int | None
     is_paired: bool
 
     @classmethod
-    def of(cls, suite: SuiteUnits, judgement: Judgement, options: DetectorOptions) -> "_Rows":
+    def of(cls, suite: SuiteUnits, judgement: Judgement, options: DetectorOptions, effects: Floats) -> "_Rows":
         def shown(logs: Floats) -> list[float]:
             with np.errstate(over="ignore"):
                 return np.where(suite.is_logarithmic, np.expm1(logs), logs).tolist()  # type: ignore[no-any-return]
@@ -123,6 +128,7 @@ class _Rows:
             p_value=judgement.p_value.tolist(),
             baseline=baseline,
             target=target,
+            effect=np.expm1(effects).tolist(),
             is_exact=(suite.table.is_exact & (judgement.low == judgement.high)).tolist(),
             is_constant=constant.tolist(),
             rounds=None if blocks is None else int(blocks.max()) + 1,
@@ -131,6 +137,9 @@ class _Rows:
 
     def evidence(self, row: int, pair: MetricPair, described: Description, *, test: str) -> Evidence:
         change, low, high = self.change[row], self.low[row], self.high[row]
+        if described.objection is not None:
+            # What is not called may be smaller than the minimum effect.
+            low, high = min(low, self.effect[row]), max(high, 1 / (1 + self.effect[row]) - 1)
         least, is_bounded = least_change(pair.metric.unit), abs(change) < LARGEST_CHANGE
         before, after = self.baseline[row], self.target[row]
         if self.is_paired and is_bounded:
@@ -146,7 +155,9 @@ class _Rows:
             baseline=_with_half_width(before, described.half_widths[0]),
             target=_with_half_width(after, described.half_widths[1]),
             relative_change=max(change, least) if is_bounded else None,
-            confidence_interval=Interval(low=max(low, least), high=high, level=LEVEL) if is_bounded else None,
+            confidence_interval=Interval(low=max(low, least), high=high, level=LEVEL)
+            if is_bounded and high < LARGEST_CHANGE
+            else None,
             p_value=self.p_value[row] if is_told else None,
             rate=self.rate[row] if is_told and described.obstacle is None else None,
             score=described.score,

@@ -34,9 +34,12 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
         return Decided(verdict=_proven(worsening), reason=_proof(evidence), worsening=worsening)
     if objection is None and evidence.rate <= policy.suspected:
         return Decided(verdict=Verdict.SUSPECTED, reason=_what_decides(evidence), worsening=worsening)
-    visible = evidence.precision.visible_change
+    # What the detector's own rule holds back shows that this size is not always seen.
+    is_held_back = objection is not None and evidence.rate <= policy.suspected
+    visible = None if is_held_back else evidence.precision.visible_change
     if _excludes(evidence, metric.minimum_effect):
-        code = VerdictReason.EXACTLY_EQUAL if evidence.test == EXACT else VerdictReason.EXCLUDED
+        is_equal = evidence.test == EXACT and worsening == 0
+        code = VerdictReason.EXACTLY_EQUAL if is_equal else VerdictReason.EXCLUDED
         reason = because(code, effect=metric.minimum_effect)
         return Decided(verdict=Verdict.UNCHANGED, reason=reason, worsening=worsening, detectable_effect=visible)
     if objection is None and visible is None:

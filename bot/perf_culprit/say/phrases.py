@@ -150,11 +150,14 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "the measuring job's own settings (minimum effect {effect:%}, fail threshold {fail:%}) say: {verdict:prose}, "
         "and the check {fails:prose}; judged here by those of the default branch"
     ),
-    Remark.MEASURED_AGAIN: "measured again: {count:# flagged benchmark}, of which {unconfirmed:,} were not confirmed",
+    Remark.MEASURED_AGAIN: (
+        "measured again: {count:# flagged benchmark}; metrics {proven:,} proven, {refuted:,} refuted, {open:,} still open"
+    ),
     Remark.LONE_BASELINE: (
         "one baseline run shows no noise: no change is proven by it; to prove one, measure both commits in turn: "
         "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
     ),
+    Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
     Remark.SUITE_MOVED: (
         "all benchmarks moved together by {change:+%}, further than runs of the base do: the code or another machine; "
         "measuring both commits in turn on one machine tells"

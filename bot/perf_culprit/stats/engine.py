@@ -171,10 +171,13 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
     critical = suite_tail.critical(tiers.suspected)
     if are_labels_asked and not compared.has_many:
         critical = min(critical, float(np.exp(-loudest[-max(int(tiers.suspected * len(loudest)), 1)])))
+    shown = np.where(values.moved, compared.raw_change, change)
     # Few units know the noise badly: of changes as large as they say, 90% are to be found with any number.
     unseen = UNSEEN * noise.freedom[:, 0] / (noise.freedom[:, 0] + 2)
     visible = np.maximum(noise.distance(critical), least_change) + noise.distance(unseen)
-    shown = np.where(values.moved, compared.raw_change, change)
+    # Of a suite that moved only what a benchmark does beyond it is seen; and what was not seen denies a smaller one.
+    visible += np.abs(shown - change)
+    visible = np.where(rate > tiers.suspected, np.maximum(visible, np.abs(shown)), visible)
     low, high = _interval(shown, half, least_change, rate=rate, tiers=tiers)
     return Judgement(
         change=shown,

@@ -6,6 +6,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from perf_culprit.judge.injection import smallest_effects, worsened
 from scipy import stats
 
 from perf_culprit.config.policy_settings import PolicySettings
@@ -14,7 +15,6 @@ from perf_culprit.judge import anova, median_interval
 from perf_culprit.judge.detector import BenchmarkDetector, DetectorOptions
 from perf_culprit.judge.detector_audit import audit, noise_sources
 from perf_culprit.judge.detectors import DETECTORS
-from perf_culprit.judge.injection import smallest_effects, worsened
 from perf_culprit.judge.metric_pairs import pair_metrics
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.trials import Judge, replay, split_trials
@@ -76,7 +76,7 @@ def test_a_a_false_alarms_hold_the_stated_rate(detector: str) -> None:
         judgement = judge(baseline, target, detector=detector, settings=SETTINGS)
         alarms += any(f.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT} for f in judgement.findings)
         trials += 1
-    assert alarms <= stats.binom.ppf(0.999, trials, SETTINGS.false_discovery_rate)
+    assert alarms <= stats.binom.ppf(0.999, trials, SETTINGS.proven)
 
 
 def test_audit_silent() -> None:

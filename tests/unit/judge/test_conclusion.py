@@ -13,7 +13,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import confirm_report, flagged_json, judge_run
 from perf_culprit.judge.conclusion import confirmed, flagged_benchmarks, reading_order
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Excess, Finding, Level, Severity, Verdict
-from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
+from perf_culprit.model.reason import Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run
 from tests.support.reasons import words_of
@@ -21,7 +21,7 @@ from tests.support.rounds import in_rounds
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
 # A gate that cries often, so that a small simulation sees its false alarms.
-LOOSE = Config.model_validate({"alpha": "20%", "false-discovery-rate": "60%", "minimum-effect": "1%"})
+LOOSE = Config.model_validate({"proven": "49%", "suspected": "49%", "minimum-effect": "1%"})
 NOISE = 0.06
 SAMPLES = 12
 BENCHMARKS = 40
@@ -129,7 +129,7 @@ def test_an_unconfirmed_regression_is_withdrawn_and_says_so(first: Report) -> No
     assert first.failed
     joint = confirm_report(first, baseline=paired(side(rng)), again=side(rng), config=Config())
     finding = next(entry for entry in joint.findings if entry.key.benchmark == "b0")
-    assert finding.verdict in {Verdict.NO_CHANGE, Verdict.INCONCLUSIVE}
+    assert finding.verdict in {Verdict.UNCHANGED, Verdict.SUSPECTED}
     assert words_of(finding.reason).startswith("not confirmed by a second measurement: ")
     assert words_of(finding.reason) in words_of(finding.notes)
     assert not joint.failed
@@ -138,15 +138,17 @@ def test_an_unconfirmed_regression_is_withdrawn_and_says_so(first: Report) -> No
 
 
 @pytest.mark.parametrize(
-    ("reason", "verdict"),
+    ("second", "verdict"),
     [
-        (because(VerdictReason.EXCLUDED, effect=0.05), Verdict.NO_CHANGE),
-        (because(VerdictReason.NOTHING_SEEN, effect=0.3), Verdict.INCONCLUSIVE),
+        (Verdict.UNCHANGED, Verdict.UNCHANGED),
+        (Verdict.IMPROVEMENT, Verdict.UNCHANGED),
+        (Verdict.NOT_SEEN, Verdict.SUSPECTED),
+        (Verdict.SUSPECTED, Verdict.SUSPECTED),
     ],
 )
-def test_only_what_excludes_a_regression_refutes_it(first: Report, reason: Reason, verdict: Verdict) -> None:
+def test_only_what_excludes_a_regression_refutes_it(first: Report, second: Verdict, verdict: Verdict) -> None:
     flagged = next(entry for entry in first.findings if entry.verdict is Verdict.REGRESSION)
-    again = replace(flagged, verdict=Verdict.NO_CHANGE, reason=reason)
+    again = replace(flagged, verdict=second)
     assert [entry.verdict for entry in confirmed([flagged], [again])] == [verdict]
 
 
@@ -213,8 +215,8 @@ def test_findings_are_read_by_verdict_severity_level_and_size_and_then_by_name()
         read("c", 0.1, score=0.5, excess=short),
         read("d", 0.9, score=0.5, excess=short),
         read("t", -0.9, verdict=Verdict.IMPROVEMENT),
-        read("s", 0.9, verdict=Verdict.INCONCLUSIVE),
-        read("r", 0.1, verdict=Verdict.NO_CHANGE),
+        read("s", 0.9, verdict=Verdict.SUSPECTED),
+        read("r", 0.1, verdict=Verdict.UNCHANGED),
     ]
     backwards = ordered[::-1]
     names = [finding.key.benchmark for finding in sorted(backwards, key=reading_order)]

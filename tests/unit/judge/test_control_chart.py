@@ -30,7 +30,7 @@ def of_counters(target: Run, *baseline: Run, options: DetectorOptions = OPTIONS)
 
 
 def of_benchmarks(target: Run, *baseline: Run, options: DetectorOptions = OPTIONS) -> list[Evidence]:
-    return control_chart.detect(pair_metrics(stored(*baseline), target).pairs, options)
+    return control_chart.detect(pair_metrics(stored(*baseline), target).pairs, options).evidence
 
 
 def judged(target: Run, *baseline: Run, settings: PolicySettings = SETTINGS) -> Judgement:
@@ -52,7 +52,7 @@ def cpu_runs() -> list[Run]:
 
 def test_silent_when_nothing_changed() -> None:
     finding = only(judged(counter_run({"cpu": steady(99)}), *cpu_runs()))
-    assert finding.verdict is Verdict.NO_CHANGE
+    assert finding.verdict is Verdict.NOT_SEEN
     assert finding.p_value is None
 
 
@@ -124,10 +124,10 @@ def test_few_runs_call_no_change_that_runs_may_show_by_themselves(runs: int) -> 
     """The samples are surely others; so would be those of another machine."""
     baseline = [counter_run({"cpu": steady(seed)}) for seed in range(runs)]
     finding = only(judged(counter_run({"cpu": steady(99, level=60.0)}), *baseline))
-    assert (finding.verdict, finding.reason.code) == (Verdict.NO_CHANGE, VerdictReason.OVER_LIMIT_FEW_RUNS)
+    assert (finding.verdict, finding.reason.code) == (Verdict.NOT_SEEN, VerdictReason.OVER_LIMIT_FEW_RUNS)
     assert finding.reason.arguments["runs"] == runs
     larger = only(judged(counter_run({"cpu": steady(99, level=95.0)}), *baseline))
-    assert larger.verdict is not Verdict.NO_CHANGE
+    assert larger.verdict is not Verdict.NOT_SEEN
 
 
 def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
@@ -145,7 +145,7 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
 @pytest.mark.parametrize("limits", [*PERCENTILES, THREE_DEVIATIONS])
 def test_every_kind_of_limits_fires_and_stays_silent(limits: str) -> None:
     settings = PolicySettings(control_chart=ControlChartConfig(limits=limits))
-    assert only(judged(counter_run({"cpu": steady(99)}), *cpu_runs(), settings=settings)).verdict is Verdict.NO_CHANGE
+    assert only(judged(counter_run({"cpu": steady(99)}), *cpu_runs(), settings=settings)).verdict is Verdict.NOT_SEEN
     changed = counter_run({"cpu": steady(99, level=75.0)})
     assert only(judged(changed, *cpu_runs(), settings=settings)).verdict is Verdict.REGRESSION
 
@@ -160,7 +160,7 @@ def test_methods_2_5_another_load_is_no_regression() -> None:
     runs = [loaded(seed) for seed in range(5)]
     target = loaded(100, load=1.14 * 4000)
     finding = only(judged(target, *runs))
-    assert finding.verdict is Verdict.NO_CHANGE
+    assert finding.verdict is Verdict.NOT_SEEN
     assert finding.relative_change == pytest.approx(0.0, abs=0.02)
     assert finding.details["load_slope"] == pytest.approx(0.02, rel=0.05)
     assert finding.details["load_spearman"] > 0.8
@@ -239,7 +239,7 @@ def idling(seed: int, *, idle: float = 0.2, level: float = 50.0) -> Run:
 
 def test_methods_2_6_idle_time_is_left_out() -> None:
     runs = [idling(seed) for seed in range(5)]
-    assert only(judged(idling(99, idle=0.5), *runs)).verdict is Verdict.NO_CHANGE
+    assert only(judged(idling(99, idle=0.5), *runs)).verdict is Verdict.NOT_SEEN
     (evidence,) = of_counters(idling(99, idle=0.5), *runs)
     assert evidence.details["idle_share"] == pytest.approx(0.5)
     assert evidence.details["idle_share_baseline"] == pytest.approx(0.2)
@@ -272,7 +272,7 @@ def test_a_second_mode_that_only_the_target_has_is_a_change() -> None:
     (TIME, 0.7, Verdict.IMPROVEMENT),
     (THROUGHPUT, 1.3, Verdict.IMPROVEMENT),
     (THROUGHPUT, 0.7, Verdict.REGRESSION),
-    (TIME, 1.0, Verdict.NO_CHANGE),
+    (TIME, 1.0, Verdict.NOT_SEEN),
 ])  # fmt: skip
 def test_benchmarks_are_charted_by_their_samples(metric: Metric, factor: float, verdict: Verdict) -> None:
     rng = np.random.default_rng(6)
@@ -285,14 +285,14 @@ def test_a_benchmark_out_of_control_by_less_than_the_minimum_effect_is_no_change
     rng = np.random.default_rng(7)
     runs = [noisy_run(rng, benchmarks=1, samples=50, spread=0.005) for _ in range(5)]
     finding = only(judged(noisy_run(rng, benchmarks=1, samples=50, spread=0.005, effects=1.03), *runs))
-    assert finding.verdict is Verdict.NO_CHANGE
+    assert finding.verdict is Verdict.NOT_SEEN
     assert words_of(finding.reason).endswith("but the medians differ by less than 5%")
 
 
 def test_a_benchmark_needs_samples() -> None:
     summary = Run(benchmarks=(Benchmark.of(name="bench_00000", metric=TIME, summary=Summary(value=100.0)),))
     finding = only(judged(summary, run_of([[1.0, 2.0]])))
-    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.verdict is Verdict.UNTESTED
     assert words_of(finding.reason) == "control charts need samples, and there is only a summary"
 
 
@@ -303,7 +303,7 @@ def test_numbers_beyond_all_measure_are_not_charted() -> None:
 
 def test_bad_input_too_few_samples() -> None:
     finding = only(judged(counter_run({"cpu": [1.0, 2.0, 3.0]}), *cpu_runs()))
-    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.verdict is Verdict.UNTESTED
     assert words_of(finding.reason) == "too few samples: the target has 3, 4 are needed"
 
 
@@ -312,7 +312,7 @@ def test_bad_input_constant_counters() -> None:
         return counter_run({"threads": np.full(50, value)}, load=np.linspace(1, 2, 50))
 
     same = only(judged(run(8.0), run(8.0), run(8.0)))
-    assert (same.verdict, same.score, same.threshold) == (Verdict.NO_CHANGE, 0.0, 0.0)
+    assert (same.verdict, same.score, same.threshold) == (Verdict.NOT_SEEN, 0.0, 0.0)
     assert (same.excess.above, same.excess.below) == (False, False)
     other = only(judged(run(9.0), run(8.0), run(8.0), run(8.0)))
     assert (other.verdict, other.score) == (Verdict.REGRESSION, 1.0)
@@ -327,14 +327,14 @@ def test_bad_input_constant_counters() -> None:
 def test_bad_input_all_missing(target: float, baseline: float, reason: str) -> None:
     runs = [counter_run({"cpu": np.full(50, baseline)}, load=np.linspace(1, 2, 50)) for _ in range(3)]
     finding = only(judged(counter_run({"cpu": np.full(50, target)}, load=np.linspace(1, 2, 50)), *runs))
-    assert (finding.verdict, words_of(finding.reason)) == (Verdict.INCONCLUSIVE, reason)
+    assert (finding.verdict, words_of(finding.reason)) == (Verdict.UNTESTED, reason)
 
 
 def test_bad_input_some_missing() -> None:
     gaps = steady(99)
     gaps[::3] = np.nan
     finding = only(judged(counter_run({"cpu": gaps}), *cpu_runs(), counter_run({"cpu": np.full(200, np.nan)})))
-    assert finding.verdict is Verdict.NO_CHANGE
+    assert finding.verdict is Verdict.NOT_SEEN
     assert finding.target is not None
     assert finding.baseline is not None
     assert (finding.target.count, finding.baseline.runs) == (133, 5)
@@ -369,7 +369,7 @@ def test_bad_input_a_target_with_other_counters_only() -> None:
 def test_bad_input_negative_and_zero_values(level: float) -> None:
     spread = abs(level) / 10 or 1.0
     runs = [counter_run({"free": steady(seed, level=level, spread=spread)}) for seed in range(5)]
-    assert only(judged(runs[4], *runs[:4])).verdict is Verdict.NO_CHANGE
+    assert only(judged(runs[4], *runs[:4])).verdict is Verdict.NOT_SEEN
     changed = counter_run({"free": steady(99, level=level + 5 * spread, spread=spread)})
     finding = only(judged(changed, *runs))
     assert finding.verdict is Verdict.REGRESSION

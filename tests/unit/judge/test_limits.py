@@ -52,30 +52,28 @@ def evidence(
 UNTOLD = because(VerdictReason.WITHIN_LIMIT)
 
 
-def decided(
-    entry: Evidence, *, q_value: float | None = None, level_q: float | None = None, by_effect: bool = False
-) -> Decided:
+def decided(entry: Evidence, *, q_value: float | None = None, by_effect: bool = False) -> Decided:
     metric = SETTINGS.of(entry.key)
-    return decide_by_limit(entry, q_value=q_value, level_q=level_q, metric=metric, policy=SETTINGS, by_effect=by_effect)
+    return decide_by_limit(entry, q_value=q_value, metric=metric, policy=SETTINGS, by_effect=by_effect)
 
 
 def test_on_the_limit_is_in_control() -> None:
     on = decided(evidence(score=0.2))
-    assert (on.verdict, words_of(on.reason)) == (Verdict.NO_CHANGE, "20% of samples outside, limit 20%")
+    assert (on.verdict, words_of(on.reason)) == (Verdict.NOT_SEEN, "20% of samples outside, limit 20%")
     assert decided(evidence(score=0.201)).verdict is Verdict.REGRESSION
 
 
 def test_a_detector_that_could_say_nothing_is_inconclusive_with_its_reason() -> None:
     silent = structs.replace(evidence(score=None, threshold=None), evidence_reason=because(Untested.TARGET_MISSING))
-    assert (decided(silent).verdict, decided(silent).reason) == (Verdict.INCONCLUSIVE, silent.evidence_reason)
+    assert (decided(silent).verdict, decided(silent).reason) == (Verdict.UNTESTED, silent.evidence_reason)
 
 
 @pytest.mark.parametrize(("q_value", "runs", "verdict"), [
     (0.09, 10, Verdict.REGRESSION),
-    (0.11, 10, Verdict.NO_CHANGE),
+    (0.11, 10, Verdict.NOT_SEEN),
     (0.11, 9, Verdict.REGRESSION),
     (0.009, 1000, Verdict.REGRESSION),
-    (0.011, 1000, Verdict.NO_CHANGE),
+    (0.011, 1000, Verdict.NOT_SEEN),
 ])  # fmt: skip
 def test_what_chance_does_as_often_is_no_change(q_value: float, runs: int, verdict: Verdict) -> None:
     assert decided(evidence(runs=runs), q_value=q_value).verdict is verdict
@@ -83,7 +81,7 @@ def test_what_chance_does_as_often_is_no_change(q_value: float, runs: int, verdi
 
 def test_no_more_can_be_asked_for_than_the_runs_can_show() -> None:
     assert surest(evidence(runs=4), SETTINGS) == 0.25
-    assert surest(evidence(runs=200), SETTINGS) == SETTINGS.false_discovery_rate
+    assert surest(evidence(runs=200), SETTINGS) == SETTINGS.proven
 
 
 @pytest.mark.parametrize(("above", "below", "verdict"), [
@@ -104,8 +102,8 @@ def test_without_sides_the_medians_tell_good_from_bad(change: float, verdict: Ve
 
 @pytest.mark.parametrize(("change", "verdict"), [
     (0.06, Verdict.REGRESSION),
-    (0.04, Verdict.NO_CHANGE),
-    (-0.04, Verdict.NO_CHANGE),
+    (0.04, Verdict.NOT_SEEN),
+    (-0.04, Verdict.NOT_SEEN),
     (-0.06, Verdict.IMPROVEMENT),
     (None, Verdict.REGRESSION),
 ])  # fmt: skip
@@ -116,12 +114,12 @@ def test_a_benchmark_must_also_move_by_the_minimum_effect(change: float | None, 
 def test_the_note_counts_what_was_found_and_what_chance_would_find() -> None:
     findings = [
         Finding.judged(
-            evidence=evidence(score=score, runs=9, excess=Excess(chance=0.5)), verdict=Verdict.NO_CHANGE, reason=UNTOLD
+            evidence=evidence(score=score, runs=9, excess=Excess(chance=0.5)), verdict=Verdict.NOT_SEEN, reason=UNTOLD
         )
         for score in (0.1, 0.3, 0.5, 0.1, 0.1)
     ]
     assert words_of(chance_notes(findings)) == ("2 of 5 metrics are out of control; up to 0.5 would be by chance",)
-    assert chance_notes([Finding.judged(evidence=evidence(), verdict=Verdict.NO_CHANGE, reason=UNTOLD)]) == []
+    assert chance_notes([Finding.judged(evidence=evidence(), verdict=Verdict.NOT_SEEN, reason=UNTOLD)]) == []
 
 
 def test_the_violation_is_relative_to_the_threshold() -> None:

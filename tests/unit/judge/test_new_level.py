@@ -109,7 +109,7 @@ def test_a_step_is_told_when_it_comes_and_once_it_lasts() -> None:
     assert [3 + place for place, worse in enumerate(told) if worse] == [12, *range(14, 20)]
 
 
-@pytest.mark.parametrize("detector", ["anova", "median_interval", "auto", "control_chart"])
+@pytest.mark.parametrize("detector", ["anova", "median_interval", "control_chart"])
 @pytest.mark.parametrize(("count", "before"), [(2, 5), (3, 20), (12, 10), (40, 8)])
 def test_a_step_is_told_though_another_metric_stepped_one_push_before(detector: str, count: int, before: int) -> None:
     def targets() -> Iterator[Run]:

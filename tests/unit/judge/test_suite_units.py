@@ -1,0 +1,167 @@
+"""What executions, files and rounds prove, whatever their metrics, units and sides are."""
+
+import numpy as np
+import pytest
+
+from perf_culprit.config.policy_settings import PolicySettings
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.compare import corrected_for_analyses
+from perf_culprit.model.finding import BaselineSource, Interval, Verdict
+from perf_culprit.model.reason import Remark, VerdictReason, because
+from perf_culprit.model.report import Conclusion
+from perf_culprit.model.run import Direction, Metric
+from tests.support.noisy_runs import THROUGHPUT, TIME
+from tests.support.sides import by_name, compared, files, noise
+
+ALLOCATIONS = Metric(name="allocs", unit="allocs/op", direction=Direction.LOWER_IS_BETTER)
+PAIRED, FILES = BaselineSource.PAIRED, BaselineSource.FILES
+FIRST = "bench_00000 time"
+TURNED = {Verdict.REGRESSION: Verdict.IMPROVEMENT, Verdict.IMPROVEMENT: Verdict.REGRESSION}
+
+
+@pytest.mark.parametrize("source", [FILES, PAIRED])
+@pytest.mark.parametrize("factor", [1.0, 1.08, 1.5])
+def test_swapped_sides_mirror_change_interval_and_tier(factor: float, source: BaselineSource) -> None:
+    rng = np.random.default_rng(2)
+    before, after = noise(rng, 6, 8), noise(rng, 6, 8)
+    after[:, 0] *= factor
+    there, back = (by_name(compared(files(a), files(b), source=source)) for a, b in ((before, after), (after, before)))
+    for name, finding in there.items():
+        other = back[name]
+        assert other.verdict is TURNED.get(finding.verdict, finding.verdict)
+        assert other.rate == pytest.approx(finding.rate)
+        assert isinstance(finding.confidence_interval, Interval)
+        assert isinstance(other.confidence_interval, Interval)
+        ends = [other.relative_change, other.confidence_interval.high, other.confidence_interval.low]
+        mirrored = [finding.relative_change, finding.confidence_interval.low, finding.confidence_interval.high]
+        assert np.log1p(np.array(ends, float)) == pytest.approx(-np.log1p(np.array(mirrored, float)))
+
+
+def test_scaling_all_times_changes_nothing() -> None:
+    rng = np.random.default_rng(3)
+    before, after = noise(rng, 4, 8, 5), noise(rng, 4, 8, 5)
+    after[:, 0] *= 1.4
+    plain, scaled = (compared(files(factor * before), files(factor * after)) for factor in (1.0, 1024.0))
+    assert [(f.verdict, f.rate) for f in plain.findings] == [(f.verdict, f.rate) for f in scaled.findings]
+
+
+@pytest.mark.parametrize("source", [FILES, PAIRED])
+def test_copies_of_a_file_count_once(source: BaselineSource) -> None:
+    rng = np.random.default_rng(4)
+    before, after = noise(rng, 1, 4, 10), noise(rng, 1, 4, 10)
+    after[:, 0] *= 1.5
+    once = compared(files(before), files(after), source=source)
+    copied = compared(files(before.repeat(6, 0)), files(after.repeat(6, 0)), source=source)
+    assert because(Remark.SAME_CONTENT, count=10) in copied.notes
+    assert {f.verdict for f in copied.findings}.isdisjoint(TURNED)
+    assert [f.rate for f in copied.findings] == pytest.approx([f.rate for f in once.findings])
+    real = compared(files(noise(rng, 6, 4, 10)), files(1.5 * noise(rng, 6, 4, 10)), source=source)
+    assert because(Remark.SAME_CONTENT, count=10) not in real.notes
+
+
+def test_one_number_per_file_six_times_is_one_number() -> None:
+    judgement = compared(files(np.full((6, 1), 100.0)), files(np.full((6, 1), 120.0)))
+    assert judgement.findings[0].verdict not in TURNED
+    assert because(Remark.SAME_CONTENT, count=10) in judgement.notes
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (10, 11, Verdict.REGRESSION),
+        (0, 3, Verdict.REGRESSION),
+        (3, 0, Verdict.IMPROVEMENT),
+        (7, 7, Verdict.UNCHANGED),
+        (0, 0, Verdict.UNCHANGED),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 6])
+def test_an_exact_count_is_compared_as_it_is(before: int, after: int, verdict: Verdict, count: int) -> None:
+    sides = (files(np.full((count, 1), float(number)), [ALLOCATIONS]) for number in (before, after))
+    judgement = compared(*sides)
+    assert judgement.findings[0].verdict is verdict
+    # Equal counts are no copies, and one file of them needs no others.
+    assert judgement.notes == ()
+
+
+def test_other_metrics_take_nothing_from_what_the_times_alone_show() -> None:
+    rng = np.random.default_rng(5)
+    before, after = noise(rng, 6, 8), noise(rng, 6, 8)
+    after[:, 0] *= 1.5
+    alone = by_name(compared(files(before), files(after)))
+    count = np.full((6, 1), 10.0)
+    metrics = [*[TIME] * 8, THROUGHPUT, ALLOCATIONS]
+    mixed = by_name(
+        compared(
+            *(files(np.hstack([side, noise(rng, 6, 1), count]), metrics) for side in (before, after)),
+        )
+    )
+    assert alone[FIRST].verdict is mixed[FIRST].verdict is Verdict.REGRESSION
+    assert {name: mixed[name].verdict in TURNED for name in alone} == {name: name == FIRST for name in alone}
+
+
+@pytest.mark.parametrize("benchmarks", [1, 2, 3])
+def test_an_unrelated_benchmark_takes_no_proof_away(benchmarks: int) -> None:
+    rng = np.random.default_rng(6)
+    before, after = noise(rng, 16, benchmarks), noise(rng, 16, benchmarks)
+    after[:, 0] *= 4
+    assert by_name(compared(files(before), files(after), source=PAIRED))[FIRST].verdict is Verdict.REGRESSION
+
+
+def test_paired_is_not_weaker_than_unpaired() -> None:
+    rng = np.random.default_rng(7)
+    before, after = noise(rng, 6, 1), 1.62 * noise(rng, 6, 1)
+    for source in (FILES, PAIRED):
+        assert compared(files(before), files(after), source=source).conclusion is Conclusion.REGRESSION
+
+
+def test_a_suite_that_moved_as_a_whole_is_suspected_and_shows_the_raw_change() -> None:
+    rng = np.random.default_rng(8)
+    before, after = noise(rng, 5, 12, shared=0.01), 1.2 * noise(rng, 5, 12, shared=0.01)
+    judgement = compared(files(before), files(after))
+    (note,) = judgement.notes
+    assert (judgement.conclusion, note.code) == (Conclusion.SUSPECTED, Remark.SUITE_MOVED)
+    for finding in judgement.findings:
+        assert finding.verdict not in TURNED
+        assert finding.relative_change == pytest.approx(0.2, abs=0.06)
+        # What moved with the suite was not seen, so that no smaller change would have been.
+        assert (finding.detectable_effect or 0.0) > (finding.relative_change or 0.0)
+    paired = compared(files(before), files(after), source=PAIRED)
+    assert {finding.verdict for finding in paired.findings} <= {Verdict.REGRESSION, Verdict.SUSPECTED}
+
+
+def test_a_detector_holds_back_what_its_own_rule_does_not_see() -> None:
+    """Of noisy samples in files whose medians differ: the medians' intervals of all samples meet."""
+    rng = np.random.default_rng(9)
+    wide = 100 * np.array([0.3, 0.6, 1.0, 1.4, 1.9]) * noise(rng, 6, 1, 1) / 100
+    for detector, verdicts in (
+        ("anova", {Verdict.REGRESSION}),
+        ("median_interval", {Verdict.NOT_SEEN}),
+    ):
+        judgement = compared(files(wide), files(1.15 * wide), detector=detector)
+        (finding,) = judgement.findings
+        assert {finding.verdict} == verdicts
+    assert finding.reason.code is VerdictReason.INTERVALS_MEET
+    assert finding.detectable_effect is None
+    assert finding.confidence_interval is not None
+    assert finding.confidence_interval.low <= 0.05
+
+
+def test_rates_are_of_all_planned_analyses() -> None:
+    config = Config(profile="sensitive")
+    assert (config.proven, config.suspected) == (0.05, 0.25)
+    corrected = corrected_for_analyses(config, analyses=5)
+    assert (corrected.proven, corrected.suspected) == pytest.approx((0.01, 0.05))
+
+
+@pytest.mark.parametrize(
+    ("count", "proven_by"),
+    [(4, {"sensitive"}), (6, {"balanced", "sensitive"}), (10, {"strict", "balanced", "sensitive"})],
+)
+def test_what_is_proven_follows_the_profile(count: int, proven_by: set[str]) -> None:
+    rng = np.random.default_rng(10)
+    before, after = files(noise(rng, count, 1)), files(1.4 * noise(rng, count, 1))
+    for profile in ("strict", "balanced", "sensitive"):
+        settings = PolicySettings.model_validate({"profile": profile})
+        verdict = compared(before, after, settings=settings).findings[0].verdict
+        assert verdict is (Verdict.REGRESSION if profile in proven_by else Verdict.SUSPECTED)
