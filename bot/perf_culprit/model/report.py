@@ -386,9 +386,7 @@ def _kept(value: Any) -> dict[str, Any]:
     return {name: one for name, one in value.items() if name not in _DROPPED} if isinstance(value, dict) else {}
 
 
-def _each(
-    part: dict[str, Any], name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
-) -> list[dict[str, Any]]:
+def _each(part: dict[str, Any], name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
     values = part.get(name, [])
     if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
         raise msgspec.ValidationError(f"Expected an `array` of `object` - at `$.{name}`")

@@ -39,7 +39,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians meet, or that of their difference has zero in it",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
-    VerdictReason.BLIND: "too noisy, or too few runs, to tell even four times as much from no change",
+    VerdictReason.BLIND: "too noisy, or too few runs: even four times as much could be noise",
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
@@ -146,14 +146,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "and the check {fails:prose}; judged here by those of the default branch"
     ),
     Remark.MEASURED_AGAIN: "measured again: {count:# flagged benchmark}, of which {unconfirmed:,} were not confirmed",
-    Remark.LONE_BASELINE: (
-        "one baseline run shows no noise: no change is proven by it; to prove one, measure both commits in turn: "
-        "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
-    ),
-    Remark.SUITE_MOVED: (
-        "all benchmarks moved together by {change:+%}, further than runs of the base do: the code or another machine; "
-        "measuring both commits in turn on one machine tells"
-    ),
+    Remark.LONE_BASELINE: "one baseline run: a change can be suspected, but not proven",
+    Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
     Remark.SUITE_LEFT_OUT: "all benchmarks moved together by {change:+%}, as machines do; the changes leave it out",
     Remark.INHERITED_LEVEL: (
