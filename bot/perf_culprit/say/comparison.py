@@ -120,7 +120,12 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
     told = headline(report, sections)
     text: Text = Safe(told.text)
     if trees.through is not None:
-        text = words("{}{} {}", text, Safe("; the slowdown" if sections.improvements else ","), trees.through)
+        text = words(
+            "{}{} {}",
+            text,
+            Safe("; the slowdown" if sections.improvements or sections.suspected else ","),
+            trees.through,
+        )
     if report.suite != "default":
         text = words("{} in {}", text, Name(report.suite))
     return Heading(text=text, tone=told.tone, mark=told.emoji)

@@ -19,6 +19,7 @@ from perf_culprit.say.bisection_words import BISECTIONS
 
 # What looks like a change: what would decide follows.
 NOT_PROVEN: Final = "not proven: "
+_AS_OFTEN: Final = "some benchmark differs as much in {rate:%g} of unchanged runs"
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 _WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
@@ -27,14 +28,16 @@ _AGREES: Final = "agrees with the stated {stated:%g}"
 _IS_MORE: Final = "is more than the stated {stated:%g}"
 
 SENTENCES: Final[Mapping[ReasonCode, str]] = {
-    VerdictReason.SIGNIFICANT: "proven: in {rate:%g} of unchanged runs any benchmark differs as much",
+    VerdictReason.SIGNIFICANT: "proven: " + _AS_OFTEN,
     VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
     VerdictReason.EXCLUDED: "a change of {effect:%} is excluded",
     VerdictReason.NOTHING_SEEN: "no change seen[; one of {effect:%} or more would have been suspected]",
-    VerdictReason.SUSPECTED: NOT_PROVEN + "measure both commits in turn on one machine",
+    VerdictReason.SUSPECTED: NOT_PROVEN + _AS_OFTEN + "; measure both commits in turn on one machine",
     VerdictReason.SUSPECTED_ROUNDS: (
-        NOT_PROVEN + "measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
+        NOT_PROVEN
+        + _AS_OFTEN
+        + "; measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians meet, or that of their difference has zero in it",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
