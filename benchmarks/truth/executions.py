@@ -1,11 +1,13 @@
-"""How often the engine is wrong on executions in which nothing changed, and what it finds in them: real noise only.
+"""How often `compare` is wrong on executions in which nothing changed, and what it finds in them: real noise only.
 
-python -m benchmarks.truth.executions CORPUS... [--runs 300] [--ways 5v5 9v1] [--in-a-row] [--peers]
+python -m benchmarks.truth.executions CORPUS... [--runs 300] [--ways 5v5 9v1 6r] [--in-a-row] [--peers]
 
 A corpus is a folder or file of executions that nobody changed:
   samples.csv.gz   columns system, benchmark, fork, sample_1, … (a suite per system)
   *.npz            `seconds` (benchmarks, executions, samples) (a suite per file)
-A unit is an execution, its location the logarithm of its median. A change is planted in one random benchmark.
+A unit is an execution, its location the logarithm of its median. A change is planted in one random benchmark. A way is
+the number of units on each side, baseline first, or of A B B A rounds (6r). `named`: of changes exactly as large as the
+report says would have been suspected, the share that is.
 """
 
 import argparse
@@ -13,33 +15,70 @@ import csv
 import gzip
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from scipy import stats
 
-from perf_culprit.stats.engine import judge
+from perf_culprit.config.policy_settings import PolicySettings
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.stats.ragged import Booleans, Floats
-from perf_culprit.stats.unit_table import UnitTable
 
 WAYS: Final = ("5v5", "9v1", "5v1", "3v1", "3v3", "2v2", "1v1")
 CHANGES: Final = (0.1, 0.2, 0.5, 1.0, 3.0)
 
 
 class Called(NamedTuple):
-    """Per benchmark, (B,)."""
+    """Per benchmark, (B,). `visible`: the change that would have been suspected, NaN where no figure is given."""
 
     proven: Booleans
     suspected: Booleans
+    visible: Floats | None = None
 
 
 Judge = Callable[[Floats, Booleans], Called]
+TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
+PROVEN: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
-def by_engine(y: Floats, is_target: Booleans) -> Called:
-    judged = judge(UnitTable.of(y, is_target))
-    return Called(judged.is_proven, judged.is_suspected)
+def by_product(y: Floats, is_target: Booleans, *, is_paired: bool = False) -> Called:
+    """`compare`'s own judgement of one file per unit; `is_paired`: of rounds A B B A."""
+    baseline, target = _joined(y[:, ~is_target]), _joined(y[:, is_target])
+    if is_paired:
+        against = Baseline(runs=(baseline,), source=BaselineSource.PAIRED)
+    else:
+        files = tuple(_joined(y[:, [column]]) for column in np.flatnonzero(~is_target))
+        against, target = Baseline(runs=files, source=BaselineSource.FILES), replace(target, is_separate=True)
+    findings = {one.benchmark: one for one in judge(against, target, settings=PolicySettings()).findings}
+    ordered = [findings[f"b{row}"] for row in range(len(y))]
+    proven = np.array([one.verdict in PROVEN for one in ordered])
+    return Called(
+        proven,
+        proven | np.array([one.verdict is Verdict.SUSPECTED for one in ordered]),
+        np.array([np.nan if one.detectable_effect is None else one.detectable_effect for one in ordered]),
+    )
+
+
+def _joined(y: Floats) -> Run:
+    """A run whose executions are the columns of `y`, two of each round."""
+    units = y.shape[1]
+    return Run(
+        benchmarks=tuple(
+            Benchmark.of(
+                name=f"b{row}",
+                metric=TIME,
+                samples=tuple(values),
+                group_sizes=(1,) * units,
+                rounds=tuple(unit // 2 for unit in range(units)),
+            )
+            for row, values in enumerate(np.exp(y).tolist())
+        )
+    )
 
 
 def by_mann_whitney(y: Floats, is_target: Booleans) -> Called:
@@ -107,19 +146,29 @@ def false_calls(suites: dict[str, Floats], way: str, judged: Judge, *, runs: int
 def power_of(
     suites: dict[str, Floats], way: str, judged: Judge, change: float, *, runs: int, in_a_row: bool
 ) -> tuple[float, float]:
-    """The share of runs in which the planted change is proven, and suspected."""
+    """The share of runs in which the planted change is proven, and suspected. NaN: as large as the run itself names."""
     rng, hits = np.random.default_rng(1), []
     for index in range(runs):
         y, is_target = _drawn(suites[list(suites)[index % len(suites)]], way, rng, in_a_row=in_a_row)
         row = rng.integers(len(y))
-        y[row, is_target] += math.log1p(change)
+        planted = change
+        if math.isnan(change):
+            visible = judged(y, is_target).visible
+            planted = math.nan if visible is None else float(visible[row])
+            if math.isnan(planted):
+                continue
+        y[row, is_target] += math.log1p(planted)
         called = judged(y, is_target)
         hits.append((called.proven[row], called.suspected[row]))
-    proven, suspected = np.array(hits, float).mean(axis=0)
+    proven, suspected = np.array(hits, float).mean(axis=0) if hits else (math.nan, math.nan)
     return proven, suspected
 
 
 def _drawn(y: Floats, way: str, rng: np.random.Generator, *, in_a_row: bool) -> tuple[Floats, Booleans]:
+    if way.endswith("r"):
+        count = 4 * int(way.removesuffix("r"))
+        start = int(rng.integers(y.shape[1] - count + 1))
+        return y[:, start : start + count].copy(), np.tile([False, True, True, False], count // 4)
     baseline, target = map(int, way.split("v"))
     count = baseline + target
     start = int(rng.integers(y.shape[1] - count + 1))
@@ -142,14 +191,19 @@ def main() -> None:
     suites = read_suites(arguments.corpora)
     drawn = {"runs": arguments.runs, "in_a_row": arguments.in_a_row}
     print("proven/suspected; worst: of the suites' shares of unchanged runs with a suspicion")
-    print("| way | judge | unchanged | worst |", *(f"+{change:.0%} |" for change in CHANGES))
+    print("| way | judge | unchanged | worst |", *(f"+{change:.0%} |" for change in CHANGES), "named |")
     for way in arguments.ways:
-        for name, judged in {"engine": by_engine, **(PEERS if arguments.peers else {})}.items():
+        product = partial(by_product, is_paired=way.endswith("r"))
+        for name, judged in {"perf-culprit": product, **(PEERS if arguments.peers else {})}.items():
             rates = false_calls(suites, way, judged, **drawn)
             power = [power_of(suites, way, judged, change, **drawn) for change in CHANGES]
+            named = power_of(suites, way, judged, math.nan, **drawn)[1] if name == "perf-culprit" else math.nan
             cells = [f"{rates.proven:.3f}/{rates.suspected:.3f}", f"{rates.worst:.2f}"]
             print(
-                "|", " | ".join([way, name, *cells, *(f"{one:.2f}/{two:.2f}" for one, two in power)]), "|", flush=True
+                "|",
+                " | ".join([way, name, *cells, *(f"{one:.2f}/{two:.2f}" for one, two in power), f"{named:.2f}"]),
+                "|",
+                flush=True,
             )
 
 

@@ -129,7 +129,7 @@ def _second_run(job: Job, commit: str) -> Run | None:
     files = job.inputs.confirm_files
     if not files:
         return None
-    paired = bool(job.inputs.baseline_files)
+    paired = bool(job.inputs.baseline_files or job.inputs.confirm_baseline_files)
     return collect_run(files, config=job.inputs.config, tool=job.inputs.tool, commit=commit, paired=paired)
 
 

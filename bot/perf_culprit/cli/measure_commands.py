@@ -41,6 +41,9 @@ def measure(asked: Measure) -> int:
     if not asked.commits:
         asked = asked.replaced(commits=_event_revisions(asked.repository))
     plan = measure_plan(asked, config=config, say=print)
+    if asked.flagged is not None and not plan.names:
+        print(f"{asked.flagged}: nothing is suspected, so nothing is measured")
+        return EXIT_FINE
     status = Status(sys.stderr, quiet=asked.quiet)
     try:
         if asked.dry_run:

@@ -72,6 +72,10 @@ class Measure(
     confirm: Annotated[
         bool, Option("--confirm", "measure whatever looks like a regression a second time (docs/confirm.md)")
     ] = False
+    flagged: Annotated[
+        Path | None,
+        Option("--flagged REPORT", "measure only what this report.json suspects or calls a regression; else nothing"),
+    ] = None
     minutes: Annotated[
         float | None, Option("--minutes N", "start no round that would end after this time", convert=as_minutes)
     ] = None

@@ -186,12 +186,11 @@ class Config(PolicySettings):
         ),
     ] = "default"
     detector: Annotated[
-        Literal["anova", "median_interval", "control_chart", "change_point", "auto"],
+        Literal["anova", "median_interval", "control_chart", "change_point"],
         Field(
             description=(
                 "who judges benchmarks: [anova](detectors/anova.md), [median_interval](detectors/median-interval.md), "
-                "[control_chart](detectors/control-chart.md), [change_point](detectors/change-point.md), "
-                "[auto](detectors/auto.md)"
+                "[control_chart](detectors/control-chart.md), [change_point](detectors/change-point.md)"
             )
         ),
     ] = "anova"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypedDict
 
 from msgspec import structs
 
@@ -115,7 +115,9 @@ _INERT: Final = " _-./:,=[]"
 
 
 def flagged(report: Report) -> tuple[str, ...]:
-    """The benchmarks that a second measurement should look at."""
+    """The benchmarks that a second measurement should look at: all, where all moved together."""
+    if any(note.code is Remark.SUITE_MOVED for note in report.notes):
+        return tuple(dict.fromkeys(finding.key.benchmark for finding in report.findings))
     return flagged_benchmarks(report.findings)
 
 
@@ -141,8 +143,15 @@ def only(run: Run, benchmarks: Collection[str]) -> Run:
     return structs.replace(run, benchmarks=kept, counters=())
 
 
-def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Config) -> Report:
-    """`report` after a second measurement of the target, judged against `baseline` by the same rule."""
+def confirm_report(
+    report: Report, *, baseline: Baseline, again: Run, own_baseline: Sequence[Run] = (), config: Config
+) -> Report:
+    """`report` after a second measurement of the target, judged by the same rule.
+
+    Against `own_baseline`, which was executed in turn with it, or else against `baseline` once more.
+    """
+    if own_baseline:
+        baseline = replace(baseline, runs=tuple(own_baseline), source=BaselineSource.PAIRED)
     names = flagged(report)
     target = only(again, names)
     if not names:
@@ -152,14 +161,15 @@ def confirm_report(report: Report, *, baseline: Baseline, again: Run, config: Co
         runs = tuple(only(run, names) for run in baseline.runs)
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
-    left = len(flagged(structs.replace(report, findings=findings)))
+    notes = tuple(note for note in report.notes if note.code is not Remark.SUITE_MOVED)
+    left = len(flagged(structs.replace(report, findings=findings, notes=notes)))
     note = because(Remark.MEASURED_AGAIN, count=len(names), unconfirmed=len(names) - left)
     return structs.replace(
         report,
         findings=findings,
         conclusion=conclusion_of(findings),
         failed=any(finding.level is Level.FAIL for finding in findings),
-        notes=(note, *report.notes),
+        notes=(note, *notes),
     )
 
 
@@ -221,8 +231,25 @@ def compare_files(
         source=BaselineSource.PAIRED if request.paired else BaselineSource.FILES,
         config=config,
         base_commit=base_commit,
+        **second_measurement(request, as_configured),
+    )
+
+
+class SecondMeasurement(TypedDict):
+    """What was measured again of the flagged benchmarks; a baseline of its own was executed in turn with it."""
+
+    confirm: Run | None
+    confirm_baseline: tuple[Run, ...]
+
+
+def second_measurement(request: Compare, as_configured: Reading) -> SecondMeasurement:
+    if request.confirm_baseline and not request.confirm:
+        raise UsageError("--confirm-baseline without --confirm", next_step="give the target's second results as well")
+    in_turn = request.paired or bool(request.confirm_baseline)
+    side = collect_executions if in_turn else collect_separate
+    return SecondMeasurement(
         confirm=side(request.confirm, as_configured) if request.confirm else None,
-        confirm_baseline=runs(request.confirm_baseline) if request.confirm_baseline else (),
+        confirm_baseline=(side(request.confirm_baseline, as_configured),) if request.confirm_baseline else (),
     )
 
 
@@ -250,7 +277,8 @@ def compare_runs(
     report = judge_run(against, run, config=config)
     if confirm is not None:
         again, confirm = named_alike(confirm_baseline or baseline, confirm)
-        report = confirm_report(report, baseline=replace(against, runs=again), again=confirm, config=config)
+        own = again if confirm_baseline else ()
+        report = confirm_report(report, baseline=against, again=confirm, own_baseline=own, config=config)
     return of_head(report, merge)
 
 

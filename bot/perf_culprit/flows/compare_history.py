@@ -11,7 +11,15 @@ from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
-from perf_culprit.flows.compare import Compared, collect_run, confirm_report, judge_run, of_head
+from perf_culprit.flows.compare import (
+    Compared,
+    collect_run,
+    confirm_report,
+    judge_run,
+    of_head,
+    reading,
+    second_measurement,
+)
 from perf_culprit.flows.job_event import Merge
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Run
@@ -34,7 +42,7 @@ def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | 
         config=config,
         base=request.base,
         place=HistoryPlace(repository=repository, url=request.history_url),
-        confirm=collected(request.confirm, commit=commit) if request.confirm else None,
+        **second_measurement(request, reading(config, tool=request.tool)),
     )
 
 
@@ -58,11 +66,13 @@ def compare_run_with_history(
     place: HistoryPlace,
     accepted: Sequence[Acceptance] = (),
     confirm: Run | None = None,
+    confirm_baseline: Sequence[Run] = (),
     merge: Merge | None = None,
 ) -> Compared:
     """`accepted` counts in addition to what the history says was accepted.
 
-    `confirm` is a second measurement of what `run` flags. It judges and is not stored. `merge`: the run is of GitHub's
+    `confirm` is a second measurement of what `run` flags, `confirm_baseline` what was executed in turn with it. They
+    judge and are not stored. `merge`: the run is of GitHub's
     merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
     """
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
@@ -79,7 +89,7 @@ def compare_run_with_history(
         stored_runs = history.names
     report = judge_run(baseline, run, config=config)
     if confirm is not None:
-        report = confirm_report(report, baseline=baseline, again=confirm, config=config)
+        report = confirm_report(report, baseline=baseline, again=confirm, own_baseline=confirm_baseline, config=config)
     if not report.blames_target:
         report = replace(report, failed=False)
     return Compared(run=run, report=of_head(report, merge), stored_runs=stored_runs)

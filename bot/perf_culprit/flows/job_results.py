@@ -137,9 +137,17 @@ def compare_results(
 
     Of a push (`base` is None) with both, the history says whether the base, measured now, has a level of its own.
     """
+    own_baseline = (results.confirm_baseline,) if results.confirm_baseline else ()
     if results.baseline is None:
         return compare_run_with_history(
-            results.run, config=config, base=base, place=place, accepted=accepted, confirm=results.confirm, merge=merge
+            results.run,
+            config=config,
+            base=base,
+            place=place,
+            accepted=accepted,
+            confirm=results.confirm,
+            confirm_baseline=own_baseline,
+            merge=merge,
         )
     report = compare_runs(
         results.run,
@@ -148,7 +156,7 @@ def compare_results(
         config=config,
         accepted=accepted,
         confirm=results.confirm,
-        confirm_baseline=(results.confirm_baseline,) if results.confirm_baseline else (),
+        confirm_baseline=own_baseline,
         merge=merge,
     )
     again = (run.cost for run in (results.confirm, results.confirm_baseline) if run is not None)

@@ -25,6 +25,7 @@ from perf_culprit.flows.compare import (
 )
 from perf_culprit.flows.diagnose import diagnose_traces, write_traces
 from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
+from perf_culprit.flows.render import read_report
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
 from perf_culprit.measure.runner import Commands
@@ -50,13 +51,15 @@ WRITING_SHARE: Final = 0.05
 class MeasurePlan:
     """What is asked for with what the configuration and this machine add: `rounds` of A B B A at most.
 
-    With `until_decided` it takes rounds until an interim analysis decides all metrics.
+    With `until_decided` it takes rounds until an interim analysis decides all metrics. `names`: of these benchmarks
+    alone; all where it is empty.
     """
 
     asked: Measure
     commands: Commands
     tool: str
     rounds: int
+    names: tuple[str, ...] = ()
 
     @property
     def trace(self) -> TracePlan | None:
@@ -113,7 +116,8 @@ def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
     commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
     usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
-    return MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds)
+    names = () if asked.flagged is None else flagged(read_report(asked.flagged))
+    return MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds, names=names)
 
 
 def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
@@ -172,7 +176,8 @@ class _Measurement:
 
     def take(self, workplace: Workplace, output: Path) -> None:
         self._warm_up(workplace)
-        self._fill(workplace, self._sides, self._plan.analyses if self._plan.asked.until_decided else ())
+        analyses = self._plan.analyses if self._plan.asked.until_decided else ()
+        self._fill(workplace, self._sides, analyses, names=self._plan.names)
         runs = with_quantities(workplace, [side.run for side in self._sides], rounds=max(self.rounds, 1), say=self._say)
         for side, run in zip(self._sides, runs, strict=True):
             side.run = run
@@ -212,7 +217,7 @@ class _Measurement:
 
         With `names` only of these benchmarks.
         """
-        what = f"confirm {counted(len(names), 'benchmark')}, " if names else ""
+        what = f"{counted(len(names), 'benchmark')}, " if names else ""
         at_most = "of at most" if analyses or self._plan.asked.minutes is not None else "of"
         for number in range(sides[0].rounds + 1, self._plan.rounds + 1):
             if not self._pace.allows_a_round:

@@ -61,15 +61,13 @@ def reading_order(finding: Finding) -> tuple[int, int, float, float, float, Metr
     )
 
 
+def is_flagged(finding: Finding) -> bool:
+    return finding.verdict is Verdict.REGRESSION or finding.looks_worse
+
+
 def flagged_benchmarks(findings: Sequence[Finding]) -> tuple[str, ...]:
     """The benchmarks to measure again, in the order of the findings: regressions, and what looks like one."""
-    return tuple(
-        dict.fromkeys(
-            finding.key.benchmark
-            for finding in findings
-            if finding.verdict is Verdict.REGRESSION or finding.looks_worse
-        )
-    )
+    return tuple(dict.fromkeys(finding.key.benchmark for finding in findings if is_flagged(finding)))
 
 
 def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -83,19 +81,19 @@ def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Find
 
 
 def _confirmed(finding: Finding, again: Finding | None) -> Finding:
-    if finding.verdict is not Verdict.REGRESSION and not finding.looks_worse:
-        return finding
+    if not is_flagged(finding):
+        return finding if again is None else replace(again, series=finding.series)
     if again is None:
         return _noted(finding, because(Remark.NOT_MEASURED_AGAIN))
     change = again.relative_change
     if again.verdict is Verdict.REGRESSION:
         return _noted(replace(again, series=finding.series), because(Remark.CONFIRMED, change=change))
-    reason = because(VerdictReason.NOT_CONFIRMED, change=change)
     # Refuted where the second interval has no such change in it; else the question is open.
-    refuted = again.verdict in {Verdict.UNCHANGED, Verdict.IMPROVEMENT}
-    verdict = Verdict.UNCHANGED if refuted else Verdict.SUSPECTED
-    doubted = _noted(withdrawn(finding, reason, verdict), reason)
-    return replace(doubted, detectable_effect=again.detectable_effect, confidence_interval=again.confidence_interval)
+    is_refuted = again.verdict in {Verdict.UNCHANGED, Verdict.IMPROVEMENT}
+    code = VerdictReason.REFUTED if is_refuted else VerdictReason.NOT_CONFIRMED
+    reason = because(code, first=finding.relative_change, change=change)
+    verdict = again.verdict if is_refuted else Verdict.SUSPECTED
+    return replace(again, verdict=verdict, reason=reason, severity=None, level=Level.NOTE, series=finding.series)
 
 
 def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.UNTESTED) -> Finding:

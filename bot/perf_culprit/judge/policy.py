@@ -60,7 +60,7 @@ def judge(
     options = DetectorOptions(settings=settings, paired=baseline.source is BaselineSource.PAIRED)
     assessed = exact_counts.detect(pairing.pairs, options, DETECTORS[detector])
     findings = benchmark_findings(pairing.pairs, assessed.evidence, settings)
-    notes += _suite_notes(assessed.suite)
+    notes += _suite_notes(assessed.suite, paired=options.paired)
     notes += [*_baseline_notes(baseline, pairing.pairs), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
     if counters.tables:
@@ -90,11 +90,11 @@ def judge(
     )
 
 
-def _suite_notes(suite: SuiteChange | None) -> list[Reason]:
+def _suite_notes(suite: SuiteChange | None, *, paired: bool) -> list[Reason]:
     """How far all benchmarks moved together, where that is worth a word."""
     if suite is None or abs(suite.change) < NOTABLE_SHIFT:
         return []
-    if suite.is_suspected:
+    if suite.is_suspected and not paired:
         return [because(Remark.SUITE_MOVED, change=suite.change)]
     return [because(Remark.SUITE_LEFT_IN if suite.is_left_in else Remark.SUITE_LEFT_OUT, change=suite.change)]
 

@@ -68,7 +68,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     rows = _Rows.of(suite, judgement, options)
     for row, index in enumerate(kept):
         evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
-    return Assessed([evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite))
+    return Assessed([evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, options))
 
 
 def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
@@ -81,8 +81,10 @@ def _without_units(options: DetectorOptions) -> Reason:
     return because(Untested.TOO_FEW_EXECUTIONS if options.paired else Untested.DIFFERENT_STATISTICS)
 
 
-def _suite_change(shift: SuiteShift) -> SuiteChange:
-    return SuiteChange(change=math.expm1(shift.change), is_suspected=shift.is_suspected, is_left_in=shift.is_large)
+def _suite_change(shift: SuiteShift, options: DetectorOptions) -> SuiteChange:
+    """Rounds leave it in: what their sides do not share is the code's."""
+    is_left_in = shift.is_large or options.paired
+    return SuiteChange(change=math.expm1(shift.change), is_suspected=shift.is_suspected, is_left_in=is_left_in)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -72,6 +72,7 @@ class VerdictReason(StrEnum):
     CULPRIT_REMOVED = "culprit_removed"
     ACCEPTED = "accepted"
     NOT_CONFIRMED = "not_confirmed"
+    REFUTED = "refuted"
 
 
 class Untested(StrEnum):

@@ -121,7 +121,8 @@ def _noise(noise: NoiseSources) -> Iterator[str]:
 
 def _rates(audit: Audit) -> Table:
     """The recommended one is marked."""
-    effects = (percent(one.effect, signed=True) for one in audit.detectors[0].power)
+    sizes = max((entry.power for entry in audit.detectors), key=len)
+    effects = [percent(one.effect, signed=True) for one in sizes]
     head = ("detector", "runs with a false proof", "with a false suspicion", "right alarms", *effects)
     rows = [
         (
@@ -129,7 +130,7 @@ def _rates(audit: Audit) -> Table:
             _rate(entry.alarms),
             _rate(entry.suspicions),
             f"{entry.lasting:,}",
-            *(f"{100 * one.proven:.0f}/{100 * one.suspected:.0f}%" for one in entry.power),
+            *([f"{100 * one.proven:.0f}/{100 * one.suspected:.0f}%" for one in entry.power] or ["–"] * len(effects)),
         )
         for entry in audit.detectors
     ]

@@ -55,7 +55,12 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.CULPRIT_REVERTED: "{commit} made it worse, and {revert} has reverted it",
     VerdictReason.CULPRIT_REMOVED: "{commit} made it worse, and the default branch no longer has it",
     VerdictReason.ACCEPTED: "accepted",
-    VerdictReason.NOT_CONFIRMED: "not confirmed by a second measurement[: {change:+%}]",
+    VerdictReason.NOT_CONFIRMED: (
+        NOT_PROVEN + "measure more rounds of both sides; it was [{first:+%} first and ][{change:+%} ]measured again"
+    ),
+    VerdictReason.REFUTED: (
+        "refuted: [{change:+%} ]measured again, [{first:+%} first; ]the first runs were on another state of the machine"
+    ),
     Untested.UNIT_CHANGED: "the unit changed from {before} to {now}",
     Untested.DIRECTION_CHANGED: "the direction changed from {before} to {now}",
     Untested.DIFFERENT_STATISTICS: "the runs report different statistics, such as a mean and a median",

@@ -46,14 +46,16 @@ def shift_loudness(
     half of which may have moved by d; it is learned blind to the labels.
     """
     labels = labellings.is_target
+    by_label = np.ascontiguousarray(labels.T, dtype=np.float32)
     wide = np.ones(len(labels)) if neighbours is None else np.sqrt(widened(labels, neighbours, 0.0))
-    loudest = np.zeros((len(present), len(labels)))
+    narrow = (1 / wide).astype(np.float32)
+    loudest = np.zeros((len(present), len(labels)), np.float32)
     step = max(1, CACHED // present.shape[1] ** 2)
     for x, start in itertools.product(heard, range(0, len(present), step)):
         rows = slice(start, start + step)
         for score in _scores(np.where(present[rows], x[rows], 0.0), present[rows]):
-            loudest[rows] = np.maximum(loudest[rows], _standardised(score @ labels.T.astype(np.float32)) / wide)
-    return loudest
+            np.maximum(loudest[rows], _standardised(score @ by_label) * narrow, out=loudest[rows])
+    return loudest.astype(np.float64)
 
 
 def _standardised(sums: NDArray[np.float32]) -> NDArray[np.float32]:
