@@ -260,11 +260,10 @@ class PolicySettings(Section):
     def _of_profile(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        for name, instead in REPLACED.items():
-            if name in given:
-                raise ValueError(f"{name} is gone: {instead}")
         rates = PROFILES.get(str(given.get("profile")))
-        return given if rates is None else {"proven": rates.proven, "suspected": rates.suspected, **given}
+        if rates is None:
+            return given
+        return {"proven": f"{100 * rates.proven:g}%", "suspected": f"{100 * rates.suspected:g}%", **given}
 
     @model_validator(mode="after")
     def _tiers_in_order(self) -> Self:

@@ -130,7 +130,7 @@ def _rates(audit: Audit) -> Table:
             _rate(entry.alarms),
             _rate(entry.suspicions),
             f"{entry.lasting:,}",
-            *([f"{100 * one.proven:.0f}/{100 * one.suspected:.0f}%" for one in entry.power] or ["–"] * len(effects)),
+            *([f"{100 * one.proven:.0f}/{100 * one.suspected:.0f}%" for one in entry.power] or ["-"] * len(effects)),
         )
         for entry in audit.detectors
     ]

@@ -80,6 +80,8 @@ _EXPECTED = {
 
 _MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
 IN_TURN: Final = "Measure both commits in turn on one machine:"
+# What was measured in turn already, and looks worse by that.
+_BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
 COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
 
 
@@ -130,7 +132,7 @@ def _to_decide(sections: Sections) -> NextStep:
     worse = sections.looking_worse
     if not worse:
         return NextStep(advice=f"Either the code did that or another machine. {IN_TURN}", command=COMMAND)
-    if any(one.reason.code is not VerdictReason.SUSPECTED_ROUNDS for one in worse):
+    if any(one.reason.code not in _BY_ROUNDS for one in worse):
         how, command = IN_TURN, COMMAND
     else:
         rounds = [one.reason.arguments.get("rounds") for one in worse]
