@@ -148,7 +148,7 @@ def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(s
     accept(served, None, at=8, reason="on purpose")
     report = judge(served, 8, SLOW)
     parse = next(finding for finding in report.findings if finding.key.benchmark == "parse")
-    assert parse.verdict is Verdict.NO_CHANGE
+    assert parse.verdict is Verdict.NOT_SEEN
     assert parse.accepted is not None
     assert parse.accepted.reason == "on purpose"
     assert not report.failed
@@ -269,9 +269,9 @@ def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) ->
 
     for number in range(1, 6):
         judged(number, cpu=50)
-    assert judged(6, cpu=75) == {"cpu": (Verdict.REGRESSION, 5), "disk": (Verdict.NO_CHANGE, 5)}
+    assert judged(6, cpu=75) == {"cpu": (Verdict.REGRESSION, 5), "disk": (Verdict.NOT_SEEN, 5)}
     assert accept(folder, None, at=6).benchmarks == ("server cpu",)
     judged(7, cpu=75)
-    assert judged(8, cpu=75) == {"cpu": (Verdict.NO_CHANGE, 2), "disk": (Verdict.NO_CHANGE, 7)}
+    assert judged(8, cpu=75) == {"cpu": (Verdict.NOT_SEEN, 2), "disk": (Verdict.NOT_SEEN, 7)}
     with pytest.raises(UsageError, match="did you mean server cpu"):
         accept(folder, "server cpuu", at=6)
