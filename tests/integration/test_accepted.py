@@ -35,7 +35,7 @@ BRANCH = "refs/heads/perf-history"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """main1 … main11; five fast runs, then one slow run that is recorded as a regression."""
+    """main1 … main11; five fast runs, then one slow run that is recorded as a suspicion."""
     folder = init_repository(tmp_path_factory.mktemp("accepted") / "served.git", bare=True)
     import_commits(folder, chain("main", COUNT))
     for number in range(1, 6):
@@ -86,16 +86,16 @@ def verdicts(report: Report) -> dict[str, Verdict]:
     return {finding.key.benchmark: finding.verdict for finding in report.findings}
 
 
-def test_without_an_acceptance_a_regression_that_lasts_stays_one(served: Path) -> None:
+def test_without_an_acceptance_a_suspicion_that_lasts_stays_one(served: Path) -> None:
     # The next run may be the second one of a passing disturbance; from the one after that on it is no such thing.
     assert verdicts(judge(served, 7, SLOW, record=True))["parse"] is not Verdict.REGRESSION
-    assert verdicts(judge(served, 8, SLOW, record=True))["parse"] is Verdict.REGRESSION
-    assert verdicts(judge(served, 9, SLOW))["parse"] is Verdict.REGRESSION
+    assert verdicts(judge(served, 8, SLOW, record=True))["parse"] is Verdict.SUSPECTED
+    assert verdicts(judge(served, 9, SLOW))["parse"] is Verdict.SUSPECTED
 
 
 def test_an_alarm_that_does_not_last_is_noise_from_then_on(served: Path) -> None:
     report = judge(served, 7, FAST, record=True)
-    assert verdicts(report)["parse"] is not Verdict.REGRESSION
+    assert verdicts(report)["parse"] is not Verdict.SUSPECTED
     parse = next(finding for finding in report.findings if finding.key.benchmark == "parse")
     assert parse.baseline is not None
     assert parse.baseline.runs == 6
@@ -114,7 +114,7 @@ def test_a_pull_request_is_not_blamed_for_what_its_base_branch_did(served: Path)
     compared = compare_run_with_history(
         run, config=Config(), base=base, place=HistoryPlace(repository=served, url=str(served))
     )
-    assert verdicts(compared.report)["parse"] is not Verdict.REGRESSION
+    assert verdicts(compared.report)["parse"] is not Verdict.SUSPECTED
     assert any("got worse on the base branch at" in note for note in map(sentence, compared.report.notes))
 
 
@@ -124,7 +124,7 @@ def test_the_baseline_begins_at_the_accepted_commit(served: Path, benchmark: str
     assert text.stored
     assert text.benchmarks == ("parse",)  # "all" is what got worse there
     report = judge(served, 7, SLOW)
-    assert verdicts(report)["parse"] is not Verdict.REGRESSION
+    assert verdicts(report)["parse"] is not Verdict.SUSPECTED
     parse = next(finding for finding in report.findings if finding.key.benchmark == "parse")
     assert parse.baseline is not None
     assert parse.baseline.runs == 1
@@ -140,7 +140,7 @@ def test_a_further_regression_after_the_accepted_one_is_found(served: Path) -> N
     accept(served, "parse", at=6)
     for number in range(7, 11):
         judge(served, number, SLOW, record=True)
-    assert verdicts(judge(served, 11, SLOWER))["parse"] is Verdict.REGRESSION
+    assert verdicts(judge(served, 11, SLOWER))["parse"] is Verdict.SUSPECTED
 
 
 def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(served: Path) -> None:
@@ -148,7 +148,7 @@ def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(s
     accept(served, None, at=8, reason="on purpose")
     report = judge(served, 8, SLOW)
     parse = next(finding for finding in report.findings if finding.key.benchmark == "parse")
-    assert parse.verdict is Verdict.NO_CHANGE
+    assert parse.verdict is Verdict.NOT_SEEN
     assert parse.accepted is not None
     assert parse.accepted.reason == "on purpose"
     assert not report.failed
@@ -165,7 +165,7 @@ def test_the_accepted_commit_itself_is_judged_against_the_old_level_and_marked(s
         place=HistoryPlace(url=str(served)),
     )
     settle_acceptances(report, config=Config(), place=HistoryPlace(url=str(served)))
-    assert verdicts(judge(served, 9, SLOW))["parse"] is not Verdict.REGRESSION
+    assert verdicts(judge(served, 9, SLOW))["parse"] is not Verdict.SUSPECTED
 
 
 def test_racing_acceptances_are_all_stored_and_runs_stay(served: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_damaged_acceptance_accepts_nothing_and_breaks_nothing(served: Path) -
     commit = _commit_of(served, lines)
     run_git(served, "update-ref", BRANCH, commit)
     judge(served, 7, SLOW, record=True)
-    assert verdicts(judge(served, 8, SLOW))["parse"] is Verdict.REGRESSION
+    assert verdicts(judge(served, 8, SLOW))["parse"] is Verdict.SUSPECTED
 
 
 def _commit_of(served: Path, lines: list[str]) -> str:
@@ -239,7 +239,7 @@ def test_the_command_line_form(served: Path, capsys: pytest.CaptureFixture[str])
     assert "was accepted before: parse" in capsys.readouterr().out
     assert main(["accept", "--reason", "why", "--author", "Ada", *where]) == 2
     assert "give the name of one benchmark, or --all" in capsys.readouterr().err
-    assert verdicts(judge(served, 7, SLOW))["parse"] is not Verdict.REGRESSION
+    assert verdicts(judge(served, 7, SLOW))["parse"] is not Verdict.SUSPECTED
 
 
 def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) -> None:
@@ -269,9 +269,9 @@ def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) ->
 
     for number in range(1, 6):
         judged(number, cpu=50)
-    assert judged(6, cpu=75) == {"cpu": (Verdict.REGRESSION, 5), "disk": (Verdict.NO_CHANGE, 5)}
+    assert judged(6, cpu=75) == {"cpu": (Verdict.REGRESSION, 5), "disk": (Verdict.NOT_SEEN, 5)}
     assert accept(folder, None, at=6).benchmarks == ("server cpu",)
     judged(7, cpu=75)
-    assert judged(8, cpu=75) == {"cpu": (Verdict.NO_CHANGE, 2), "disk": (Verdict.NO_CHANGE, 7)}
+    assert judged(8, cpu=75) == {"cpu": (Verdict.NOT_SEEN, 2), "disk": (Verdict.NOT_SEEN, 7)}
     with pytest.raises(UsageError, match="did you mean server cpu"):
         accept(folder, "server cpuu", at=6)

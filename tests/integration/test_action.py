@@ -427,7 +427,7 @@ def test_a_changed_model_gets_predicted_findings_apart_from_measured_ones(runner
     result = design_pull_request(runner, served, before=before, after=after)
     assert result.exit_code == 0, result.log
     (comment,) = runner.fake.state.comments.values()
-    assert "Nothing found in 3 benchmarks" in comment.body
+    assert "3 benchmarks unchanged within 5%" in comment.body
     who = "**Predicted** by `design.yml`, scenario `evening` (simulated, not measured)"
     assert f"{who}: 3 of 4 outputs get worse, 0 better." in comment.body
     assert "<details><summary>Predicted by simulation: 3 of 4 outputs get worse, 0 better</summary>" in comment.body

@@ -74,7 +74,7 @@ def test_wanted_a_pass_by_an_edited_verdict_got_the_runs_own(scene: Scene) -> No
     assert result.outputs["conclusion"] == "regression", result.log
 
 
-@pytest.mark.parametrize("text", [{"conclusion": "no_change"}, {"failed": False}, {"conclusion": "machine_changed"}])
+@pytest.mark.parametrize("text", [{"conclusion": "no_change"}, {"failed": False}, {"conclusion": "suspected"}])
 def test_wanted_a_verdict_against_its_own_findings_got_refused(scene: Scene, text: dict[str, object]) -> None:
     report = json.loads(left(scene)["report.json"]) | text
     result = scene.publish({"report.json": json.dumps(report).encode()})
@@ -191,7 +191,7 @@ def failed(scene: Scene, conclusion: str = "failure") -> str:
 
 def test_a_failed_measurement_fails_the_check_and_marks_the_comment(scene: Scene) -> None:
     earlier = scene.fake.state.add_comment(
-        issue=MALLORY_PULL, author=BOT, body=f"{marker('default')}\n### 🟢 Nothing found\n"
+        issue=MALLORY_PULL, author=BOT, body=f"{marker('default')}\n### 🟢 No change seen\n"
     )
     answer = scene.fake.state.add_comment(
         issue=MALLORY_PULL, author=BOT, body="<!-- perf-culprit:v1:answer:3 -->\nBisected."
@@ -202,7 +202,7 @@ def test_a_failed_measurement_fails_the_check_and_marks_the_comment(scene: Scene
     mark, line, *rest = [line for line in earlier.body.splitlines() if line]
     assert mark == marker("default")
     assert line.startswith(f"> ⚠️ **Not measured:** `{scene.head[:7]}` (the measuring run failed, [")
-    assert rest == ["### 🟢 Nothing found"]
+    assert rest == ["### 🟢 No change seen"]
     assert answer.writes == 1
     scene.publish(left(scene))
     assert "Not measured" not in earlier.body

@@ -185,7 +185,7 @@ def test_a_pull_requests_comment_is_the_bots_own(fake: FakeGitHub, repository: P
 
 
 def test_the_schema_of_an_answer_is_a_resource(reader: Assistant) -> None:
-    result = reader.portal.call(reader.client.read_resource, "perf-culprit://schema/report-v1")
+    result = reader.portal.call(reader.client.read_resource, "perf-culprit://schema/report-v2")
     (content,) = result.contents
     assert "findings" in content.model_dump()["text"]
     with pytest.raises(MCPError, match="no such schema"):

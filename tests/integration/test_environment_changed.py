@@ -59,7 +59,7 @@ def judged(repository: tuple[Path, dict[str, str]], *, base: dict[str, float], n
 
 def test_a_step_that_the_base_shows_now_is_the_environments(repository: tuple[Path, dict[str, str]]) -> None:
     finding = judged(repository, base=SLOW, now=NEW)
-    assert finding.verdict is Verdict.NO_CHANGE
+    assert finding.verdict is Verdict.UNCHANGED
     assert finding.reason.code is VerdictReason.ENVIRONMENT_CHANGED
     assert finding.reason.arguments["changes"] == (
         "image ubuntu24 20261101.1 → ubuntu24 20261115.2",

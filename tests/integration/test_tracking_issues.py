@@ -220,7 +220,7 @@ def undecided(report: Report) -> Report:
     vague = because(VerdictReason.NOTHING_SEEN, effect=0.4)
     return replace(
         report,
-        findings=tuple(replace(entry, verdict=Verdict.NO_CHANGE, reason=vague) for entry in report.findings),
+        findings=tuple(replace(entry, verdict=Verdict.NOT_SEEN, reason=vague) for entry in report.findings),
     )
 
 

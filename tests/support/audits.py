@@ -6,6 +6,7 @@ from perf_culprit.model.accuracy import (
     DetectorAudit,
     MetricLimit,
     NoiseSources,
+    Power,
     Rate,
     Recommendation,
     TrialKind,
@@ -13,38 +14,35 @@ from perf_culprit.model.accuracy import (
 from perf_culprit.model.reason import AuditReason, because, remark
 from perf_culprit.model.run import MetricKey
 
-CURVE = ((0.005, 0.0), (0.01, 0.02), (0.02, 0.1), (0.05, 0.62), (0.1, 0.97), (0.2, 1.0), (2.0, 1.0))
+POWER = tuple(
+    Power(effect=effect, proven=proven, suspected=suspected)
+    for effect, proven, suspected in ((0.02, 0.0, 0.1), (0.05, 0.31, 0.62), (0.1, 0.8, 0.97), (0.2, 1.0, 1.0))
+)
 
 
 def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = "a remark") -> Audit:
     anova = DetectorAudit(
         detector="anova",
         alarms=Rate(count=1, trials=28, low=0.0009, high=0.1835),
+        suspicions=Rate(count=3, trials=28, low=0.0227, high=0.2823),
         metric_alarms=Rate(count=2, trials=5600, low=0.00004, high=0.0013),
         lasting=3,
         unknown=0,
-        stricter=((0.005, Rate(count=1, trials=28, low=0.0009, high=0.1835)),),
-        detectable_effect=0.0841,
-        detectable_range=(0.079, 0.092),
-        curve=CURVE,
+        power=POWER,
         limits=(
             MetricLimit(key=MetricKey(benchmark, "time"), effect=None),
             MetricLimit(key=MetricKey("render", "time"), effect=0.124),
         ),
-        samples_needed=44,
     )
     blind = DetectorAudit(
         detector="median_interval",
         alarms=Rate(count=0, trials=28, low=0.0, high=0.1234),
+        suspicions=Rate(count=0, trials=28, low=0.0, high=0.1234),
         metric_alarms=Rate(count=0, trials=5600, low=0.0, high=0.00066),
         lasting=0,
         unknown=0,
-        stricter=((0.005, Rate(count=0, trials=28, low=0.0, high=0.1234)),),
-        detectable_effect=None,
-        detectable_range=None,
-        curve=tuple((effect, 0.2) for effect, _ in CURVE),
+        power=tuple(Power(effect=one.effect, proven=0.1, suspected=0.2) for one in POWER),
         limits=(),
-        samples_needed=None,
     )
     return Audit(
         suite=suite,
@@ -52,8 +50,8 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
         runs=30,
         metrics=200,
         samples_per_run=30,
-        injected_trials=4,
-        stated_rate=0.01,
+        planted=56,
+        stated=(0.01, 0.1),
         minimum_effect=0.05,
         configured="anova",
         detectors=(anova, blind),
@@ -71,10 +69,9 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
         ),
         recommendation=Recommendation(
             detector="anova",
-            false_discovery_rate=0.005,
+            profile="strict",
             counter_detector="control_chart",
             minimum_effect=0.1,
-            samples=44,
             reasons=(because(AuditReason.AGREES_WITH_STATED, detector="anova", count=1, trials=28, stated=0.01),),
         ),
         notes=(remark(note),),

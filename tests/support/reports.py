@@ -8,6 +8,7 @@ from perf_culprit.model.finding import (
     Finding,
     Interval,
     Level,
+    Precision,
     RunChoice,
     Severity,
     Side,
@@ -45,7 +46,7 @@ def finding(
     test: str = "anova",
     count: int = 30,
     spread: float = 0.02,
-    runs: int = 1,
+    runs: int = 12,
     reason: Reason | str = "",
     notes: tuple[Reason | str, ...] = (),
     severity: Severity | None = None,
@@ -158,15 +159,33 @@ WEAK = finding(
     verdict=Verdict.NOT_SEEN,
     reason=because(VerdictReason.NOTHING_SEEN, effect=0.338),
 )
-UNTESTED = finding(
-    "warm_up",
-    4.0,
-    4.4,
-    verdict=Verdict.UNTESTED,
-    count=2,
-    rate=None,
-    reason=because(VerdictReason.BLIND),
+NOT_SEEN = tuple(
+    finding(
+        name,
+        80.0,
+        82.0,
+        half_width=0.07,
+        detectable=effect,
+        verdict=Verdict.NOT_SEEN,
+        reason=because(VerdictReason.NOTHING_SEEN, effect=effect),
+    )
+    for name, effect in (("list_files", 0.09), ("read_index", 0.12), ("write_index", 0.11))
 )
+BLIND = tuple(
+    finding(
+        name,
+        4.0,
+        after,
+        verdict=Verdict.UNTESTED,
+        half_width=None,
+        count=2,
+        rate=0.6,
+        runs=1,
+        reason=because(VerdictReason.BLIND),
+    )
+    for name, after in (("warm_up", 4.4), ("cold_start", 5.64))
+)
+UNTESTED = BLIND[0]
 CHOICES = (
     RunChoice(
         commit=BASE_COMMIT, time="2026-03-02T10:11:12Z", chosen=True, reason=because(BaselineReason.AT_MERGE_BASE)
@@ -240,7 +259,7 @@ def every_conclusion() -> dict[str, Report]:
             test="exact",
             half_width=None,
         ),
-        finding("decode", 5400.0, 5420.0, metric=TIME_NS, runs=12),
+        finding("decode", 5400.0, 5420.0, metric=TIME_NS),
     )
     return {
         "regression-fails": replace(
@@ -252,13 +271,18 @@ def every_conclusion() -> dict[str, Report]:
         ),
         "regression-warns": report(Conclusion.REGRESSION, SLOWER[1], *UNCHANGED),
         "regression-several-metrics": replace(
-            report(Conclusion.REGRESSION, *mixed), suite="codec", baseline_source=BaselineSource.PAIRED, baseline_runs=1
+            report(Conclusion.REGRESSION, *(replace(item, precision=Precision(rounds=5)) for item in mixed)),
+            suite="codec",
+            baseline_source=BaselineSource.PAIRED,
+            baseline_runs=1,
         ),
         "improvement": report(Conclusion.IMPROVEMENT, *FASTER, *UNCHANGED),
         "no-change": report(Conclusion.NO_CHANGE, *UNCHANGED),
-        "nothing-seen": report(Conclusion.NO_CHANGE, *UNCHANGED, WEAK, UNTESTED),
+        "nothing-seen": report(Conclusion.NO_CHANGE, *UNCHANGED, *NOT_SEEN, WEAK, UNTESTED),
         "suspected": report(Conclusion.SUSPECTED, *NOISY, *UNCHANGED),
-        "cannot-tell": replace(report(Conclusion.INCONCLUSIVE, UNTESTED), baseline_runs=1),
+        "cannot-tell": replace(
+            report(Conclusion.INCONCLUSIVE, *BLIND), baseline_runs=1, notes=(because(Remark.LONE_BASELINE),)
+        ),
         "first-run": replace(
             report(Conclusion.FIRST_RUN),
             new=tuple(item.key for item in UNCHANGED),

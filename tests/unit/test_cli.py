@@ -49,7 +49,8 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for seed in range(4):
         (tmp_path / f"base-{seed}.json").write_bytes(measured_json(LEVELS, seed=seed))
     (tmp_path / "same.json").write_bytes(measured_json(LEVELS, seed=50))
-    (tmp_path / "slow.json").write_bytes(measured_json({**LEVELS, "parse": 0.0096}, seed=51))
+    for seed, name in enumerate(("slow.json", "slow-1.json", "slow-2.json", "slow-3.json", "slow-4.json"), start=51):
+        (tmp_path / name).write_bytes(measured_json({**LEVELS, "parse": 0.0096}, seed=seed))
     return tmp_path
 
 
@@ -125,12 +126,13 @@ def test_completion_knows_the_commands(shell: str, capsysbinary: pytest.CaptureF
 
 
 def test_every_mistake_of_the_configuration_is_reported(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (results / "bad.yml").write_text("detectr: anova\nalpha: 7\nbenchmarks:\n  - minimum-effect: abc\n")
+    (results / "bad.yml").write_text("detectr: anova\nalpha: 7\nproven: 7\nbenchmarks:\n  - minimum-effect: abc\n")
     assert main(["collect", "same.json", "--config", "bad.yml"]) == 2
     errors = capsys.readouterr().err
     assert "bad.yml:1: unknown key detectr; did you mean detector?" in errors
-    assert "bad.yml:2: alpha: " in errors
-    assert "bad.yml:4: " in errors
+    assert "bad.yml:2: alpha is gone: " in errors
+    assert "bad.yml:3: proven: " in errors
+    assert "bad.yml:5: " in errors
 
 
 def test_alone_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,13 +160,14 @@ def test_formats_lists_every_reader_with_how_its_files_are_written(capsys: pytes
 
 def test_no_change_is_0_and_a_regression_is_1(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--baseline", "base-0.json", "base-1.json", "base-2.json", "--target", "same.json"]) == 0
-    assert "Nothing found" in capsys.readouterr().out
-    assert main(["compare", "--baseline", "base-*.json", "--target", "slow.json", "--json", "out.json"]) == 1
+    assert "2 benchmarks unchanged within 5%" in capsys.readouterr().out
+    baseline = ["base-*.json", "same.json"]
+    assert main(["compare", "--baseline", *baseline, "--target", "slow*.json", "--json", "out.json"]) == 1
     assert "1 of 2 benchmarks got slower" in capsys.readouterr().out
     report = json.loads((results / "out.json").read_text())
-    jsonschema.validate(report, json.loads((DOCS / "report-v1.schema.json").read_text()))
+    jsonschema.validate(report, json.loads((DOCS / "report-v2.schema.json").read_text()))
     verdicts = {finding["benchmark"]: finding["verdict"] for finding in report["findings"]}
-    assert verdicts == {"parse": "regression", "render": "no_change"}
+    assert verdicts == {"parse": "regression", "render": "unchanged"}
 
 
 def test_repeated_options_add_up(results: Path) -> None:
@@ -190,7 +193,7 @@ def test_json_on_standard_output_is_only_json(results: Path, capsys: pytest.Capt
     main(["compare", "--baseline", "base-0.json", "--target", "same.json", "--json", "-"])
     written = capsys.readouterr()
     assert json.loads(written.out)["format"] == "perf-culprit-report"
-    assert "Nothing found" in written.err
+    assert "No change seen" in written.err
 
 
 def test_outputs_are_checked_before_the_work(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,7 +213,7 @@ def test_the_page_is_opened_where_that_is_asked_for(results: Path, monkeypatch: 
 
 def test_markdown_and_page(results: Path) -> None:
     main(["compare", "--baseline", "base-*.json", "--target", "slow.json", "--markdown", "c.md", "--html", "c.html"])
-    assert "1 of 2 benchmarks got slower" in (results / "c.md").read_text()
+    assert "1 of 2 benchmarks looks slower, not proven" in (results / "c.md").read_text()
     assert "<table" in (results / "c.html").read_text()
 
 
@@ -218,7 +221,7 @@ def test_standard_input(results: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     stdin = io.TextIOWrapper(io.BytesIO((results / "same.json").read_bytes()))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert main(["compare", "--baseline", "base-*.json", "--target", "-"]) == 0
-    assert "Nothing found" in capsys.readouterr().out
+    assert "2 benchmarks unchanged within 5%" in capsys.readouterr().out
 
 
 def test_collect_writes_a_run(results: Path) -> None:
@@ -281,7 +284,7 @@ def test_output_that_cannot_be_written_leaves_nothing(results: Path, capsys: pyt
 def test_schema_is_what_is_published(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     for name, file in (
         ("run", "run-v1"),
-        ("report", "report-v1"),
+        ("report", "report-v2"),
         ("bisection", "bisection-v1"),
         ("config", "config"),
         ("simulation", "simulation-v1"),

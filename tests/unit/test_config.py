@@ -24,7 +24,7 @@ FULL = """\
 suite: parser
 detector: anova
 profile: strict
-suspected: 2%
+suspected: 5%
 minimum-effect: 3%
 levels: {warn: 3%, fail: 10%}
 categories:
@@ -47,7 +47,7 @@ ignore-environment: true
 def test_every_key_is_read() -> None:
     config = parse_config(FULL.encode(), place="f.yml")
     assert config.suite == "parser"
-    assert (config.proven, config.suspected) == pytest.approx((0.001, 0.02))
+    assert (config.proven, config.suspected) == (0.001, 0.05)
     assert config.levels.fail == pytest.approx(0.10)
     assert [category.below for category in config.categories] == [5.0, None]
     assert config.benchmarks[0].minimum_effect == pytest.approx(0.01)
@@ -128,6 +128,10 @@ def test_empty_file_is_the_defaults() -> None:
         pytest.param(
             "benchmarks:\n  - {match: x, category: medium-rare}", 1, "none of fast, medium, slow", id="category"
         ),
+        pytest.param("suite: a\nalpha: 5%", 2, "alpha is gone: `proven: 1%` says", id="a rate of old"),
+        pytest.param("minimum-samples: 5", 1, "minimum-samples is gone: samples of one file", id="samples of old"),
+        pytest.param("profile: loud", 1, "profile", id="no such profile"),
+        pytest.param("proven: 20%", 1, "suspected is lower than proven", id="proven above suspected"),
         pytest.param("history: {branch: '../x'}", 1, "branch", id="branch outside"),
     ],
 )

@@ -265,9 +265,6 @@ class PolicySettings(Section):
     def _of_profile(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        for name, instead in REPLACED.items():
-            if name in given:
-                raise ValueError(f"{name} is gone: {instead}")
         rates = PROFILES.get(str(given.get("profile")))
         return given if rates is None else {**rates.written, **given}
 

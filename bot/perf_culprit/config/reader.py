@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from perf_culprit.config.database_url import VARIABLE, is_database, parse_database
+from perf_culprit.config.policy_settings import REPLACED
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.files import read_limited
@@ -167,6 +168,8 @@ def _line_of(root: yaml.Node, loc: Sequence[int | str]) -> int:
 
 def _message(error: Any, kind: type[BaseModel]) -> str:
     path = ".".join(str(part)[:60] for part in error["loc"])
+    if error["type"] == "extra_forbidden" and path in REPLACED:
+        return f"{path} is gone: {REPLACED[path]}"
     if error["type"] == "extra_forbidden":
         keys = _known_keys(kind, error["loc"][:-1])
         hint = did_you_mean(str(error["loc"][-1]), keys, otherwise=f"known keys: {', '.join(keys)}")

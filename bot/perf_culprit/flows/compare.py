@@ -21,7 +21,7 @@ from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
-from perf_culprit.model.reason import Remark, VerdictReason, because
+from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report, Settings
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.progress import doing

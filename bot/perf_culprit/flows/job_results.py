@@ -12,6 +12,7 @@ from perf_culprit.flows.compare import Compared, compare_runs, judge_run, readin
 from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.job_event import Merge
 from perf_culprit.flows.render import report_json, report_markdown
+from perf_culprit.judge.conclusion import is_flagged
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Verdict
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Report
@@ -65,7 +66,7 @@ def _stored(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
 
 def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
     findings = judge_run(stored, run, config=config).findings
-    return frozenset(finding.key for finding in findings if finding.verdict is Verdict.REGRESSION)
+    return frozenset(finding.key for finding in findings if is_flagged(finding))
 
 
 def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:

@@ -47,13 +47,14 @@ _FILES: Final[tuple[type[msgspec.Struct], ...]] = (
     Profile,
 )
 SCHEMAS: Final = {schema_name(kind): kind for kind in _FILES}
+_NEWEST: Final = {name.rpartition("-v")[0]: name for name in SCHEMAS}
 
 
 def schema(name: str) -> bytes:
-    """The JSON schema of a file that is read or written: `run`, `config`, `simulation-model`, ..."""
+    """The JSON schema of a file that is read or written: `run` or `run-v1`, `config`, `simulation-model`, ..."""
     if name in YAML_SCHEMAS:
         return (json.dumps(YAML_SCHEMAS[name](), indent=1, ensure_ascii=False) + "\n").encode()
-    return schema_text(f"{name}-v1").encode()
+    return schema_text(name if name in SCHEMAS else _NEWEST[name]).encode()
 
 
 def schema_text(name: str) -> str:

@@ -16,7 +16,8 @@ from perf_culprit.config.reader import with_database
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError, UsageError, did_you_mean, listed
 from perf_culprit.flows.compare_history import compare_with_history
-from perf_culprit.model.finding import Acceptance, Verdict
+from perf_culprit.judge.conclusion import is_flagged
+from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.maintenance import Compacted, HistorySize, Imported
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import Report
@@ -81,8 +82,11 @@ def record_run(
 
 
 def judged_run(run: Run, report: Report) -> Run:
-    """The run as the history keeps it: with its assigned categories and the metrics judged regressions."""
-    regressions = [finding for finding in report.findings if finding.verdict is Verdict.REGRESSION]
+    """The run as the history keeps it: with its assigned categories and the metrics that got or look worse.
+
+    Later runs tell whether they stay so: a level that was only ever suspected must not become the baseline.
+    """
+    regressions = [finding for finding in report.findings if is_flagged(finding)]
     categories = {finding.key: finding.category for finding in report.findings if finding.category}
     return replace(
         run,

@@ -6,10 +6,11 @@ A matrix: one row per metric, one cell per version. No multiplicity control: it 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Literal
 
 import numpy as np
 
-from perf_culprit.model.finding import Interval, Verdict
+from perf_culprit.model.finding import Interval
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.run import Metric, MetricKey
 from perf_culprit.model.series import Cell, DeviationMatrix, Outcome, Row, TransientRegression, Version
@@ -123,15 +124,15 @@ def _cells(
 
 def _verdict(
     outcome: Outcome, difference: float, change: float | None, metric: Metric, minimum_effect: float
-) -> Verdict:
+) -> Literal["regression", "improvement", "no_change"]:
     worsening = difference * metric.direction.worse_sign
     if (
         outcome is not Outcome.DEVIATION
         or worsening == 0
         or (change is not None and not reaches(change, minimum_effect))
     ):
-        return Verdict.NOT_SEEN
-    return Verdict.REGRESSION if worsening > 0 else Verdict.IMPROVEMENT
+        return "no_change"
+    return "regression" if worsening > 0 else "improvement"
 
 
 def _transient_regressions(
@@ -145,9 +146,9 @@ def _transient_regressions(
     open_regressions: list[int] = []
     regressions = []
     for after, cell in enumerate(cells, start=1):
-        if cell.verdict is Verdict.REGRESSION:
+        if cell.verdict == "regression":
             open_regressions.append(after)
-        elif cell.verdict is Verdict.IMPROVEMENT:
+        elif cell.verdict == "improvement":
             for position, start in enumerate(open_regressions):
                 former = start - 1
                 apart = estimate.median[after] - estimate.median[former]

@@ -10,7 +10,7 @@ from perf_culprit.errors import DataError
 from perf_culprit.judge import exact_counts
 from perf_culprit.judge.benchmark_findings import benchmark_findings
 from perf_culprit.judge.common_machine import hardware_differences
-from perf_culprit.judge.conclusion import conclusion_of, reading_order, smallest_detectable, withdrawn
+from perf_culprit.judge.conclusion import conclusion_of, is_flagged, reading_order, smallest_detectable, withdrawn
 from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS
@@ -134,8 +134,8 @@ def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Ju
 
 
 def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
-    """An accepted regression fails nothing and is the new baseline; its numbers are still shown."""
-    if finding.verdict is not Verdict.REGRESSION:
+    """An accepted regression, or suspicion, fails nothing and is the new baseline; its numbers are still shown."""
+    if not is_flagged(finding):
         return finding
     acceptances = [entry for entry in accepted if entry.covers(finding.key)]
     if not acceptances:

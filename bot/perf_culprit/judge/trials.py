@@ -180,7 +180,7 @@ def rate(count: int, trials: int) -> Rate:
     return Rate(count=count, trials=trials, low=low, high=high)
 
 
-# What would have been found: a change in one quiet metric at a time, so that the others show what is normal.
+# What would have been findings: a change in one quiet metric at a time, so that the others show what is normal.
 
 
 def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
@@ -191,9 +191,9 @@ def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rn
     chosen = [quiet[index] for index in rng.integers(0, len(quiet), draws)]
     power = []
     for effect in PLANTED:
-        found = [_found(judge, trial, key, effect) for trial, key in chosen]
-        proven = sum(one is not None and one.verdict is Verdict.REGRESSION for one in found)
-        suspected = sum(one is not None and one.looks_worse for one in found)
+        findings = [_found(judge, trial, key, effect) for trial, key in chosen]
+        proven = sum(one is not None and one.verdict is Verdict.REGRESSION for one in findings)
+        suspected = sum(one is not None and one.looks_worse for one in findings)
         power.append(Power(effect=effect, proven=proven / draws, suspected=(proven + suspected) / draws))
     return power
 

@@ -70,9 +70,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     for row, index in enumerate(kept):
         evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
     notes = (because(Remark.SAME_CONTENT, count=copies),) if copies else ()
-    return Assessed(
-        [evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, options), notes
-    )
+    return Assessed([evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, options), notes)
 
 
 def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:

@@ -56,7 +56,7 @@ def _proven(worsening: float) -> Verdict:
 def _proof(evidence: Evidence) -> Reason:
     if evidence.test == EXACT:
         return because(VerdictReason.EXACT_DIFFERENCE)
-    return because(VerdictReason.SIGNIFICANT, test=evidence.test, rate=evidence.rate)
+    return because(VerdictReason.SIGNIFICANT, rate=evidence.rate)
 
 
 def _what_decides(evidence: Evidence) -> Reason:

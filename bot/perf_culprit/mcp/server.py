@@ -126,9 +126,9 @@ def build_server(place: Place) -> "MCPServer[Any]":
 
     @server.resource("perf-culprit://schema/{name}", mime_type="application/schema+json")
     def schema(name: str) -> str:
-        """The JSON schema of a file that is read or written: report-v1, run-v1, bisection-v1, config, ..."""
+        """The JSON schema of a file that is read or written: report-v2, run-v1, bisection-v1, config, ..."""
         try:
-            return published_schemas.schema(name.removesuffix("-v1")).decode()
+            return published_schemas.schema(name).decode()
         except KeyError:
             raise ResourceNotFoundError("there is no such schema: `perf-culprit schema --help` lists them") from None
 

@@ -4,6 +4,7 @@ A noun that is a file of its own is a struct whose tag is its format, such as "p
 strangers: unknown members, wrong types, NaN and Infinity are refused with the file and the place in it.
 """
 
+from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -66,13 +67,19 @@ def schema_name(kind: type[msgspec.Struct]) -> str:
     return f"{name.removeprefix(FORMAT_TAG)}-v{version}"
 
 
-def decode(kind: type[Noun], data: bytes, *, place: str) -> Noun:
+def decode(
+    kind: type[Noun], data: bytes, *, place: str, from_version_1: Callable[[dict[str, Any]], Any] | None = None
+) -> Noun:
     """The noun in `data`, or a DataError that names the file and the JSON path of the first mistake.
+
+    `from_version_1` makes the present shape of a file's content of version 1.
 
     Raises:
         NewerVersionError: a later perf-culprit wrote it.
     """
     try:
+        if from_version_1 is not None and _head(data).version == 1:
+            data = msgspec.json.encode(from_version_1(msgspec.json.decode(data)))
         noun = msgspec.json.decode(data, type=kind, dec_hook=_read)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
         _refuse_newer(kind, data, place=place)

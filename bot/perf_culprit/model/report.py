@@ -1,8 +1,9 @@
 """All that one comparison has to say: findings, call trees of both revisions, conclusion."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, structs
@@ -338,8 +339,58 @@ def _undrawn(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 def decode_report(data: bytes, *, place: str) -> Report:
     """The report in `data`; a DataError with file and place where it is none."""
-    report = decode(Report, data, place=place)
+    report = decode(Report, data, place=place, from_version_1=_from_version_1)
     return report if report.costs is None else structs.replace(report, costs=report.costs.bounded)
+
+
+# A report of version 1 in the shape of today. What no longer is, it loses; what is no such report, `decode` refuses.
+
+_DROPPED: Final = frozenset({"alpha", "false_discovery_rate", "minimum_samples", "more_samples", "samples_needed"})
+_UNCHANGED: Final = ("excluded", "exactly_equal", "below_minimum_effect")
+_SUSPECTED: Final = ("looks_worse", "lone_run")
+
+
+def _from_version_1(report: dict[str, Any]) -> dict[str, Any]:
+    settings = {"proven": 0.01, "suspected": 0.1, **_kept(report.get("settings"))}
+    predictions = _each(report, "predictions", _told_anew)
+    return {**_told_anew(report), "version": 2, "settings": settings, "predictions": predictions}
+
+
+def _told_anew(part: dict[str, Any]) -> dict[str, Any]:
+    """The report, or a prediction in it: of an open one some finding may look worse."""
+    findings = _each(part, "findings", _finding_of_version_1)
+    conclusion = part.get("conclusion")
+    looks_worse = any(one["verdict"] == Verdict.SUSPECTED for one in findings)
+    if conclusion == "machine_changed" or (conclusion == Conclusion.INCONCLUSIVE and looks_worse):
+        conclusion = Conclusion.SUSPECTED
+    return {**part, "conclusion": conclusion, "findings": findings}
+
+
+def _finding_of_version_1(old: dict[str, Any]) -> dict[str, Any]:
+    reason, verdict, precision = (old.get(name) for name in ("reason", "verdict", "precision"))
+    code = str(reason.get("code")) if isinstance(reason, dict) else ""
+    if verdict == "no_change":
+        verdict = Verdict.UNCHANGED if code in _UNCHANGED else Verdict.NOT_SEEN
+    elif verdict == "inconclusive":
+        verdict = Verdict.SUSPECTED if code.startswith(_SUSPECTED) else Verdict.UNTESTED
+    finding = {**_kept(old), "verdict": verdict, "rate": old.get("q_value")}
+    # The codes of that time told something else.
+    if isinstance(reason, dict) and isinstance(reason.get("text"), str):
+        finding["reason"] = reason["text"]
+    if isinstance(precision, dict):
+        finding["precision"] = {"rounds": precision.get("rounds")}
+    return {name: value for name, value in finding.items() if name != "q_value"}
+
+
+def _kept(value: Any) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if name not in _DROPPED} if isinstance(value, dict) else {}
+
+
+def _each(part: dict[str, Any], name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
+    values = part.get(name, [])
+    if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+        raise msgspec.ValidationError(f"Expected an `array` of `object` - at `$.{name}`")
+    return [change(one) for one in values]
 
 
 def encode_tree_comparison(comparison: TreeComparison) -> bytes:

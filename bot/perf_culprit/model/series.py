@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from perf_culprit.model.finding import Acceptance, Interval, Verdict
+from perf_culprit.model.finding import Acceptance, Interval
 from perf_culprit.model.json_files import encode, written
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Metric, MetricKey, Run
@@ -131,7 +131,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     version: str
     outcome: Outcome
-    verdict: Verdict
+    verdict: Literal["regression", "improvement", "no_change"]
     median: float
     interval: Interval
     relative_change: float | None

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Remark
-from perf_culprit.model.report import Prediction, Report
+from perf_culprit.model.report import Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey, is_package
 from perf_culprit.say.charts import strips
 from perf_culprit.say.document import (
@@ -52,7 +52,7 @@ from perf_culprit.say.finding_tables import (
     outside_table,
     outside_title,
 )
-from perf_culprit.say.headlines import component, headline, next_step, took
+from perf_culprit.say.headlines import component, headline, next_step, took, untested_words, within
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities
 from perf_culprit.say.reason_text import worded
@@ -120,7 +120,12 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
     told = headline(report, sections)
     text: Text = Safe(told.text)
     if trees.through is not None:
-        text = words("{}{} {}", text, Safe("; the slowdown" if sections.improvements else ","), trees.through)
+        text = words(
+            "{}{} {}",
+            text,
+            Safe("; the slowdown" if sections.improvements or sections.suspected else ","),
+            trees.through,
+        )
     if report.suite != "default":
         text = words("{} in {}", text, Name(report.suite))
     return Heading(text=text, tone=told.tone, mark=told.emoji)
@@ -128,13 +133,14 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
 
 def _next_step(report: Report, sections: Sections, options: PageOptions, trees: TreeFindings) -> Text:
     step = next_step(report, sections, has_check=options.has_check)
+    advice = words("{} {}", Safe(step.advice), Name(step.command)) if step.command else Safe(step.advice)
     if trees.place is not None and (sections.changed or step.subject is None):
-        return words("{} {}", trees.place, Safe(step.advice))
+        return words("{} {}", trees.place, advice)
     if step.subject is None:
-        return words("{}{}", Safe(step.advice), _weak(step.weakest, sections))
+        return words("{}{}", advice, _weak(step.weakest, sections))
     which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
     subject = words("{} {}.", _named(step.subject, sections), Safe(step.effect))
-    return words("{}{} {}", which, Strong(subject), Safe(step.advice))
+    return words("{}{} {}", which, Strong(subject), advice)
 
 
 def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
@@ -257,12 +263,13 @@ def _prediction_folds(report: Report) -> Iterator[Fold]:
 
 def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     # Where the headline or the advice counts them, a terminal need not.
-    unchanged = Shown.TITLE if sections.changed or sections.suspected or sections.unjudged else Shown.NOT
+    quiet = Shown.NOT if report.conclusion is Conclusion.NO_CHANGE else Shown.TITLE
     tables = (
         (sections.accepted, "accepted", Shown.LIST, (ACCEPTED,)),
         (sections.unjudged, "not judged", Shown.TABLE, ()),
-        (sections.untested, "not tested", Shown.LIST, (WHY,)),
-        (sections.unchanged, "without a change", unchanged, (SEEN,)),
+        (sections.untested, untested_words(sections), Shown.LIST, (WHY,)),
+        (sections.not_seen, "with no change seen", quiet, (SEEN,)),
+        (sections.unchanged, within(sections), quiet, (SEEN,)),
     )
     parts: list[Table | Bullets] = [
         findings_table(findings, sections, *more, title=Safe(f"{len(findings):,} {word}"), shown=shown)

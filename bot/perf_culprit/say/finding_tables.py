@@ -105,7 +105,7 @@ def _backing(evidence: Evidence) -> str:
     baseline, target = evidence.baseline, evidence.target
     if baseline is None or target is None:
         return "runs unknown"
-    return f"{target.runs:,} against {counted(baseline.runs, 'run')}"
+    return f"{counted(target.runs, 'run')} against {baseline.runs:,}"
 
 
 def _certainty(finding: Finding) -> Text:
@@ -219,7 +219,7 @@ _OUTSIDE: Final = (
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
     """In the order of their violation relative to its limit."""
-    findings = (entry for entry in sections.unchanged if entry.test == CONTROL_CHART and _violation(entry) > 1)
+    findings = (entry for entry in sections.quiet if entry.test == CONTROL_CHART and _violation(entry) > 1)
     return tuple(sorted(findings, key=lambda finding: (-_violation(finding), finding.key)))
 
 

@@ -1,6 +1,7 @@
 """The words of the verdict: headline, what happened, what to do. Names are added to them."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
@@ -55,7 +56,7 @@ class Headline:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextStep:
-    """What to do: `subject` and `effect` make one sentence ("<name> takes 38% longer"), `advice` follows.
+    """What to do: `subject` and `effect` make one sentence ("<name> takes 38% longer"), `advice` and `command` follow.
 
     `weakest` are metrics in which only much larger changes would have been seen; they are named last.
     """
@@ -63,6 +64,7 @@ class NextStep:
     advice: str
     subject: Finding | None = None
     effect: str = ""
+    command: str = ""
     weakest: tuple[Finding, ...] = ()
 
 
@@ -77,10 +79,10 @@ _EXPECTED = {
 }
 
 _MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
-IN_TURN: Final = (
-    "Measure both commits in turn on one machine: "
-    "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
-)
+IN_TURN: Final = "Measure both commits in turn on one machine:"
+# What was measured in turn already, and looks worse by that.
+_BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
+COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
 
 
 def headline(report: Report, sections: Sections) -> Headline:
@@ -93,7 +95,7 @@ def headline(report: Report, sections: Sections) -> Headline:
         case Conclusion.SUSPECTED:
             return Headline("🟠", _suspected(report, sections), Tone.UNSURE)
         case Conclusion.NO_CHANGE:
-            return Headline("🟢", no_change(report, sections), Tone.FINE)
+            return Headline("🟢", no_change(sections), Tone.FINE)
         case Conclusion.INCONCLUSIVE:
             return Headline("🟡", _untold(report, sections), Tone.UNSURE)
         case Conclusion.OTHER_HARDWARE | Conclusion.FIRST_RUN:
@@ -116,12 +118,30 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         )
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
-    if report.conclusion is Conclusion.SUSPECTED and sections.looking_worse:
-        subject = sections.looking_worse[0]
-        advice = f"{_what_decides(sections)}{nothing_in_the_rest(report, sections)}"
-        return NextStep(subject=subject, effect=_looks(subject), advice=advice)
+    if report.conclusion is Conclusion.SUSPECTED:
+        return _to_decide(sections)
+    if report.conclusion is Conclusion.INCONCLUSIVE and _blind(sections):
+        advice = f"The differences below, the largest first, may be noise alone. {IN_TURN}"
+        return NextStep(advice=advice, command=COMMAND)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     return NextStep(advice=_advice(report, sections), weakest=weak)
+
+
+def _to_decide(sections: Sections) -> NextStep:
+    """What decides on those that look worse, or on all benchmarks together; the one that needs most rounds says it."""
+    worse = sections.looking_worse
+    if not worse:
+        return NextStep(advice=f"Either the code did that or another machine. {IN_TURN}", command=COMMAND)
+    if any(one.reason.code not in _BY_ROUNDS for one in worse):
+        how, command = IN_TURN, COMMAND
+    else:
+        rounds = [one.reason.arguments.get("rounds") for one in worse]
+        most = max((count for count in rounds if isinstance(count, int)), default=None)
+        about = "" if most is None else f" (about {most:,} in all)"
+        how, command = f"Measure more rounds of both sides{about}, or use a quieter machine.", ""
+    return NextStep(
+        subject=worse[0], effect=_looks(worse[0]), advice=f"{_nothing_else(sections)}{how}", command=command
+    )
 
 
 def _regression_advice(report: Report, *, has_check: bool) -> str:
@@ -188,8 +208,6 @@ def _advice(report: Report, sections: Sections) -> str:
     match report.conclusion:
         case Conclusion.INCONCLUSIVE:
             return _untested_advice(sections)
-        case Conclusion.SUSPECTED:
-            return f"The code or another machine: {IN_TURN[0].lower()}{IN_TURN[1:]}"
         case Conclusion.FIRST_RUN:
             measured = counted(len(report.new) or sections.total, sections.noun)
             return f"{measured} measured. Once a run of the base branch is recorded, the next one is compared."
@@ -209,9 +227,9 @@ def _changed(sections: Sections) -> str:
             parts.append(f"{len(sections.improvements):,} {word(sections.improvements, better=True)}")
     else:
         parts.append(f"{subject} got {word(sections.improvements, better=True)}")
-    if worse := sections.looking_worse:
-        parts.append(f"{len(worse):,} {_look(worse)} {word(worse, better=False)}")
     text = ", ".join(parts)
+    if worse := sections.looking_worse:
+        text += f"; {len(worse):,} {_look(worse)} {word(worse, better=False)}, not proven"
     return text[0].upper() + text[1:]
 
 
@@ -221,22 +239,15 @@ def _look(findings: tuple[Finding, ...]) -> str:
 
 def _suspected(report: Report, sections: Sections) -> str:
     """Such as "1 of 20 benchmarks looks slower, not proven"."""
-    if not (worse := sections.looking_worse):
+    if worse := sections.looking_worse:
+        subject = share(len(worse), sections)
+        text = f"{subject[0].upper()}{subject[1:]} {_look(worse)} {word(worse, better=False)}, not proven"
+    else:
         moved = [note.arguments.get("change") for note in report.notes if note.code is Remark.SUITE_MOVED]
         by = "".join(f" by {percent(change, signed=True)}" for change in moved if isinstance(change, float))
-        return f"All benchmarks moved together{by}, not proven"
-    subject = share(len(worse), sections)
-    return f"{subject[0].upper()}{subject[1:]} {_look(worse)} {word(worse, better=False)}, not proven"
-
-
-def _what_decides(sections: Sections) -> str:
-    """What would decide those that look worse: the one that needs most says it."""
-    rounds = [one.reason.arguments.get("rounds") for one in sections.looking_worse]
-    if all(one.reason.code is VerdictReason.SUSPECTED_ROUNDS for one in sections.looking_worse):
-        most = max((count for count in rounds if isinstance(count, int)), default=None)
-        about = "" if most is None else f" (about {most:,} in all)"
-        return f"Measure more rounds of both sides{about}, or use a quieter machine."
-    return f"{IN_TURN}."
+        text = f"All benchmarks moved together{by}, not proven"
+    better = sections.improvements
+    return f"{text}; {len(better):,} got {word(better, better=True)}" if better else text
 
 
 def _untold(report: Report, sections: Sections) -> str:
@@ -244,21 +255,26 @@ def _untold(report: Report, sections: Sections) -> str:
         return "Cannot tell: nothing could be compared"
     if only_diagnosis(report):
         return "The call trees show a slowdown, the metrics can't tell"
-    if all(one.reason.code is VerdictReason.BLIND for one in sections.untested):
-        runs = "one run a side" if report.baseline_runs == 1 and not _several_targets(sections) else "these runs"
-        return f"Cannot tell: {runs} can't tell a change from noise"
-    return f"Cannot tell: no test possible for {share(len(sections.untested), sections)}"
+    if not _blind(sections):
+        return f"Cannot tell: no test possible for {share(len(sections.untested), sections)}"
+    if report.baseline_runs == 1 and all(one.target is None or one.target.runs == 1 for one in sections.untested):
+        return "Cannot tell: one run a side doesn't show how much runs differ"
+    return "Cannot tell: too few runs, or too noisy ones"
 
 
-def _several_targets(sections: Sections) -> bool:
-    return any(one.target is not None and one.target.runs > 1 for one in sections.untested)
+def _blind(sections: Sections) -> bool:
+    return any(finding.reason.code is VerdictReason.BLIND for finding in sections.untested)
+
+
+def untested_words(sections: Sections) -> str:
+    """What to call them: those that were tested in vain are not told from noise."""
+    blind = all(finding.reason.code is VerdictReason.BLIND for finding in sections.untested)
+    return "not told from noise" if blind else "not tested"
 
 
 def _untested_advice(sections: Sections) -> str:
     if not sections.untested:
         return "Check that the baseline and this run measure the same benchmarks."
-    if any(one.reason.code is VerdictReason.BLIND for one in sections.untested):
-        return f"The largest differences are below. {IN_TURN}."
     return rounds_advice(sections) or "The reason for each is below."
 
 
@@ -275,52 +291,53 @@ def _looks(finding: Finding) -> str:
 WEAK_FACTOR = 2.0
 
 
-def no_change(report: Report, sections: Sections) -> str:
+def no_change(sections: Sections) -> str:
     """Such as "No change seen in 17 of 20 benchmarks; a slowdown of 9% or more would have been suspected"."""
-    seen = _detectable(report, sections)
-    parts = [
-        f"No change seen in {share(len(sections.unchanged), sections, all_of='')}" if sections.unchanged else "",
-        seen if sections.unchanged else "",
-        _excluded(report, sections),
-        *(
-            f"{len(findings):,} {word}"
-            for findings, word in (
-                (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
-                (sections.accepted, "worse and accepted"),
-                (sections.untested, "not tested"),
-            )
-            if findings
-        ),
-    ]
-    return "; ".join(part for part in parts if part) or f"No change seen in {counted(sections.total, sections.noun)}"
+    counts = (
+        (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
+        (sections.accepted, "worse and accepted"),
+        (sections.untested, untested_words(sections)),
+    )
+    parts = [*_quiet(sections), *(f"{len(findings):,} {told}" for findings, told in counts if findings)]
+    return "; ".join(parts) or f"No change seen in {counted(sections.total, sections.noun)}"
 
 
-def _excluded(report: Report, sections: Sections) -> str:
-    """Of how many the interval leaves no room for the minimum effect."""
-    count = sum(finding.verdict is Verdict.UNCHANGED for finding in sections.unchanged)
-    if not count or count == len(sections.unchanged) == 1:
-        return ""
-    how_many = "all" if count == len(sections.unchanged) else f"{count:,}"
-    return f"{how_many} unchanged within {percent(report.settings.minimum_effect)}"
+def _quiet(sections: Sections) -> Iterator[str]:
+    """What was seen of a change in the quiet ones, and those apart that have none of the minimum effect."""
+    if sections.not_seen:
+        yield f"No change seen in {share(len(sections.not_seen), sections, all_of='')}"
+        if seen := _detectable(sections):
+            yield seen
+    if sections.unchanged:
+        of = (
+            f"{len(sections.unchanged):,}" if sections.not_seen else share(len(sections.unchanged), sections, all_of="")
+        )
+        yield f"{of} {within(sections)}"
 
 
-def nothing_in_the_rest(report: Report, sections: Sections) -> str:
-    """To follow what is said of some metrics: " No change seen in the other 18; a slowdown of …"."""
-    if not sections.unchanged:
-        return ""
-    seen = _detectable(report, sections)
-    return f" No change seen in the other {len(sections.unchanged):,}{'; ' if seen else ''}{seen}."
+def within(sections: Sections) -> str:
+    """Such as "unchanged within 5%": the largest minimum effect of theirs."""
+    return f"unchanged within {percent(max((one.minimum_effect for one in sections.unchanged), default=0.0))}"
+
+
+def _nothing_else(sections: Sections) -> str:
+    """To follow what is said of some metrics: "No change seen in 18 others; a slowdown of … "."""
+    parts = []
+    if count := len(sections.not_seen):
+        parts = [f"No change seen in {counted(count, 'other')}", _detectable(sections)]
+    if count := len(sections.unchanged):
+        others = f"{count:,}" if parts else f"{counted(count, 'other')} {'is' if count == 1 else 'are'}"
+        parts.append(f"{others} {within(sections)}")
+    return f"{'; '.join(part for part in parts if part)}. " if parts else ""
 
 
 def unchanged_advice(report: Report, sections: Sections) -> str:
     if advice := rounds_advice(sections):
         return advice
-    if not sections.unchanged:
+    if not sections.not_seen:
         return "Nothing to do."
-    if _detectable_in_most(report, sections) is None:
+    if not _detectable(sections):
         return "How small a change would have been seen is not known for these numbers."
-    if all(finding.is_decided for finding in sections.unchanged):
-        return "Nothing to do."
     paired = report.baseline_source is BaselineSource.PAIRED
     measure = "measure more rounds of both sides" if paired else "measure both commits in turn on one machine"
     return f"To see smaller ones, {measure}, or use a quieter machine."
@@ -337,30 +354,24 @@ def rounds_advice(sections: Sections) -> str:
     return f"Measure {max(asked):,} rounds of base, head, head, base: fewer can't tell a change from chance."
 
 
-def _detectable(report: Report, sections: Sections) -> str:
-    """How small a slowdown would have been seen: what "nothing found" is worth. In all metrics but the weakest."""
-    effect = _detectable_in_most(report, sections)
-    if effect is None:
+def _detectable(sections: Sections) -> str:
+    """How small a slowdown would have been seen: what "no change seen" is worth. In all metrics but the weakest."""
+    weak = {entry.key for entry in weakest(sections)}
+    effects = [
+        entry.detectable_effect
+        for entry in sections.not_seen
+        if entry.detectable_effect is not None and entry.key not in weak
+    ]
+    if not effects:
         return ""
-    timed = all(is_timed(finding.metric) for finding in sections.unchanged)
-    what = "slowdown" if timed else "change for the worse"
-    weak = len(weakest(sections))
-    where = f" in {len(sections.unchanged) - weak:,} of them" if weak else ""
-    return f"a {what} of {percent_at_least(effect)} or more would have been suspected{where}"
-
-
-def _detectable_in_most(report: Report, sections: Sections) -> float | None:
-    weak = weakest(sections)
-    if not weak:
-        return report.detectable_effect
-    left_out = {entry.key for entry in weak}
-    others = (entry.detectable_effect for entry in sections.unchanged if entry.key not in left_out)
-    return max((effect for effect in others if effect is not None), default=None)
+    what = "slowdown" if all(is_timed(finding.metric) for finding in sections.not_seen) else "change for the worse"
+    where = f" in {len(effects):,} of them" if len(effects) < len(sections.not_seen) else ""
+    return f"a {what} of {percent_at_least(max(effects))} or more would have been suspected{where}"
 
 
 def weakest(sections: Sections) -> tuple[Finding, ...]:
-    """The unchanged metrics in which only a much larger change than in the others would have been seen, worst first."""
-    effects = [(entry.detectable_effect, entry) for entry in sections.unchanged if entry.detectable_effect is not None]
+    """Those in which only a much larger change than in the others would have been seen, worst first."""
+    effects = [(entry.detectable_effect, entry) for entry in sections.not_seen if entry.detectable_effect is not None]
     if not effects:
         return ()
     middle = median(effect for effect, _ in effects)

@@ -19,6 +19,7 @@ from perf_culprit.say.bisection_words import BISECTIONS
 
 # What looks like a change: what would decide follows.
 NOT_PROVEN: Final = "not proven: "
+_AS_OFTEN: Final = "some benchmark differs as much in {rate:%g} of unchanged runs"
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 _WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
@@ -27,19 +28,21 @@ _AGREES: Final = "agrees with the stated {stated:%g}"
 _IS_MORE: Final = "is more than the stated {stated:%g}"
 
 SENTENCES: Final[Mapping[ReasonCode, str]] = {
-    VerdictReason.SIGNIFICANT: "proven: in {rate:%g} of unchanged runs any benchmark differs as much",
+    VerdictReason.SIGNIFICANT: "proven: " + _AS_OFTEN,
     VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
     VerdictReason.EXCLUDED: "a change of {effect:%} is excluded",
     VerdictReason.NOTHING_SEEN: "no change seen[; one of {effect:%} or more would have been suspected]",
-    VerdictReason.SUSPECTED: NOT_PROVEN + "measure both commits in turn on one machine",
+    VerdictReason.SUSPECTED: NOT_PROVEN + _AS_OFTEN + "; measure both commits in turn on one machine",
     VerdictReason.SUSPECTED_ROUNDS: (
-        NOT_PROVEN + "measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
+        NOT_PROVEN
+        + _AS_OFTEN
+        + "; measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians meet, or that of their difference has zero in it",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
-    VerdictReason.BLIND: "too noisy, or too few runs, to tell even four times as much from no change",
+    VerdictReason.BLIND: "too noisy, or too few runs: even four times as much could be noise",
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
@@ -153,15 +156,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.MEASURED_AGAIN: (
         "measured again: {count:# flagged benchmark}; metrics {proven:,} proven, {refuted:,} refuted, {open:,} still open"
     ),
-    Remark.LONE_BASELINE: (
-        "one baseline run shows no noise: no change is proven by it; to prove one, measure both commits in turn: "
-        "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
-    ),
+    Remark.LONE_BASELINE: "one baseline run: a change can be suspected, but not proven",
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
-    Remark.SUITE_MOVED: (
-        "all benchmarks moved together by {change:+%}, further than runs of the base do: the code or another machine; "
-        "measuring both commits in turn on one machine tells"
-    ),
+    Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
     Remark.SUITE_LEFT_OUT: "all benchmarks moved together by {change:+%}, as machines do; the changes leave it out",
     Remark.INHERITED_LEVEL: (

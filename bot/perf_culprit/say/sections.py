@@ -21,17 +21,17 @@ class Sections:
     """Each metric of the report exactly once.
 
     `several_metrics`: some benchmark has more than one, or is a whole command, of which the metric alone says what was
-    measured. `suspected` look like an unproven change, those for the worse first; `untested` could not be tested.
-    `accepted` got worse, and somebody accepted that. `unjudged` are all metrics that differ or may differ, where nobody
-    may judge them. `beside` are further times of a benchmark (CPU with wall) with the same verdict: one row, and
-    counted once.
+    measured. `suspected` look like an unproven change, those for the worse first; `untested` tell nothing of one. In
+    `quiet` ones no change was seen. `accepted` got worse, and somebody accepted that. `unjudged` are all metrics that
+    differ or may differ, where the conclusion is that nobody may judge them. `beside` are further times of a benchmark
+    (CPU with wall) with the same verdict: one row, and counted once.
     """
 
     regressions: tuple[Finding, ...]
     improvements: tuple[Finding, ...]
     suspected: tuple[Finding, ...]
     untested: tuple[Finding, ...]
-    unchanged: tuple[Finding, ...]
+    quiet: tuple[Finding, ...]
     unjudged: tuple[Finding, ...]
     several_metrics: bool
     accepted: tuple[Finding, ...] = ()
@@ -43,7 +43,7 @@ class Sections:
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        return self.changed + self.suspected + self.accepted + self.unjudged + self.untested + self.unchanged
+        return self.changed + self.suspected + self.accepted + self.unjudged + self.untested + self.quiet
 
     @property
     def looking_worse(self) -> tuple[Finding, ...]:
@@ -52,6 +52,14 @@ class Sections:
     @property
     def looking_better(self) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.suspected if not finding.looks_worse)
+
+    @property
+    def not_seen(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.quiet if finding.verdict is Verdict.NOT_SEEN)
+
+    @property
+    def unchanged(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.quiet if finding.verdict is Verdict.UNCHANGED)
 
     @property
     def total(self) -> int:
@@ -82,7 +90,7 @@ def split(report: Report) -> Sections:
         improvements=of(Verdict.IMPROVEMENT),
         suspected=tuple(sorted(of(Verdict.SUSPECTED), key=lambda finding: not finding.looks_worse)),
         untested=of(Verdict.UNTESTED),
-        unchanged=tuple(entry for entry in findings if entry.verdict in QUIET and entry.accepted is None),
+        quiet=tuple(entry for entry in findings if entry.verdict in QUIET and entry.accepted is None),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
         unjudged=() if judged else tuple(entry for entry in findings if entry.verdict not in QUIET),
         several_metrics=_have_several(findings) or any(one.key.benchmark == BENCHMARK for one in findings),

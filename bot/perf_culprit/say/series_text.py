@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 
 from msgspec import structs
 
-from perf_culprit.model.finding import Verdict
 from perf_culprit.model.run import FULL_HASH
 from perf_culprit.model.series import (
     Cell,
@@ -228,7 +227,7 @@ LEGEND: Final = (
     Safe("  blank: not measured. Each version against the one before it."),
     words("  With one run of each, another machine looks the same: {} several runs of both.", Name("compare")),
 )
-SHADES: Final = {Verdict.REGRESSION: ' class="matrix-worse"', Verdict.IMPROVEMENT: ' class="matrix-better"'}
+SHADES: Final = {"regression": ' class="matrix-worse"', "improvement": ' class="matrix-better"'}
 SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u25cf", Outcome.OVERLAP: "\u00b7"}
 
 
@@ -289,8 +288,8 @@ def _shaded(row: Metric, versions: Sequence[str]) -> Iterator[str]:
 
 
 def _summary(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
-    worse = sum(cell.verdict is Verdict.REGRESSION for row in rows for cell in row.cells)
-    better = sum(cell.verdict is Verdict.IMPROVEMENT for row in rows for cell in row.cells)
+    worse = sum(cell.verdict == "regression" for row in rows for cell in row.cells)
+    better = sum(cell.verdict == "improvement" for row in rows for cell in row.cells)
     compared = f"{counted(len(matrix.rows), 'benchmark')} over {counted(len(matrix.versions), 'version')}"
     deviations = f"{worse:,} worse, {better:,} better" if worse or better else "no deviation"
     sure = f"of {percent(matrix.minimum_effect)} or more, with non-overlapping median intervals"
@@ -298,7 +297,7 @@ def _summary(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
 
 
 def _moved(cell: Cell) -> bool:
-    return cell.verdict is not Verdict.NOT_SEEN
+    return cell.verdict != "no_change"
 
 
 def _name(row: Metric) -> str:
@@ -314,7 +313,7 @@ def _symbols(row: Metric, versions: Sequence[str]) -> list[str]:
 def _symbol(cell: Cell) -> str:
     if not _moved(cell):
         return SYMBOLS[cell.outcome]
-    arrow = "\u25b2" if cell.verdict is Verdict.REGRESSION else "\u25bc"
+    arrow = "\u25b2" if cell.verdict == "regression" else "\u25bc"
     return f"{arrow} {_percent(cell.relative_change)}"
 
 

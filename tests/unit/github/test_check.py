@@ -3,14 +3,12 @@ import pytest
 from perf_culprit.github.host import CheckConclusion, check_conclusion
 from perf_culprit.model.report import Conclusion, Report, Settings
 
-SETTINGS = Settings(
-    detector="anova", alpha=0.01, false_discovery_rate=0.01, minimum_effect=0.05, minimum_samples=5, fail=0.1
-)
+SETTINGS = Settings(detector="anova", proven=0.01, suspected=0.1, minimum_effect=0.05, fail=0.1)
 
 EXPECTED = {
     Conclusion.REGRESSION: CheckConclusion.NEUTRAL,
     Conclusion.OTHER_HARDWARE: CheckConclusion.NEUTRAL,
-    Conclusion.MACHINE_CHANGED: CheckConclusion.NEUTRAL,
+    Conclusion.SUSPECTED: CheckConclusion.NEUTRAL,
     Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
     Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
     Conclusion.IMPROVEMENT: CheckConclusion.SUCCESS,

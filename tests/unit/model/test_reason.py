@@ -9,7 +9,7 @@ from perf_culprit.model.report import decode_report, encode_report
 from perf_culprit.say.reason_text import sentence
 from tests.support.reports import every_conclusion
 
-REPORT = every_conclusion()["inconclusive"]
+REPORT = every_conclusion()["nothing-seen"]
 
 
 def decoded(reason: Any) -> Reason:
@@ -22,9 +22,9 @@ def decoded(reason: Any) -> Reason:
 def test_a_file_holds_code_arguments_and_for_people_the_sentence() -> None:
     file = json.loads(encode_report(REPORT, sentence=sentence))
     assert file["findings"][0]["reason"] == {
-        "code": "looks_worse_samples",
-        "arguments": {"samples": 40},
-        "text": "not proven: 40 more samples of the target would decide",
+        "code": "excluded",
+        "arguments": {"effect": 0.05},
+        "text": "a change of 5% is excluded",
     }
 
 
@@ -48,10 +48,10 @@ def test_other_forms_are_refused(reason: Any) -> None:
 
 
 def test_whole_numbers_beyond_all_counts_are_no_counts() -> None:
-    reason = decoded({"code": "looks_worse_samples", "arguments": {"samples": 10**30}})
-    assert sentence(reason) == "looks worse samples"
+    reason = decoded({"code": "not_yet_refuted", "arguments": {"count": 10**30}})
+    assert sentence(reason) == "not yet refuted"
     with pytest.raises(DataError):
-        decoded({"code": "looks_worse_samples", "arguments": {"samples": 10**400}})
+        decoded({"code": "not_yet_refuted", "arguments": {"count": 10**400}})
 
 
 def test_the_report_is_the_same_after_its_file() -> None:

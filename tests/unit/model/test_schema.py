@@ -26,7 +26,7 @@ def test_every_file_has_its_schema() -> None:
     assert SCHEMAS.keys() == {
         "run-v1",
         "acceptance-v1",
-        "report-v1",
+        "report-v2",
         "bisection-v1",
         "bisect-session-v1",
         "bisect-request-v1",
@@ -42,16 +42,16 @@ def test_every_file_has_its_schema() -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_reports_are_valid(name: str) -> None:
-    schema = json.loads(schema_text("report-v1"))
+    schema = json.loads(schema_text("report-v2"))
     jsonschema.Draft202012Validator(schema).validate(json.loads(encode_report(REPORTS[name])))
 
 
 def test_names_that_were_no_utf_8_and_numbers_of_numpy_are_written() -> None:
     report = REPORTS["no-change"]
     finding = report.findings[0]
-    named = replace(finding, benchmark="caf\udce9", q_value=np.float64(0.5))
+    named = replace(finding, benchmark="caf\udce9", rate=np.float64(0.5))
     (entry,) = json.loads(encode_report(replace(report, findings=(named,))))["findings"]
-    assert (entry["benchmark"], entry["q_value"]) == ("caf?", 0.5)
+    assert (entry["benchmark"], entry["rate"]) == ("caf?", 0.5)
 
 
 def test_runs_are_valid() -> None:
@@ -68,7 +68,7 @@ def test_runs_are_valid() -> None:
 
 
 def test_a_broken_report_is_not_valid() -> None:
-    schema = json.loads(schema_text("report-v1"))
+    schema = json.loads(schema_text("report-v2"))
     broken = json.loads(encode_report(REPORTS["no-change"])) | {"conclusion": "fine"}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft202012Validator(schema).validate(broken)

@@ -50,7 +50,7 @@ def test_a_report_carries_it() -> None:
     report = replace(every_conclusion()["regression-fails"], diagnosis=diagnosis)
     data = encode_report(report)
     assert decode_report(data, place="report.json") == report
-    jsonschema.Draft202012Validator(json.loads(schema_text("report-v1"))).validate(json.loads(data))
+    jsonschema.Draft202012Validator(json.loads(schema_text("report-v2"))).validate(json.loads(data))
 
 
 def test_a_tree_that_is_none_is_refused() -> None:

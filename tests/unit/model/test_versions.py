@@ -73,7 +73,7 @@ def content(value: Any) -> Any:
     return [content(one) for one in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [name for name in FILES if form_of(name) != "report"])
 def test_a_file_of_version_1_is_read_whole(name: str) -> None:
     data = (GOLDEN / name).read_bytes()
     form = FORMS[form_of(name)]
@@ -82,11 +82,82 @@ def test_a_file_of_version_1_is_read_whole(name: str) -> None:
     assert content(json.loads(data)) != {}
 
 
+OF_FINDINGS = ("verdict", "reason", "evidence_reason", "rate", "precision", "q_value", "samples_needed", "more_samples")
+
+
+def without(members: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if name not in names}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if form_of(name) == "report"])
+def test_a_report_of_version_1_keeps_what_still_is(name: str) -> None:
+    old = json.loads((GOLDEN / name).read_bytes())
+    new = json.loads(encode(decode_report(json.dumps(old).encode(), place=name), sentence=sentence))
+    assert (new["version"], new["settings"]["proven"], new["settings"]["suspected"]) == (2, 0.01, 0.1)
+    assert new["settings"]["minimum_effect"] == old["settings"]["minimum_effect"]
+    apart = ("findings", "settings", "predictions")
+    assert content(without(new, *apart)) == content(without(old, *apart))
+    for before, after in zip(old["findings"], new["findings"], strict=True):
+        assert content(without(after, *OF_FINDINGS)) == content(without(before, *OF_FINDINGS))
+        assert after["rate"] == before["q_value"]
+        for name in ("reason", "evidence_reason"):
+            assert (after[name] or {}).get("text") == (before[name] or {}).get("text")
+        assert after["precision"] == {"visible_change": None, "rounds": before["precision"]["rounds"]}
+
+
+def read_again(report: dict[str, Any]) -> dict[str, Any]:
+    return dict(json.loads(encode(decode_report(json.dumps(report).encode(), place="report.json"))))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code", "now"),
+    [
+        ("regression", "significant", "regression"),
+        ("improvement", "exact_difference", "improvement"),
+        ("no_change", "excluded", "unchanged"),
+        ("no_change", "exactly_equal", "unchanged"),
+        ("no_change", "below_minimum_effect", "unchanged"),
+        ("no_change", "nothing_seen", "not_seen"),
+        ("inconclusive", "looks_worse_rounds", "suspected"),
+        ("inconclusive", "lone_run", "suspected"),
+        ("inconclusive", "blind", "untested"),
+    ],
+)
+def test_a_verdict_of_version_1_has_its_heir(verdict: str, code: str, now: str) -> None:
+    report = json.loads((GOLDEN / "report.json").read_bytes())
+    report["findings"][0] |= {"verdict": verdict, "reason": {"code": code, "text": "as it was told"}}
+    assert read_again(report)["findings"][0]["verdict"] == now
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "code", "now"),
+    [
+        ("machine_changed", "blind", "suspected"),
+        ("inconclusive", "blind", "inconclusive"),
+        ("inconclusive", "looks_worse", "suspected"),
+        ("no_change", "blind", "no_change"),
+    ],
+)
+def test_a_conclusion_of_version_1_has_its_heir(conclusion: str, code: str, now: str) -> None:
+    report = json.loads((GOLDEN / "report.json").read_bytes())
+    (*_, finding) = report["findings"]
+    finding |= {"verdict": "inconclusive", "reason": {"code": code}}
+    prediction = {"model": "m", "scenario": "s", "conclusion": conclusion, "findings": [finding]}
+    again = read_again(report | {"conclusion": conclusion, "findings": [finding], "predictions": [prediction]})
+    assert (again["conclusion"], again["predictions"][0]["conclusion"]) == (now, now)
+
+
+@pytest.mark.parametrize("findings", [3, [3], {"a": 1}])
+def test_what_is_no_list_of_findings_is_refused_with_its_place(findings: object) -> None:
+    with pytest.raises(DataError, match="at `findings`"):
+        decode_report(changed("report", findings=findings), place="f.json")
+
+
 def test_every_kind_has_a_file_of_version_1() -> None:
     assert {form_of(name) for name in FILES} == FORMS.keys()
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if form_of(name) != "dashboard"])
+@pytest.mark.parametrize("name", [name for name in FILES if form_of(name) not in {"dashboard", "report"}])
 def test_a_file_of_version_1_is_valid_by_its_schema(name: str) -> None:
     schema = json.loads(schema_text(f"{form_of(name)}-v1"))
     jsonschema.Draft202012Validator(schema).validate(json.loads((GOLDEN / name).read_bytes()))
@@ -114,7 +185,8 @@ def test_a_later_version_is_refused_as_such(kind: str, more: dict[str, Any]) -> 
     with pytest.raises(NewerVersionError) as caught:
         FORMS[kind].read(changed(kind, version=9, **more), place="f.json")
     noun = kind.replace("-", " ")
-    assert caught.value.message == f"written by a newer perf-culprit ({noun} version 9; this one reads up to 1)"
+    newest = 2 if kind == "report" else 1
+    assert caught.value.message == f"written by a newer perf-culprit ({noun} version 9; this one reads up to {newest})"
     assert caught.value.place == "f.json"
     assert caught.value.next_step is not None
     assert caught.value.next_step.startswith("upgrade to ")
@@ -134,7 +206,7 @@ def test_what_is_no_such_file_is_broken(kind: str, members: dict[str, Any], mess
     with pytest.raises(DataError, match=message) as caught:
         FORMS[kind].read(changed(kind, **members), place="f.json")
     assert type(caught.value) is DataError
-    assert caught.value.message.startswith(f"not a valid {kind}-v1: ")
+    assert caught.value.message.startswith(f"not a valid {kind}-v{2 if kind == 'report' else 1}: ")
 
 
 @pytest.mark.parametrize("kind", FORMS)

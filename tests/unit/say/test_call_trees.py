@@ -98,9 +98,9 @@ def test_without_a_regression_the_first_lines_are_silent() -> None:
 def test_where_the_metrics_cannot_tell_the_first_lines_say_what_the_call_trees_saw() -> None:
     report = replace(every_conclusion()["cannot-tell"], diagnosis=diagnosis())
     first, _, second, *_ = render_markdown(report).split("\n")
-    assert "The call trees show a slowdown, the metrics can't tell: too few samples for 1 benchmark" in first
+    assert "The call trees show a slowdown, the metrics can't tell" in first
     assert "Parser.tokenize" in second
-    assert "At least 5 samples of each are needed" in second
+    assert "Measure both commits in turn on one machine" in second
     undecided = replace(report, diagnosis=replace(diagnosis(), services=(), suspects=()))
     assert "Cannot tell" in render_markdown(undecided).split("\n")[0]
 

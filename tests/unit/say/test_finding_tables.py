@@ -31,11 +31,10 @@ def charted(score: float, threshold: float, *, name: str = "cpu", before: float 
         ),
         verdict=Verdict.REGRESSION,
         reason=because(VerdictReason.NOTHING_TESTED),
-        q_value=0.09,
     )
 
 
-def test_a_control_chart_shows_its_ratio_and_limit_instead_of_q() -> None:
+def test_a_control_chart_shows_its_ratio_and_limit_instead_of_a_rate() -> None:
     shown = charted(0.3, 0.125)
     assert certainty_text(shown).replace("\N{NO-BREAK SPACE}", " ") == "30% of samples outside, limit 12.5%"
     assert effect(shown).replace("\N{NO-BREAK SPACE}", " ") == "is outside its limits in 30% of the samples"
@@ -62,9 +61,9 @@ def test_metrics_beyond_a_limit_come_after_the_others_in_order_of_their_violatio
 
 def test_unchanged_metrics_stay_ordered_by_name() -> None:
     unchanged = [
-        replace(charted(score, 0.4, name=name), verdict=Verdict.NO_CHANGE) for score, name in ((0.1, "a"), (0.3, "b"))
+        replace(charted(score, 0.4, name=name), verdict=Verdict.NOT_SEEN) for score, name in ((0.1, "a"), (0.3, "b"))
     ]
-    assert [entry.key.metric for entry in split(report(Conclusion.REGRESSION, *unchanged)).unchanged] == [
+    assert [entry.key.metric for entry in split(report(Conclusion.REGRESSION, *unchanged)).quiet] == [
         "a",
         "b",
     ]
@@ -75,5 +74,5 @@ def test_broken_rules_are_told_by_models_and_time() -> None:
     rules = RuleEvidence(votes=votes, rules=(), violations=(), lower_boundary=1.0, upper_boundary=2.0)
     shown = charted(0.75, 0.5)
     evidence = replace(shown, test="rule_ensemble", rules=rules, excess=Excess(time_in_violation=0.4))
-    told = certainty_text(replace(evidence, q_value=None)).replace("\N{NO-BREAK SPACE}", " ")
+    told = certainty_text(evidence).replace("\N{NO-BREAK SPACE}", " ")
     assert told == "3 of 4 models broken, in 40% of the time"

@@ -4,16 +4,19 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Verdict
-from perf_culprit.model.reason import Untested, VerdictReason, because
+from perf_culprit.model.reason import Remark, Untested, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Metric
-from perf_culprit.say.headlines import effect, headline, next_step
+from perf_culprit.say.comment import render_markdown
+from perf_culprit.say.comparison import render_text
+from perf_culprit.say.headlines import COMMAND, effect, headline, next_step
 from perf_culprit.say.sections import split
 from tests.support.reports import (
     ALLOCATIONS,
     FASTER,
     MEMORY,
     NOISY,
+    NOT_SEEN,
     SLOWER,
     THROUGHPUT,
     TIME_MS,
@@ -100,18 +103,34 @@ def test_a_regression_says_whether_it_fails() -> None:
     assert worded(replace(built, failed=True))[1] == "Look there first. This fails the check."
 
 
-def test_no_change_says_what_would_have_been_seen() -> None:
-    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED)) == (
-        "Nothing found in 5 benchmarks; a slowdown of 5% or more would have been seen",
-        "Nothing to do.",
+def test_a_regression_does_not_hide_what_is_suspected() -> None:
+    assert worded(report(Conclusion.REGRESSION, *SLOWER, *FASTER, NOISY[0]))[0] == (
+        "2 of 4 benchmarks got slower, 1 faster; 1 looks slower, not proven"
     )
 
 
-def test_where_little_would_have_been_seen_the_weakest_are_told_apart() -> None:
-    subject = report(Conclusion.NO_CHANGE, *UNCHANGED, WEAK)
+def test_no_change_says_what_would_have_been_suspected() -> None:
+    assert worded(report(Conclusion.NO_CHANGE, *NOT_SEEN)) == (
+        "No change seen in 3 benchmarks; a slowdown of 12% or more would have been suspected",
+        "To see smaller ones, measure both commits in turn on one machine, or use a quieter machine.",
+    )
+
+
+def test_what_is_unchanged_is_counted_apart() -> None:
+    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED)) == ("5 benchmarks unchanged within 5%", "Nothing to do.")
+    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, *NOT_SEEN))[0] == (
+        "No change seen in 3 of 8 benchmarks; a slowdown of 12% or more would have been suspected; "
+        "5 unchanged within 5%"
+    )
+    wide = replace(UNCHANGED[0], minimum_effect=0.1)
+    assert worded(report(Conclusion.NO_CHANGE, wide, *UNCHANGED[1:]))[0] == "5 benchmarks unchanged within 10%"
+
+
+def test_where_little_would_have_been_suspected_the_weakest_are_told_apart() -> None:
+    subject = report(Conclusion.NO_CHANGE, *NOT_SEEN, WEAK)
     assert worded(subject) == (
-        "Nothing found in 6 benchmarks; a slowdown of 5% or more would have been seen in 5 of them",
-        "To see smaller ones, measure both sides in one job, or use a quieter machine.",
+        "No change seen in 4 benchmarks; a slowdown of 12% or more would have been suspected in 3 of them",
+        "To see smaller ones, measure both commits in turn on one machine, or use a quieter machine.",
     )
     assert next_step(subject, split(subject)).weakest == (WEAK,)
     paired = replace(subject, baseline_source=BaselineSource.PAIRED)
@@ -119,88 +138,126 @@ def test_where_little_would_have_been_seen_the_weakest_are_told_apart() -> None:
 
 
 def test_equally_weak_metrics_are_not_named() -> None:
-    alike = (finding(name, 1.0, 1.0, detectable=effect) for name, effect in (("a", 0.4), ("b", 0.5), ("c", 0.6)))
+    alike = (
+        replace(WEAK, benchmark=name, detectable_effect=size) for name, size in (("a", 0.4), ("b", 0.5), ("c", 0.6))
+    )
     subject = report(Conclusion.NO_CHANGE, *alike)
     assert next_step(subject, split(subject)).weakest == ()
-    assert worded(subject)[0] == "Nothing found in 3 benchmarks; a slowdown of 60% or more would have been seen"
+    assert worded(subject)[0] == "No change seen in 3 benchmarks; a slowdown of 60% or more would have been suspected"
 
 
 def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accepted() -> None:
-    accepted = replace(SLOWER[0], verdict=Verdict.NO_CHANGE, accepted=ACCEPTED)
-    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted))[0] == (
-        "Nothing found in 5 of 7 benchmarks; a slowdown of 5% or more would have been seen; "
-        "1 worse and accepted; 1 not tested"
+    accepted = replace(SLOWER[0], verdict=Verdict.NOT_SEEN, accepted=ACCEPTED)
+    better = replace(NOISY[0], relative_change=-0.1)
+    untested = replace(UNTESTED, benchmark="new_unit", reason=because(Untested.UNIT_CHANGED, before="s", now="B"))
+    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted, better))[0] == (
+        "5 of 8 benchmarks unchanged within 5%; 1 looks better, not proven; 1 worse and accepted; 1 not told from noise"
     )
+    assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, untested))[0].endswith("; 2 not tested")
     assert worded(report(Conclusion.NO_CHANGE, accepted)) == ("1 worse and accepted", "Nothing to do.")
 
 
 def test_no_change_in_throughput_is_no_slowdown() -> None:
-    same = report(Conclusion.NO_CHANGE, finding("serve", 100.0, 100.0, metric=THROUGHPUT, detectable=0.0389))
-    assert (
-        worded(same)[0] == "Nothing found in 1 benchmark; a change for the worse of 3.9% or more would have been seen"
+    same = report(Conclusion.NO_CHANGE, replace(WEAK, direction=THROUGHPUT.direction, detectable_effect=0.0389))
+    assert worded(same)[0] == (
+        "No change seen in 1 benchmark; a change for the worse of 3.9% or more would have been suspected"
     )
 
 
 def test_unknown_detectable_effect_is_admitted() -> None:
-    unknown = report(Conclusion.NO_CHANGE, *(replace(item, detectable_effect=None) for item in UNCHANGED))
+    unknown = report(Conclusion.NO_CHANGE, *(replace(item, detectable_effect=None) for item in NOT_SEEN))
     assert worded(unknown) == (
-        "Nothing found in 5 benchmarks",
+        "No change seen in 3 benchmarks",
         "How small a change would have been seen is not known for these numbers.",
     )
+    some = report(Conclusion.NO_CHANGE, replace(NOT_SEEN[0], detectable_effect=None), *NOT_SEEN[1:])
+    assert worded(some)[0].endswith("a slowdown of 12% or more would have been suspected in 2 of them")
 
 
-def test_what_looks_worse_says_what_would_decide() -> None:
-    subject = report(Conclusion.INCONCLUSIVE, *NOISY, *UNCHANGED)
+def test_what_looks_worse_says_once_what_would_decide() -> None:
+    subject = report(Conclusion.SUSPECTED, *NOISY, *UNCHANGED)
     assert worded(subject) == (
         "2 of 7 benchmarks look slower, not proven",
+        "5 others are unchanged within 5%. Measure both commits in turn on one machine:",
+    )
+    step = next_step(subject, split(subject))
+    assert (step.effect, step.command) == ("looks 12.4% slower", COMMAND)
+    for text in (render_markdown(subject), render_text(subject, colour=False, width=120)):
+        assert text.count("perf-culprit measure") == text.count("in turn on one machine") == 1
+
+
+def test_the_rest_of_a_suspicion_says_what_it_is_worth() -> None:
+    subject = report(Conclusion.SUSPECTED, NOISY[0], *NOT_SEEN, UNCHANGED[0], FASTER[0])
+    assert worded(subject) == (
+        "1 of 6 benchmarks looks slower, not proven; 1 got faster",
         (
-            "40 more samples of the target would decide, or a quieter machine. "
-            "Nothing found in the other 5; a slowdown of 5% or more would have been seen."
+            "No change seen in 3 others; a slowdown of 12% or more would have been suspected; 1 unchanged within 5%. "
+            "Measure both commits in turn on one machine:"
         ),
     )
-    assert next_step(subject, split(subject)).effect == "looks 12.4% slower"
 
 
 @pytest.mark.parametrize(
-    ("code", "advice"),
+    ("rounds", "advice"),
     [
-        (VerdictReason.LOOKS_WORSE_ROUNDS, "Measure more rounds of both sides, or use a quieter machine."),
-        (
-            VerdictReason.LOOKS_WORSE_BETWEEN_RUNS,
-            "Measure both sides in one job; more samples of the target won't help.",
-        ),
-        (VerdictReason.LOOKS_WORSE, "Repeat the measurement."),
+        ((None, None), "Measure more rounds of both sides, or use a quieter machine."),
+        ((20, None, 45), "Measure more rounds of both sides (about 45 in all), or use a quieter machine."),
     ],
 )
-def test_where_samples_would_not_decide_something_else_is_advised(code: VerdictReason, advice: str) -> None:
-    suspect = finding("x", 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=because(code))
-    subject = report(Conclusion.INCONCLUSIVE, suspect, *NOISY)
-    assert worded(subject) == ("All 3 benchmarks look slower, not proven", advice)
-
-
-def test_single_numbers_are_told_what_shows_noise() -> None:
-    lone = [
-        finding(name, 6.5, 1_001.0, verdict=Verdict.INCONCLUSIVE, reason=because(Untested.WITHOUT_SPREAD, runs=runs))
-        for name, runs in (("a", 2), ("b", 4))
+def test_a_paired_measurement_needs_more_rounds(rounds: tuple[int | None, ...], advice: str) -> None:
+    looks = [
+        replace(NOISY[0], benchmark=str(place), reason=because(VerdictReason.SUSPECTED_ROUNDS, rate=0.05, rounds=count))
+        for place, count in enumerate(rounds)
     ]
-    assert worded(report(Conclusion.INCONCLUSIVE, *lone))[1] == (
-        "One number per run shows no noise. Compare three files of each side, or record 4 more runs of the base branch."
+    subject = report(Conclusion.SUSPECTED, *looks)
+    assert worded(subject)[1] == advice
+    assert next_step(subject, split(subject)).command == ""
+    assert worded(report(Conclusion.SUSPECTED, *looks, NOISY[1]))[1] == "Measure both commits in turn on one machine:"
+
+
+def test_benchmarks_that_moved_together_are_the_codes_or_the_machines() -> None:
+    moved = replace(report(Conclusion.SUSPECTED, *UNCHANGED), notes=(because(Remark.SUITE_MOVED, change=0.112),))
+    assert worded(moved) == (
+        "All benchmarks moved together by +11.2%, not proven",
+        "Either the code did that or another machine. Measure both commits in turn on one machine:",
     )
 
 
-def test_too_few_samples_says_how_many_are_needed() -> None:
-    assert worded(report(Conclusion.INCONCLUSIVE, UNTESTED)) == (
-        "Cannot tell: too few samples for 1 benchmark",
-        "At least 5 samples of each are needed: measure more often.",
+@pytest.mark.parametrize(
+    ("baseline_runs", "runs", "text"),
+    [
+        (1, 1, "Cannot tell: one run a side doesn't show how much runs differ"),
+        (1, 2, "Cannot tell: too few runs, or too noisy ones"),
+        (3, 1, "Cannot tell: too few runs, or too noisy ones"),
+    ],
+)
+def test_what_noise_hides_is_told_with_what_would_decide(baseline_runs: int, runs: int, text: str) -> None:
+    assert UNTESTED.target is not None
+    blind = replace(UNTESTED, target=replace(UNTESTED.target, runs=runs))
+    subject = replace(report(Conclusion.INCONCLUSIVE, blind), baseline_runs=baseline_runs)
+    assert worded(subject) == (
+        text,
+        "The differences below, the largest first, may be noise alone. Measure both commits in turn on one machine:",
     )
+    assert next_step(subject, split(subject)).command == COMMAND
 
 
 def test_untested_for_another_reason_points_to_it() -> None:
-    reason = because(Untested.ALL_EQUAL)
-    others = (finding(name, 1.0, 1.1, verdict=Verdict.INCONCLUSIVE, reason=reason) for name in ("x", "y"))
+    reason = because(Untested.UNIT_CHANGED, before="s", now="B")
+    others = (finding(name, 1.0, 1.1, verdict=Verdict.UNTESTED, reason=reason) for name in ("x", "y"))
     assert worded(report(Conclusion.INCONCLUSIVE, *others)) == (
-        "Cannot tell: the evidence is inconclusive for both benchmarks",
+        "Cannot tell: no test possible for both benchmarks",
         "The reason for each is below.",
+    )
+
+
+def test_too_few_executions_are_told_how_many_rounds_would_do() -> None:
+    few = (
+        replace(UNTESTED, benchmark=str(rounds), reason=because(Untested.TOO_FEW_EXECUTIONS, count=1, rounds=rounds))
+        for rounds in (2, 3)
+    )
+    assert worded(report(Conclusion.INCONCLUSIVE, *few))[1] == (
+        "Measure 3 rounds of base, head, head, base: fewer can't tell a change from chance."
     )
 
 

@@ -13,7 +13,7 @@ from tests.support.reports import report
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def charted(name: str, score: float, threshold: float, *, verdict: Verdict = Verdict.NO_CHANGE) -> Finding:
+def charted(name: str, score: float, threshold: float, *, verdict: Verdict = Verdict.NOT_SEEN) -> Finding:
     """The means are far from the medians, of which a control chart speaks."""
     before, after = (Side(value=median, mean=7.0, standard_deviation=1.0, count=400, runs=5) for median in (40.0, 50.0))
     return Finding.judged(
@@ -29,7 +29,6 @@ def charted(name: str, score: float, threshold: float, *, verdict: Verdict = Ver
         ),
         verdict=verdict,
         reason=because(VerdictReason.OVER_LIMIT_LIKE_BASELINE, outside=score, limit_outside=threshold),
-        q_value=0.4,
     )
 
 

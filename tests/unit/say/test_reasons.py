@@ -83,8 +83,8 @@ def test_a_reason_is_given_with_the_arguments_that_its_sentence_names() -> None:
     [
         pytest.param(
             because(VerdictReason.NOTHING_SEEN, effect=0.05),
-            "nothing found; a change of 5% or more would have been seen",
-            "nothing found; a change of 5% or more would have been seen",
+            "no change seen; one of 5% or more would have been suspected",
+            "no change seen; one of 5% or more would have been suspected",
             id="numbers",
         ),
         pytest.param(

@@ -73,13 +73,13 @@ def test_it_stops_when_the_chosen_outputs_are_known(capsys: pytest.CaptureFixtur
 
 def test_a_design_that_did_not_change_is_quiet_and_one_that_did_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "same.yml", "--against", "old.yml"]) == 0
-    assert "Nothing found in 4 metrics" in capsys.readouterr().out
+    assert "4 metrics unchanged within 5%" in capsys.readouterr().out
     assert main(["simulate", "tiny.yml", "--against", "old.yml"]) == 0
-    assert "Nothing found in 4 metrics" in capsys.readouterr().out
+    assert "4 metrics unchanged within 5%" in capsys.readouterr().out
     assert main(["simulate", "slower.yml", "--against", "old.yml", "--json", "report.json"]) == 1
     assert "3 of 4 metrics got worse" in capsys.readouterr().out
     report = json.loads(Path("report.json").read_text())
-    jsonschema.validate(report, json.loads((DOCS / "report-v1.schema.json").read_text()))
+    jsonschema.validate(report, json.loads((DOCS / "report-v2.schema.json").read_text()))
     assert report["conclusion"] == "regression"
     assert main(["simulate", "old.yml", "--against", "slower.yml"]) == 0
     assert "3 of 4 metrics got better" in capsys.readouterr().out
