@@ -19,7 +19,7 @@ from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
-from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report, Settings
@@ -162,10 +162,10 @@ def confirm_report(
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
     notes = tuple(note for note in report.notes if note.code is not Remark.SUITE_MOVED)
-    again = tuple(finding for finding in findings if finding.benchmark in names)
-    proven = sum(finding.verdict is Verdict.REGRESSION for finding in again)
-    still_open = sum(finding.looks_worse for finding in again)
-    refuted = len(again) - proven - still_open
+    asked = [finding for finding in findings if finding.benchmark in names]
+    proven = sum(finding.verdict is Verdict.REGRESSION for finding in asked)
+    still_open = sum(finding.looks_worse for finding in asked)
+    refuted = len(asked) - proven - still_open
     note = because(Remark.MEASURED_AGAIN, count=len(names), proven=proven, refuted=refuted, open=still_open)
     return structs.replace(
         report,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from perf_culprit.model.run import Metric
 from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
 from perf_culprit.stats.unit_table import UnitTable
 
+FEWEST_NUMBERS: Final = 4  # that two units have in common by being the same file, not by chance
 # Block, whether it is the target's, and the how-manieth of that.
 Place = tuple[int, bool, int]
 
@@ -103,13 +105,11 @@ def _executions(pair: MetricPair) -> list[Unit]:
     return sorted(units, key=lambda unit: unit.place[1])
 
 
-def without_copies(
-    pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *, paired: bool
-) -> tuple[list[list[Unit]], int]:
+def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]]) -> tuple[list[list[Unit]], int]:
     """The units that differ from the others of their side in some benchmark, and how many were left out.
 
-    Exact counts are the same in every run, so they make no copy; nor does one number of an execution in rounds, which a
-    coarse clock repeats. A round that lost a side is left out with it.
+    Exact counts are the same in every run, so they make no copy; nor do fewer different numbers than FEWEST_NUMBERS,
+    which a coarse clock repeats. A round that lost a side is left out with it.
     """
     contents: dict[Place, list[tuple[int, Unit]]] = {}
     for row, is_exact in enumerate(_are_exact(pairs).tolist()):
@@ -119,7 +119,7 @@ def without_copies(
     copies = set()
     for place, content in sorted(contents.items()):
         numbers = tuple((row, unit.samples, unit.squared_error) for row, unit in content)
-        is_told = not paired or sum(len(unit.samples) for _, unit in content) > 1
+        is_told = len({number for _, unit in content for number in unit.samples}) >= FEWEST_NUMBERS
         if is_told and first.setdefault((place[1], numbers), place) != place:
             copies.add(place)
     if not copies:
@@ -128,7 +128,9 @@ def without_copies(
     whole = {block for block, is_target, _ in kept if is_target} & {
         block for block, is_target, _ in kept if not is_target
     }
-    return [[unit for unit in own if unit.place in kept and unit.place[0] in whole] for own in units], len(copies)
+    told = [[unit for unit in own if unit.place in kept and unit.place[0] in whole] for own in units]
+    have_both = all(len({unit.place[1] for unit in own}) > 1 for own in told)
+    return (told, len(copies)) if have_both else ([list(own) for own in units], 0)
 
 
 def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *, paired: bool) -> SuiteUnits:

@@ -60,7 +60,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     if not kept:
         return Assessed([evidence[index] for index in range(len(pairs))])
     chosen = [pairs[index] for index in kept]
-    of_chosen, copies = without_copies(chosen, [of_pairs[index] for index in kept], paired=options.paired)
+    of_chosen, copies = without_copies(chosen, [of_pairs[index] for index in kept])
     suite = suite_units(chosen, of_chosen, paired=options.paired)
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
     tiers = Tiers(proven=options.settings.proven, suspected=options.settings.suspected)

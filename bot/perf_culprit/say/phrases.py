@@ -154,7 +154,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "and the check {fails:prose}; judged here by those of the default branch"
     ),
     Remark.MEASURED_AGAIN: (
-        "measured again: {count:# flagged benchmark}; metrics {proven:,} proven, {refuted:,} refuted, {open:,} still open"
+        "measured again: {count:# flagged benchmark}; {proven:,} proven, {refuted:,} refuted, {open:,} still open"
     ),
     Remark.LONE_BASELINE: "one baseline run: a change can be suspected, but not proven",
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",

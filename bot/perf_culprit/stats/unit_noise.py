@@ -27,6 +27,7 @@ SCALE_FREEDOM: Final = 2.0  # how much benchmarks differ in it
 SCALE_WORTH: Final = 3.0  # benchmarks of the suite that the corpus is worth
 MOST_WORTH: Final = 8.0  # degrees of freedom that any suite is worth: some benchmark is wild
 CONCENTRATION: Final = 60.0  # values of the suite that the corpus's tail is worth
+FEWEST_FREEDOM: Final = 3  # per benchmark: what three files and one show of 100 benchmarks proved .04 of runs falsely
 LEARNED: Final = 0.05  # the smallest of the suite's relabelled tails, which tell how it goes on beyond them
 
 
@@ -254,4 +255,4 @@ class SuiteTail:
     @property
     def is_the_suites_own(self) -> bool:
         """Whether the suite tells more of the tail than the corpus: a proof may not rest on others' noise."""
-        return self.worth >= CONCENTRATION
+        return self.worth >= CONCENTRATION and self.worth >= FEWEST_FREEDOM * self.benchmarks
