@@ -5,8 +5,9 @@ Exit code 1 (a regression over the fail threshold) is a result, not an error, so
 """
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 EXIT_FINE = 0
 EXIT_REGRESSION = 1
@@ -26,6 +27,25 @@ def listed(names: Sequence[str], *, most: int) -> str:
     """The first of them, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+# Controls, formats (bidi, zero width), surrogates, private use, unassigned.
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_LINE_BREAKS: Final = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+
+
+def visible(text: str, *, kept: str = "") -> str:
+    """One line in which nothing is invisible or turns the direction; the characters of `kept` stay as they are."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in kept or c.isprintable() else _replacement(c) for c in text)
+
+
+def _replacement(character: str) -> str:
+    category = unicodedata.category(character)
+    if character in _LINE_BREAKS or category == "Zs":
+        return " "
+    return "\N{REPLACEMENT CHARACTER}" if category in _INVISIBLE else character
 
 
 class BotError(Exception):

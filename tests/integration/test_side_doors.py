@@ -1,10 +1,17 @@
 """Ways past the front door: what each lets in, in the words of docs/security.md's table."""
 
+import json
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from perf_culprit.github.host import suite_id
+from perf_culprit.model.finding import Level, Verdict
+from perf_culprit.model.report import Conclusion, encode_report
+from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT
 
@@ -36,3 +43,74 @@ def test_an_acceptance_in_a_forks_pull_request_names_its_head(scene: Scene) -> N
     scene.say(f"/perf-accept {scene.head} all the new grammar costs this")
     assert f"**Accepted** at `{scene.head[:10]}`: all benchmarks." in last_answer(scene)
     assert scene.refs != refs
+
+
+def report_of(scene: Scene, suite: str, *, failed: bool = False) -> bytes:
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, level=Level.FAIL, q_value=1e-6)
+    report = reports.report(Conclusion.REGRESSION, slower) if failed else reports.report(Conclusion.NO_CHANGE)
+    return encode_report(structs.replace(report, target_commit=scene.head, suite=suite, failed=failed))
+
+
+# The second name of each pair is one that was shown, or found again, as the first.
+TWICE = {
+    "the same": ("default", "default"),
+    "the same mark": ("Parse", suite_id("Parse")),
+    "the same check": ("x" * 90 + "a", "x" * 90 + "b"),
+    "the same to the eye": ("default", "defa\u200bult"),
+}
+
+
+@pytest.mark.parametrize("pair", TWICE)
+def test_wanted_a_red_report_covered_by_a_green_one_got_both_or_none(scene: Scene, pair: str) -> None:
+    red, green = TWICE[pair]
+    files = {"a/report.json": report_of(scene, red, failed=True), "b/report.json": report_of(scene, green)}
+    result = scene.publish(files)
+    checks = {check.name: check.conclusion for check in scene.fake.state.check_runs.values()}
+    if red != green:
+        assert sorted(map(str, checks.values())) == ["failure", "success"]
+        assert len(scene.fake.state.comments) == 2
+        return
+    assert (result.exit_code, scene.writes) == (3, [])
+    assert "a/report.json" in result.summary
+    assert "b/report.json" in result.summary
+
+
+def test_wanted_a_flood_of_check_runs_got_one(scene: Scene) -> None:
+    suites = [f"suite-{number}" for number in range(20)]
+    files = {f"{suite}/report.json": report_of(scene, suite, failed=suite == "suite-7") for suite in suites}
+    result = scene.publish(files)
+    assert result.exit_code == 0, result.log
+    (check,) = scene.fake.state.check_runs.values()
+    assert (check.name, check.conclusion) == ("perf-culprit: all suites", "failure")
+    assert "suite-7" in check.output["summary"]
+
+
+HIDDEN = ["\u200b", "\u202e", "\u2066", "\x00", "\n", "\r", "\x1b[31m", "\u2028", "\ud800", "\U000e0041"]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN, ids=map(ascii, HIDDEN))
+def test_wanted_a_hidden_character_shown_by_github_got_it_replaced(scene: Scene, hidden: str) -> None:
+    """In the names of checks, in titles, in comments: whatever is sent passes one door."""
+    document = json.loads(report_of(scene, "default", failed=True)) | {"suite": f"de{hidden}fault"}
+    result = scene.publish({"report.json": json.dumps(document).encode()})
+    # A lone surrogate is no text, and refused as a whole.
+    assert result.exit_code == (3 if hidden == "\ud800" else 0), result.log
+    for text in sent_texts(scene):
+        assert [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")] == []
+    for check in scene.fake.state.check_runs.values():
+        assert check.name.isprintable()
+        assert check.name != "perf-culprit (default)"
+
+
+def sent_texts(scene: Scene) -> Iterator[str]:
+    pending: list[object] = [exchange.request.body for exchange in scene.fake.log]
+    while pending:
+        match pending.pop():
+            case str(text):
+                yield text
+            case dict() as members:
+                pending += members.values()
+            case list() as entries:
+                pending += entries
+            case _:
+                pass

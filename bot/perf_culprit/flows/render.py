@@ -8,7 +8,7 @@ from perf_culprit.model.report import Report, decode_report, encode_report
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.progress import doing
 from perf_culprit.read.results.source import read_file
-from perf_culprit.say.comment import check_texts, render_markdown, render_summary
+from perf_culprit.say.comment import check_title, render_markdown, render_summary
 from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import render_html
@@ -32,7 +32,7 @@ def report_summary(report: Report, *, run_url: str | None, repository_url: str |
 
 
 def headline(report: Report) -> str:
-    return check_texts(report)[0]
+    return check_title(report)
 
 
 # A report as an HTML page.

@@ -18,7 +18,7 @@ from github.Consts import DEFAULT_USER_AGENT
 from github.Repository import Repository
 from github.Requester import Requester
 
-from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.errors import InfrastructureError, UsageError, visible
 from perf_culprit.github.runner_files import MissingValueError
 
 if TYPE_CHECKING:
@@ -41,19 +41,47 @@ class StrictRequester(Requester):
         self.pause = sleep
 
     def requestJson(  # noqa: N802  # PyGithub's name
-        self, verb: str, url: str, parameters: dict[str, Any] | None = None, *more: Any, **named: Any
+        self,
+        verb: str,
+        url: str,
+        parameters: dict[str, Any] | None = None,
+        headers: dict[str, Any] | None = None,
+        input: Any = None,  # noqa: A002  # its name too
+        *more: Any,
+        **named: Any,
     ) -> tuple[int, dict[str, Any], str]:
         # PyGithub and we ask for every listing by `per_page`, and GitHub's address of the next page holds it.
         is_listing = "per_page" in (parameters or {}) or "per_page=" in url
         waits = iter(WAITS_SECONDS)
         while True:
-            status, headers, body = super().requestJson(verb, url, parameters, *more, **named)
+            answer = super().requestJson(verb, url, parameters, headers, inert(input), *more, **named)
+            status, answered, body = answer
             if verb != "GET" or status != 200 or is_answer(body, is_listing=is_listing):
-                return status, headers, body
+                return answer
             wait_seconds = next(waits, None)
             if wait_seconds is None:
-                raise GithubException(status, {"message": NO_ANSWER}, headers)
+                raise GithubException(status, {"message": NO_ANSWER}, answered)
             self.pause(wait_seconds)
+
+
+# What people are shown of a request: in one line, and as Markdown or plain text.
+SHOWN_LINES: Final = frozenset({"name", "title"})
+SHOWN_TEXTS: Final = frozenset({"body", "message", "summary", "text"})
+
+
+def inert(value: Any, key: str = "") -> Any:
+    """The one door for what GitHub shows: no character in it is invisible, whoever wrote it and wherever it stands."""
+    match value:
+        case str() if key in SHOWN_LINES:
+            return visible(value)
+        case str() if key in SHOWN_TEXTS:
+            return visible(value.replace("\r\n", "\n"), kept="\n\t\N{NO-BREAK SPACE}")
+        case Mapping():
+            return {name: inert(member, name) for name, member in value.items()}
+        case list():
+            return [inert(entry) for entry in value]
+        case _:
+            return value
 
 
 def is_answer(body: str, *, is_listing: bool) -> bool:
