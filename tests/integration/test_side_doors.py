@@ -1,19 +1,29 @@
 """Ways past the front door: what each lets in, in the words of docs/security.md's table."""
 
 import json
+import socket
+import threading
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 from msgspec import structs
 
+from perf_culprit.cli.entry import main
+from perf_culprit.config.database_url import parse_database
+from perf_culprit.errors import UsageError
 from perf_culprit.github.host import suite_id
+from perf_culprit.mcp.tools import Place, Reading
 from perf_culprit.model.finding import Level, Verdict
 from perf_culprit.model.report import Conclusion, encode_report
+from perf_culprit.store.opening import open_sql
 from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT
+from tests.support.git_repository import init_repository, run_git
+from tests.support.stored_runs import make_run
 
 
 @pytest.fixture
@@ -83,6 +93,81 @@ def test_wanted_a_flood_of_check_runs_got_one(scene: Scene) -> None:
     (check,) = scene.fake.state.check_runs.values()
     assert (check.name, check.conclusion) == ("perf-culprit: all suites", "failure")
     assert "suite-7" in check.output["summary"]
+
+
+def checkout(folder: Path) -> Path:
+    run_git(init_repository(folder), "commit", "--quiet", "--allow-empty", "--message", "x")
+    return folder
+
+
+# PostgreSQL's messages.
+NO_TLS, PASSWORD_WANTED = b"N", b"R\0\0\0\x08\0\0\0\x03"
+REFUSED = b"E\0\0\0\x39SFATAL\0C28P01\0Mpassword authentication failed for x\0\0"
+
+
+@pytest.fixture
+def listening() -> Iterator[tuple[int, list[bytes]]]:
+    """A server that asks whoever connects for a password in clear, and keeps what it was sent."""
+    sent: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.settimeout(5)
+                    while data := connection.recv(4096):
+                        sent.append(data)
+                        connection.sendall(
+                            REFUSED if data[:1] == b"p" else NO_TLS if len(data) == 8 else PASSWORD_WANTED
+                        )
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield server.getsockname()[1], sent
+        server.shutdown(socket.SHUT_RDWR)
+
+
+PASSWORD = "the-password-of-our-database"
+
+
+@pytest.mark.parametrize("kept_in", ["PGPASSWORD", ".pgpass"])
+def test_wanted_the_databases_password_by_a_configuration_got_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listening: tuple[int, list[bytes]], kept_in: str
+) -> None:
+    port, sent = listening
+    if kept_in == "PGPASSWORD":
+        monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    else:
+        (tmp_path / ".pgpass").write_text(f"*:*:*:*:{PASSWORD}\n")
+        (tmp_path / ".pgpass").chmod(0o600)
+        monkeypatch.setenv("PGPASSFILE", str(tmp_path / ".pgpass"))
+    monkeypatch.chdir(checkout(tmp_path / "code"))
+    Path(".github").mkdir()
+    Path(".github/perf-culprit.yml").write_text(f"history: postgresql://ada@127.0.0.1:{port}/perf\n")
+    assert main(["changes", "--repo", "."]) in (2, 4)
+    assert PASSWORD.encode() not in b"".join(sent)
+
+
+@pytest.mark.parametrize("named", ["absolute", "..", "link"])
+def test_wanted_a_database_outside_the_repository_by_a_configuration_got_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], named: str
+) -> None:
+    with open_sql(parse_database(f"sqlite:///{tmp_path}/private.db")) as private:
+        private.append(make_run(1))
+    monkeypatch.chdir(checkout(tmp_path / "code"))
+    Path("link.db").symlink_to(tmp_path / "private.db")
+    file = {"absolute": f"{tmp_path}/private.db", "..": "../private.db", "link": "link.db"}[named]
+    Path(".github").mkdir()
+    Path(".github/perf-culprit.yml").write_text(f"history: sqlite:///{file}\n")
+    before = (tmp_path / "private.db").read_bytes()
+    assert main(["changes", "--repo", "."]) == 2
+    assert "lies outside" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="lies outside"):
+        anyio.run(Reading(Place(root=tmp_path / "code", scratch=tmp_path)).benchmarks)
+    assert (tmp_path / "private.db").read_bytes() == before
 
 
 HIDDEN = ["\u200b", "\u202e", "\u2066", "\x00", "\n", "\r", "\x1b[31m", "\u2028", "\ud800", "\U000e0041"]
