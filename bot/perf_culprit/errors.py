@@ -5,6 +5,7 @@ Exit code 1 (a regression over the fail threshold) is a result, not an error, so
 """
 
 import difflib
+import errno
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final
@@ -97,3 +98,12 @@ class InfrastructureError(BotError):
     """Git, GitHub, the network or the machine failed; the same input may work later."""
 
     exit_code = EXIT_INFRASTRUCTURE
+
+
+def of_full_disk(error: Exception) -> InfrastructureError | None:
+    """Whatever was being written: a disk that is full or broken is no bug of ours. None of other errors."""
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return None
+    place = None if error.filename is None else str(error.filename)
+    message = f"cannot be written: {error.strerror}"
+    return InfrastructureError(message, place=place, next_step="free disk space on this machine, then run again")

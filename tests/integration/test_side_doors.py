@@ -18,11 +18,13 @@ from perf_culprit.github.host import suite_id
 from perf_culprit.mcp.tools import Place, Reading
 from perf_culprit.model.finding import Level, Verdict
 from perf_culprit.model.report import Conclusion, encode_report
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.store.opening import open_sql
 from tests.support import reports
 from tests.support.adversary import MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.state import BOT
 from tests.support.git_repository import init_repository, run_git
+from tests.support.job import zipped
 from tests.support.stored_runs import make_run
 
 
@@ -168,6 +170,38 @@ def test_wanted_a_database_outside_the_repository_by_a_configuration_got_refused
     with pytest.raises(UsageError, match="lies outside"):
         anyio.run(Reading(Place(root=tmp_path / "code", scratch=tmp_path)).benchmarks)
     assert (tmp_path / "private.db").read_bytes() == before
+
+
+def test_wanted_a_flood_of_answers_by_commands_without_rights_got_one(scene: Scene) -> None:
+    for number in range(10):
+        scene.say("/perf-retry" if number % 2 else "/perf-nothing", author=f"stranger{number % 3}")
+    (answer,) = (comment for comment in scene.fake.state.comments.values() if comment.author == BOT)
+    assert "`stranger0` does not have write access" in answer.body
+
+
+@pytest.mark.parametrize("name", ["a.lock", "x/a.lock", "a.lock/x", "a/.b", "a.", "a/", "HEAD"])
+@pytest.mark.parametrize("end", ["good", "bad"])
+def test_what_git_takes_for_no_name_is_answered(scene: Scene, name: str, end: str) -> None:
+    result = scene.say(f"/perf-bisect {scene.head} {end}={name}")
+    assert result.exit_code == 0, result.log
+    assert f"`{name}` isn't a commit" in last_answer(scene)
+
+
+@pytest.mark.parametrize("merge", ["8" * 40, "main", "8" * 7, "8" * 39 + "\\n"])
+@pytest.mark.parametrize("cause", ["push", "pull_request"])
+def test_wanted_a_run_stored_under_another_commit_got_refused(scene: Scene, cause: str, merge: str) -> None:
+    """Of a pull request GitHub's merge may have been measured, of a push nothing but the commit that was pushed."""
+    refs = scene.refs
+    run = structs.replace(make_run(1), commit=merge, suite="default")
+    report = json.loads(report_of(scene, "default")) | {"merge_commit": merge, "base_commit": scene.commits["main1"]}
+    content = zipped({"report.json": json.dumps(report).encode(), "run.json": encode_run(run)})
+    scene.fake.state.runs[55].event = cause
+    scene.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=scene.head, zip_bytes=content)
+    own = {"head_owner": "octocat", "head_branch": "main"} if cause == "push" else {}
+    result = scene.follow(run_event=cause, **own)
+    refused = cause == "push" or len(merge) != 40
+    assert result.exit_code == (3 if refused else 0), result.log
+    assert scene.refs == refs
 
 
 HIDDEN = ["\u200b", "\u202e", "\u2066", "\x00", "\n", "\r", "\x1b[31m", "\u2028", "\ud800", "\U000e0041"]

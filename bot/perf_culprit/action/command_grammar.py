@@ -28,8 +28,8 @@ _LINE_END = re.compile(r"[\n\r]")
 _PIECE = re.compile(r'"((?:[^"\\]|\\["\\])*)"|([^\s"]+)')
 _ESCAPE = re.compile(r'\\(["\\])')
 _HASH_LIKE = re.compile(r"[0-9A-Fa-f]{4,64}")
-# A hash, a tag or a branch; never an option of git, a range or a path that leaves.
-_REVISION = re.compile(r"(?!.*\.\.)(?!.*//)[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
+# A hash, a tag or a branch, as git takes them; never an option of git, a range or a path that leaves.
+_REVISION = re.compile(r"(?!.*(?:\.\.|//|/\.|[./]$|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _BUDGET = re.compile(r"([1-9][0-9]{0,4})(min)?")
 _JOBS = re.compile(r"[1-9][0-9]?")
 

@@ -54,12 +54,12 @@ def run_command(job: Job) -> int:
 
 
 def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
-    """Who only asks for help and has none gets the reaction alone: anybody could ask a hundred times."""
+    """Who only asks for help and has none gets the reaction alone."""
     author = thread.comment.author
     if thread.host.may_write(login=author):
         return True
     if answers:
-        thread.answer(command_answers.no_permission_text(author))
+        thread.refuse(command_answers.no_permission_text(author))
     thread.job.log.say("the author has no write permission")
     return False
 

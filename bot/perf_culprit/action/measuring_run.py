@@ -81,7 +81,13 @@ def _publish(job: Job) -> int:
     host = connect(job.destination)
     search = host.find_pull_request(event_name=context.event_name, event=context.event)
     try:
-        results = fetch_results(host, run_id=run.id, sha=run.sha, artifact=job.inputs.artifact_name or DEFAULT_ARTIFACT)
+        results = fetch_results(
+            host,
+            run_id=run.id,
+            sha=run.sha,
+            artifact=job.inputs.artifact_name or DEFAULT_ARTIFACT,
+            is_pull_request=run.cause == "pull_request",
+        )
     except NoArtifactError as error:
         if run.conclusion == "success":
             raise

@@ -26,7 +26,7 @@ from perf_culprit.github.host import (
     suite_id,
 )
 from perf_culprit.model.report import Conclusion, Report, decode_report
-from perf_culprit.model.run import Run
+from perf_culprit.model.run import FULL_HASH, Run
 from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.input_files import read_archive
@@ -175,8 +175,13 @@ def _speaks(report: Report, config: Config) -> bool:
     }[config.comment.when]
 
 
-def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
-    """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`."""
+def fetch_results(
+    host: Host, *, run_id: int, sha: str, artifact: str, is_pull_request: bool
+) -> tuple[StoredResult, ...]:
+    """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`.
+
+    Of a pull request GitHub's merge of it may have been measured; only its head is known to us.
+    """
     results: dict[str, StoredResult] = {}
     for file in host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact):
         members = {member.name: member for member in read_archive(file.zip_bytes, name=file.name)}
@@ -186,7 +191,10 @@ def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[
                 paths = {key: f"{folder}/{key}".lstrip("/") for key in RUN_NAMES}
                 beside = {key: _whole(members[path]) if path in members else None for key, path in paths.items()}
                 place = f"artifact {file.name!r}: {name}"
-                results[place] = _checked(_whole(member), beside, place=place, sha=sha)
+                result = _checked(_whole(member), beside, place=place, sha=sha)
+                if result.report.merge_commit is not None and not is_pull_request:
+                    raise _another_commit(place)
+                results[place] = result
     if not results or len(results) > MAX_REPORTS:
         raise DataError(
             f"holds {len(results)} files named {REPORT_NAME}, between 1 and {MAX_REPORTS} are expected",
@@ -222,16 +230,11 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
     }
     for name, run in runs.items():
         refuse_doubled(run.benchmarks, place=f"{place}, {name} beside it")
-    # Of a pull request GitHub's merge may have been measured; only the head is known to us.
     measured = report.merge_commit or sha
     commits = [(report.target_commit, sha)]
     commits += [(runs[name].commit, measured) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]
-    if any(actual != expected for actual, expected in commits):
-        raise DataError(
-            "speaks of another commit than the workflow run that uploaded it",
-            place=place,
-            next_step="nothing is published; run the benchmarks again if this is not an attack",
-        )
+    if any(actual != expected for actual, expected in commits) or not FULL_HASH.fullmatch(measured):
+        raise _another_commit(place)
     if any(run.suite != report.suite for run in runs.values()):
         raise DataError("run and report are of different suites", place=place, next_step="upload what the action wrote")
     if not report.is_consistent:
@@ -241,6 +244,14 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
             next_step="nothing is published; run the benchmarks again if this is not an attack",
         )
     return StoredResult(report=report, results=results_of(runs))
+
+
+def _another_commit(place: str) -> DataError:
+    return DataError(
+        "speaks of another commit than the workflow run that uploaded it",
+        place=place,
+        next_step="nothing is published; run the benchmarks again if this is not an attack",
+    )
 
 
 def fetch_run(

@@ -134,6 +134,11 @@ def answer_marker(comment_id: int) -> str:
     return f"{ANSWER_START}{comment_id} -->"
 
 
+def refusal_marker() -> str:
+    """Of the one answer in a thread to all who may not command there: no comment has the number 0."""
+    return answer_marker(0)
+
+
 def benchmark_key(benchmark: str) -> str:
     return hashlib.sha256(json.dumps(benchmark).encode()).hexdigest()[:16]
 
