@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from perf_culprit.action.inputs import Inputs
-from perf_culprit.errors import EXIT_FINE, EXIT_REGRESSION, InfrastructureError
+from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, InfrastructureError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared
 from perf_culprit.flows.job_context import Context
@@ -136,7 +136,9 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
         write_outputs(values, path=context.output_path)
     job.log.say(headline(loudest))
     is_failure = fails and inputs.fail_on_alert and any(report.failed for report in reports)
-    return EXIT_REGRESSION if is_failure else EXIT_FINE
+    if is_failure:
+        return EXIT_REGRESSION
+    return EXIT_NO_DATA if any(report.has_nothing_in_common for report in reports) else EXIT_FINE
 
 
 def _write_pages(job: Job, reports: Sequence[Report]) -> list[str]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from perf_culprit.errors import DataError
 from perf_culprit.judge.series_changes import judge_series
 from perf_culprit.model.report import Report, decode_report, encode_report
 from perf_culprit.model.series import Series, SeriesTable
@@ -19,7 +20,13 @@ from perf_culprit.stats.series_changes_search import FEWEST_VALUES
 
 def report_json(report: Report) -> bytes:
     doing(f"writing {len(report.findings):,} findings")
-    return encode_report(report, sentence=sentence)
+    data = encode_report(report, sentence=sentence)
+    if len(data) > MOST_REPORT_BYTES:
+        raise DataError(
+            f"the report would be larger than {MOST_REPORT_BYTES:,} bytes, which nobody reads again",
+            next_step="split the benchmarks into suites (--suite), or look at fewer stored runs (history.window)",
+        )
+    return data
 
 
 def report_markdown(report: Report) -> str:

@@ -141,6 +141,7 @@ class Remark(StrEnum):
     OTHER_COMMIT = "other_commit"
     MEASURED_AGAIN = "measured_again"
     LONE_BASELINE = "lone_baseline"
+    NAMES_ALIKE = "names_alike"
     CATEGORY_ASSIGNED = "category_assigned"
     INHERITED_LEVEL = "inherited_level"
     LASTING_LEVEL = "lasting_level"

@@ -175,6 +175,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "only one baseline run: changes that could be machine noise are not reported; to see them, measure both "
         "commits in turn: perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
     ),
+    Remark.NAMES_ALIKE: "no metric is on both sides; these names look alike: {alike}",
     Remark.INHERITED_LEVEL: (
         "{benchmark} ({metric:prose}) got worse on the base branch[ at {commit}]: compared with the runs since"
     ),
