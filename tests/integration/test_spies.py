@@ -150,7 +150,7 @@ def test_wanted_a_program_run_by_gits_configuration_through_the_assistant_got_no
 
 def test_the_spies_are_seen_where_git_obeys_them(rigged: Checkout) -> None:
     """The control: a plain git runs them."""
-    for arguments in ("status", "diff HEAD~1 HEAD", "log -1", "commit --allow-empty -m x", "fetch origin"):
+    for arguments in ("status", "diff HEAD~2 HEAD", "log -1", "commit --allow-empty -m x", "fetch origin"):
         rigged.call("git", *arguments.split())
     ran = " ".join(rigged.ran().splitlines())
     spies = ("core.fsmonitor", "diff.spy", "gpg.program", "pre-commit", "remote.origin.uploadpack", "filter.spy")

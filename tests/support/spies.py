@@ -1,5 +1,6 @@
 """A folder in which every module that a Python of ours could import has a stand-in that tells on itself."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -98,7 +99,9 @@ def write_git_spies(repository: Path, *, record: Path) -> None:
     Filters have no `process`: git would end where it fails, before the others are asked.
     """
     record.touch()
-    header, _, message = run_git(repository, "cat-file", "commit", "HEAD").partition("\n\n")
+    head = run_git(repository, "rev-parse", "HEAD")
+    header, _, message = run_git(repository, "cat-file", "commit", head).partition("\n\n")
+    header = re.sub("^parent .*$", f"parent {head}", header, flags=re.MULTILINE)
     signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
     text = f"{header}\n{signature}\n\n{message}\n"
     signed = run_git(repository, "hash-object", "-t", "commit", "-w", "--stdin", stdin=text)

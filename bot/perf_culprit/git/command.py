@@ -61,6 +61,7 @@ QUIET_CONFIG = (
     ("core.fsmonitor", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
+    ("log.showSignature", "false"),
     ("fetch.recurseSubmodules", "false"),
     # A fetched pack stays a pack: unpacking 30 runs of 1 MB compresses them all again.
     ("fetch.unpackLimit", "1"),
