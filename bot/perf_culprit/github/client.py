@@ -34,7 +34,7 @@ WAITS_SECONDS: Final = (2.0, 4.0, 8.0)
 
 
 class StrictRequester(Requester):
-    """PyGithub's requester, which repeats a read whose answer is none. PyGithub would take it for an empty one."""
+    """PyGithub's requester, which repeats a read or an edit whose answer is none; PyGithub would take it as done."""
 
     def __init__(self, *, sleep: Callable[[float], None], **settings: Any) -> None:
         super().__init__(**settings)
@@ -56,12 +56,37 @@ class StrictRequester(Requester):
         while True:
             answer = super().requestJson(verb, url, parameters, headers, inert(input), *more, **named)
             status, answered, body = answer
-            if verb != "GET" or status != 200 or is_answer(body, is_listing=is_listing):
+            if verb == "GET":
+                is_fine = status != 200 or is_answer(body, is_listing=is_listing)
+            else:
+                is_fine = status not in (200, 201) or is_done(url, status, body)
+            if is_fine:
                 return answer
-            wait_seconds = next(waits, None)
+            wait_seconds = None if verb == "POST" else next(waits, None)
             if wait_seconds is None:
-                raise GithubException(status, {"message": NO_ANSWER}, answered)
+                # Of a POST nobody knows whether it was done, as after a failed server.
+                raise GithubException(502 if verb == "POST" else status, {"message": NO_ANSWER}, answered)
             self.pause(wait_seconds)
+
+
+# Where something is posted or edited, and the answer is what is there now.
+WRITTEN: Final = re.compile(r"/(?:check-runs|comments|issues)(?:/\d+)?$")
+
+
+# Answered by 201 and an empty object.
+REPEATED: Final = re.compile(r"/rerun(?:-failed-jobs)?$")
+
+
+def is_done(url: str, status: int, body: str) -> bool:
+    if REPEATED.search(url):
+        return status == 201
+    if not WRITTEN.search(url):
+        return True
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, Mapping) and isinstance(value.get("id"), int)
 
 
 # What people are shown of a request: in one line, and as Markdown or plain text.
