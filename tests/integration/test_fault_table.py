@@ -24,7 +24,7 @@ PATIENCE_S, LATE_S = 0.3, 0.4
 FAULTS: Final[dict[str, dict[str, Any]]] = {
     "reset": {"drop": True},
     "reset after": {"drop": True, "applied": True},
-    "time-out": {"delay_seconds": LATE_S},
+    "time-out": {"delay_seconds": LATE_S, "applied": True},
     "403 with retry-after": {"status": 403, "message": SECONDARY_LIMIT, "headers": {"retry-after": "7"}},
     "500": {"status": 500},
     "500 after": {"status": 500, "applied": True},
