@@ -1,4 +1,4 @@
-FROM docker.io/library/python:3.13.7-slim-trixie
+FROM docker.io/library/python:3.13.7-slim-trixie@sha256:5f55cdf0c5d9dc1a415637a5ccc4a9e18663ad203673173b8cda8f8dcacef689
 
 # The matrices are small: threads cost more than they bring. Pydantic would look through all packages for plugins.
 ENV OPENBLAS_NUM_THREADS=1 PYDANTIC_DISABLE_PLUGINS=1

@@ -5,8 +5,10 @@ Exit code 1 (a regression over the fail threshold) is a result, not an error, so
 """
 
 import difflib
+import errno
+import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 EXIT_FINE = 0
 EXIT_REGRESSION = 1
@@ -26,6 +28,25 @@ def listed(names: Sequence[str], *, most: int) -> str:
     """The first of them, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+# Controls, formats (bidi, zero width), surrogates, private use, unassigned.
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_LINE_BREAKS: Final = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+
+
+def visible(text: str, *, kept: str = "") -> str:
+    """One line in which nothing is invisible or turns the direction; the characters of `kept` stay as they are."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in kept or c.isprintable() else _replacement(c) for c in text)
+
+
+def _replacement(character: str) -> str:
+    category = unicodedata.category(character)
+    if character in _LINE_BREAKS or category == "Zs":
+        return " "
+    return "\N{REPLACEMENT CHARACTER}" if category in _INVISIBLE else character
 
 
 class BotError(Exception):
@@ -77,3 +98,12 @@ class InfrastructureError(BotError):
     """Git, GitHub, the network or the machine failed; the same input may work later."""
 
     exit_code = EXIT_INFRASTRUCTURE
+
+
+def of_full_disk(error: Exception) -> InfrastructureError | None:
+    """Whatever was being written: a disk that is full or broken is no bug of ours. None of other errors."""
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return None
+    place = None if error.filename is None else str(error.filename)
+    message = f"cannot be written: {error.strerror}"
+    return InfrastructureError(message, place=place, next_step="free disk space on this machine, then run again")

@@ -225,7 +225,7 @@ def test_accepting_without_a_permission_names_it(scene: Scene, missing: str, lef
     refs = scene.refs
     granted = RIGHTS | {missing: left} | ({"issues": left} if missing == "pull-requests" else {})
     scene.fake.add_token(SECRET, granted)
-    result = scene.say("/perf-accept parse wanted")
+    result = scene.say(f"/perf-accept {scene.head} parse wanted")
     assert result.exit_code == 4, result.log
     assert named in result.log
     if missing == "contents":
@@ -241,7 +241,7 @@ def test_an_accepted_reason_is_stored_as_the_author_wrote_it_and_shown_as_text(s
     assert scene.fake.git_dir is not None
     reason = "@octocat [x](http://evil.example) ::error::x <img src=x> $(id)"
     scene.fake.state.runs[55].workflow = WORKFLOW
-    result = scene.say(f"/perf-accept parse {reason}")
+    result = scene.say(f"/perf-accept {scene.head} parse {reason}")
     assert result.exit_code == 0, result.log
     names = run_git(scene.fake.git_dir, "ls-tree", "-r", "--name-only", "perf-history").splitlines()
     assert [name for name in names if name.startswith("accepted")] != []

@@ -65,7 +65,7 @@ def prepare(scene: Scene, job: str) -> tuple[str, dict[str, Any]]:
         payload = event("workflow_run", workflow=WORKFLOW, **facts)
         name = "workflow_run"
     else:
-        body = {"accept": "/perf-accept parse wanted", "retry": "/perf-retry"}[job]
+        body = {"accept": f"/perf-accept {scene.head} parse wanted", "retry": "/perf-retry"}[job]
         comment = scene.fake.state.add_comment(issue=MALLORY_PULL, author="octocat", body=body)
         scene.fake.state.runs[55].conclusion = "failure"
         name = "issue_comment"

@@ -69,7 +69,7 @@ class Read:
 
 # To git a page is an empty repository: nothing was accepted or stored in it, and it has no commits.
 EMPTY: Final = frozenset(name for name in TROUBLES if name.startswith("200"))
-ACCEPT: Final = "/perf-accept parse wanted"
+ACCEPT: Final = "/perf-accept {head} parse wanted"
 RETRY: Final = "/perf-retry"
 BISECT: Final = "/perf-bisect {head}"
 CONFIGURATION: Final = r"GET .*/(contents|git/ref)/.*"

@@ -116,7 +116,7 @@ def test_a_strangers_measurement_is_called_advice(scene: Scene) -> None:
 
 
 def test_an_accepted_regression_is_no_proposal_of_other_rules(scene: Scene) -> None:
-    scene.say('/perf-accept parse "wanted"')
+    scene.say(f'/perf-accept {scene.head} parse "wanted"')
     result = scene.publish(left(scene))
     assert result.outputs["conclusion"] == "no_change", result.log
     body = comment_bodies(scene)[MALLORY_PULL]

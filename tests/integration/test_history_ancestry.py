@@ -51,8 +51,7 @@ def checkout_shallow(url: str, folder: Path, commit: str) -> Path:
     """What actions/checkout leaves: depth 1, detached, its token in the configuration."""
     init_repository(folder)
     run_git(folder, "remote", "add", "origin", url)
-    header = dict(git.Remote(url=url, token=TOKEN).config()[1:])
-    (value,) = header.values()
+    *_, (_, value) = git.Remote(url=url, token=TOKEN).config()
     run_git(folder, "config", f"http.{url.rsplit('/', 1)[0]}/.extraheader", value)
     run_git(folder, "fetch", "--quiet", "--depth=1", "origin", commit)
     run_git(folder, "checkout", "--quiet", "--detach", "FETCH_HEAD")

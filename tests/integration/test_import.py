@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.cli.entry import main
+from perf_culprit.model.run_file import encode_run
 from tests.support.git_repository import run_git
+from tests.support.stored_runs import make_run
 
 SUITE = "Python Benchmark"
 STEP, COMMITS = 12, 24
@@ -142,3 +144,25 @@ def test_nothing_to_import_is_said_with_the_way_out(repository: Path, capsys: py
     path.write_text("1\n2\n3\n", encoding="utf-8")
     assert perf_culprit("import", str(path), "--repo", str(repository)) == 3
     assert "no result names the full hash of its commit (results read: 1)" in capsys.readouterr().err
+
+
+def test_what_was_recorded_before_is_not_imported_again(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers of the same commit are one run, whatever the environment that stands beside them."""
+    monkeypatch.chdir(repository)
+    hashes = run_git(repository, "rev-list", "--reverse", "HEAD").split()
+    files = []
+    for number in (1, 2, 3):
+        file = tmp_path / f"run-{number}.json"
+        file.write_bytes(encode_run(make_run(number, commit=hashes[number])))
+        files.append(str(file))
+    assert perf_culprit("record", files[0]) == 0
+    assert perf_culprit("record", files[1], "--commit", hashes[2]) == 0
+    capsys.readouterr()
+    assert perf_culprit("import", *files) == 0
+    listed = run_git(tmp_path / "origin.git", "ls-tree", "-r", "--name-only", "perf-history").splitlines()
+    assert len([name for name in listed if name.startswith("runs/")]) == 3
+    assert perf_culprit("import", *files) == 0
+    again = run_git(tmp_path / "origin.git", "ls-tree", "-r", "--name-only", "perf-history").splitlines()
+    assert again == listed

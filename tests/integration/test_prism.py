@@ -110,7 +110,7 @@ def test_publishing_and_commands_are_as_github_describes_them(scene: Scene, judg
         scene.publish({"report.json": encode_report(report)}),
         scene.publish({"report.json": encode_report(replace(report, findings=(), conclusion=Conclusion.NO_CHANGE))}),
         scene.say("/perf-help"),
-        scene.say("/perf-accept parse wanted"),
+        scene.say(f"/perf-accept {scene.head} parse wanted"),
         scene.say("/perf-retry"),
         scene.say(f"/perf-bisect {scene.head}"),
         scene.say("/perf-retry", author="mallory"),

@@ -16,7 +16,7 @@ from tests.support.assistant_client import assistant
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.documented import lay_out
 from tests.support.git_repository import ENVIRONMENT
-from tests.support.spies import PACKAGE, importable, imported_by_python_itself, write_spies
+from tests.support.spies import PACKAGE, importable, imported_by_python_itself, write_git_spies, write_spies
 
 pytestmark = pytest.mark.slow  # every command, as processes of their own
 
@@ -112,6 +112,49 @@ def test_wanted_our_process_by_modules_of_the_checkout_got_none(hostile: Lay, pr
         ended, errors = checkout.call(*program, *command.split(), *shlex.split(arguments))
         assert checkout.ran() == "", command
         assert ended == code, f"{command}: {errors}"
+
+
+@pytest.fixture
+def rigged(tmp_path: Path) -> Checkout:
+    """A checkout whose repository names a program wherever git would run one."""
+    project = lay_out(tmp_path, python=sys.executable)
+    counting_valgrind(tmp_path / "valgrind")
+    (project / ".github").mkdir()
+    (project / ".github" / "perf-culprit.yml").write_text("bisect:\n  run: ./bench\n  profile-seconds: 0\n")
+    write_git_spies(project, record=tmp_path / "record")
+    path = f"{tmp_path / 'valgrind'}:{tmp_path / 'bin'}:{os.environ['PATH']}"
+    environment = {**ENVIRONMENT, "PATH": path, "HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
+    return Checkout(project=project, record=tmp_path / "record", environment=environment)
+
+
+def test_wanted_a_program_run_by_gits_configuration_got_none(rigged: Checkout) -> None:
+    """Of every command, also of those that run commits: what they run is `bench`, and nothing of git's."""
+    ran = {}
+    for command, (arguments, code) in COMMANDS.items():
+        before = rigged.ran()
+        ended, errors = rigged.call(*INSTALLED, *command.split(), *shlex.split(arguments))
+        ran[command] = sorted(set(rigged.ran().removeprefix(before).splitlines()))
+        assert ended == code, f"{command}: {errors}"
+    assert {command: spies for command, spies in ran.items() if spies} == {}
+
+
+def test_wanted_a_program_run_by_gits_configuration_through_the_assistant_got_none(rigged: Checkout) -> None:
+    rigged.call(*INSTALLED, "compare", "--baseline", "base-1.json", "--target", "head-1.json", "--json=report.json")
+    command = (*INSTALLED, "mcp", "--allow-run")
+    with assistant(rigged.project, command=command, environment=rigged.environment) as session:
+        for tool, arguments in TOOLS.items():
+            result = session.result(tool, **arguments)
+            assert rigged.ran() == "", tool
+            assert not result.is_error, result.content
+
+
+def test_the_spies_are_seen_where_git_obeys_them(rigged: Checkout) -> None:
+    """The control: a plain git runs them."""
+    for arguments in ("status", "diff HEAD~2 HEAD", "log -1", "commit --allow-empty -m x", "fetch origin"):
+        rigged.call("git", *arguments.split())
+    ran = " ".join(rigged.ran().splitlines())
+    spies = ("core.fsmonitor", "diff.spy", "gpg.program", "pre-commit", "remote.origin.uploadpack", "filter.spy")
+    assert {spy for spy in spies if spy not in ran} == set()
 
 
 def test_wanted_the_assistants_process_by_modules_of_the_checkout_got_none(hostile: Lay) -> None:

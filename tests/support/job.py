@@ -39,7 +39,14 @@ class Runner:
     runs: int = field(default=0)
 
     def run(
-        self, event_name: str, event: Mapping[str, Any], *, sha: str = "", ref: str = "", **inputs: str
+        self,
+        event_name: str,
+        event: Mapping[str, Any],
+        *,
+        sha: str = "",
+        ref: str = "",
+        attempt: str = "1",
+        **inputs: str,
     ) -> JobResult:
         """Inputs are spelled with underscores; the action's defaults hold for the others."""
         self.runs += 1
@@ -60,7 +67,7 @@ class Runner:
             "GITHUB_SHA": sha,
             "GITHUB_REF": ref,
             "GITHUB_RUN_ID": self.run_id,
-            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_RUN_ATTEMPT": attempt,
             "INPUT_GITHUB-TOKEN": self.token,
             **{f"INPUT_{name.replace('_', '-').upper()}": value for name, value in inputs.items()},
         }

@@ -1,4 +1,4 @@
-"""A child process that dies by kill -9 in the middle of its work with git."""
+"""A child process that dies by kill -9 in the middle of its work with git or a database."""
 
 import itertools
 import os
@@ -6,30 +6,60 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from sqlalchemy import Engine, event
+
 from perf_culprit.git import command, objects, revisions
 from perf_culprit.store import git_branch
 
 
-def dies_at_git_call(step: int, action: Callable[[], object]) -> bool:
-    """Do `action` in a child that is killed before its git call number `step`; False if there were fewer."""
+def dies_at_git_call(step: int, action: Callable[[], object], *, after: bool = False) -> bool:
+    """Do `action` in a child that is killed before its git call number `step`, or `after` it; False if it had fewer."""
+
+    def prepared(die: Callable[..., None]) -> None:
+        git_branch._tips.clear()  # another job has seen nothing yet
+        real = command.run_git
+
+        def dying(*arguments: Any, **options: Any) -> bytes:
+            if not after:
+                die()
+            output = real(*arguments, **options)
+            if after:
+                die()
+            return output
+
+        for module in (objects, revisions):
+            vars(module)["run_git"] = dying
+
+    return _dies(step, action, prepared)
+
+
+def dies_at_statement(step: int, action: Callable[[], object], *, after: bool = False) -> bool:
+    """The same of a database: each statement is a step, and before its commit it dies, too."""
+
+    def prepared(die: Callable[..., None]) -> None:
+        event.listen(Engine, "after_cursor_execute" if after else "before_cursor_execute", die)
+        event.listen(Engine, "commit", die)
+
+    return _dies(step, action, prepared)
+
+
+def _dies(step: int, action: Callable[[], object], prepare: Callable[[Callable[..., None]], None]) -> bool:
+    """Its last step is when all is done, and nobody has heard of it."""
     child = os.fork()
     if child:
         status = os.waitpid(child, 0)[1]
         assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
         return os.WIFSIGNALED(status)
     try:
-        git_branch._tips.clear()  # another job has seen nothing yet
         steps = itertools.count(1)
-        real = command.run_git
 
-        def dying(*arguments: Any, **options: Any) -> bytes:
+        def die(*_: Any) -> None:
             if next(steps) == step:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return real(*arguments, **options)
 
-        for module in (objects, revisions):
-            vars(module)["run_git"] = dying
+        prepare(die)
         action()
+        die()
         os._exit(0)
     finally:
         os._exit(1)

@@ -1,11 +1,14 @@
 """A folder in which every module that a Python of ours could import has a stand-in that tells on itself."""
 
+import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import entry_points, packages_distributions
 from pathlib import Path
 from typing import Final
+
+from tests.support.git_repository import run_git
 
 (_PROGRAM,) = entry_points(group="console_scripts", name="perf-culprit")
 PACKAGE: Final = _PROGRAM.module.partition(".")[0]
@@ -39,3 +42,79 @@ def write_spies(folder: Path, names: Iterable[str], *, record: Path) -> None:
     for name in names:
         (folder / f"{name}.py").write_text(SPY.format(record=str(record), name=name))
     (folder / "spy.pth").write_text(f"import {min(names)}\n")
+
+
+# A key of git's configuration whose value is a program: git runs it in a repository that names it.
+PROGRAMS: Final = (
+    "alias.log",
+    "core.alternateRefsCommand",
+    "core.askPass",
+    "core.editor",
+    "core.fsmonitor",
+    "core.gitProxy",
+    "core.pager",
+    "core.sshCommand",
+    "credential.helper",
+    "diff.external",
+    "diff.spy.command",
+    "diff.spy.textconv",
+    "filter.spy.clean",
+    "filter.spy.smudge",
+    "gpg.program",
+    "gpg.ssh.program",
+    "interactive.diffFilter",
+    "merge.spy.driver",
+    "pager.log",
+    "remote.origin.receivepack",
+    "remote.origin.uploadpack",
+    "sequence.editor",
+    "uploadpack.packObjectsHook",
+)
+# What makes git use them, or run another program.
+SETTINGS: Final[Mapping[str, str]] = {
+    "commit.gpgSign": "true",
+    "diff.spy.cachetextconv": "false",
+    "gc.auto": "1",
+    "log.showSignature": "true",
+    "protocol.ext.allow": "always",
+    "push.gpgSign": "if-asked",
+    "tag.gpgSign": "true",
+}
+HOOKS: Final = (
+    "fsmonitor-watchman",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-push",
+    "reference-transaction",
+)
+
+
+def write_git_spies(repository: Path, *, record: Path) -> None:
+    """Every program that a repository can make git run tells on itself in `record`, and fails. HEAD gets a signature.
+
+    Filters have no `process`: git would end where it fails, before the others are asked.
+    """
+    record.touch()
+    head = run_git(repository, "rev-parse", "HEAD")
+    header, _, message = run_git(repository, "cat-file", "commit", head).partition("\n\n")
+    header = re.sub("^parent .*$", f"parent {head}", header, flags=re.MULTILINE)
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
+    text = f"{header}\n{signature}\n\n{message}\n"
+    signed = run_git(repository, "hash-object", "-t", "commit", "-w", "--stdin", stdin=text)
+    run_git(repository, "reset", "--quiet", "--soft", signed)
+    folder = repository / ".git" / "spies"
+    (repository / ".git" / "info").mkdir(exist_ok=True)
+    (repository / ".git" / "info" / "attributes").write_text("* filter=spy diff=spy merge=spy\n")
+    # A program of its own for each: not every key may hold arguments.
+    for name in (*HOOKS, *PROGRAMS):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(f"#!/bin/sh\necho {name} >> {record}\nexit 1\n")
+        (folder / name).chmod(0o755)
+    for key in PROGRAMS:
+        run_git(repository, "config", key, f"{'!' if key.startswith(('alias', 'credential')) else ''}{folder / key}")
+    for key, value in {"core.hooksPath": str(folder), **SETTINGS}.items():
+        run_git(repository, "config", key, value)

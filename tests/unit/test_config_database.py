@@ -88,6 +88,32 @@ def test_the_secret_goes_only_to_its_own_place(
     assert "s3cret" not in repr(url)
 
 
+@pytest.mark.parametrize(
+    ("environ", "gets_secrets"),
+    [
+        ({"PGHOST": "db.example", "PGPORT": "5433", "PGPASSWORD": SECRET}, True),
+        ({"PGHOST": "other.example", "PGPORT": "5433"}, False),
+        ({"PGHOST": "db.example"}, False),
+        ({}, False),
+    ],
+)
+def test_a_server_that_only_the_file_names_gets_no_secret(environ: dict[str, str], *, gets_secrets: bool) -> None:
+    config = parse_config(f"history: {URL}".encode(), place="x.yml")
+    url = with_database(config, environ=environ).history.url
+    assert url is not None
+    assert url.gets_secrets is gets_secrets
+    option = with_database(config, environ=environ, option=URL).history.url
+    assert option is not None
+    assert option.gets_secrets
+
+
+@pytest.mark.parametrize("host", ["db.example,evil.example", "evil.example", "db.example:1"])
+def test_another_server_in_a_parameter_is_another_server(host: str) -> None:
+    config = parse_config(f"history: 'postgresql://db.example/perf?host={host}'".encode(), place="x.yml")
+    with pytest.raises(UsageError, match="PGPASSWORD would go to"):
+        with_database(config, environ={"PGHOST": "db.example", "PGPASSWORD": SECRET})
+
+
 def test_without_the_variable_the_file_decides() -> None:
     config = parse_config(f"history: {URL}".encode(), place="x.yml")
     assert with_database(config, environ={}) == config

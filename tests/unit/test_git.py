@@ -197,7 +197,7 @@ def test_a_token_that_git_repeats_is_blotted_out() -> None:
 def test_a_token_goes_to_http_only_and_to_this_url_only() -> None:
     assert len(git.Remote(url="ssh://git@example.org/x.git", token=SECRET).config()) == 1
     keys = [key for key, _ in git.Remote(url="https://example.org/x.git", token=SECRET).config()]
-    assert keys[1:] == ["http.https://example.org/x.git.extraHeader"] * 2
+    assert [key for key in keys if "extraHeader" in key] == ["http.https://example.org/x.git.extraHeader"] * 2
 
 
 @pytest.mark.parametrize("url", ["", "--upload-pack=touch x", "-x"])

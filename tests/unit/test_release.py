@@ -97,7 +97,7 @@ def test_the_image_holds_every_dependency_by_its_hash() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {re.match(r"[\w-]+", entry)[0].lower() for entry in project["dependencies"]} <= set(image)  # type: ignore[index]
     dockerfile = (PROJECT / "Dockerfile").read_text(encoding="utf-8")
-    assert re.search(r"^FROM \S+:\d+\.\d+\.\d+-\S+$", dockerfile, re.MULTILINE)
+    assert re.search(r"^FROM \S+:\d+\.\d+\.\d+-\S+@sha256:[0-9a-f]{64}$", dockerfile, re.MULTILINE)
     assert dockerfile.count("pip install") == dockerfile.count("--require-hashes") == 1
 
 

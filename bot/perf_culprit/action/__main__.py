@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perf_culprit.action.runner_token import INPUT as TOKEN
 from perf_culprit.action.runner_token import become_owner, own_token
-from perf_culprit.errors import EXIT_INFRASTRUCTURE, BotError
+from perf_culprit.errors import EXIT_INFRASTRUCTURE, BotError, of_full_disk
 from perf_culprit.one_blas_thread import use_one_blas_thread
 from perf_culprit.undumpable import close_process
 
@@ -34,7 +34,8 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
     except Exception as error:
         if os.environ.get("PERF_CULPRIT_DEBUG"):
             raise
-        log.tell(LogLevel.ERROR, f"unexpected {type(error).__name__}: {error}; this is a bug, please report it")
+        unexpected = f"unexpected {type(error).__name__}: {error}; this is a bug, please report it"
+        log.tell(LogLevel.ERROR, str(of_full_disk(error) or unexpected))
         return EXIT_INFRASTRUCTURE
 
 

@@ -18,6 +18,7 @@ from perf_culprit.github.host import (
     Host,
     answer_marker,
     cut_at_line,
+    refusal_marker,
     tracked_commit,
 )
 from perf_culprit.github.runner_files import LogLevel, number_at, text_at, value_at
@@ -103,6 +104,10 @@ class Thread:
     def answer(self, body: str) -> None:
         """The one answer to this command; further ones replace it."""
         put_answer(self.host, number=self.comment.number, comment_id=self.comment.id, body=body)
+
+    def refuse(self, body: str) -> None:
+        """The one answer in this thread to whoever may not command: anybody could ask a hundred times."""
+        self.host.upsert_comment(number=self.comment.number, mark=refusal_marker(), body=body)
 
 
 def put_answer(host: Host, *, number: int, comment_id: int, body: str) -> str | None:

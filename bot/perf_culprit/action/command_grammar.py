@@ -28,8 +28,8 @@ _LINE_END = re.compile(r"[\n\r]")
 _PIECE = re.compile(r'"((?:[^"\\]|\\["\\])*)"|([^\s"]+)')
 _ESCAPE = re.compile(r'\\(["\\])')
 _HASH_LIKE = re.compile(r"[0-9A-Fa-f]{4,64}")
-# A hash, a tag or a branch; never an option of git, a range or a path that leaves.
-_REVISION = re.compile(r"(?!.*\.\.)(?!.*//)[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
+# A hash, a tag or a branch, as git takes them; never an option of git, a range or a path that leaves.
+_REVISION = re.compile(r"(?!.*(?:\.\.|//|/\.|[./]$|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _BUDGET = re.compile(r"([1-9][0-9]{0,4})(min)?")
 _JOBS = re.compile(r"[1-9][0-9]?")
 
@@ -55,10 +55,11 @@ class RetryCommand:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AcceptCommand:
-    """`benchmark` None is all of them."""
+    """`benchmark` None is all of them; `sha` is the head that the author has seen."""
 
     benchmark: str | None
     reason: str
+    sha: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,7 +124,10 @@ def _bisect(rest: str) -> BisectCommand:
 
 
 def _accept(rest: str) -> AcceptCommand:
-    """`all` in quotes is a benchmark of that name."""
+    """`all` in quotes is a benchmark of that name, and so are the digits of a commit."""
+    head, _, after = rest.partition(" ")
+    sha = head if FULL_HASH.fullmatch(head) else None
+    rest = rest if sha is None else after.strip()
     piece = _PIECE.match(rest)
     reason = rest[piece.end() :] if piece else ""
     if piece is None or not reason.startswith(" ") or not reason.strip():
@@ -142,7 +146,8 @@ def _accept(rest: str) -> AcceptCommand:
     quoted = piece[1] is not None
     name = _unescaped(piece[1]) if quoted else piece[2]
     everything = name == ALL and not quoted
-    return AcceptCommand(benchmark=None if everything else _benchmark(name, place="/perf-accept"), reason=reason)
+    benchmark = None if everything else _benchmark(name, place="/perf-accept")
+    return AcceptCommand(benchmark=benchmark, reason=reason, sha=sha)
 
 
 def _alone(command: Command, name: str, rest: str) -> Command:

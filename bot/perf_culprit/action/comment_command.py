@@ -16,6 +16,7 @@ from perf_culprit.action.command_grammar import AcceptCommand, BisectCommand, Co
 from perf_culprit.action.default_branch import tend
 from perf_culprit.action.job import Job
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
+from perf_culprit.github.host import PullRequestState
 from perf_culprit.github.runner_files import number_at
 from perf_culprit.say import command_answers
 
@@ -53,12 +54,12 @@ def run_command(job: Job) -> int:
 
 
 def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
-    """Who only asks for help and has none gets the reaction alone: anybody could ask a hundred times."""
+    """Who only asks for help and has none gets the reaction alone."""
     author = thread.comment.author
     if thread.host.may_write(login=author):
         return True
     if answers:
-        thread.answer(command_answers.no_permission_text(author))
+        thread.refuse(command_answers.no_permission_text(author))
     thread.job.log.say("the author has no write permission")
     return False
 
@@ -85,25 +86,38 @@ def _tell_failure(thread: Thread, error: BotError) -> None:
 
 
 def _bisect(thread: Thread, command: Command) -> None:
-    """A fork's code runs only where its author's reader has named the very commit."""
     if not isinstance(command, BisectCommand):
         raise TypeError(command)
     if not thread.comment.on_pull_request:
         if command.sha is not None:
-            raise UsageError(
-                "an issue has no head", place="/perf-bisect", next_step="write good=COMMIT bad=COMMIT instead"
-            )
+            raise _no_head("/perf-bisect", next_step="write good=COMMIT bad=COMMIT instead")
         begin(thread, command, head=None, base_branch=None)
-        return
+    elif pull := _named_pull_request(thread, command, line="/perf-bisect {}"):
+        begin(thread, command, head=pull.head_sha, base_branch=pull.base_branch)
+
+
+def _no_head(command: str, *, next_step: str) -> UsageError:
+    return UsageError("an issue has no head", place=command, next_step=next_step)
+
+
+def _named_pull_request(
+    thread: Thread, command: BisectCommand | AcceptCommand, *, line: str
+) -> PullRequestState | None:
+    """None where the command is refused, which is answered.
+
+    Of a fork nothing is run or accepted but the very commit that a reader of its changes has named: no date tells
+    whether a push came before the comment, because dates can be forged.
+    """
     pull = thread.host.read_pull_request(number=thread.comment.number)
     if not pull.is_open:
         thread.answer(command_answers.closed_text())
     elif command.sha is None and pull.from_fork:
-        thread.answer(command_answers.fork_head_text(pull.head_sha))
+        thread.answer(command_answers.fork_head_text(pull.head_sha, line=line))
     elif command.sha not in (None, pull.head_sha):
         thread.answer(command_answers.moved_text(named=str(command.sha), head=pull.head_sha))
     else:
-        begin(thread, command, head=pull.head_sha, base_branch=pull.base_branch)
+        return pull
+    return None
 
 
 def _retry(thread: Thread, _: Command) -> None:
@@ -137,11 +151,12 @@ def _accept(thread: Thread, command: Command) -> None:
     job, comment = thread.job, thread.comment
     commit = comment.tracked_commit
     if comment.on_pull_request:
-        pull = thread.host.read_pull_request(number=comment.number)
-        if not pull.is_open:
-            thread.answer(command_answers.closed_text())
+        pull = _named_pull_request(thread, command, line="/perf-accept {} NAME|all REASON")
+        if pull is None:
             return
         commit = pull.head_sha
+    elif command.sha is not None:
+        raise _no_head("/perf-accept", next_step="leave the commit out: the issue names it")
     if commit is None:
         raise UsageError(
             "nothing says which commit is meant",

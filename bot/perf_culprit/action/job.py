@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from perf_culprit.action.inputs import Inputs
-from perf_culprit.errors import EXIT_FINE, EXIT_REGRESSION, InfrastructureError
+from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, InfrastructureError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared
 from perf_culprit.flows.job_context import Context
 from perf_culprit.flows.publish import Destination
-from perf_culprit.github.host import Check, Host
+from perf_culprit.github.host import Check, Host, check_name
 from perf_culprit.github.runner_files import LogLevel, append_summary, group, message_command, neutral, write_outputs
-from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.report import Report
 from perf_culprit.say.inert import plain_lines
 from perf_culprit.store.opening import HistoryPlace
 
@@ -70,15 +70,14 @@ LOG_WIDTH = 160
 
 
 @contextmanager
-def open_check(job: Job, host: Host, *, sha: str, suite: str | None = None) -> Iterator[Check | None]:
+def open_check(job: Job, host: Host, *, sha: str, name: str | None = None) -> Iterator[Check | None]:
     """A check run, or None with a warning where the token may not write one: the comment says the same."""
     from perf_culprit.flows import publish
 
     with ExitStack() as stack:
         try:
-            check = stack.enter_context(
-                publish.open_check(host, job.destination, suite=suite or job.inputs.config.suite, sha=sha)
-            )
+            name = name or check_name(job.inputs.config.suite)
+            check = stack.enter_context(publish.open_check(host, job.destination, name=name, sha=sha))
         except InfrastructureError as error:
             job.log.tell(LogLevel.WARNING, f"no check run: {error}")
             check = None
@@ -116,10 +115,11 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     """Outputs, job summary and exit code; of several suites the loudest one speaks in the outputs."""
     from perf_culprit.flows.compare import flagged_json
     from perf_culprit.flows.render import headline, report_summary
+    from perf_culprit.say.comment import loudest_first
     from perf_culprit.say.report_parts import outputs
 
     context, inputs = job.context, job.inputs
-    loudest = min(reports, key=lambda report: (not report.failed, list(Conclusion).index(report.conclusion)))
+    loudest = loudest_first(reports)[0]
     urls = {"run_url": context.run_url, "repository_url": context.repository_url}
     # A fork's token may not write a check, and whether another job writes one is not known here.
     has_check = fails or not context.is_fork
@@ -136,7 +136,9 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
         write_outputs(values, path=context.output_path)
     job.log.say(headline(loudest))
     is_failure = fails and inputs.fail_on_alert and any(report.failed for report in reports)
-    return EXIT_REGRESSION if is_failure else EXIT_FINE
+    if is_failure:
+        return EXIT_REGRESSION
+    return EXIT_NO_DATA if any(report.has_nothing_in_common for report in reports) else EXIT_FINE
 
 
 def _write_pages(job: Job, reports: Sequence[Report]) -> list[str]:

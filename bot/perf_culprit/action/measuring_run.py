@@ -10,7 +10,7 @@ from perf_culprit.action.job import Job, finish, open_check, record_run, say_rep
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
 from perf_culprit.flows.compare import Compared
 from perf_culprit.flows.publish import StoredResult
-from perf_culprit.github.host import Host, NoArtifactError, PullRequest, PullRequestSearch
+from perf_culprit.github.host import JOINT_CHECK, Host, NoArtifactError, PullRequest, PullRequestSearch, check_name
 from perf_culprit.github.runner_files import (
     LogLevel,
     number_at,
@@ -24,7 +24,7 @@ from perf_culprit.model.report import Report
 from perf_culprit.say.headlines import Lack
 
 DEFAULT_ARTIFACT: Final = "perf-culprit-report"
-# A run of a fork makes at most so many comments; of more suites there is one for all.
+# A run of a fork makes at most so many comments and check runs; of more suites there is one for all.
 MOST_FORK_COMMENTS: Final = 3
 # Of these nothing was measured, and nobody waits for it.
 UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
@@ -81,7 +81,13 @@ def _publish(job: Job) -> int:
     host = connect(job.destination)
     search = host.find_pull_request(event_name=context.event_name, event=context.event)
     try:
-        results = fetch_results(host, run_id=run.id, sha=run.sha, artifact=job.inputs.artifact_name or DEFAULT_ARTIFACT)
+        results = fetch_results(
+            host,
+            run_id=run.id,
+            sha=run.sha,
+            artifact=job.inputs.artifact_name or DEFAULT_ARTIFACT,
+            is_pull_request=run.cause == "pull_request",
+        )
     except NoArtifactError as error:
         if run.conclusion == "success":
             raise
@@ -106,10 +112,11 @@ def _publish_results(
     reports = [_judged(job, result, run, search.pull_requests) for result in results]
     current = _current(host, search.pull_requests)
     measured = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
-    for report in reports:
-        with open_check(job, host, sha=run.sha, suite=report.suite) as check:
+    for name, checked in _checks(run, reports):
+        with open_check(job, host, sha=run.sha, name=name) as check:
             if check is not None:
-                complete_check(check, report, measured)
+                complete_check(check, checked, measured)
+    for report in reports:
         say_report(job, report)
     url = _comment(job, host, reports, current, run)
     if run.cause == "pull_request" and not current:
@@ -125,6 +132,13 @@ def _publish_results(
     for pull_request in current:
         _stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)
+
+
+def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Sequence[Report]]]:
+    """The name of each check run, and what it is about: a suite, or all of a fork that has many."""
+    if run.from_fork and len(reports) > MOST_FORK_COMMENTS:
+        return [(JOINT_CHECK, reports)]
+    return [(check_name(report.suite), [report]) for report in reports]
 
 
 def _measuring_run(job: Job) -> MeasuringRun:
@@ -224,8 +238,8 @@ def _tell_unjudged(
     from perf_culprit.say.headlines import Lack
 
     try:
-        for suite in dict.fromkeys(result.report.suite for result in results):
-            with open_check(job, host, sha=run.sha, suite=suite) as check:
+        for name, _ in _checks(run, [result.report for result in results]):
+            with open_check(job, host, sha=run.sha, name=name) as check:
                 if check is not None:
                     leave_check_open(check, reason=_reason(error), next_step=error.next_step)
         _mark_outdated(job, host, run, pulls, lack=Lack.NOT_JUDGED, reason=UNREADABLE)

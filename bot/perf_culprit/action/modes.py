@@ -54,7 +54,7 @@ def _auto(job: Job) -> int:
             _say_unmeasured(job, host, error)
             raise
         if check is not None:
-            complete_check(check, compared.report, job.destination)
+            complete_check(check, [compared.report], job.destination)
     url = _comment_on_event(job, host, compared.report)
     if context.is_default_branch_push and job.inputs.is_recorded:
         record_run(job, compared)

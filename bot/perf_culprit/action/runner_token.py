@@ -1,5 +1,6 @@
 """What happens before anything is read: the token leaves the environment, and root becomes the workspace's owner."""
 
+import contextlib
 import os
 import socket
 import sys
@@ -42,9 +43,11 @@ MOST_BYTES: Final = 1 << 16
 def own_token() -> str:
     """The token; on Linux it is the second start of this program that returns it."""
     handle = os.environ.pop(HANDLE, "")
-    if handle.isdecimal():
-        with socket.socket(fileno=int(handle)) as waiting:
-            return waiting.recv(MOST_BYTES).decode()
+    # Of somebody else it is no socket of ours: then this is the first start.
+    with contextlib.suppress(OSError, OverflowError):
+        if handle.isdecimal():
+            with socket.socket(fileno=int(handle)) as waiting:
+                return waiting.recv(MOST_BYTES).decode()
     token = os.environ.get(INPUT, "")
     if token and sys.platform == "linux":
         _start_without(token)

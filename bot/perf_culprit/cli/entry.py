@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from perf_culprit.cli.command_parser import command_parser, parsed
-from perf_culprit.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, BotError
+from perf_culprit.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, BotError, of_full_disk
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,8 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) went away: say nothing more, not even at shutdown.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) went away.
+        _close_output()
         return EXIT_FINE
     except Exception as error:  # noqa: BLE001 - the last line of defence: a bug gets a message, not a traceback
         return _unexpected(error)
@@ -35,10 +35,21 @@ def _run(argv: Sequence[str] | None) -> int:
     from perf_culprit.cli.verbs import VERBS
 
     check_outputs(asked)
-    return VERBS[type(asked)](asked)
+    code = VERBS[type(asked)](asked)
+    sys.stdout.flush()
+    return code
+
+
+def _close_output() -> None:
+    """Say nothing more, not even at shutdown."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unexpected(error: Exception) -> int:
+    if (expected := of_full_disk(error)) is not None:
+        _close_output()
+        _say(f"error: {expected}")
+        return expected.exit_code
     if os.environ.get("PERF_CULPRIT_DEBUG"):
         raise error
     _say(f"error: unexpected {type(error).__name__}: {error}")

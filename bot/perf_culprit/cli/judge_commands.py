@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perf_culprit.cli.options import chosen_config
 from perf_culprit.cli.output import colour, show, shown, table_width, text_stream, write, write_page
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
-from perf_culprit.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
+from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, UsageError
 from perf_culprit.say.inert import plain_lines
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def compare(asked: Compare) -> int:
     if asked.json == Path("-"):
         write(asked.json, as_json)
     show(text, stream)
-    return EXIT_REGRESSION if report.failed else EXIT_FINE
+    return EXIT_REGRESSION if report.failed else EXIT_NO_DATA if report.has_nothing_in_common else EXIT_FINE
 
 
 def _written(asked: Compare, report: "Report") -> bytes:

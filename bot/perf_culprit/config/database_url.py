@@ -2,18 +2,22 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import parse_qsl, unquote
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from perf_culprit.errors import UsageError
+
 # Where a history in a database is: `postgresql://user@host/name` or `sqlite:///file.db`.
 #
 # What stands in a file or on a command line is read by many, so a password there is refused. It comes from
-# PERF_CULPRIT_HISTORY_URL, or by libpq's own ways (PGPASSWORD, ~/.pgpass).
+# PERF_CULPRIT_HISTORY_URL, or by libpq's own ways (PGPASSWORD, ~/.pgpass) where the environment names the server, too.
 
 VARIABLE: Final = "PERF_CULPRIT_HISTORY_URL"
+PORT: Final = "5432"
 # Of libpq's parameters those that name no secret and no file of one.
 OPEN_PARAMETERS: Final = frozenset({"application_name", "connect_timeout", "host", "port", "sslmode", "sslrootcert"})
 _SCHEME: Final = re.compile(r"(postgres(?:ql)?|sqlite)://")
@@ -27,7 +31,10 @@ _SQLITE: Final = re.compile(r"sqlite:///(?P<database>[^?#]+)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DatabaseUrl:
-    """`database` is a name, or SQLite's file. Neither `repr` nor `shown` holds a secret."""
+    """`database` is a name, or SQLite's file. Neither `repr` nor `shown` holds a secret.
+
+    `gets_secrets` is False of a server that only a configuration file names.
+    """
 
     dialect: str
     database: str
@@ -36,13 +43,17 @@ class DatabaseUrl:
     port: int | None = None
     password: str | None = field(default=None, repr=False)
     parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
+    gets_secrets: bool = field(default=True, compare=False)
+
+    @property
+    def server(self) -> str:
+        return self.parameters.get("host") or self.host or ""
 
     @property
     def shown(self) -> str:
         if self.dialect == "sqlite":
             return f"sqlite:///{self.database}"
-        host = self.host or self.parameters.get("host", "")
-        return f"postgresql://{host}{f':{self.port}' if self.port else ''}/{self.database}"
+        return f"postgresql://{self.server}{f':{self.port}' if self.port else ''}/{self.database}"
 
     @property
     def place(self) -> tuple[str | int | None, ...]:
@@ -77,6 +88,32 @@ def parse_database(text: str, *, with_secret: bool = False) -> DatabaseUrl:
         password=unquote(match["password"]) if match["password"] else None,
         parameters=parameters,
     )
+
+
+def filed(url: DatabaseUrl, *, environ: Mapping[str, str], folder: Path) -> DatabaseUrl:
+    """What a configuration file in `folder` may name: a file of that folder, and a server that gets no secret.
+
+    The file may be a stranger's. A secret goes where PGHOST and PGPORT say, or by the whole URL in VARIABLE.
+    """
+    if url.dialect == "sqlite":
+        path = (folder / url.database).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise UsageError(
+                f"{url.shown} lies outside the repository",
+                place="history.url",
+                next_step=f"name it in {VARIABLE} or --history: a configuration file may name files beside it only",
+            )
+        return replace(url, database=str(path))
+    port = str(url.parameters.get("port") or url.port or PORT)
+    if not url.server or (url.server, port) == (environ.get("PGHOST"), environ.get("PGPORT", PORT)):
+        return url
+    if "PGPASSWORD" in environ:
+        raise UsageError(
+            f"PGPASSWORD would go to {url.server[:100]!r}, which only the configuration file names",
+            place="history.url",
+            next_step=f"set PGHOST (and PGPORT) to what the password is for, or keep the whole URL in {VARIABLE}",
+        )
+    return replace(url, gets_secrets=False)
 
 
 Database = Annotated[

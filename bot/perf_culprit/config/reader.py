@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from perf_culprit.config.database_url import VARIABLE, is_database, parse_database
+from perf_culprit.config.database_url import VARIABLE, filed, is_database, parse_database
 from perf_culprit.config.policy_settings import REPLACED
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
@@ -105,10 +105,13 @@ def override(section: Section, values: Mapping[str, object], *, place: str) -> S
     return section.model_copy(update={name: getattr(checked, name) for name in values})
 
 
-def with_database(config: Config, *, environ: Mapping[str, str], option: str | None = None) -> Config:
+def with_database(
+    config: Config, *, environ: Mapping[str, str], option: str | None = None, folder: Path = Path()
+) -> Config:
     """`config` with the database that holds the history, if one does, as `option`, the environment or the file say.
 
     The environment goes before the file, which may be a stranger's, and its password to no other place than its own.
+    `folder` is the checkout with the file.
     """
     place = VARIABLE
     try:
@@ -118,8 +121,8 @@ def with_database(config: Config, *, environ: Mapping[str, str], option: str | N
             place = "--history"
             named = parse_database(option) if is_database(option) else None
             chosen = chosen if chosen is not None and named is not None and named.place == chosen.place else named
-        else:
-            chosen = chosen or config.history.url
+        elif chosen is None and config.history.url is not None:
+            chosen = filed(config.history.url, environ=environ, folder=folder)
     except ValueError as error:
         raise UsageError(str(error), place=place, next_step="see docs/history.md, A database") from None
     return config.model_copy(update={"history": config.history.model_copy(update={"url": chosen})})

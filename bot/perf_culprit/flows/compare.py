@@ -3,8 +3,10 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, TypedDict
 
@@ -30,6 +32,7 @@ from perf_culprit.read.results.merge import named_alike
 from perf_culprit.read.results.result_formats import AUTO, READERS
 from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.say.maintenance_text import collected_text, derived_text, formats_text
+from perf_culprit.say.reason_text import SHOWN_NAMES
 from perf_culprit.say.report_parts import build_report
 
 # The configuration in each stage's own words.
@@ -103,7 +106,23 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     judgement = judge(
         baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
     )
-    return build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
+    report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
+    if not report.has_nothing_in_common or not (alike := _alike(report)):
+        return report
+    return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
+
+
+MOST_COMPARED_NAMES: Final = 100
+
+
+def _alike(report: Report) -> tuple[str, ...]:
+    """Of the missing metrics each with the new one of the closest name."""
+    missing, new = (
+        [f"{key.benchmark} · {key.metric}" for key in keys[:MOST_COMPARED_NAMES]]
+        for keys in (report.missing, report.new)
+    )
+    pairs = ((name, get_close_matches(name, new, n=1)) for name in missing)
+    return tuple(islice((f"{name} → {close[0]}" for name, close in pairs if close), SHOWN_NAMES))
 
 
 # detect -> detect: what was flagged is measured again, and only what both measurements see is reported.

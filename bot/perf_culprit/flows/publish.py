@@ -20,11 +20,13 @@ from perf_culprit.github.host import (
     CheckResult,
     Host,
     check_conclusion,
+    check_name,
     joint_marker,
     marker,
+    suite_id,
 )
 from perf_culprit.model.report import Conclusion, Report, decode_report
-from perf_culprit.model.run import Run
+from perf_culprit.model.run import FULL_HASH, Run
 from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.input_files import read_archive
@@ -83,10 +85,10 @@ def connect(destination: Destination) -> Host:
 
 
 @contextmanager
-def open_check(host: Host, destination: Destination, *, suite: str, sha: str) -> Iterator[Check]:
+def open_check(host: Host, destination: Destination, *, name: str, sha: str) -> Iterator[Check]:
     """A check run in progress, completed whatever happens inside."""
     with host.check_run(
-        name=f"perf-culprit ({suite})"[:100],
+        name=name,
         head_sha=sha,
         external_id=destination.external_id,
         details_url=destination.run_url,
@@ -94,14 +96,15 @@ def open_check(host: Host, destination: Destination, *, suite: str, sha: str) ->
         yield check
 
 
-def complete_check(check: Check, report: Report, destination: Destination) -> None:
-    title, summary = check_texts(report, options=_options(destination))
+def complete_check(check: Check, reports: Sequence[Report], destination: Destination) -> None:
+    title, summary = check_texts(reports, options=_options(destination))
     annotations = tuple(
         Annotation(path=one.path, line=one.line, level="warning", message=one.message, title=one.title)
+        for report in reports
         for one in remarks(report)
     )
     check.complete(
-        CheckResult(conclusion=check_conclusion(report), title=title, summary=summary, annotations=annotations)
+        CheckResult(conclusion=check_conclusion(reports), title=title, summary=summary, annotations=annotations)
     )
 
 
@@ -172,9 +175,14 @@ def _speaks(report: Report, config: Config) -> bool:
     }[config.comment.when]
 
 
-def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[StoredResult, ...]:
-    """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`."""
-    results: list[StoredResult] = []
+def fetch_results(
+    host: Host, *, run_id: int, sha: str, artifact: str, is_pull_request: bool
+) -> tuple[StoredResult, ...]:
+    """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`.
+
+    Of a pull request GitHub's merge of it may have been measured; only its head is known to us.
+    """
+    results: dict[str, StoredResult] = {}
     for file in host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact):
         members = {member.name: member for member in read_archive(file.zip_bytes, name=file.name)}
         for name, member in sorted(members.items()):
@@ -182,14 +190,33 @@ def fetch_results(host: Host, *, run_id: int, sha: str, artifact: str) -> tuple[
             if base == REPORT_NAME:
                 paths = {key: f"{folder}/{key}".lstrip("/") for key in RUN_NAMES}
                 beside = {key: _whole(members[path]) if path in members else None for key, path in paths.items()}
-                results.append(_checked(_whole(member), beside, place=f"artifact {file.name!r}: {name}", sha=sha))
+                place = f"artifact {file.name!r}: {name}"
+                result = _checked(_whole(member), beside, place=place, sha=sha)
+                if result.report.merge_commit is not None and not is_pull_request:
+                    raise _another_commit(place)
+                results[place] = result
     if not results or len(results) > MAX_REPORTS:
         raise DataError(
             f"holds {len(results)} files named {REPORT_NAME}, between 1 and {MAX_REPORTS} are expected",
             place=f"artifact {artifact!r}",
             next_step="upload the action's report-directory in the workflow that measures",
         )
-    return tuple(results)
+    _refuse_covered(results)
+    return tuple(results.values())
+
+
+def _refuse_covered(results: Mapping[str, StoredResult]) -> None:
+    """One suite, one report: of two the later one would be written over the earlier one."""
+    places: dict[str, str] = {}
+    for place, result in results.items():
+        suite = result.report.suite
+        for shown in (suite_id(suite), check_name(suite)):
+            if places.setdefault(shown, place) != place:
+                raise DataError(
+                    f"has the suite {suite[:120]!r}, as {places[shown]} has",
+                    place=place,
+                    next_step="give each measurement a suite of its own (input `name`), or measure it once",
+                )
 
 
 def _whole(member: Source) -> bytes:
@@ -203,16 +230,11 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
     }
     for name, run in runs.items():
         refuse_doubled(run.benchmarks, place=f"{place}, {name} beside it")
-    # Of a pull request GitHub's merge may have been measured; only the head is known to us.
     measured = report.merge_commit or sha
     commits = [(report.target_commit, sha)]
     commits += [(runs[name].commit, measured) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]
-    if any(actual != expected for actual, expected in commits):
-        raise DataError(
-            "speaks of another commit than the workflow run that uploaded it",
-            place=place,
-            next_step="nothing is published; run the benchmarks again if this is not an attack",
-        )
+    if any(actual != expected for actual, expected in commits) or not FULL_HASH.fullmatch(measured):
+        raise _another_commit(place)
     if any(run.suite != report.suite for run in runs.values()):
         raise DataError("run and report are of different suites", place=place, next_step="upload what the action wrote")
     if not report.is_consistent:
@@ -222,6 +244,14 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
             next_step="nothing is published; run the benchmarks again if this is not an attack",
         )
     return StoredResult(report=report, results=results_of(runs))
+
+
+def _another_commit(place: str) -> DataError:
+    return DataError(
+        "speaks of another commit than the workflow run that uploaded it",
+        place=place,
+        next_step="nothing is published; run the benchmarks again if this is not an attack",
+    )
 
 
 def fetch_run(
@@ -271,8 +301,8 @@ def publish_file(asked: Publish, *, config: Config, environ: Mapping[str, str]) 
     host = connect(destination)
     lines: list[str] = []
     if sha is not None:
-        with open_check(host, destination, suite=report.suite, sha=sha) as check:
-            complete_check(check, report, destination)
+        with open_check(host, destination, name=check_name(report.suite), sha=sha) as check:
+            complete_check(check, [report], destination)
         lines.append(f"check run: {check.url}")
     if pull_request is not None:
         url = comment(host, destination, report=report, number=pull_request, config=config)

@@ -121,15 +121,33 @@ def import_history(request: Import, *, config: Config, token: str | None = None)
         for suite in {run.suite for run in runs}:
             history.commits(suite)
         before = set(history.names)
-        kept = () if request.dry_run else history.append_all(runs)
+        new = _not_stored(history, runs)
+        kept = () if request.dry_run or not new else history.append_all(new)
     return _imported(
         runs,
         repository=request.repository,
         without_commit=len(read) - len(runs),
-        already_stored=len(before.intersection(kept)),
-        dropped=0 if request.dry_run else len(runs) - len(kept),
+        already_stored=len(runs) - len(new) + len(before.intersection(kept)),
+        dropped=0 if request.dry_run else len(new) - len(kept),
         stored=not request.dry_run,
     )
+
+
+def _not_stored(history: Store, runs: Sequence[Run]) -> list[Run]:
+    """Without those whose numbers are stored for their commit: `record` writes an environment and a verdict beside."""
+    there = {
+        _numbers(stored)
+        for suite in dict.fromkeys(run.suite for run in runs)
+        for stored in _runs(history.runs(suite, [run.commit for run in runs if run.suite == suite and run.commit]))
+    }
+    return [run for run in runs if _numbers(run) not in there]
+
+
+def _numbers(run: Run) -> tuple[object, ...]:
+    """What was measured, and of which commit."""
+    measured = frozenset((benchmark.key, benchmark.samples, benchmark.summary) for benchmark in run.benchmarks)
+    counters = frozenset((table.name, table.values.tobytes()) for table in run.counters)
+    return (run.suite, run.commit, measured, counters)
 
 
 def _imported(

@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Final
 
+from perf_culprit.errors import DataError
 from perf_culprit.judge.series_changes import judge_series
 from perf_culprit.model.report import Report, decode_report, encode_report
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.progress import doing
 from perf_culprit.read.results.source import read_file
-from perf_culprit.say.comment import check_texts, render_markdown, render_summary
+from perf_culprit.say.comment import check_title, render_markdown, render_summary
 from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import render_html
@@ -19,7 +20,13 @@ from perf_culprit.stats.series_changes_search import FEWEST_VALUES
 
 def report_json(report: Report) -> bytes:
     doing(f"writing {len(report.findings):,} findings")
-    return encode_report(report, sentence=sentence)
+    data = encode_report(report, sentence=sentence)
+    if len(data) > MOST_REPORT_BYTES:
+        raise DataError(
+            f"the report would be larger than {MOST_REPORT_BYTES:,} bytes, which nobody reads again",
+            next_step="split the benchmarks into suites (--suite), or look at fewer stored runs (history.window)",
+        )
+    return data
 
 
 def report_markdown(report: Report) -> str:
@@ -32,7 +39,7 @@ def report_summary(report: Report, *, run_url: str | None, repository_url: str |
 
 
 def headline(report: Report) -> str:
-    return check_texts(report)[0]
+    return check_title(report)
 
 
 # A report as an HTML page.

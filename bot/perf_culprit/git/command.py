@@ -11,6 +11,7 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.git.credentials import USER, handed_over, helper_config
@@ -45,6 +46,12 @@ KEPT_VARIABLES = frozenset(
     }
 )
 
+# A call that carries a token obeys no configuration of a person or a machine: it might name a proxy, another server or
+# no encryption. Of these people need what tells which certificates to trust.
+KEPT_SETTINGS = r"^http\.(sslcainfo|sslcapath|sslbackend|schannelcheckrevoke|schannelusesslcainfo)$"
+SETTINGS_OF_SCOPES = ("system", "global")
+SETTINGS_NAMED_BY = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+
 # Of GitPython, which git does not read.
 _PYTHON_VARIABLES = ("GIT_PYTHON_REFRESH", "GIT_PYTHON_TRACE", "GIT_PYTHON_GIT_EXECUTABLE")
 
@@ -54,6 +61,7 @@ QUIET_CONFIG = (
     ("core.fsmonitor", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
+    ("log.showSignature", "false"),
     ("fetch.recurseSubmodules", "false"),
     # A fetched pack stays a pack: unpacking 30 runs of 1 MB compresses them all again.
     ("fetch.unpackLimit", "1"),
@@ -119,9 +127,11 @@ class Remote:
             return named
         url = _without_user_info(self._address)
         key = f"http.{url}.extraHeader"
+        # The repository's own configuration is read all the same.
+        safely = ((f"remote.{REMOTE_NAME}.proxy", _proxy(url)), (f"http.{url}.sslVerify", "true"), (key, ""))
         if handle is not None:
-            return (*named, (key, ""), *helper_config(url, handle))
-        return (*named, (key, ""), (key, f"Authorization: Basic {_basic(self.token)}"))
+            return (*named, *safely, *helper_config(url, handle))
+        return (*named, *safely, (key, f"Authorization: Basic {_basic(self.token)}"))
 
 
 class GitError(InfrastructureError):
@@ -237,6 +247,9 @@ def _environment(
         environment.setdefault("GIT_SSL_CAINFO", os.environ["REQUESTS_CA_BUNDLE"])
     safe = ("safe.directory", str(repository.resolve()))
     pairs = [safe, *QUIET_CONFIG, *config, *(remote.config(handle) if remote else ())]
+    if remote and remote.takes_token:
+        pairs = [*_kept_settings(), *pairs]
+        environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     for index, (key, value) in enumerate(pairs, start=count):
         environment[f"GIT_CONFIG_KEY_{index}"] = key
         environment[f"GIT_CONFIG_VALUE_{index}"] = value
@@ -246,6 +259,38 @@ def _environment(
         "GIT_OPTIONAL_LOCKS": "0",
         "LC_ALL": "C",
     }
+
+
+def _proxy(url: str) -> str:
+    """As the environment says, by curl's rules; empty for none. Python's own loads an HTTP client."""
+
+    def variable(name: str) -> str:
+        return os.environ.get(name, "") or os.environ.get(name.upper(), "")
+
+    place = urlsplit(url)
+    direct = [name.strip().lstrip(".") for name in variable("no_proxy").split(",")]
+    if any(name and (name == "*" or f".{place.hostname}".endswith(f".{name}")) for name in direct):
+        return ""
+    return variable(f"{place.scheme}_proxy") or variable("all_proxy")
+
+
+def _kept_settings() -> tuple[tuple[str, str], ...]:
+    return _read_settings(tuple(os.environ.get(name) for name in SETTINGS_NAMED_BY))
+
+
+@cache
+def _read_settings(_: tuple[str | None, ...]) -> tuple[tuple[str, str], ...]:
+    try:
+        output = run_git(Path("/"), "config", "--null", "--show-scope", "--get-regexp", KEPT_SETTINGS)
+    except GitError:  # there are none
+        return ()
+    fields = output.decode(errors="surrogateescape").split("\0")
+    settings = (
+        setting.partition("\n")[::2]
+        for scope, setting in zip(fields[::2], fields[1::2], strict=False)
+        if scope in SETTINGS_OF_SCOPES
+    )
+    return tuple(settings)
 
 
 def _redacted(text: str, remote: Remote | None) -> str:

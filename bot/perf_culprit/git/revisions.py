@@ -155,6 +155,10 @@ def web_address(repository: Path) -> str | None:
 # Worktrees of single commits, beside the user's own checkout, which is not touched; and trees as names of content.
 
 CHECKOUT_TIMEOUT_SECONDS = 600.0
+FILTERS: Final = r"^filter\..*\.(clean|smudge|process)$"
+# Whole, as `git lfs install` writes it: the value goes through a shell.
+GIT_LFS: Final = re.compile(r"git-lfs (clean|smudge|filter-process)( --skip)?( -- %f)?")
+OWN_SCOPES: Final = ("local", "worktree")
 
 
 def add_worktree(repository: Path, path: Path, commit: str, *, checkout: bool = True) -> None:
@@ -163,10 +167,27 @@ def add_worktree(repository: Path, path: Path, commit: str, *, checkout: bool = 
     run_git(
         repository,
         *("worktree", "add", "--quiet", "--force", "--detach", *options, "--", str(path), commit),
+        config=_without_own_filters(repository),
         timeout_seconds=CHECKOUT_TIMEOUT_SECONDS,
     )
     if not checkout:
         run_git(path, "read-tree", "HEAD")
+
+
+def _without_own_filters(repository: Path) -> list[tuple[str, str]]:
+    """Of the programs that change files while they are checked out those of a person, and Git LFS.
+
+    What a repository's own configuration names is not in a commit that somebody has chosen to run.
+    """
+    try:
+        output = run_git(repository, "config", "--null", "--show-scope", "--get-regexp", FILTERS)
+    except GitError:  # there are none
+        return []
+    fields = output.decode(errors="surrogateescape").split("\0")
+    settings = [(scope, *text.partition("\n")[::2]) for scope, text in zip(fields[::2], fields[1::2], strict=False)]
+    own = [key for scope, key, value in settings if scope in OWN_SCOPES and not GIT_LFS.fullmatch(value)]
+    drivers = dict.fromkeys(key.rpartition(".")[0] for key in own)
+    return [*((key, "") for key in own), *((f"{driver}.required", "false") for driver in drivers)]
 
 
 def remove_worktree(repository: Path, path: Path) -> None:

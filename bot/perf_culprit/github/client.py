@@ -18,7 +18,7 @@ from github.Consts import DEFAULT_USER_AGENT
 from github.Repository import Repository
 from github.Requester import Requester
 
-from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.errors import InfrastructureError, UsageError, visible
 from perf_culprit.github.runner_files import MissingValueError
 
 if TYPE_CHECKING:
@@ -34,26 +34,79 @@ WAITS_SECONDS: Final = (2.0, 4.0, 8.0)
 
 
 class StrictRequester(Requester):
-    """PyGithub's requester, which repeats a read whose answer is none. PyGithub would take it for an empty one."""
+    """PyGithub's requester, which repeats a read or an edit whose answer is none; PyGithub would take it as done."""
 
     def __init__(self, *, sleep: Callable[[float], None], **settings: Any) -> None:
         super().__init__(**settings)
         self.pause = sleep
 
     def requestJson(  # noqa: N802  # PyGithub's name
-        self, verb: str, url: str, parameters: dict[str, Any] | None = None, *more: Any, **named: Any
+        self,
+        verb: str,
+        url: str,
+        parameters: dict[str, Any] | None = None,
+        headers: dict[str, Any] | None = None,
+        input: Any = None,  # noqa: A002  # its name too
+        *more: Any,
+        **named: Any,
     ) -> tuple[int, dict[str, Any], str]:
         # PyGithub and we ask for every listing by `per_page`, and GitHub's address of the next page holds it.
         is_listing = "per_page" in (parameters or {}) or "per_page=" in url
         waits = iter(WAITS_SECONDS)
         while True:
-            status, headers, body = super().requestJson(verb, url, parameters, *more, **named)
-            if verb != "GET" or status != 200 or is_answer(body, is_listing=is_listing):
-                return status, headers, body
-            wait_seconds = next(waits, None)
+            answer = super().requestJson(verb, url, parameters, headers, inert(input), *more, **named)
+            status, answered, body = answer
+            if verb == "GET":
+                is_fine = status != 200 or is_answer(body, is_listing=is_listing)
+            else:
+                is_fine = status not in (200, 201) or is_done(url, status, body)
+            if is_fine:
+                return answer
+            wait_seconds = None if verb == "POST" else next(waits, None)
             if wait_seconds is None:
-                raise GithubException(status, {"message": NO_ANSWER}, headers)
+                # Of a POST nobody knows whether it was done, as after a failed server.
+                raise GithubException(502 if verb == "POST" else status, {"message": NO_ANSWER}, answered)
             self.pause(wait_seconds)
+
+
+# Where something is posted or edited, and the answer is what is there now.
+WRITTEN: Final = re.compile(r"/(?:check-runs|comments|issues)(?:/\d+)?$")
+
+
+# Answered by 201 and an empty object.
+REPEATED: Final = re.compile(r"/rerun(?:-failed-jobs)?$")
+
+
+def is_done(url: str, status: int, body: str) -> bool:
+    if REPEATED.search(url):
+        return status == 201
+    if not WRITTEN.search(url):
+        return True
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, Mapping) and isinstance(value.get("id"), int)
+
+
+# What people are shown of a request: in one line, and as Markdown or plain text.
+SHOWN_LINES: Final = frozenset({"name", "title"})
+SHOWN_TEXTS: Final = frozenset({"body", "message", "summary", "text"})
+
+
+def inert(value: Any, key: str = "") -> Any:
+    """The one door for what GitHub shows: no character in it is invisible, whoever wrote it and wherever it stands."""
+    match value:
+        case str() if key in SHOWN_LINES:
+            return visible(value)
+        case str() if key in SHOWN_TEXTS:
+            return visible(value.replace("\r\n", "\n"), kept="\n\t\N{NO-BREAK SPACE}")
+        case Mapping():
+            return {name: inert(member, name) for name, member in value.items()}
+        case list():
+            return [inert(entry) for entry in value]
+        case _:
+            return value
 
 
 def is_answer(body: str, *, is_listing: bool) -> bool:

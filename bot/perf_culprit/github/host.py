@@ -3,13 +3,13 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from perf_culprit.errors import DataError
+from perf_culprit.errors import DataError, visible
 from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.dispatch import WorkflowRuns
 from perf_culprit.model.maintenance import Grant, Permission
@@ -55,9 +55,11 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
 }
 
 
-def check_conclusion(report: Report) -> CheckConclusion:
-    """Only a regression over the fail threshold fails the check."""
-    return CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion]
+def check_conclusion(reports: Sequence[Report]) -> CheckConclusion:
+    """Only a regression over the fail threshold fails the check; of several reports the worst counts."""
+    each = {CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion] for report in reports}
+    worst = (CheckConclusion.FAILURE, CheckConclusion.NEUTRAL, CheckConclusion.SUCCESS)
+    return next(conclusion for conclusion in worst if conclusion in each)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +88,7 @@ class CheckResult:
 
 MAXIMUM_ID_CHARACTERS = 40
 ID_HASH_CHARACTERS = 8
+ENDS_LIKE_A_HASH = re.compile(rf"(?:^|-)[0-9a-f]{{{ID_HASH_CHARACTERS}}}$")
 RESULT_START = "<!-- perf-culprit:v1:"
 ANSWER_START = "<!-- perf-culprit:v1:answer:"
 ANSWER = re.compile(rf"{ANSWER_START}([0-9]{{1,18}}) -->")
@@ -104,10 +107,21 @@ def marker(suite: str) -> str:
 def suite_id(suite: str) -> str:
     """The suite's name where it is plain; else what is plain of it and a hash, so that no two suites share one."""
     plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[:MAXIMUM_ID_CHARACTERS].strip("-")
-    if plain and plain == suite:
+    if plain and plain == suite and not ENDS_LIKE_A_HASH.search(plain):
         return plain
     digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:ID_HASH_CHARACTERS]
     return f"{plain}-{digest}".strip("-")
+
+
+# Of the one check run for all suites. No bracket keeps it apart from every suite's check.
+JOINT_CHECK: Final = "perf-culprit: all suites"
+MAXIMUM_CHECK_CHARACTERS: Final = 80
+
+
+def check_name(suite: str) -> str:
+    """Of the check run: the suite's name where it can be shown, else what tells it from all others."""
+    shown = visible(suite)[:MAXIMUM_CHECK_CHARACTERS]
+    return f"perf-culprit ({shown if shown == suite else suite_id(suite)})"
 
 
 def joint_marker() -> str:
@@ -118,6 +132,11 @@ def joint_marker() -> str:
 def answer_marker(comment_id: int) -> str:
     """Of the answer to a command. The second colon keeps it apart from every suite's marker."""
     return f"{ANSWER_START}{comment_id} -->"
+
+
+def refusal_marker() -> str:
+    """Of the one answer in a thread to all who may not command there: no comment has the number 0."""
+    return answer_marker(0)
 
 
 def benchmark_key(benchmark: str) -> str:

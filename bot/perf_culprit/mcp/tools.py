@@ -285,8 +285,9 @@ class Reading:
         """Which suites are stored, and the newest run of one: its benchmarks with metric, unit and samples."""
 
         def read() -> dict[str, Any]:
-            chosen = with_database(load_config(self.place.config_file), environ=os.environ)
-            suites, run = stored_benchmarks(self.place.root, config=chosen, suite=suite)
+            root = self.place.root
+            chosen = with_database(load_config(self.place.config_file), environ=os.environ, folder=root)
+            suites, run = stored_benchmarks(root, config=chosen, suite=suite)
             return {"suites": list(suites), **(json.loads(run) if run else {})}
 
         document = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)

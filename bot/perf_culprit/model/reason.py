@@ -137,6 +137,7 @@ class Remark(StrEnum):
     SUITE_MOVED = "suite_moved"
     SUITE_LEFT_IN = "suite_left_in"
     SUITE_LEFT_OUT = "suite_left_out"
+    NAMES_ALIKE = "names_alike"
     CATEGORY_ASSIGNED = "category_assigned"
     INHERITED_LEVEL = "inherited_level"
     LASTING_LEVEL = "lasting_level"

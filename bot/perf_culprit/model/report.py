@@ -313,6 +313,11 @@ class Report(
         return all(note.code is not BaselineReason.BASE_NOT_MEASURED for note in self.notes)
 
     @property
+    def has_nothing_in_common(self) -> bool:
+        """Both sides were measured, and no metric is on both."""
+        return not self.findings and bool(self.missing and self.new)
+
+    @property
     def is_consistent(self) -> bool:
         """Whether the verdict is what the findings say; of a report from elsewhere it need not be."""
         has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)

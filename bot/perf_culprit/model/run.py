@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 FULL_HASH_PATTERN: Final = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 FULL_HASH: Final = re.compile(FULL_HASH_PATTERN)
+# Years that any zone's clock can show, in four digits: what is stored is named by its time.
+YEARS: Final = range(1970, 9999)
+
+
+def in_utc(time: datetime) -> datetime | None:
+    """None of a time that no measurement has; one without a zone is UTC."""
+    if time.year not in YEARS:
+        return None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 # What is measured: a name, a unit and which way is good.

@@ -12,6 +12,7 @@ from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, written
 from perf_culprit.model.run import (
     MOST_METRICS,
     NO_COST,
+    YEARS,
     Benchmark,
     Cost,
     CounterTable,
@@ -20,6 +21,7 @@ from perf_culprit.model.run import (
     MetricKey,
     Run,
     first_doubled,
+    in_utc,
 )
 
 if TYPE_CHECKING:
@@ -94,6 +96,9 @@ def encode_run(run: Run) -> bytes:
 def decode_run(data: bytes, *, place: str) -> Run:
     """The run in `data`; a DataError with file and place where it is none."""
     file = decode(StoredRun, data, place=place)
+    if file.time is not None and in_utc(file.time) is None:
+        years = f"between {YEARS[0]} and {YEARS[-1]}"
+        raise DataError(f"time is not {years}", place=place, next_step="give the time of the measurement, or none")
     for index, benchmark in enumerate(file.benchmarks):
         _check(benchmark, place=f"{place}: benchmarks.{index}")
         # Runs of one suite have the same names: one copy of each is enough.

@@ -36,8 +36,11 @@ HELP: Final = (
     ),
     ("/perf-retry", "resumes a bisection of this thread that stopped, or measures the pull request again"),
     (
-        "/perf-accept NAME|all REASON",
-        "accepts a change as the new baseline: it fails no check, and later runs are compared with it",
+        "/perf-accept [HEAD] NAME|all REASON",
+        (
+            "accepts a change as the new baseline: it fails no check, and later runs are compared with it; "
+            "HEAD as in /perf-bisect"
+        ),
     ),
     ("/perf-help", "shows this"),
 )
@@ -82,11 +85,11 @@ def no_permission_text(login: str) -> str:
     return _told(words(text, Name(login)), Safe("Next: ask somebody who has it to write the command."))
 
 
-def fork_head_text(head: str) -> str:
-    """`head` comes from GitHub. The changes must be looked at before the line is copied, and only those are run."""
-    why = "**Command rejected:** This pull request comes from a fork, so the commit that may run must be named."
-    read = words("Read the changes up to {}. If they may run on your machines, write:", Name(head))
-    return markdown_text(paragraph(Safe(why)), Figure(title=read, lines=(Safe(f"/perf-bisect {_hash(head)}"),)))
+def fork_head_text(head: str, *, line: str) -> str:
+    """`head` comes from GitHub. The changes must be looked at before the line is copied; it goes for these only."""
+    why = "**Command rejected:** This pull request comes from a fork, so its commit must be named."
+    read = words("Read the changes up to {}. If you agree with them, write:", Name(head))
+    return markdown_text(paragraph(Safe(why)), Figure(title=read, lines=(Safe(line.format(_hash(head))),)))
 
 
 def moved_text(*, named: str, head: str) -> str:
@@ -140,7 +143,7 @@ def ready_lines(report: Report) -> str:
     # Without stored runs, and of a counted command, the benchmark's name alone would not do.
     metric = f' metric="{key.metric}"' if benchmark and _fits(key.metric) else ""
     accepted = f'"{key.benchmark}"' if benchmark else ALL
-    lines = (Safe(f"/perf-bisect {commit}{benchmark}{metric}"), Safe(f"/perf-accept {accepted} REASON"))
+    lines = (Safe(f"/perf-bisect {commit}{benchmark}{metric}"), Safe(f"/perf-accept {commit} {accepted} REASON"))
     summary = Safe("Find the culprit, or accept the new baseline")
     return markdown_text(Fold(summary=summary, parts=(Figure(lines=lines),)))
 

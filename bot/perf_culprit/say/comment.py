@@ -43,11 +43,15 @@ def render_markdown(
 
 def render_joint(reports: Sequence[Report], *, options: PageOptions) -> str:
     """One comment for all suites, the loudest first; each keeps its verdict and its folds."""
-    ordered = sorted(reports, key=lambda report: (not report.failed, list(Conclusion).index(report.conclusion)))
+    ordered = loudest_first(reports)
     # Each gets the same room. Up to 20 suites are published; their fixed text is about 2,000 characters each.
     room = (COMMENT_LIMIT_CHARACTERS - len(options.marker)) // len(ordered) - len(_SEPARATOR)
     parts = [render_markdown(report, options=replace(options, marker=""), limit=room) for report in ordered]
     return f"{options.marker}\n{_SEPARATOR.join(part.strip() for part in parts)}\n"
+
+
+def loudest_first(reports: Sequence[Report]) -> list[Report]:
+    return sorted(reports, key=lambda report: (not report.failed, list(Conclusion).index(report.conclusion)))
 
 
 def render_summary(report: Report, *, options: PageOptions | None = None) -> str:
@@ -56,9 +60,18 @@ def render_summary(report: Report, *, options: PageOptions | None = None) -> str
     return page.fitted(_byte_length, limit=SUMMARY_LIMIT_BYTES, visible=MOST_ROWS, folded=MOST_ROWS)
 
 
-def check_texts(report: Report, *, options: PageOptions | None = None) -> tuple[str, str]:
-    """(title, summary): one plain line without foreign text, and Markdown within the check run's limit."""
-    return headline(report, split(report)).text, render_markdown(report, options=options)
+def check_title(report: Report) -> str:
+    """One plain line without foreign text."""
+    return headline(report, split(report)).text
+
+
+def check_texts(reports: Sequence[Report], *, options: PageOptions) -> tuple[str, str]:
+    """(title, summary): a line about the loudest, and Markdown within the check run's limit."""
+    loudest = loudest_first(reports)[0]
+    title = check_title(loudest)
+    if len(reports) == 1:
+        return title, render_markdown(loudest, options=options)
+    return f"{len(reports)} suites, the first of them: {title}", render_joint(reports, options=options)
 
 
 def _utf16_length(text: str) -> int:

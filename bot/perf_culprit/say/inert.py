@@ -4,11 +4,11 @@ import base64
 import hashlib
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from perf_culprit.errors import visible
 from perf_culprit.model.run import FULL_HASH
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ SENTENCE_LIMIT = 300
 LINE_LIMIT = 4_000
 SHORT_HASH = 7
 
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-# Controls, formats (bidi, zero width), surrogates, private use, unassigned.
-_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-_LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 _HASH_LIKE = re.compile(r"[0-9a-f]{7,}")
 _URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~:/?#@!$&'*+,;=%-]*)?")
 _MARKER = re.compile(r"<!-- [A-Za-z0-9:._/ -]{1,200} -->")
@@ -76,10 +72,7 @@ def join(separator: str, parts: Iterable[Safe]) -> Safe:
 
 def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
     """One line without invisible characters, at most `limit` long; still active in Markdown."""
-    text = text.lstrip()[: limit + 1]
-    if not text.isprintable():
-        text = "".join(_visible(character) for character in text)
-    text = text.strip() or "(empty)"
+    text = visible(text.lstrip()[: limit + 1]).strip() or "(empty)"
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -168,13 +161,6 @@ def _is_plain(word: str, *, first: bool) -> bool:
     if first and not word[0].isalpha():  # "1." or "+" would start a list
         return False
     return _WORD.fullmatch(word) is not None and _HASH_LIKE.search(word.lower()) is None
-
-
-def _visible(character: str) -> str:
-    category = unicodedata.category(character)
-    if character in _LINE_BREAKS or category == "Zs":
-        return " "
-    return _REPLACEMENT if category in _INVISIBLE else character
 
 
 # The templates' environment: it refuses every value that was not made inert.

@@ -4,7 +4,11 @@ import base64
 import contextlib
 import sys
 import uuid
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -13,7 +17,7 @@ from perf_culprit.git import credentials
 from perf_culprit.git.command import REMOTE_NAME
 from tests.support import git_http
 from tests.support.git_http import GitHandler, serve_git
-from tests.support.git_repository import chain, import_commits, init_repository
+from tests.support.git_repository import chain, import_commits, init_repository, run_git
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
 
@@ -66,3 +70,75 @@ def test_a_persons_own_helpers_are_not_asked(tmp_path: Path, monkeypatch: pytest
         with pytest.raises(git.GitError, match="Authentication failed"):
             git.run_git(served, "ls-remote", REMOTE_NAME, remote=git.Remote(url=url, token="wrong"))
     assert not witness.exists()
+
+
+class Recorder(BaseHTTPRequestHandler):
+    """A proxy that answers nothing, and keeps what it was told."""
+
+    heard: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.heard.append(f"{self.path} {self.headers}")
+        self.send_error(502)
+
+    def log_message(self, *_: object) -> None:
+        """Silent."""
+
+
+@pytest.fixture
+def proxy() -> Iterator[str]:
+    Recorder.heard.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Recorder) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("kept_in", ["person", "machine", "checkout"])
+@pytest.mark.parametrize("key", ["http.proxy", "http.{}.proxy", f"remote.{REMOTE_NAME}.proxy"])
+def test_wanted_the_token_by_a_proxy_of_gits_configuration_got_none(
+    kept_in: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    served = init_repository(tmp_path / "served.git", bare=True)
+    import_commits(served, chain("main", 1))
+    with serve_git(tmp_path) as root:
+        url = f"{root}/served.git"
+        file = served / "config" if kept_in == "checkout" else tmp_path / "gitconfig"
+        run_git(tmp_path, "config", "--file", str(file), key.format(url), proxy)
+        if kept_in == "machine":
+            monkeypatch.delenv("GIT_CONFIG_NOSYSTEM")
+            monkeypatch.setenv("GIT_CONFIG_SYSTEM", str(file))
+        elif kept_in == "person":
+            monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(file))
+        told = git.run_git(served, "ls-remote", REMOTE_NAME, remote=git.Remote(url=url, token=git_http.TOKEN))
+    assert told
+    assert Recorder.heard == []
+
+
+def test_the_proxy_of_the_environment_gets_what_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    served = init_repository(tmp_path / "served.git", bare=True)
+    remote = git.Remote(url="http://somewhere.invalid/x.git", token=git_http.TOKEN)
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(git.GitError, match="502"):
+        git.run_git(served, "ls-remote", REMOTE_NAME, remote=remote)
+    assert len(Recorder.heard) == 1
+    monkeypatch.setenv("no_proxy", "somewhere.invalid")
+    with pytest.raises(git.GitError, match="resolve host"):
+        git.run_git(served, "ls-remote", REMOTE_NAME, remote=remote)
+    assert len(Recorder.heard) == 1
+
+
+def test_a_persons_certificates_are_kept_beside_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = tmp_path / "gitconfig"
+    settings.write_text("[http]\n\tsslCAInfo = /etc/ours.pem\n\tsslVerify = false\n[perf]\n\tx = 1\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    url = "https://somewhere.invalid/x.git"
+    told = [
+        git.run_git(tmp_path, "config", "--list", remote=git.Remote(url=url, token=token)).decode().splitlines()
+        for token in (git_http.TOKEN, None)
+    ]
+    assert ["http.sslcainfo=/etc/ours.pem" in lines for lines in told] == [True, True]
+    assert ["perf.x=1" in lines for lines in told] == [False, True]
+    assert [f"http.{url}.sslverify=true" in lines for lines in told] == [True, False]

@@ -19,9 +19,9 @@ EXPECTED = {
 @pytest.mark.parametrize("conclusion", list(Conclusion))
 def test_only_the_fail_level_fails_the_check(conclusion: Conclusion) -> None:
     report = Report(conclusion=conclusion, findings=(), settings=SETTINGS)
-    assert check_conclusion(report) is EXPECTED[conclusion]
+    assert check_conclusion([report]) is EXPECTED[conclusion]
 
 
 def test_a_regression_over_the_fail_level_fails() -> None:
     report = Report(conclusion=Conclusion.REGRESSION, findings=(), settings=SETTINGS, failed=True)
-    assert check_conclusion(report) is CheckConclusion.FAILURE
+    assert check_conclusion([report]) is CheckConclusion.FAILURE

@@ -79,9 +79,9 @@ def test_foreign_text_stays_text(text: str) -> None:
 
 
 def test_the_line_to_copy_holds_nothing_but_a_hash() -> None:
-    assert f"```text\n/perf-bisect {SHA}\n```" in fork_head_text(SHA)
+    assert f"```text\n/perf-bisect {SHA}\n```" in fork_head_text(SHA, line="/perf-bisect {}")
     with pytest.raises(ValueError, match="not a commit hash"):
-        fork_head_text(f"{SHA[:-1]}\n")
+        fork_head_text(f"{SHA[:-1]}\n", line="/perf-bisect {}")
 
 
 def test_measuring_again_links_to_the_run() -> None:
@@ -112,13 +112,13 @@ def regressed(benchmark: str) -> Report:
 def test_the_report_has_the_commands_ready_to_copy() -> None:
     text = ready_lines(regressed("sort large"))
     assert f'```text\n/perf-bisect {HEAD_COMMIT} benchmark="sort large" metric="time"\n' in text
-    assert '\n/perf-accept "sort large" REASON\n```' in text
+    assert f'\n/perf-accept {HEAD_COMMIT} "sort large" REASON\n```' in text
 
 
 @pytest.mark.parametrize("name", ['say "hi"', "a\\b", "```\n# head", "x" * 121, "a\u202eb"])
 def test_a_name_that_no_command_can_hold_is_left_out(name: str) -> None:
     text = ready_lines(regressed(name))
-    assert f"```text\n/perf-bisect {HEAD_COMMIT}\n/perf-accept all REASON\n```" in text
+    assert f"```text\n/perf-bisect {HEAD_COMMIT}\n/perf-accept {HEAD_COMMIT} all REASON\n```" in text
 
 
 def test_nothing_to_copy_without_a_regression_or_a_commit() -> None:

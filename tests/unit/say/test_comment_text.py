@@ -190,11 +190,11 @@ REPORTS = every_conclusion()
 
 
 def test_what_is_unchanged_is_the_title() -> None:
-    title, _ = check_texts(REPORTS["no-change"])
+    title, _ = check_texts([REPORTS["no-change"]], options=PageOptions())
     assert title == "5 benchmarks unchanged within 5%"
 
 
 def test_title_is_the_verdict_and_summary_the_comment() -> None:
-    title, summary = check_texts(REPORTS["regression-fails"])
+    title, summary = check_texts([REPORTS["regression-fails"]], options=PageOptions())
     assert title == "2 of 10 benchmarks got slower, 1 faster; 2 look slower, not proven"
     assert summary == render_markdown(REPORTS["regression-fails"])

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.run import Benchmark, Direction, Metric, Summary, in_utc
 from perf_culprit.read.results.console import is_number, number_of
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
@@ -132,8 +132,8 @@ def _otava_row(header: Sequence[str], cells: Sequence[str], place: str) -> _Otav
 def _otava_time(text: str) -> datetime | None:
     if OTAVA_TIME.fullmatch(text):
         try:
-            return datetime.strptime(text, "%Y.%m.%d %H:%M:%S %z").astimezone(UTC)
-        except (ValueError, OverflowError):
+            return in_utc(datetime.strptime(text, "%Y.%m.%d %H:%M:%S %z"))
+        except ValueError:
             return None
     return epoch_time(number_of(text)) if is_number(text) else utc_time(text)
 

@@ -1,11 +1,10 @@
 """Our own run files (run v1): what `collect --json` wrote."""
 
 from dataclasses import replace
-from datetime import UTC
 
 from msgspec import structs
 
-from perf_culprit.model.run import Benchmark, CounterTable, Metric
+from perf_culprit.model.run import Benchmark, CounterTable, Metric, in_utc
 from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.parsed import (
     Parsed,
@@ -51,13 +50,12 @@ def _read_own_run(source: Source) -> Parsed:
         _checked(benchmark, checked[benchmark.metric], _place(source, index))
         for index, benchmark in enumerate(run.benchmarks)
     )
-    time = run.time
     return Parsed.of(
         run,
         benchmarks=benchmarks,
         counters=tuple(_checked_table(table, f"{source.place}: counters[{i}]") for i, table in enumerate(run.counters)),
         commit=full_hash(run.commit),
-        time=None if time is None else time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC),
+        time=None if run.time is None else in_utc(run.time),
     )
 
 

@@ -25,6 +25,7 @@ from perf_culprit.model.run import (
     Part,
     Run,
     Summary,
+    in_utc,
 )
 from perf_culprit.read.format_reader import Reader
 from perf_culprit.read.results.content import shown
@@ -250,11 +251,9 @@ def utc_time(text: object, *, local_is_unknown: bool = False) -> datetime | None
         return None
     try:
         time = datetime.fromisoformat(text.strip())
-        if time.tzinfo is None:
-            return None if local_is_unknown else time.replace(tzinfo=UTC)
-        return time.astimezone(UTC)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    return None if local_is_unknown and time.tzinfo is None else in_utc(time)
 
 
 def epoch_time(seconds: object) -> datetime | None:
@@ -262,7 +261,7 @@ def epoch_time(seconds: object) -> datetime | None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return None
     try:
-        return datetime.fromtimestamp(seconds, UTC)
+        return in_utc(datetime.fromtimestamp(seconds, UTC))
     except (ValueError, OverflowError, OSError):
         return None
 

@@ -1,5 +1,6 @@
 """A history in a database: connection, transactions, tables, and errors without secrets."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,10 +81,12 @@ SQLITE_WAIT_SECONDS: Final = 30.0
 ROWS_AT_ONCE: Final = 50
 # libpq's: a host that is gone is noticed, also in the middle of a transaction. A pooler between keeps no statements.
 POSTGRESQL_OPTIONS: Final = {"connect_timeout": "10", "tcp_user_timeout": "60000", "application_name": "perf-culprit"}
+# Given, so that libpq looks for none: an empty password, and no file of passwords.
+NO_SECRETS: Final = {"password": "", "passfile": os.devnull}
 # What a driver says -> what the user does now. Another attempt would say the same.
 PERMANENT: Final = (
     ("authentication failed", "give the password in PERF_CULPRIT_HISTORY_URL or PGPASSWORD"),
-    ("no password supplied", "give the password in PERF_CULPRIT_HISTORY_URL or PGPASSWORD"),
+    ("no password supplied", "give the whole URL in PERF_CULPRIT_HISTORY_URL, or set PGHOST beside PGPASSWORD"),
     ("no pg_hba.conf entry", "let the server accept this user, database and machine (pg_hba.conf)"),
     ("permission denied for schema", MIGRATE_STEP),
     ("permission denied", "grant this role what docs/history.md lists for readers and writers"),
@@ -192,6 +195,8 @@ def _postgresql(url: DatabaseUrl) -> Engine:
         query=dict(url.parameters),
     )
     options = {name: value for name, value in POSTGRESQL_OPTIONS.items() if name not in url.parameters}
+    if not url.gets_secrets:
+        options |= NO_SECRETS
     engine = create_engine(place, connect_args={**options, "prepare_threshold": None}, **COMMON)
 
     @event.listens_for(engine, "before_cursor_execute")

@@ -39,6 +39,12 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
         ),
         pytest.param("/perf-accept all fine", AcceptCommand(benchmark=None, reason="fine"), id="accept all"),
         pytest.param(
+            f"/perf-accept {SHA} parse fine", AcceptCommand(benchmark="parse", reason="fine", sha=SHA), id="accept head"
+        ),
+        pytest.param(
+            f'/perf-accept "{SHA}" fine', AcceptCommand(benchmark=SHA, reason="fine"), id="called as a commit"
+        ),
+        pytest.param(
             '/perf-accept "all" it is fine', AcceptCommand(benchmark="all", reason="it is fine"), id="called all"
         ),
         pytest.param(

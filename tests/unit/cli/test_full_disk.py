@@ -1,0 +1,34 @@
+"""A disk or pipe that takes nothing more is the machine's trouble, not a bug."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+INSTALLED = str(Path(sys.executable).with_name("perf-culprit"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+@pytest.mark.parametrize("options", [("formats",), ("schema", "report"), ("completion", "bash")])
+def test_a_full_disk_is_told_as_one(options: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([INSTALLED, *options], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (4, 2)
+    assert done.stderr.startswith("error: cannot be written: No space left on device\nNext: ")
+
+
+@pytest.mark.parametrize("handle", ["99", "0", "9" * 30, "²"])
+def test_a_handle_of_no_token_is_passed_over(handle: str) -> None:
+    surroundings = {"PATH": os.environ["PATH"], "PERF_CULPRIT_TOKEN_HANDLE": handle}
+    done = subprocess.run(
+        [sys.executable, "-m", "perf_culprit.action"],
+        env=surroundings,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
