@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from msgspec.structs import replace
@@ -141,6 +142,19 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
         fault = error
         measurement.write()
     return measurement.measured(repository, output, fault=fault)
+
+
+def try_once(asked: Measure, *, config: Config, say: Say) -> Run:
+    """What one execution of HEAD gives, built as for a measurement; the error where it gives nothing."""
+    commands, tool = shell_commands(config, asked)
+    commit = git.head_commit(asked.repository)
+    with TemporaryDirectory(prefix="perf-culprit-try-") as folder:
+        log = Path(folder) / LOG_NAME
+        with this_machine(asked.repository, commands, config=config, tool=tool, log=log) as workplace:
+            say("building HEAD")
+            workplace.prepare(commit)
+            say("measuring HEAD")
+            return workplace.execute(commit)[1]
 
 
 class _Measurement:
