@@ -216,7 +216,7 @@ ACTION_COMMANDS: Final = (
 MACHINE: Final = re.compile(
     r"^(sudo\b|(apt|apt-get|dnf|brew|apk)\b|rustup\b|cargo (\+\S+ )?(install|binstall)\b|go install\b"
     r"|npm (i|install) (-g|--global)\b|corepack\b|dotnet tool\b|uv (python|tool)\b|pipx\b"
-    r"|(python3? -\S*m )?pip3? install\b|pnpm add -g|gem install\b|curl\b|wget\b|conda\b|mamba\b|micromamba\b|ulimit\b|julia -e)"
+    r"|(python3? -\S*m )?pip3? install\b|pnpm add -g|gem install\b|(curl|wget|conda|mamba|micromamba|ulimit)\b|julia -e)"
 )
 PIP: Final = re.compile(r"\bpip3? install\b")
 PROJECT_PIP: Final = re.compile(

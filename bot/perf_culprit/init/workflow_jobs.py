@@ -112,7 +112,8 @@ def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], 
             events=tuple(str(event) for event in (events if isinstance(events, dict) else _list(events))),
             steps=tuple(_steps(about["steps"], resolvable, (workflow, about), others)),
             runner=_resolved(_plain(about.get("runs-on", "")), resolvable)[0],
-            services=_mapping(about.get("services")),
+            # No secret reaches the job that runs foreign code, and no matrix is there.
+            services={} if "${{" in str(about.get("services")) else _mapping(about.get("services")),
             others=others,
             notes=tuple(_notes(about)),
         )
@@ -122,6 +123,8 @@ def _notes(about: Mapping[str, Any]) -> Iterator[str]:
     if container := about.get("container"):
         image = container.get("image") if isinstance(container, dict) else container
         yield f"it ran in the container {str(image).partition('@')[0]}; ours runs on the machine itself"
+    if "${{" in str(about.get("services")):
+        yield f"left out: the services {', '.join(_mapping(about['services']))}, which use expressions"
 
 
 def _matrix(matrix: Any) -> tuple[dict[str, str], dict[str, list[str]]]:
