@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from perf_culprit.init.existing_workflows import workflow_suggestions
-from perf_culprit.init.native_output import Command, native, package_scripts
+from perf_culprit.init.native_output import OUTPUT, Command, native, package_scripts
 from perf_culprit.init.repository import Repository, Suggestion
 
 
@@ -70,15 +70,16 @@ def _pytest_benchmark(repository: Repository) -> Suggestion | None:
 
 
 def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
-    if not repository.says(r"\.csproj$", "BenchmarkDotNet"):
+    """The project that names the package, or the nearest one of a source file that uses it."""
+    projects = repository.matching(re.compile(r"\.(cs|fs)proj$"))
+    naming = [name for name in projects if "BenchmarkDotNet" in repository.read(name)]
+    sources = repository.matching(re.compile(r"[Bb]ench.*\.(cs|fs)$")) if projects and not naming else []
+    using = [name for name in sources if "BenchmarkDotNet" in repository.read(name)]
+    holding = [name for name in projects for source in using if source.startswith(f"{name.rpartition('/')[0]}/")]
+    if not (naming or holding):
         return None
-    project = next(
-        name for name in repository.files if name.endswith(".csproj") and "BenchmarkDotNet" in repository.read(name)
-    )
-    run = f"dotnet run -c Release --project '{project}' -- --filter '*' --exporters json"
-    return Suggestion(
-        tool="BenchmarkDotNet", setup="", run=f'{run} && cp -r BenchmarkDotNet.Artifacts/results "$PERF_CULPRIT_OUTPUT"'
-    )
+    run = f"dotnet run -c Release --project '{(naming or holding)[0]}' -- --filter '*' --exporters json"
+    return Suggestion(tool="BenchmarkDotNet", run=f"{run} && cp -r BenchmarkDotNet.Artifacts/results {OUTPUT}")
 
 
 # It is a dependency, or a test asks for its fixture.

@@ -46,7 +46,7 @@ TALK: Final = re.compile(
 # A line that is of no use in a commit's own checkout.
 NOISE: Final = re.compile(
     r"^(#|echo\b(?!.*>)|cat\s+\S+$|ls\b|pwd\b|free\b|lscpu\b|nproc\b|df\b|set -|asv machine\b|benchstat\b|critcmp\b"
-    r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b|\S+ (--version|version)$)"
+    r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b|\S+ (.* )?(--version|version)\b)"
     r"|GITHUB_(OUTPUT|STEP_SUMMARY|ENV|PATH|WORKSPACE)"
 )
 CONTROL: Final = re.compile(r"(?m)^\s*(if|for|while|case|function)\b|<<|^\w+\(\)|^set -")
@@ -205,7 +205,7 @@ BENCHER_SWITCHES: Final = re.compile(
 
 TOOL_ACTIONS: Final = re.compile(r"^\./|setup|install|toolchain|micromamba|miniconda|bazel|depot|ghcup|opam|foundry")
 IGNORED_ACTIONS: Final = re.compile(
-    r"checkout|cache|upload-artifact|harden-runner|github-script|paths-filter|free-disk|qemu|\bauth\b|login"
+    r"checkout|/cache|-cache|upload-artifact|harden-runner|github-script|paths-filter|free-disk|qemu|\bauth\b|login"
     r"|benchmark|codspeed|bencher|comment|label|gcloud"
 )
 ACTION_COMMANDS: Final = (
@@ -222,23 +222,34 @@ PIP: Final = re.compile(r"\bpip3? install\b")
 PROJECT_PIP: Final = re.compile(
     r"\bpip3? install\b.*(\s['\"]?\.(\[\S*)?['\"]?(\s|$)|\s(-e|--editable|-r|--requirement|-c)[= ]|\s['\"]?\./)"
 )
+CODSPEED_BUILD: Final = re.compile(r"\bcargo\s+codspeed\s+build\b")
+# `echo NAME=VALUE >> $GITHUB_ENV`, of a value that is no command.
+STORED_VARIABLE: Final = re.compile(r"echo\s+['\"]?([A-Z_]\w*)=([^'\"\n>$]*?)['\"]?\s*>>\s*['\"]?\$\{?GITHUB_ENV")
+# A step that runs, but not to build.
+TESTS: Final = re.compile(r"\bsmoke\b|^(run )?(unit )?tests?\b|\blint|clippy|^check\b", re.IGNORECASE)
 VENV: Final = ". .venv/bin/activate"
 BASH: Final = re.compile(
     r"\[\[|pipefail|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"
 )
 UNUSED: Final = re.compile(
     r"COLOR|TELEMETRY|NOLOGO|TOKEN|CACHE|CODSPEED|^CI$|INCREMENTAL|BACKTRACE|^PIP_|CLOUD|^PRE_COMMIT|^TERM$|SECRET|^GH_"
-    r"|XMLDOC|^PYTHON(IOENCODING|UTF8|UNBUFFERED)|^GITHUB_"
+    r"|XMLDOC|SCCACHE|^RUSTC_WRAPPER|RETR(Y|IES)$|_ACTION$|^PYTHON(IOENCODING|UTF8|UNBUFFERED)|^GITHUB_"
 )
 USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
 
 
 @dataclass(slots=True)
 class Preparation:
-    """What the steps before the measuring one do, in their order."""
+    """What the steps before the measuring one do, in their order.
+
+    `builds` are those for `cargo codspeed`, `launcher` what enters the environment that an action made.
+    """
 
     setup: list[str] = field(default_factory=list)
     build: list[str] = field(default_factory=list)
+    builds: list[str] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    launcher: str = ""
     servers: list[str] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -247,7 +258,7 @@ class Preparation:
 
 def _preparation(job: Job, position: int) -> Preparation:
     done = Preparation()
-    before = [step for step in job.steps[:position] if not step.is_skipped]
+    before = [_as_command(step) for step in job.steps[:position] if not step.is_skipped and not TESTS.search(step.name)]
     in_venv = any(PROJECT_PIP.search(line) for step in before for line in logical_lines(step.run))
     for step in before:
         if step.uses:
@@ -260,37 +271,64 @@ def _preparation(job: Job, position: int) -> Preparation:
     return done
 
 
+def _as_command(step: Step) -> Step:
+    """Actions that only do what one command does."""
+    if step.action.endswith("/py-dependency-install"):
+        return replace(step, uses="", run=f"pip install -r {step.given.get('path', 'requirements.txt')}")
+    command = next((command for pattern, command in ACTION_COMMANDS if pattern.search(step.action)), "")
+    return replace(step, uses="", run=command) if command else step
+
+
 def _action(step: Step, done: Preparation) -> None:
     if step.action == "actions/checkout":
         if step.given.get("submodules", "false") not in ("", "false"):
             done.build.append("git submodule update --init --recursive")
         if other := step.given.get("repository"):
             done.notes.append(f"it checks out {other} as well: let the build clone it")
-    elif command := next((command for pattern, command in ACTION_COMMANDS if pattern.search(step.action)), ""):
-        done.build.append(command)
     elif "download-artifact" in step.action:
         done.notes.append("it takes an artifact of another job, which the build has to make")
     elif TOOL_ACTIONS.search(step.action) and not IGNORED_ACTIONS.search(step.action):
         # A pull request's code must not write what a later job reads.
         given = {key: value for key, value in step.given.items() if value and "cache" not in key}
         done.steps.append({"uses": step.uses, **({"with": given} if given else {})})
+        if (name := given.get("environment-name") or given.get("activate-environment")) and "mamba" in step.action:
+            done.launcher = f"micromamba run -n {name}"
+        elif name:
+            done.launcher = f"conda run --no-capture-output -n {name}"
     elif not IGNORED_ACTIONS.search(step.action):
         done.notes.append(f"left out: uses {step.uses}")
 
 
 def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
     lines = [step.run.strip()] if CONTROL.search(step.run) else logical_lines(step.run)
-    parts = [line for line in lines if not NOISE.search(line)]
+    built_for_codspeed = [line for line in logical_lines(step.run) if CODSPEED_BUILD.search(line)]
+    done.builds.extend(text for line in built_for_codspeed for text in _each_value(step, line))
+    parts = [line for line in lines if not NOISE.search(line) and not CODSPEED_BUILD.search(line)]
     done.unknown.extend(step.unknown * bool(parts))
+    for name, value in STORED_VARIABLE.findall(step.run):
+        done.variables[name] = value
     if any(re.search(r"(?<!&)&$", part) for part in parts):
-        done.servers.extend(_placed(part, step) for part in parts)
+        done.servers.append(_placed("\n".join(parts), step))
         done.notes.append("a server is started before each execution, as the workflow does once")
         return
-    for part in parts:
-        if MACHINE.search(part) and not (PIP.search(part) and in_venv):
-            done.setup.append(re.sub(r"(^|&& )apt", r"\1sudo apt", part))
-        else:
-            done.build.append(_placed(part, step))
+    is_machine = [bool(MACHINE.search(part)) and not (PIP.search(part) and in_venv) for part in parts]
+    done.setup.extend(
+        re.sub(r"(^|&& )apt", r"\1sudo apt", part) for part, flag in zip(parts, is_machine, strict=True) if flag
+    )
+    if built := "\n".join(part for part, flag in zip(parts, is_machine, strict=True) if not flag):
+        done.build.append(_placed(built, step))
+
+
+def _each_value(step: Step, line: str) -> list[str]:
+    """A build for each value of the matrix that it names."""
+    each = [text for variant in step.variants for text in logical_lines(variant) if CODSPEED_BUILD.search(text)]
+    return each or [_without_empty(line, step)]
+
+
+def _without_empty(line: str, step: Step) -> str:
+    """Without options whose value only GitHub knows."""
+    empty = "|".join(re.escape(name) for name, value in step.environment.items() if not value)
+    return re.sub(rf"\s--?[\w-]+[= ]['\"]?\$\{{?({empty})\}}?['\"]?(?=\s|$)", "", line) if empty else line
 
 
 def _placed(command: str, step: Step) -> str:
@@ -322,20 +360,25 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     ordered = sorted(those, key=lambda one: one.position)
     first = ordered[0]
     done = _preparation(first.job, first.position)
-    commands = [_native(one, repository) for one in ordered]
+    commands = [_native(one, done, repository) for one in ordered]
+    # A command with notes was written anew.
+    done.unknown += [
+        name for one, command in zip(ordered, commands, strict=True) if not command.notes for name in one.step.unknown
+    ]
     parts = [VENV] * any(VENV in part for part in done.build) + done.servers
     if len(ordered) > 1:
         parts.append(f"mkdir -p {OUTPUT}")
         names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(ordered, 1)]
         commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
     for command, one in zip(commands, ordered, strict=True):
-        parts += [_placed(command.text, one.step), command.after]
+        step = replace(one.step, environment={**done.variables, **one.step.environment})
+        parts += [_launched(_placed(command.text, step), done.launcher), command.after]
     customs = {one.tool for one in ordered if one.tool.startswith("custom")}
     notes = [*(note for command in commands for note in command.notes), *done.notes, *_lost(ordered, done)]
     return Suggestion(
         tool=first.source,
         setup=_joined(dict.fromkeys(done.setup)),
-        build=_joined(dict.fromkeys(done.build)),
+        build=_joined(_launched(part, done.launcher) for part in dict.fromkeys(done.build)),
         run=_joined(parts),
         format=customs.pop() if len(customs) == len(ordered) == 1 else "",
         place=first.job.place + f", step {first.step.name}" * bool(first.step.name),
@@ -351,9 +394,15 @@ def _joined(parts: Iterable[str]) -> str:
     return ("\n" if any("\n" in text or text.endswith("&") for text in texts) else " && ").join(texts)
 
 
-def _native(one: Measuring, repository: Repository) -> Command:
+def _launched(command: str, launcher: str) -> str:
+    return f"{launcher} sh -e -c {shlex.quote(command)}" if launcher else command
+
+
+def _native(one: Measuring, done: Preparation, repository: Repository) -> Command:
     text = "\n".join(one.step.variants) if one.step.variants and one.source != "Bencher" else one.command
-    return native(Command(text=text, output=one.output, folder=one.step.folder), repository)
+    inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
+    builds = (*done.builds, *inside) if "codspeed run" in text else ()
+    return native(Command(text=text, output=one.output, folder=one.step.folder, builds=builds), repository)
 
 
 def _lost(those: list[Measuring], done: Preparation) -> Iterator[str]:
@@ -365,7 +414,7 @@ def _lost(those: list[Measuring], done: Preparation) -> Iterator[str]:
     yield from job.notes
     if job.runner and not USUAL_RUNNER.match(job.runner):
         yield f"it ran on {job.runner}: change `runs-on` where that matters"
-    for name in list(dict.fromkeys([*done.unknown, *(name for one in those for name in one.step.unknown)]))[:4]:
+    for name in list(dict.fromkeys(done.unknown))[:4]:
         yield f"only GitHub knows `{name}`, which is empty here"
     if customs := sorted({one.output for one in those if one.tool.startswith("custom")}):
         yield f"which way is good does not stand in {', '.join(customs)}: state `direction` in the configuration"

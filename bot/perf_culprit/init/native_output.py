@@ -16,12 +16,13 @@ OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout."""
+    """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout; `builds` came before."""
 
     text: str
     output: str = ""
     folder: str = ""
     after: str = ""
+    builds: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def within(self, name: str) -> str:
@@ -56,10 +57,10 @@ def copied(command: Command) -> Command:
 
 def _printed(command: Command) -> Command:
     """`| tee FILE` and `> FILE` hide or copy what is to be printed; of several lines only those into the file count."""
-    name = re.escape(command.output.rpartition("/")[2]) or r"[^\s;&|]+\.(?:out|txt|log|json)"
+    name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.(?:out|txt|log|json))"
     file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
     redirected = re.compile(
-        rf"[ \t]*(2>&1[ \t]*)?(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|>>?[ \t]*){file}([ \t]+2>&1)?"
+        rf"[ \t]*(2>&1[ \t]*)?(?<!2)(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|>>?[ \t]*){file}([ \t]+2>&1)?"
     )
     lines = [line for line in command.text.splitlines() if not re.match(r"(export|cd|rm|mkdir|set)\b", line)]
     into = [bool(redirected.search(line)) for line in lines]
@@ -126,7 +127,9 @@ def _asv(command: Command, repository: Repository) -> Command:
     results = os.path.normpath(path.parent / (set_there[1] if set_there else "results"))
     filters = re.findall(r"(?:--bench|-b)[= ]('[^']*'|\"[^\"]*\"|[^\s'\"]+)", command.text)
     chosen = "".join(f" --bench {value}" for value in filters)
-    measure = f'asv machine --yes{options} && asv run{options}{chosen} "$PERF_CULPRIT_COMMIT^!"'
+    launched = re.search(r"(?m)^\s*((?:\S+[ \t]+)*?)asv\s+(?:run|continuous)\b", command.text)
+    asv = f"{launched[1] if launched else ''}asv"
+    measure = f'{asv} machine --yes{options} && {asv} run{options}{chosen} "$PERF_CULPRIT_COMMIT^!"'
     where = f"cd {folder}\n" if entered and not command.folder else ""
     inside = results if where or not command.folder else os.path.relpath(results, folder)
     return replace(
@@ -139,19 +142,41 @@ def _asv(command: Command, repository: Repository) -> Command:
 
 
 def _cargo(command: Command, repository: Repository) -> Command:
-    built = re.search(r"cargo\s+codspeed\s+build\b([^\n;&]*)", command.text)
-    arguments = re.sub(r"\s(-m|--measurement-mode)[= ]\S+", "", built[1] if built else "").strip()
-    text = re.sub(r"cargo\s+codspeed\s+build\b[^\n;&]*(\n|&&|;|$)\s*", "", command.text)
-    text = re.sub(r"cargo\s+codspeed\s+run\b", f"cargo bench {arguments}".strip(), text)
+    text = re.sub(r"(?m)^.*\bcargo\s+codspeed\s+build\b.*\n?", "", command.text)
+    text = re.sub(r"\bcargo\s+codspeed\s+run\b[^\n;&]*", "cargo bench", text)
+    if command.builds:
+        # What CodSpeed ran is what was built for it.
+        text = "\n".join(dict.fromkeys(bench_command(line) for line in command.builds))
     notes = ("measured by the benchmarks' own harness, not by CodSpeed's",) * ("codspeed" in command.text)
-    manifests = "".join(repository.read(name) for name in repository.matching(re.compile(r"(^|/)Cargo\.toml$")))
-    others = re.search(r"(?m)^(codspeed-)?(divan|iai|gungraun|libtest)", manifests)
     if command.output:
         return copied(replace(command, text=text, notes=notes))
-    plain = replace(command, text=text, notes=notes)
+    manifests = "".join(repository.read(name) for name in repository.matching(re.compile(r"(^|/)Cargo\.toml$")))
+    others = re.search(r"(?m)^(codspeed-)?(divan|iai|gungraun|libtest)", manifests)
     if "bencher" in text or others or not re.search(r"(?m)^(codspeed-)?criterion", manifests):
-        return plain
-    return replace(plain, after=f"cp -r {command.within('target/criterion')} {OUTPUT}")
+        return replace(command, text=text, notes=notes)
+    if "cd " in text or "--manifest-path" in text:
+        text = f'export CARGO_TARGET_DIR="$PWD/target"\n{text}'
+    return replace(command, text=text, notes=notes, after=f"cp -r {command.within('target/criterion')} {OUTPUT}")
+
+
+def bench_command(line: str) -> str:
+    """`cargo codspeed build …` as cargo's own command, without the way of counting; a lone word is a benchmark."""
+    words = re.findall(
+        r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+", re.split(r"\bcargo\s+codspeed\s+build\b", line, maxsplit=1)[1]
+    )
+    kept: list[str] = []
+    for i, word in enumerate(words):
+        before = words[i - 1] if i else ""
+        if re.match(r"(-m|--measurement-mode)(=|$)", word) or before in ("-m", "--measurement-mode"):
+            continue
+        is_value = before.startswith("-") and "=" not in before and before not in CARGO_SWITCHES
+        kept += [word] if word.startswith("-") or is_value else ["--bench", word]
+    return " ".join(["cargo bench", *kept])
+
+
+CARGO_SWITCHES: Final = frozenset(
+    ("--workspace", "--all", "--all-features", "--no-default-features", "--locked", "--offline", "--frozen", "-v", "-q")
+)
 
 
 def _jmh(command: Command, repository: Repository) -> Command:
@@ -201,22 +226,33 @@ def _by_task(command: Command, repository: Repository) -> Command:
             return replace(command, text=f"{command.text} -- --outputJson={OUTPUT}", output="")
         if "--benchmark-json" in text and "posargs" in text:
             return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
-        if "codspeed" in text and re.search(r"\b(nox|tox)\b", command.text):
-            return _codspeed_inside(command)
+        if "codspeed" in text and "withCodSpeed" not in text and re.search(TASK_RUNNERS, command.text):
+            return _codspeed_inside(command, uses_cargo="cargo" in text)
     return copied(command)
 
 
-def _codspeed_inside(command: Command) -> Command:
+def _codspeed_inside(command: Command, *, uses_cargo: bool) -> Command:
     wanted = "-path '*/.codspeed/*' -name '*.json'"
+    cargo = "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`"
     return replace(
         command,
         text=f"find . {wanted} -delete\n{command.text}",
         after=f"mkdir -p {OUTPUT} && find . {wanted} -exec cp {{}} {OUTPUT} ';'",
-        notes=(
-            CODSPEED_NOTE,
-            "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`",
-        ),
+        notes=(CODSPEED_NOTE, *([cargo] if uses_cargo else [])),
     )
+
+
+TASK_RUNNERS: Final = r"\b(nox|tox|pixi|hatch|pdm|poe|rye|invoke|inv|just|make)\b"
+TASK_FILES: Final = (
+    ("tox", "tox.ini"),
+    ("nox", "noxfile.py"),
+    ("make", "Makefile"),
+    ("just", "justfile"),
+    ("pixi", "pixi.toml"),
+    ("pixi|hatch|pdm|poe|rye", "pyproject.toml"),
+    ("hatch", "hatch.toml"),
+    ("invoke|inv", "tasks.py"),
+)
 
 
 def _bodies(command: Command, repository: Repository) -> Iterator[str]:
@@ -231,8 +267,8 @@ def _bodies(command: Command, repository: Repository) -> Iterator[str]:
     if re.search(r"\b(npm|pnpm|yarn|bun)\b", command.text):
         scripts = package_scripts(repository, command.within("package.json"))
         yield from (scripts[word] for word in words if word in scripts)
-    for program, file in (("tox", "tox.ini"), ("nox", "noxfile.py"), ("make", "Makefile"), ("just", "justfile")):
-        if re.search(rf"\b{program}\b", command.text):
+    for program, file in TASK_FILES:
+        if re.search(rf"\b({program})\b", command.text):
             yield _section(repository.read(command.within(file)), words)
 
 

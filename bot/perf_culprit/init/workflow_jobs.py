@@ -110,7 +110,7 @@ def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], 
             place=f"{name}, job {key}" + f" (called by {caller})" * bool(caller),
             title=" ".join(str(text) for text in (name, workflow.get("name", ""), key, about.get("name", ""))),
             events=tuple(str(event) for event in (events if isinstance(events, dict) else _list(events))),
-            steps=tuple(_steps(about["steps"], resolvable, (workflow, about), others)),
+            steps=tuple(_at_top(list(_steps(about["steps"], resolvable, (workflow, about), others)))),
             runner=_resolved(_plain(about.get("runs-on", "")), resolvable)[0],
             # No secret reaches the job that runs foreign code, and no matrix is there.
             services={} if "${{" in str(about.get("services")) else _mapping(about.get("services")),
@@ -181,11 +181,26 @@ def _steps(
     outer = {
         key: value
         for key, value in outer.items()
-        if not (f"env.{key}" in texts and re.search(r"(VERSION|DIR|PATH|NAME)$", key))
+        if not (f"env.{key}" in texts and re.search(r"(VERSION|DIR|PATH|NAME|LATEST)$", key))
     }
     for about in steps:
         if isinstance(about, dict):
             yield _step({**defaults, **about}, inside, outer, others)
+
+
+def _at_top(steps: list[Step]) -> Iterator[Step]:
+    """The folder that the repository itself is checked out into is the top of a commit's checkout."""
+    checkouts = [step.given for step in steps if step.action == "actions/checkout" and not step.given.get("repository")]
+    paths = [re.escape(given["path"].strip("./")) for given in checkouts if given.get("path")]
+    if not paths:
+        yield from steps
+        return
+    inside = rf"(\./)?({'|'.join(paths)})"
+    entered = re.compile(rf"(?m)^\s*cd {inside}/?\s*(\n|&&|;|$)\s*")
+    for step in steps:
+        folder = re.sub(rf"^{inside}(/|$)", "", step.folder)
+        run = re.sub(rf"(?m)(^\s*cd ){inside}/", r"\1", entered.sub("", step.run))
+        yield replace(step, folder=folder, run=run)
 
 
 def _is_public(value: Any) -> bool:
@@ -221,8 +236,10 @@ def _step(
 
 
 def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list[str]]) -> tuple[str, tuple[str, ...]]:
-    """The key of the matrix that the command names, and the command for each of its values; nothing of two keys."""
-    named = [key for key in others if f"matrix.{key}" in command]
+    """The key of the matrix that the command names, and the command for each of its values."""
+    # Of two keys all combinations would be too many; what CodSpeed counts by makes no other benchmark.
+    plain = re.sub(r"(?m)^\s*echo .*$|(-m|--measurement-mode)[= ]\S*\$\{\{.*?\}\}", "", command)
+    named = [key for key in others if f"matrix.{key}" in plain]
     if len(named) != 1 or any("." in name for name in values if name.startswith(f"matrix.{named[0]}.")):
         return "", ()
     name = f"matrix.{named[0]}"
