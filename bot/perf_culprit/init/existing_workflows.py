@@ -29,7 +29,7 @@ MEASURING: Final = tuple(
         ("Google Benchmark", r"--benchmark_(out|format|filter|repetitions|min_time)\b"),
         ("Julia", r"\bbenchpkg\b|julia\b.*benchmark"),
         ("vitest", r"\bvitest\s+bench\b"),
-        ("pytest", r"\bpytest\b.*\bbench"),
+        ("pytest", r"\bpytest\b(?!-).*\bbench"),
         ("task", r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvn|rake|bazel|task|sbt)\b.*bench"),
         ("script", r"^([A-Z_]+=\S+\s+)*(\w+\s+(run\s+)?)?(-\w+\s+)*[\w./-]*bench[\w./-]*(\s|$)"),
     )
@@ -39,15 +39,17 @@ TALK: Final = re.compile(
     r"^\s*(#|echo\b|cat\b|ls\b|cd\b|mkdir\b|mv\b|cp\b|rm\b|cmp\b|git\b|gh\b|curl\b|wget\b|diff\b|jq\b|sed\b|awk\b|tar\b"
     r"|sudo\b|(\S+/)?pip3?\b|uv (pip|sync|venv)\b|apt(-get)?\b|npm (ci|i|install)\b|pnpm (i|install)\b|yarn install\b"
     r"|cargo install\b|go install\b|benchstat\b|critcmp\b|test -|\[|(if|for|done|fi|then|exit|export)\b"
-    r"|asv (publish|check|machine|preview)\b|cargo (check|build|clippy|fmt|test|doc|codspeed build)\b|\w+=[^ ]*$)"
+    r"|asv (publish|check|machine|preview)\b|cargo (check|build|clippy|fmt|test|doc|codspeed build)\b|\w+=([^ ]*$|\$\())"
+    r"|\b(micromamba|mamba|conda|poetry|pixi|hatch|brew) (install|add|create|update)\b|pkg\"|Pkg\.\w|display|git push"
     r"|--no-run\b|--help\b|_build\b|\bcompile\b|GITHUB_(OUTPUT|ENV)|--collect-only|\bcompare\b|\bconvert\b|\breport\."
     r"|\bcheck-|\blint\b"
 )
 # A line that is of no use in a commit's own checkout.
 NOISE: Final = re.compile(
     r"^(#|echo\b(?!.*>)|cat\s+\S+$|ls\b|pwd\b|free\b|lscpu\b|nproc\b|df\b|set -|asv machine\b|benchstat\b|critcmp\b"
-    r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b|\S+ (.* )?(--version|version)\b)"
-    r"|GITHUB_(OUTPUT|STEP_SUMMARY|ENV|PATH|WORKSPACE)"
+    r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b"
+    r"|\S+ (.* )?(--version|version)\b)"
+    r"|GITHUB_(OUTPUT|STEP_SUMMARY|ENV|PATH|WORKSPACE)|\bgit push\b|\bgit merge\b"
 )
 CONTROL: Final = re.compile(r"(?m)^\s*(if|for|while|case|function)\b|<<|^\w+\(\)|^set -")
 NAMED: Final = re.compile(r"bench|perf|codspeed|asv|bencher", re.IGNORECASE)
@@ -55,6 +57,7 @@ SCORES: Final = {GAB: 100.0, "Bencher": 95.0, "CodSpeed": 90.0, "task": 40.0, "s
 # A measurement that is only tried out, as tests do.
 TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|--test\b|smoke|--profile[= ]test")
 SURE: Final = 42.0
+UNKNOWN_MATRIX: Final = "only GitHub knows `matrix."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +98,8 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
         if one.command:
             by_job.setdefault(one.job.place, []).append(one)
     each = [(those[0].is_sure, _suggestion(_same_kind(those), repository)) for those in by_job.values()]
-    return [one for is_sure, one in each if is_sure], [one for is_sure, one in each if not is_sure]
+    sure = [one for is_sure, one in each if is_sure and not any(UNKNOWN_MATRIX in note for note in one.notes)]
+    return sure, [one for _, one in each if one not in sure]
 
 
 def _same_kind(those: list[Measuring]) -> list[Measuring]:
@@ -203,7 +207,9 @@ BENCHER_SWITCHES: Final = re.compile(
 
 # What comes before the measuring step: tools of the machine, and builds of the checkout.
 
-TOOL_ACTIONS: Final = re.compile(r"^\./|setup|install|toolchain|micromamba|miniconda|bazel|depot|ghcup|opam|foundry")
+TOOL_ACTIONS: Final = re.compile(
+    r"^\./|setup|install|toolchain|micromamba|miniconda|bazel|depot|ghcup|opam|foundry|sccache"
+)
 IGNORED_ACTIONS: Final = re.compile(
     r"checkout|/cache|-cache|upload-artifact|harden-runner|github-script|paths-filter|free-disk|qemu|\bauth\b|login"
     r"|benchmark|codspeed|bencher|comment|label|gcloud"
@@ -216,7 +222,8 @@ ACTION_COMMANDS: Final = (
 MACHINE: Final = re.compile(
     r"^(sudo\b|(apt|apt-get|dnf|brew|apk)\b|rustup\b|cargo (\+\S+ )?(install|binstall)\b|go install\b"
     r"|npm (i|install) (-g|--global)\b|corepack\b|dotnet tool\b|uv (python|tool)\b|pipx\b"
-    r"|(python3? -\S*m )?pip3? install\b|pnpm add -g|gem install\b|(curl|wget|conda|mamba|micromamba|ulimit)\b|julia -e)"
+    r"|(python3? -\S*m )?pip3? install\b|pnpm add -g|gem install\b|(curl|wget|conda|mamba|micromamba|ulimit)\b"
+    r"|julia -e)"
 )
 PIP: Final = re.compile(r"\bpip3? install\b")
 PROJECT_PIP: Final = re.compile(
@@ -267,7 +274,8 @@ def _preparation(job: Job, position: int) -> Preparation:
             _commands(step, done, in_venv=in_venv)
     if in_venv:
         # What `pip install .` leaves outside would be one commit's, for both sides.
-        done.build.insert(0, f"python3 -m venv .venv && {VENV}")
+        shared = " --system-site-packages" if done.launcher else ""
+        done.build.insert(0, f"python3 -m venv{shared} .venv && {VENV}")
     return done
 
 
@@ -311,11 +319,14 @@ def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
         done.servers.append(_placed("\n".join(parts), step))
         done.notes.append("a server is started before each execution, as the workflow does once")
         return
+    if any(re.match(r"\w+=", part) for part in parts):
+        # Later lines need the variable.
+        parts = ["\n".join(parts)]
     is_machine = [bool(MACHINE.search(part)) and not (PIP.search(part) and in_venv) for part in parts]
-    done.setup.extend(
-        re.sub(r"(^|&& )apt", r"\1sudo apt", part) for part, flag in zip(parts, is_machine, strict=True) if flag
-    )
-    if built := "\n".join(part for part, flag in zip(parts, is_machine, strict=True) if not flag):
+    for part, is_setup in zip(parts, is_machine, strict=True):
+        if is_setup:
+            done.setup.append(re.sub(r"(^|&& )apt", r"\1sudo apt", part))
+    if built := "\n".join(part for part, is_setup in zip(parts, is_machine, strict=True) if not is_setup):
         done.build.append(_placed(built, step))
 
 
@@ -361,10 +372,8 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     first = ordered[0]
     done = _preparation(first.job, first.position)
     commands = [_native(one, done, repository) for one in ordered]
-    # A command with notes was written anew.
-    done.unknown += [
-        name for one, command in zip(ordered, commands, strict=True) if not command.notes for name in one.step.unknown
-    ]
+    rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
+    done.unknown += [name for one in ordered if one.source not in rewritten for name in one.step.unknown]
     parts = [VENV] * any(VENV in part for part in done.build) + done.servers
     if len(ordered) > 1:
         parts.append(f"mkdir -p {OUTPUT}")
@@ -372,15 +381,18 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
         commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
     for command, one in zip(commands, ordered, strict=True):
         step = replace(one.step, environment={**done.variables, **one.step.environment})
-        parts += [_launched(_placed(command.text, step), done.launcher), command.after]
-    customs = {one.tool for one in ordered if one.tool.startswith("custom")}
+        parts += [_placed(command.text, step), command.after]
+    customs = [one for one, command in zip(ordered, commands, strict=True) if command.output and "custom" in one.tool]
     notes = [*(note for command in commands for note in command.notes), *done.notes, *_lost(ordered, done)]
+    if customs:
+        files = ", ".join(one.output for one in customs)
+        notes.append(f"which way is good does not stand in {files}: state `direction` in the configuration")
     return Suggestion(
         tool=first.source,
         setup=_joined(dict.fromkeys(done.setup)),
-        build=_joined(_launched(part, done.launcher) for part in dict.fromkeys(done.build)),
-        run=_joined(parts),
-        format=customs.pop() if len(customs) == len(ordered) == 1 else "",
+        build=_launched(_joined(dict.fromkeys(done.build)), done.launcher),
+        run=_launched(_joined(parts), done.launcher),
+        format=customs[0].tool if len(customs) == len(ordered) == 1 else "",
         place=first.job.place + f", step {first.step.name}" * bool(first.step.name),
         notes=tuple(dict.fromkeys(notes)),
         steps=tuple(done.steps),
@@ -395,11 +407,14 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _launched(command: str, launcher: str) -> str:
-    return f"{launcher} sh -e -c {shlex.quote(command)}" if launcher else command
+    return f"{launcher} sh -e -c {shlex.quote(command)}" if launcher and command else command
 
 
 def _native(one: Measuring, done: Preparation, repository: Repository) -> Command:
     text = "\n".join(one.step.variants) if one.step.variants and one.source != "Bencher" else one.command
+    if one.source == "asv":
+        # Where its files are stands in variables.
+        text = re.sub(r"\$\{?(\w+)\}?", lambda match: one.step.environment.get(match[1], match[0]), text)
     inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
     builds = (*done.builds, *inside) if "codspeed run" in text else ()
     return native(Command(text=text, output=one.output, folder=one.step.folder, builds=builds), repository)
@@ -415,6 +430,9 @@ def _lost(those: list[Measuring], done: Preparation) -> Iterator[str]:
     if job.runner and not USUAL_RUNNER.match(job.runner):
         yield f"it ran on {job.runner}: change `runs-on` where that matters"
     for name in list(dict.fromkeys(done.unknown))[:4]:
-        yield f"only GitHub knows `{name}`, which is empty here"
-    if customs := sorted({one.output for one in those if one.tool.startswith("custom")}):
-        yield f"which way is good does not stand in {', '.join(customs)}: state `direction` in the configuration"
+        secret = name.startswith("secret ")
+        yield (
+            f"its step is given the {name}, ours is not"
+            if secret
+            else f"only GitHub knows `{name}`, which is empty here"
+        )

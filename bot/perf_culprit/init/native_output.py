@@ -16,7 +16,10 @@ OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout; `builds` came before."""
+    """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
+
+    `builds` are lines that built for CodSpeed before.
+    """
 
     text: str
     output: str = ""
@@ -197,6 +200,28 @@ def _dotnet(command: Command, _: Repository) -> Command:
     return replace(command, text=text, after=f"cp -r {command.within('BenchmarkDotNet.Artifacts/results')} {OUTPUT}")
 
 
+# By the convention of PkgBenchmark, AirspeedVelocity and BenchmarkCI: a file that defines SUITE.
+JULIA_SUITE: Final = (
+    'julia --project=benchmark -e \'using BenchmarkTools; include("benchmark/benchmarks.jl"); '
+    'BenchmarkTools.save("results.json", run(SUITE))\''
+)
+JULIA_BUILD: Final = (
+    'julia --project=benchmark -e \'using Pkg; Pkg.develop(path="."); Pkg.add("BenchmarkTools"); Pkg.instantiate()\''
+)
+
+
+def _julia(command: Command, repository: Repository) -> Command:
+    if "benchmark/benchmarks.jl" not in repository.files:
+        return copied(command)
+    return replace(
+        command,
+        text=f"{JULIA_BUILD}\n{JULIA_SUITE}",
+        after=f"cp results.json {OUTPUT}",
+        output="",
+        notes=("benchmark/benchmarks.jl is run as it is, without a package that compares",),
+    )
+
+
 def _prints(command: Command, _: Repository) -> Command:
     return copied(command)
 
@@ -212,6 +237,7 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
     (r"--benchmark_\w+", _to_file("benchmark_out", "--benchmark_", "--benchmark_out=")),
     (r"\bgradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|bench)\S*\.jar", _jmh),
     (r"\bdotnet\s+run\b", _dotnet),
+    (r"\bbenchpkg\b|\bjulia\b", _julia),
 )
 
 
@@ -226,7 +252,7 @@ def _by_task(command: Command, repository: Repository) -> Command:
             return replace(command, text=f"{command.text} -- --outputJson={OUTPUT}", output="")
         if "--benchmark-json" in text and "posargs" in text:
             return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
-        if "codspeed" in text and "withCodSpeed" not in text and re.search(TASK_RUNNERS, command.text):
+        if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
             return _codspeed_inside(command, uses_cargo="cargo" in text)
     return copied(command)
 

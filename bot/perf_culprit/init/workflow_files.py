@@ -108,7 +108,7 @@ def _block(value: Any, indent: int) -> str:
 
 
 def scalar(text: str) -> str:
-    """As YAML that reads back as the same text: plain, or as a block of lines, else in double quotes, which JSON's are."""
+    """As YAML that reads back as the same text: plain, a block of lines, else in double quotes, which JSON's are."""
     plain = f"|-\n{' ' * 10}" + text.replace("\n", f"\n{' ' * 10}") if "\n" in text else text
     try:
         reads_back = yaml.safe_load(f"key: {plain}") == {"key": text}

@@ -130,6 +130,7 @@ def _notes(about: Mapping[str, Any]) -> Iterator[str]:
 def _matrix(matrix: Any) -> tuple[dict[str, str], dict[str, list[str]]]:
     """The first combination, one on Linux where there is one, as `matrix.NAME` values; and what else there was."""
     lists = {key: _list(value) for key, value in _mapping(matrix).items() if key not in ("include", "exclude")}
+    lists = {key: [one for one in value if "${{" not in str(one)] for key, value in lists.items()}
     includes = [entry for entry in _list(_mapping(matrix).get("include")) if isinstance(entry, dict)]
     chosen: dict[str, Any] = {key: _on_linux(value) for key, value in lists.items() if value}
     others = {key: [_plain(one) for one in value if one is not chosen[key]] for key, value in lists.items() if value}
@@ -219,6 +220,7 @@ def _step(
 
     command = str(_mapping(about.get("with")).get("run") or about.get("run", ""))
     matrix_key, variants = _variants(command, values, others)
+    unknown += [f"secret {key}" for key, value in _mapping(about.get("env")).items() if not _is_public(value)]
     own = {str(key): text(value) for key, value in _mapping(about.get("env")).items() if _is_public(value)}
     step = Step(
         name=str(about.get("name", "")),
