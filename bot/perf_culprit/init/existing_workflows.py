@@ -39,7 +39,7 @@ TALK: Final = re.compile(
     r"^\s*(#|echo\b|cat\b|ls\b|cd\b|mkdir\b|mv\b|cp\b|rm\b|cmp\b|git\b|gh\b|curl\b|wget\b|diff\b|jq\b|sed\b|awk\b|tar\b"
     r"|sudo\b|(\S+/)?pip3?\b|uv (pip|sync|venv)\b|apt(-get)?\b|npm (ci|i|install)\b|pnpm (i|install)\b|yarn install\b"
     r"|cargo install\b|go install\b|benchstat\b|critcmp\b|test -|\[|(if|for|done|fi|then|exit|export)\b"
-    r"|asv (publish|check|machine|preview)\b|cargo (check|build|clippy|fmt|test|doc|codspeed build)\b|\w+=([^ ]*$|\$\())"
+    r"|(asv (publish|check|machine|preview)|cargo (check|build|clippy|fmt|test|doc|codspeed build))\b|\w+=(\S*$|\$\())"
     r"|\b(micromamba|mamba|conda|poetry|pixi|hatch|brew) (install|add|create|update)\b|pkg\"|Pkg\.\w|display|git push"
     r"|--no-run\b|--help\b|_build\b|\bcompile\b|GITHUB_(OUTPUT|ENV)|--collect-only|\bcompare\b|\bconvert\b|\breport\."
     r"|\bcheck-|\blint\b"
@@ -49,7 +49,8 @@ NOISE: Final = re.compile(
     r"^(#|echo\b(?!.*>)|cat\s+\S+$|ls\b|pwd\b|free\b|lscpu\b|nproc\b|df\b|set -|asv machine\b|benchstat\b|critcmp\b"
     r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b"
     r"|\S+ (.* )?(--version|version)\b)"
-    r"|GITHUB_(OUTPUT|STEP_SUMMARY|ENV|PATH|WORKSPACE)|\bgit push\b|\bgit merge\b"
+    r"|GITHUB_(OUTPUT|STEP_SUMMARY|ENV|PATH|WORKSPACE)|\bgit (push|merge)\b"
+    r"|\brm\s[^\n]*\s['\"]?/(?!tmp/)|-exec rm\b|^du\b|\b(apt|apt-get)\b.*\b(remove|purge|autoremove)\b"
 )
 CONTROL: Final = re.compile(r"(?m)^\s*(if|for|while|case|function)\b|<<|^\w+\(\)|^set -")
 NAMED: Final = re.compile(r"bench|perf|codspeed|asv|bencher", re.IGNORECASE)
@@ -141,6 +142,8 @@ def _of_job(job: Job) -> Iterator[Measuring]:
                 output=output.removeprefix("./"),
                 tool=tool,
             )
+        elif "airspeedvelocity" in step.action:
+            yield Measuring(job=job, position=end, command="benchpkg", source="Julia")
         elif CODSPEED.search(step.action) and step.given.get("run"):
             yield Measuring(job=job, position=end, command=step.given["run"].strip(), source="CodSpeed")
         elif BENCHER.search(step.run):
@@ -153,7 +156,10 @@ def _of_job(job: Job) -> Iterator[Measuring]:
 
 def _writer(job: Job, end: int, output: str) -> int | None:
     """The step before the one that stores which names the file, else the one that measures, else the last one."""
+    stores = [i for i in range(end) if job.steps[i].action.endswith(GAB)]
     before = [i for i in range(end) if job.steps[i].run and not job.steps[i].is_skipped]
+    # What another store has read is its own.
+    before = [i for i in before if not stores or i > stores[-1]] or before
     name = output.rpartition("/")[2]
     naming = [i for i in before if name and name in job.steps[i].run and not TALK.match(job.steps[i].run)]
     measuring = [i for i in before if measuring_tool(job.steps[i].run)]
@@ -209,6 +215,7 @@ BENCHER_SWITCHES: Final = re.compile(
 
 TOOL_ACTIONS: Final = re.compile(
     r"^\./|setup|install|toolchain|micromamba|miniconda|bazel|depot|ghcup|opam|foundry|sccache"
+    r"|/(hatch|pixi|just|poetry|pdm|bun|deno)\b"
 )
 IGNORED_ACTIONS: Final = re.compile(
     r"checkout|/cache|-cache|upload-artifact|harden-runner|github-script|paths-filter|free-disk|qemu|\bauth\b|login"
@@ -257,6 +264,7 @@ class Preparation:
     builds: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
     launcher: str = ""
+    matrix_keys: set[str] = field(default_factory=set)
     servers: list[str] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -313,6 +321,7 @@ def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
     done.builds.extend(text for line in built_for_codspeed for text in _each_value(step, line))
     parts = [line for line in lines if not NOISE.search(line) and not CODSPEED_BUILD.search(line)]
     done.unknown.extend(step.unknown * bool(parts))
+    done.matrix_keys.update({step.matrix_key} if built_for_codspeed else ())
     for name, value in STORED_VARIABLE.findall(step.run):
         done.variables[name] = value
     if any(re.search(r"(?<!&)&$", part) for part in parts):
@@ -327,7 +336,8 @@ def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
         if is_setup:
             done.setup.append(re.sub(r"(^|&& )apt", r"\1sudo apt", part))
     if built := "\n".join(part for part, is_setup in zip(parts, is_machine, strict=True) if not is_setup):
-        done.build.append(_placed(built, step))
+        # What counts instructions for CodSpeed prints no times.
+        done.build.append(_placed(re.sub(r"\s-DCODSPEED_MODE=\S+", "", built), step))
 
 
 def _each_value(step: Step, line: str) -> list[str]:
@@ -424,7 +434,7 @@ def _lost(those: list[Measuring], done: Preparation) -> Iterator[str]:
     """What of a job is not carried over."""
     job = those[0].job
     for key, values in job.others.items():
-        if not any(one.step.matrix_key == f"matrix.{key}" for one in those):
+        if f"matrix.{key}" not in {*done.matrix_keys, *(one.step.matrix_key for one in those)}:
             yield f"of the matrix's `{key}` one value is taken, not: {', '.join(values[:6])}"
     yield from job.notes
     if job.runner and not USUAL_RUNNER.match(job.runner):

@@ -62,7 +62,7 @@ def history_step(origin: str, root: Path) -> str:
 
 
 def _given(repository: Repository, name: str) -> str:
-    pattern = re.compile(rf"^\s*{name}:\s*['\"]?([\w./-]+)", re.MULTILINE)
+    pattern = re.compile(rf"\b{name}:\s*['\"]?([\w./-]+)", re.MULTILINE)
     texts = (repository.read(file) for file in repository.matching(re.compile(r"^\.github/workflows/")))
     return next((match[1] for text in texts if (match := pattern.search(text))), "")
 
