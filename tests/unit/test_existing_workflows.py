@@ -1,4 +1,4 @@
-"""What `init` proposes where a workflow of the repository measures already. The workflows are written for these tests."""
+"""What `init` proposes where a workflow of the repository measures already; the workflows are written for this."""
 
 from pathlib import Path
 from textwrap import indent
@@ -117,7 +117,10 @@ def test_what_is_built_for_codspeed_is_what_cargo_runs(tmp_path: Path, criterion
 
 
 def test_bencher_s_command_and_adapter() -> None:
-    text = "echo x\nbencher run --project p --token=t --adapter rust_bench \\\n  --err --testbed 'a b' \"cargo bench --bench x\""
+    text = (
+        "echo x\nbencher run --project p --token=t --adapter rust_bench \\\n"
+        "  --err --testbed 'a b' \"cargo bench --bench x\""
+    )
     assert bencher_command(text) == ("cargo bench --bench x", "rust_bench")
     assert bencher_command("bencher run --quiet -- ./bench -n 3") == ("./bench -n 3", "")
     assert bencher_command("bencher run 'unbalanced") == ("", "")

@@ -117,7 +117,7 @@ class Lines:
                 counts = edge["begins"] is None
             elif counts and (row := self.row.fullmatch(line)) is not None:
                 own = self.spelling(row.groupdict().get("name") or "") or name
-                benchmarks = self._benchmarks(own, row, f"{source.place}:{number}")
+                benchmarks = self.measured(own, row, f"{source.place}:{number}")
                 placed += benchmarks
                 lost += not benchmarks
             elif self.lost is not None and self.lost.fullmatch(line) is not None:
@@ -126,7 +126,7 @@ class Lines:
                 name = title["name"].strip()
         return Parsed(benchmarks=gathered(placed), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
 
-    def _benchmarks(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
+    def measured(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
         placed = []
         for measured in self.measures(row):
             metric, value = measured.metric, self.number(row[measured.group]) * measured.factor
