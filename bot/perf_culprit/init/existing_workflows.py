@@ -87,7 +87,8 @@ class Measuring:
 
     @property
     def is_sure(self) -> bool:
-        return self.score >= SURE and (self.source == "asv" or not TRIED.search(self.command))
+        is_tried = TRIED.search(self.command) or re.search(r"smoke|\bcheck\b|validate", self.step.name, re.IGNORECASE)
+        return self.score >= SURE and (self.source == "asv" or not is_tried)
 
 
 def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list[Suggestion]]:
