@@ -1,5 +1,6 @@
 """What `init` proposes where a workflow of the repository measures already; the workflows are written for this."""
 
+import re
 from pathlib import Path
 from textwrap import indent
 
@@ -294,8 +295,10 @@ def test_try_reads_one_execution_and_writes_nothing_without_a_result(
     (root / "bench.sh").chmod(0o755)
     run_git(root, "add", "--all")
     run_git(root, "commit", "--quiet", "--message", "x")
-    broken = ["init", "--repo", str(root), "--yes", "--try", "--run", "true"]
+    broken = ["init", "--repo", str(root), "--yes", "--try", "--run", "false"]
     assert main(broken) == 3
+    (log,) = re.findall(r"\S+/log\.txt", capsys.readouterr().err)
+    assert Path(log).is_file()
     assert not (root / ".github/workflows/perf.yml").exists()
     capsys.readouterr()
     assert main(["init", "--repo", str(root), "--yes", "--try", "--pull-request"]) == 0

@@ -58,6 +58,7 @@ SCORES: Final = {GAB: 100.0, "Bencher": 95.0, "CodSpeed": 90.0, "task": 40.0, "s
 # A measurement that is only tried out, as tests do.
 TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|--test\b|smoke|--profile[= ]test")
 SURE: Final = 42.0
+LONGEST_LINE: Final = 4_000
 UNKNOWN_MATRIX: Final = "only GitHub knows `matrix."
 
 
@@ -174,7 +175,9 @@ def measuring_tool(text: str) -> str:
 
 
 def logical_lines(text: str) -> list[str]:
-    return [line.strip() for line in re.sub(r"\\\n\s*", " ", text).splitlines() if line.strip()]
+    """Commands on lines of their own; a line longer than any that people write is none."""
+    joined = re.sub(r"\\\n\s*", " ", text)
+    return [line.strip() for line in joined.splitlines() if line.strip() and len(line) <= LONGEST_LINE]
 
 
 def _without_noise(text: str) -> str:
