@@ -81,9 +81,9 @@ def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lines:
-    """A format with a result per line. `row` matches a whole line of a result, with a group `value`, or the groups that
-    `measures` names, and perhaps `name`.
+    """A format with a result per line.
 
+    `row` matches a whole line of a result, with a group `value` or those that `measures` names, and perhaps `name`.
     `title` matches another line, whose `name` is that of the rows after it. Where neither names a row, the file does.
     `measures` says what a row is; nothing: it is left out. `number` makes a number of the text; `summary` takes the row
     and the number in the metric's unit, and is None where the number is a sample; `spelling` takes a name as the line
