@@ -15,6 +15,7 @@ JSON_GOLDENS = (
     ("benchmark_ips", "benchmark_ips/ips.json"),
     ("benchmarkdotnet", "benchmarkdotnet/brief.json"),
     ("benchmarkdotnet", "benchmarkdotnet/full.json"),
+    ("codspeed", "codspeed/results.json"),
     ("custom_benchmark", "custom_benchmark/units.json"),
     ("deno", "deno/bench.json"),
     ("google_benchmark", "google_benchmark/repetitions.json"),
@@ -35,6 +36,7 @@ JSON_GOLDENS = (
     ("skia_perf", "skia_perf/keys.json"),
     ("tinybench", "tinybench/samples.json"),
     ("tinybench", "tinybench/tasks.json"),
+    ("vegeta_json", "load/vegeta.json"),
     ("vitest", "vitest/bench-5.json"),
     ("vitest", "vitest/bench.json"),
 )

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from perf_culprit.cli.entry import main
-from perf_culprit.init.benchmark_tools import look, suggestions
+from perf_culprit.init.benchmark_tools import suggestions
+from perf_culprit.init.repository import look
 from perf_culprit.init.workflow_files import CALLED, Choice, check_files, new_files, scalar
 from tests.support.git_repository import init_repository, run_git
 from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS
@@ -27,7 +28,7 @@ REPOSITORIES = {
     "asv": {"asv.conf.json": "{}"},
     "BenchmarkDotNet": {"B/B.csproj": '<PackageReference Include="BenchmarkDotNet" />'},
     "benchmark.js": {"package.json": '{"devDependencies": {"benchmark": "^2.1.4"}}'},
-    "hyperfine": {"Makefile": "bench:\n\thyperfine ./x\n"},
+    "hyperfine": {"README.md": "hyperfine ./x\n"},
 }
 
 

@@ -27,6 +27,7 @@ def collect(asked: Collect) -> int:
             config=chosen_config(asked),
             commit=asked.commit,
             stdin=sys.stdin.buffer,
+            is_ci_log=asked.ci_log,
             tell=None if asked.quiet else told.append,
         )
     for text in told:

@@ -3,6 +3,7 @@
 import os
 import sys
 import webbrowser
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from perf_culprit.files import replace_file
 from perf_culprit.release import IS_RELEASE
 
 if TYPE_CHECKING:
+    from perf_culprit.init.repository import Suggestion
     from perf_culprit.init.workflow_files import Choice
 
 
@@ -77,7 +79,7 @@ def init(asked: Init) -> int:
 
     if asked.check:
         return _check(asked.repository)
-    choice = _choice(asked)
+    choice, notes = _choice(asked)
     files = new_files(choice)
     present = [path for path in files if (asked.repository / path).exists()]
     if present and not asked.force:
@@ -86,6 +88,8 @@ def init(asked: Init) -> int:
             place=str(asked.repository),
             next_step="check it with perf-culprit init --check, or replace it with --force",
         )
+    if asked.try_out:
+        _try_out(asked.repository, choice)
     for path, text in files.items():
         replace_file(asked.repository / path, text.encode())
         print(f"wrote {path}")
@@ -94,29 +98,50 @@ def init(asked: Init) -> int:
     if choice.since:
         print("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
         return EXIT_FINE
-    print(
-        "Commit these files. The first pull request measures its base and its head in turn and says what it found; "
-        "the first push to the default branch begins the history (branch perf-history)."
-    )
-    if not choice.split:
-        print(
-            "Pull requests from forks get their report in the job summary; --split writes files that comment there too."
-        )
+    _say_what_follows(asked, choice, notes)
     return EXIT_FINE
 
 
-def _choice(asked: Init) -> "Choice":
-    """At most three questions: the command, what prepares the machine, and whether strangers send pull requests."""
-    from perf_culprit.init import benchmark_tools
-    from perf_culprit.init.benchmark_tools import look
+def _say_what_follows(asked: Init, choice: "Choice", notes: tuple[str, ...]) -> None:
+    from perf_culprit.init.introduction import FIRST_RUN, FORKS, history_step, pull_request_text
+
+    print(f"Commit these files. {FIRST_RUN}")
+    if not choice.split:
+        print(FORKS)
+    if asked.origin:
+        print(history_step(asked.origin, asked.repository))
+    if asked.pull_request:
+        print(f"\n{pull_request_text(choice, notes)}")
+
+
+def _try_out(repository: Path, choice: "Choice") -> None:
+    """One execution of HEAD as `measure` would do it, before anything is written; no result is an error."""
+    from perf_culprit.commands.measure_requests import Measure
+    from perf_culprit.config.settings import Config
+    from perf_culprit.flows.measurement import try_once
+    from perf_culprit.say.numbers import counted
+
+    if choice.setup:
+        print(f"not done here, since it changes the machine: {choice.setup}")
+    request = Measure(
+        repository=repository, run=choice.run, build=choice.build or None, tool=choice.format or "auto", output=Path()
+    )
+    run = try_once(request, config=Config(), say=print)
+    names = list(dict.fromkeys(benchmark.name for benchmark in run.benchmarks))
+    print(f"tried HEAD once: {counted(len(names), 'benchmark')} read, such as {', '.join(names[:3])}")
+
+
+def _choice(asked: Init) -> tuple["Choice", tuple[str, ...]]:
+    """At most three questions: the command, what prepares the machine, and whether strangers send pull requests.
+
+    With it come the notes about the suggestion that it follows.
+    """
     from perf_culprit.init.workflow_files import Choice
 
-    suggestions = benchmark_tools.suggestions(look(asked.repository))
-    run, setup = asked.run, asked.setup
-    if suggestions and run is None:
-        print(f"found: {', '.join(each.tool for each in suggestions)}")
-    if setup is None:
-        setup = next((each.setup for each in suggestions if run is None or each.program in run.split()), None)
+    suggestions = _suggestions(asked)
+    run, setup, build = asked.run, asked.setup, asked.build
+    if setup is None and run is not None:
+        setup = next((each.setup for each in suggestions if each.program in run.split()), None)
     asks = not asked.yes and sys.stdin.isatty()
     ask = _ask if asks else (lambda _, default: default)
     if run is None:
@@ -125,13 +150,52 @@ def _choice(asked: Init) -> "Choice":
         raise UsageError(
             "no benchmark tool was found here", place=str(asked.repository), next_step="name the command with --run"
         )
+    follows = suggestions[0] if suggestions and suggestions[0].run == run else None
     if asked.setup is None:
-        setup = ask("Command that prepares the machine", setup or "")
-    since, branch = asked.backfill or "", _default_branch(asked.repository)
-    if since:
-        return Choice(run=run, setup=setup or "", branch=branch, since=since)
+        setup = ask("Command that prepares the machine", (follows.setup if follows else setup) or "")
+    if build is None:
+        build = follows.build if follows else ""
+    choice = Choice(
+        run=run,
+        setup=setup or "",
+        build=build,
+        format=follows.format if follows else "",
+        steps=follows.steps if follows else (),
+        services=follows.services if follows else {},
+        branch=_default_branch(asked.repository),
+        since=asked.backfill or "",
+    )
+    notes = (f"found in {follows.place}", *follows.notes) if follows and follows.place else ()
+    if choice.since:
+        return choice, notes
     split = asked.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
-    return Choice(run=run, setup=setup or "", branch=branch, split=split)
+    return replace(choice, split=split), notes
+
+
+def _suggestions(asked: Init) -> "tuple[Suggestion, ...]":
+    """What was found here, what is chosen of it first, shown with its place and what could not be known."""
+    from perf_culprit.init import benchmark_tools
+    from perf_culprit.init.introduction import comes_from, shown_suggestions
+    from perf_culprit.init.repository import look
+
+    every = benchmark_tools.suggestions(look(asked.repository))
+    chosen = [each for each in every if asked.origin is None or comes_from(each, asked.origin)]
+    if asked.run is None and len(chosen) < max(asked.pick, bool(asked.origin)):
+        raise (
+            UsageError(
+                f"found {len(chosen)} ways to measure here" + f" by {asked.origin}" * bool(asked.origin),
+                place=str(asked.repository),
+                next_step="choose one of them, or name the command with --run",
+            )
+            if chosen or asked.origin
+            else UsageError(
+                "no benchmark tool was found here", place=str(asked.repository), next_step="name the command with --run"
+            )
+        )
+    if asked.run is None:
+        for line in shown_suggestions(chosen, asked.pick):
+            print(line)
+    return (*chosen[asked.pick - 1 : asked.pick], *chosen) if chosen else ()
 
 
 def _ask(question: str, default: str) -> str:

@@ -20,6 +20,9 @@ class Collect(
     )
     tool: Tool = "auto"
     suite: Suite = None
+    ci_log: Annotated[
+        bool, Option("--ci-log", "the files are logs of a CI job: leave time stamps, colours and group lines out")
+    ] = False
 
 
 class Compare(

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-from perf_culprit.commands.declared import Command, Configured, Option, Repository
+from perf_culprit.commands.declared import Command, Configured, Option, Repository, positive
 
 SCHEMAS: Final = (
     "run",
@@ -17,7 +17,12 @@ SCHEMAS: Final = (
 )
 
 
-class Init(Command, name="init", examples=("perf-culprit init", "perf-culprit init --check")):
+ORIGINS: Final = ("gab", "codspeed", "bencher", "asv")
+
+
+class Init(
+    Command, name="init", examples=("perf-culprit init", "perf-culprit init --try --yes", "perf-culprit init --check")
+):
     """Write the workflow files for this repository, or check the existing ones."""
 
     yes: Annotated[bool, Option("--yes", "ask no questions")] = False
@@ -25,6 +30,20 @@ class Init(Command, name="init", examples=("perf-culprit init", "perf-culprit in
         str | None, Option("--run CMD", "shell command that measures a commit (default: guessed from the repository)")
     ] = None
     setup: Annotated[str | None, Option("--setup CMD", "shell command that prepares the machine")] = None
+    build: Annotated[str | None, Option("--build CMD", "shell command that builds a commit's checkout")] = None
+    origin: Annotated[
+        str | None,
+        Option("--from TOOL", "take over what this tool measures, and say how to bring its history", choices=ORIGINS),
+    ] = None
+    pick: Annotated[
+        int, Option("--pick N", "take the Nth of what was found (default: the first)", convert=positive)
+    ] = 1
+    try_out: Annotated[
+        bool, Option("--try", "build and measure HEAD once by it here, and write nothing if no result can be read")
+    ] = False
+    pull_request: Annotated[
+        bool, Option("--pull-request", "print the title and the text of a pull request with these files")
+    ] = False
     split: Annotated[bool, Option("--split", "write the two-job form with commands, for pull requests from forks")] = (
         False
     )

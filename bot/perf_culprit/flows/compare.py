@@ -215,15 +215,18 @@ def collect_run(
     stdin: BinaryIO | None = None,
     commit: str | None = None,
     paired: bool = False,
+    is_ci_log: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> Run:
     """The run in these files; of files that were measured here, just now, with this machine's environment.
 
-    `paired`: each file is an execution, measured in turn with one of the other side. `tell` hears what was read.
+    `paired`: each file is an execution, measured in turn with one of the other side. `is_ci_log`: a CI job printed
+    them, elsewhere. `tell` hears what was read.
     """
     heard = None if tell is None else (lambda reads: tell(collected_text(reads)))
-    measured_here = replace(reading(config, tool=tool, stdin=stdin), environment=surroundings(Path()))
-    return (collect_executions if paired else partial(collect, tell=heard))(files, measured_here, commit=commit)
+    environment = None if is_ci_log else surroundings(Path())
+    chosen = replace(reading(config, tool=tool, stdin=stdin), environment=environment, is_ci_log=is_ci_log)
+    return (collect_executions if paired else partial(collect, tell=heard))(files, chosen, commit=commit)
 
 
 def formats_list() -> str:

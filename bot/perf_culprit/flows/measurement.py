@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Final
 
 from msgspec.structs import replace
@@ -145,6 +147,22 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
         fault = error
         measurement.write()
     return measurement.measured(repository, output, fault=fault)
+
+
+def try_once(asked: Measure, *, config: Config, say: Say) -> Run:
+    """What one execution of HEAD gives, built as for a measurement; the error where it gives nothing."""
+    commands, tool = shell_commands(config, asked)
+    commit = git.head_commit(asked.repository)
+    # Where it fails, the log stays: the error names it.
+    folder = Path(mkdtemp(prefix="perf-culprit-try-"))
+    log = folder / LOG_NAME
+    with this_machine(asked.repository, commands, config=config, tool=tool, log=log) as workplace:
+        say("building HEAD")
+        workplace.prepare(commit)
+        say("measuring HEAD")
+        run = workplace.execute(commit)[1]
+    rmtree(folder)
+    return run
 
 
 class _Measurement:

@@ -1,73 +1,57 @@
 """Which benchmark tool a repository uses, and the commands that measure one commit with it."""
 
-import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-MOST_FILES: Final = 5_000
-MAXIMUM_BYTES: Final = 1 << 20
-SKIPPED: Final = frozenset({".git", ".venv", "node_modules", "target", "vendor", "build", "dist"})
-BENCH_FOLDERS: Final = ("bench", "benches", "benchmarks", "tests/bench", "tests/benchmarks")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Suggestion:
-    """`setup` prepares the machine once; `run` measures one commit, in its own checkout."""
-
-    tool: str
-    setup: str
-    run: str
-
-    @property
-    def program(self) -> str:
-        return next(word for word in self.run.split() if "=" not in word)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Repository:
-    root: Path
-    files: tuple[str, ...]
-
-    def has(self, pattern: str) -> bool:
-        return any(re.search(pattern, name) for name in self.files)
-
-    def says(self, names: str, text: str) -> bool:
-        """Whether a file whose path matches `names` holds `text`, both regular expressions."""
-        return any(re.search(text, self.read(name)) for name in self.files if re.search(names, name))
-
-    def read(self, name: str) -> str:
-        try:
-            with (self.root / name).open("rb") as file:
-                return file.read(MAXIMUM_BYTES).decode(errors="replace")
-        except OSError:
-            return ""
-
-    @property
-    def bench_folder(self) -> str | None:
-        return next((folder for folder in BENCH_FOLDERS if (self.root / folder).is_dir()), None)
-
-
-def look(root: Path) -> Repository:
-    return Repository(root=root, files=tuple(name for name, _ in zip(_names(root), range(MOST_FILES), strict=False)))
-
-
-def _names(root: Path) -> Iterator[str]:
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        yield from ((Path(folder) / name).relative_to(root).as_posix() for name in sorted(names))
+from perf_culprit.init.existing_workflows import workflow_suggestions
+from perf_culprit.init.native_output import OUTPUT, Command, native, package_scripts
+from perf_culprit.init.repository import Repository, Suggestion
 
 
 def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
-    common = (
+    """What the repository's workflows measure by, then its tasks, then what its files let us guess."""
+    sure, tried = workflow_suggestions(repository)
+    guesses = (
         Suggestion(tool=tool, setup=setup, run=run)
         for tool, files, text, setup, run in KNOWN
         if repository.says(files, text)
     )
-    special = (_pytest_benchmark(repository), _benchmark_dot_net(repository))
-    return (*filter(None, special), *common)
+    special = (_go_modules(repository), _pytest_benchmark(repository), _benchmark_dot_net(repository))
+    return (*sure, *_tasks(repository), *filter(None, special), *guesses, *tried)
+
+
+def _tasks(repository: Repository) -> Iterator[Suggestion]:
+    """A task that is called after benchmarks, of the files that name tasks."""
+    for program, name, pattern, before in TASKS:
+        if (match := re.search(pattern, repository.read(name), re.MULTILINE)) is not None:
+            command = native(Command(text=f"{program} {match[1]}"), repository)
+            run = " && ".join(filter(None, (command.text, command.after)))
+            yield Suggestion(tool=f"{program} {match[1]}", run=run, build=before, place=name, notes=command.notes)
+    scripts = package_scripts(repository, "package.json")
+    if script := next(
+        (name for name in scripts if re.fullmatch(r"(test:)?(bench|benchmarks?|perf)(:ci|:node)?", name)), ""
+    ):
+        program = next((program for file, program in LOCKS if repository.has(rf"^{file}$")), "npm")
+        command = native(Command(text=f"{program} run {script}"), repository)
+        install = (
+            "npm ci --silent" if program == "npm" and repository.has("^package-lock.json$") else f"{program} install"
+        )
+        yield Suggestion(tool=f"{program} run {script}", run=command.text, build=install, place="package.json")
+
+
+def _go_modules(repository: Repository) -> Suggestion | None:
+    """`./...` ends at the next go.mod: what the modules beside the top one measure is run there."""
+    tests = [
+        name for name in repository.matching(re.compile(r"_test\.go$")) if "func Benchmark" in repository.read(name)
+    ]
+    folders = sorted((name.rpartition("/")[0] for name in repository.matching(re.compile(r"(^|/)go\.mod$"))), key=len)
+    holding = {max((folder for folder in folders if name.startswith(folder)), key=len, default="") for name in tests}
+    if not tests or holding <= {""}:
+        return None
+    bench = "go test -run '^$' -bench . -benchmem ./..."
+    parts = [f"(cd {folder} && {bench})" if folder else bench for folder in sorted(holding)]
+    return Suggestion(tool="go test", run=" && ".join(parts), place="go.mod")
 
 
 def _pytest_benchmark(repository: Repository) -> Suggestion | None:
@@ -86,15 +70,16 @@ def _pytest_benchmark(repository: Repository) -> Suggestion | None:
 
 
 def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
-    if not repository.says(r"\.csproj$", "BenchmarkDotNet"):
+    """The project that names the package, or the nearest one of a source file that uses it."""
+    projects = repository.matching(re.compile(r"\.(cs|fs)proj$"))
+    naming = [name for name in projects if "BenchmarkDotNet" in repository.read(name)]
+    sources = repository.matching(re.compile(r"[Bb]ench.*\.(cs|fs)$")) if projects and not naming else []
+    using = [name for name in sources if "BenchmarkDotNet" in repository.read(name)]
+    holding = [name for name in projects for source in using if source.startswith(f"{name.rpartition('/')[0]}/")]
+    if not (naming or holding):
         return None
-    project = next(
-        name for name in repository.files if name.endswith(".csproj") and "BenchmarkDotNet" in repository.read(name)
-    )
-    run = f"dotnet run -c Release --project '{project}' -- --filter '*' --exporters json"
-    return Suggestion(
-        tool="BenchmarkDotNet", setup="", run=f'{run} && cp -r BenchmarkDotNet.Artifacts/results "$PERF_CULPRIT_OUTPUT"'
-    )
+    run = f"dotnet run -c Release --project '{(naming or holding)[0]}' -- --filter '*' --exporters json"
+    return Suggestion(tool="BenchmarkDotNet", run=f"{run} && cp -r BenchmarkDotNet.Artifacts/results {OUTPUT}")
 
 
 # It is a dependency, or a test asks for its fixture.
@@ -152,4 +137,12 @@ KNOWN: Final = (
         "sudo apt-get update && sudo apt-get install --yes hyperfine",
         "hyperfine --export-json \"$PERF_CULPRIT_OUTPUT\" './your-program'",
     ),
+)
+LOCKS: Final = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lockb?", "bun"), ("package-lock.json", "npm"))
+# Program, its file, the name of the task (a group), what a checkout needs before.
+TASKS: Final = (
+    ("make", "Makefile", r"^(bench(?:mark)?s?)\s*:(?!=)", ""),
+    ("just", "justfile", r"^(bench(?:mark)?s?)\b[^:=\n]*:(?!=)", ""),
+    ("tox -e", "tox.ini", r"^\[testenv:((?:bench|perf)[\w-]*)\]", ""),
+    ("nox -s", "noxfile.py", r"^def (bench\w*)\(", ""),
 )

@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -30,10 +30,17 @@ SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/mai
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """What was found out or answered. With a commit `since` old ones are measured, and nothing else is written."""
+    """What was found out or answered. With a commit `since` old ones are measured, and nothing else is written.
+
+    `steps` and `services` are the existing workflow's, for the job that measures; only a file of our own has one.
+    """
 
     run: str
     setup: str
+    build: str = ""
+    format: str = ""
+    steps: tuple[Mapping[str, Any], ...] = ()
+    services: Mapping[str, Any] = field(default_factory=dict)
     branch: str = "main"
     split: bool = False
     since: str = ""
@@ -51,10 +58,14 @@ def new_files(choice: Choice) -> dict[str, str]:
 
 def _filled(text: str, choice: Choice) -> str:
     own = f"perf-culprit=={__version__}"
-    if choice.setup.startswith("pip install ") and "&&" not in choice.setup:
+    if choice.setup.startswith("pip install ") and not re.search(r"[&;\n]", choice.setup) and not choice.steps:
         install = f"{choice.setup} {own}"
     else:
-        install = f"{choice.setup} && pip install {own}" if choice.setup else f"pip install {own}"
+        # The Python of the benchmarks, which a step sets up, may be too old for us.
+        ours = f"pipx install {own}" if choice.steps else f"pip install {own}"
+        install = f"{choice.setup} && {ours}" if choice.setup else ours
+    build = f"--build {shlex.quote(choice.build)} " if choice.build else ""
+    tool = f"--tool {choice.format} " if choice.format else ""
     values = {
         "@COMMIT@": COMMIT,
         "@BRANCH@": scalar(choice.branch),
@@ -63,22 +74,47 @@ def _filled(text: str, choice: Choice) -> str:
         "@RUN@": scalar(choice.run),
         "@INSTALL@": scalar(install),
         "@MEASURE@": scalar(
-            f"perf-culprit measure --run {shlex.quote(choice.run)} "
+            f"perf-culprit measure --run {shlex.quote(choice.run)} {build}{tool}"
             f"--until-decided --minutes {MINUTES} --output measured"
         ),
     }
+    for name, value in _with_job(text, choice).items():
+        text = text.replace(name, value)
     for name, value in values.items():
         text = text.replace(name, value)
     return text
 
 
+def _with_job(text: str, choice: Choice) -> dict[str, str]:
+    """What the existing job has besides commands: tools and services in our own file, else inputs of the called one."""
+    steps = "".join(_block([dict(step)], 6) for step in choice.steps)
+    services = f"    services:\n{_block(dict(choice.services), 6)}" if choice.services else ""
+    inputs = "".join(
+        f"      {name}: {scalar(value)}\n"
+        for name, value in (("build", choice.build), ("tool", choice.format))
+        if value
+    )
+    ends = "\n" if text.endswith("@RUN@\n") else ""
+    return {
+        "      - run: @INSTALL@\n": f"{steps}      - run: @INSTALL@\n",
+        "    steps:\n": f"{services}    steps:\n",
+        f"      run: @RUN@{ends}": f"      run: @RUN@{ends}{inputs}",
+    }
+
+
+def _block(value: Any, indent: int) -> str:
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1000)
+    return "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
+
+
 def scalar(text: str) -> str:
-    """As YAML: plain where that reads back as the same text, else in double quotes, which JSON's are."""
+    """As YAML that reads back as the same text: plain, a block of lines, else in double quotes, which JSON's are."""
+    plain = f"|-\n{' ' * 10}" + text.replace("\n", f"\n{' ' * 10}") if "\n" in text else text
     try:
-        is_plain = "\n" not in text and yaml.safe_load(f"key: {text}") == {"key": text}
+        reads_back = yaml.safe_load(f"key: {plain}") == {"key": text}
     except yaml.YAMLError:
-        is_plain = False
-    return text if is_plain else json.dumps(text, ensure_ascii=False)
+        reads_back = False
+    return plain if reads_back else json.dumps(text, ensure_ascii=False)
 
 
 def _configuration(choice: Choice) -> str:
@@ -86,6 +122,7 @@ def _configuration(choice: Choice) -> str:
     if choice.split:
         # What /perf-bisect runs stands on the default branch, where no pull request can change it.
         lines += ["bisect:", f"  run: {scalar(choice.run)}"]
+        lines += [f"  build: {scalar(choice.build)}"] * bool(choice.build)
     return "\n".join(lines) + "\n"
 
 

@@ -100,3 +100,35 @@ def test_console_times_are_results_only_where_somebody_says_so() -> None:
     assert collect_sources([firefox], Reading(tool="console_time")).benchmarks[0].value == pytest.approx(8.827)
     with pytest.raises(DataError):
         collect_sources([source])
+
+
+def timed(*seconds: float) -> str:
+    return "".join(f"\nreal\t0m{second}s\nuser\t0m0.010s\nsys\t0m0.001s\n" for second in seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        (timed(1.5, 2.5), {"t": [1.5, 2.5]}),
+        ("noise of a log\n" + timed(1.5, 2.5), {"t": [1.5, 2.5]}),
+        ("done\n" + timed(1.5) + "done\n" + timed(2.5), {"t": [1.5, 2.5]}),
+        ("parse:\n" + timed(1.5) + "render:\n" + timed(2.5), {"parse": [1.5], "render": [2.5]}),
+        ("+ ./a -n 1\nx\n+ ./a\n" + timed(1.5) + "+ ./b\n" + timed(2.5), {"./a": [1.5], "./b": [2.5]}),
+        (
+            "$ time ./a\n" + timed(1.5) + "$ time ./b\n" + timed(2.5) + "$ time ./a\n" + timed(3.5),
+            {"./a": [1.5, 3.5], "./b": [2.5]},
+        ),
+    ],
+)
+def test_times_of_different_commands_are_different_benchmarks(text: str, times: dict[str, list[float]]) -> None:
+    parsed = READERS["shell_time"].read(Source("t.txt", text.encode()))
+    results = {
+        each.name: list(each.samples) or [each.value] for each in parsed.benchmarks if each.metric.name == "time"
+    }
+    assert results == times
+
+
+def test_times_of_commands_that_nothing_names_are_refused() -> None:
+    text = "one\ntwo\n" + timed(1.5) + "three\nfour\n" + timed(2.5)
+    with pytest.raises(DataError, match="cannot be told apart"):
+        READERS["shell_time"].read(Source("t.txt", text.encode()))

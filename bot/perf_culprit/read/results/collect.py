@@ -13,6 +13,7 @@ from perf_culprit.errors import DataError, TooLargeError, listed
 from perf_culprit.model.run import Direction, Environment, FileRead, MetricKey, Run
 from perf_culprit.progress import doing
 from perf_culprit.read.format_reader import first_match
+from perf_culprit.read.results.ci_log import plain_log
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.input_files import Input, read_inputs
 from perf_culprit.read.results.merge import Read, join_executions, merge
@@ -144,6 +145,7 @@ class Reading:
     `directions` is what the configuration says of metrics whose file does not say which way is good. `environment`,
     this machine's, completes what the files say where nothing in them shows that they were measured elsewhere or hours
     ago: give `machine_environment()` only in the job that measured. `stdin` is what `-` names.
+    `is_ci_log`: the files are logs of a CI service.
     """
 
     tool: str = AUTO
@@ -151,6 +153,7 @@ class Reading:
     directions: Directions | None = None
     environment: Environment | None = None
     stdin: BinaryIO | None = None
+    is_ci_log: bool = False
 
     def each(self, paths: Sequence[str]) -> Iterator[tuple[str, Run]]:
         """The place and the run of every file, directory or archive by itself."""
@@ -168,6 +171,8 @@ class Reading:
         readers = readers_for(self.tool)
         reads: list[Read] = []
         skipped: list[DataError] = []
+        if self.is_ci_log:
+            inputs = [replace(entry, sources=tuple(map(plain_log, entry.sources))) for entry in inputs]
         for entry in inputs:
             doing(f"reading {entry.sources[0].place}" if entry.sources else "reading")
             recognised, unknown = _read(entry, readers, is_named=self.tool != AUTO)

@@ -81,8 +81,9 @@ def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lines:
-    """A format with a result per line. `row` matches a whole line of a result, with a group `value` and perhaps `name`.
+    """A format with a result per line.
 
+    `row` matches a whole line of a result, with a group `value` or those that `measures` names, and perhaps `name`.
     `title` matches another line, whose `name` is that of the rows after it. Where neither names a row, the file does.
     `measures` says what a row is; nothing: it is left out. `number` makes a number of the text; `summary` takes the row
     and the number in the metric's unit, and is None where the number is a sample; `spelling` takes a name as the line
@@ -117,7 +118,7 @@ class Lines:
                 counts = edge["begins"] is None
             elif counts and (row := self.row.fullmatch(line)) is not None:
                 own = self.spelling(row.groupdict().get("name") or "") or name
-                benchmarks = self._benchmarks(own, row, f"{source.place}:{number}")
+                benchmarks = self.measured(own, row, f"{source.place}:{number}")
                 placed += benchmarks
                 lost += not benchmarks
             elif self.lost is not None and self.lost.fullmatch(line) is not None:
@@ -126,7 +127,7 @@ class Lines:
                 name = title["name"].strip()
         return Parsed(benchmarks=gathered(placed), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
 
-    def _benchmarks(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
+    def measured(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:
         placed = []
         for measured in self.measures(row):
             metric, value = measured.metric, self.number(row[measured.group]) * measured.factor

@@ -25,6 +25,7 @@ from perf_culprit.read.results.console import (
 )
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
+    NANOSECOND_TIME,
     SECOND_TIME,
     TIME,
     VALUE,
@@ -102,6 +103,46 @@ PYTEST_BENCHMARK = ResultReader(
     read=_read_pytest,
     aliases=("pytest",),
     smaller="lower --benchmark-max-time (1 s by default)",
+)
+
+
+# pytest-codspeed outside of CodSpeed: the times of each benchmark, summed up, in .codspeed/results_*.json.
+
+
+def _read_codspeed(source: Source) -> Parsed:
+    root = source.root()
+    python = root.find("python")
+    sysconfig = None if python is None else python.find("sysconfig")
+    return Parsed(
+        benchmarks=unique((_codspeed_benchmark(entry), entry.place) for entry in root.at("benchmarks").elements()),
+        environment=components(python=None if sysconfig is None else sysconfig.peek("py_version")),
+    )
+
+
+def _codspeed_benchmark(entry: JsonValue) -> Benchmark:
+    stats = entry.at("stats")
+    rounds = stats.find_whole("rounds")
+    summary = Summary(
+        value=stats.at("mean_ns").number(),
+        statistic="mean",
+        count=rounds,
+        standard_deviation=None if rounds == 1 else stats.find_number("stdev_ns"),
+        minimum=stats.find_number("min_ns"),
+        maximum=stats.find_number("max_ns"),
+        median=stats.find_number("median_ns"),
+    )
+    # Outside of git the path is the checkout's, which differs between two commits: then the file alone has to do.
+    uri = entry.at("uri").text()
+    name = uri.rpartition("/")[2] if uri.startswith("/") else uri
+    return from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=stats.place)
+
+
+CODSPEED = ResultReader(
+    id="codspeed",
+    description="pytest-codspeed's results outside of CodSpeed (.codspeed/)",
+    example="pytest --codspeed, then .codspeed/",
+    matches=json_object(lambda root: "instrument" in root and isinstance(root.get("benchmarks"), list)),
+    read=_read_codspeed,
 )
 
 

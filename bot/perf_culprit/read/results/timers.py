@@ -5,8 +5,9 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric
 from perf_culprit.read.results.console import (
     NUMBER,
@@ -17,10 +18,19 @@ from perf_culprit.read.results.console import (
     Measured,
     is_number,
     line_reader,
+    lines,
     number_of,
 )
 from perf_culprit.read.results.json_value import MAX_SAMPLES, JsonValue, are_objects, mean_summary
-from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, unique
+from perf_culprit.read.results.parsed import (
+    SECOND_TIME,
+    Parsed,
+    ResultReader,
+    from_samples,
+    from_summary,
+    gathered,
+    unique,
+)
 from perf_culprit.read.results.source import Source
 
 
@@ -146,16 +156,76 @@ GNU_TIME = line_reader(
 )
 
 
-SHELL_TIME = line_reader(
-    "shell_time",
-    Lines(
-        mark="real",
-        row=re.compile(r"(?P<label>real|user|sys)\s{1,9}(?P<value>(?:[0-9]{1,9}m)?[0-9]{1,9}\.[0-9]{1,9}s?)"),
-        measures=lambda row: (SHELL_TIMES[row["label"]],),
-        number=_clock,
-    ),
+SHELL_LINES = Lines(
+    mark="real",
+    row=re.compile(r"(?P<label>real|user|sys)\s{1,9}(?P<value>(?:[0-9]{1,9}m)?[0-9]{1,9}\.[0-9]{1,9}s?)"),
+    measures=lambda row: (SHELL_TIMES[row["label"]],),
+    number=_clock,
+)
+# What a shell that shows its commands (`set -x`, a prompt) printed before its times.
+SHELL_COMMAND = re.compile(r"(?:\+{1,9}|[$%>#]) (?:time )?(?P<name>\S.{0,9998})")
+LONGEST_HEADING = 100
+
+
+@dataclass(slots=True)
+class _Timed:
+    """One use of `time`: the lines that stand between it and the one before, and its own."""
+
+    before: list[str]
+    rows: list[tuple[str, re.Match[str]]]
+
+    @property
+    def heading(self) -> str:
+        """What names it: a command, or a line alone; "" where nothing does."""
+        command = SHELL_COMMAND.fullmatch(self.before[-1]) if self.before else None
+        alone = self.before[0].rstrip(": ") if len(self.before) == 1 and len(self.before[0]) <= LONGEST_HEADING else ""
+        return command["name"] if command else alone
+
+
+def _timed(source: Source) -> list[_Timed]:
+    timed: list[_Timed] = []
+    before: list[str] = []
+    for number, line in lines(source):
+        if (row := SHELL_LINES.row.fullmatch(line)) is None:
+            before += [line.strip()] if line.strip() else []
+            continue
+        if not timed or before or row["label"] in {one["label"] for _, one in timed[-1].rows}:
+            timed.append(_Timed(before=before, rows=[]))
+            before = []
+        timed[-1].rows.append((f"{source.place}:{number}", row))
+    return timed
+
+
+def _read_shell_times(source: Source) -> Parsed:
+    """Times of one command are samples; `time` does not say what it timed, so the lines before it have to."""
+    timed = _timed(source)
+    later = [one.before for one in timed[1:]]
+    is_one = all(before == later[0] for before in later) and (later[:1] in ([], [[]]) or timed[0].before == later[0])
+    file = source.stem or "value"
+    for one in timed if not is_one else ():
+        if not one.heading:
+            raise DataError(
+                "holds times of commands that cannot be told apart",
+                place=one.rows[0][0],
+                next_step="print a line before each `time`, or write each command's times to a file of its own",
+            )
+    return Parsed(
+        benchmarks=gathered(
+            pair
+            for one in timed
+            for place, row in one.rows
+            for pair in SHELL_LINES.measured(file if is_one else one.heading, row, place)
+        )
+    )
+
+
+SHELL_TIME = ResultReader(
+    id="shell_time",
     description="time of bash, zsh and POSIX (-p)",
     example="for i in $(seq 10); do time COMMAND; done 2> times.txt",
+    matches=SHELL_LINES.matches,
+    read=_read_shell_times,
+    is_console=True,
 )
 
 
@@ -205,8 +275,8 @@ NUMBERS_BEGINNING = 20_000
 def _is_numbers(source: Source) -> bool:
     text = source.text_or_empty()
     # The beginning speaks for the file, without its last line, which may be cut; `read` takes all.
-    lines = text[:NUMBERS_BEGINNING].splitlines()[: None if len(text) <= NUMBERS_BEGINNING else -1]
-    numbers = [line.strip() for line in lines if line.strip()]
+    beginning = text[:NUMBERS_BEGINNING].splitlines()[: None if len(text) <= NUMBERS_BEGINNING else -1]
+    numbers = [line.strip() for line in beginning if line.strip()]
     return bool(numbers) and all(_is_number(number) for number in numbers)
 
 

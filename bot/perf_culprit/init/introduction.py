@@ -1,0 +1,83 @@
+"""What `init` says: what it found, how a history comes along, and the pull request that brings the files."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from perf_culprit.init.repository import Repository, Suggestion, look
+from perf_culprit.init.workflow_files import Choice
+
+MOST_SHOWN: Final = 5
+# `--from`, and by what a suggestion is known to be that tool's.
+KNOWN_BY: Final = {
+    "gab": "github-action-benchmark",
+    "codspeed": "CodSpeed",
+    "bencher": "Bencher",
+    "asv": "asv",
+}
+FIRST_RUN: Final = (
+    "The first pull request measures its base and its head in turn and says what it found; "
+    "the first push to the default branch begins the history (branch perf-history)."
+)
+FORKS: Final = (
+    "Pull requests from forks get their report in the job summary; --split writes files that comment there too."
+)
+
+
+def comes_from(suggestion: Suggestion, origin: str) -> bool:
+    return suggestion.tool == KNOWN_BY[origin]
+
+
+def shown_suggestions(suggestions: Sequence[Suggestion], pick: int) -> Iterator[str]:
+    """What was found and where, and of the chosen one what could not be known."""
+    if not suggestions:
+        return
+    yield f"found: {', '.join(each.tool for each in suggestions)}"
+    for number, each in enumerate(suggestions[:MOST_SHOWN], 1):
+        if each.place:
+            yield f"{'->' if number == pick else '  '} {number}. {each.tool}: {each.place}"
+    yield from (f"   note: {note}" for note in suggestions[pick - 1].notes)
+    if len(suggestions) > 1:
+        yield "   another of them: --pick N; two suites are two files, each with a `name` of its own at the action"
+
+
+def history_step(origin: str, root: Path) -> str:
+    """How what the other tool kept becomes the history here."""
+    repository = look(root)
+    if origin == "gab":
+        folder = _given(repository, "benchmark-data-dir-path") or "dev/bench"
+        branch = _given(repository, "gh-pages-branch") or "gh-pages"
+        return (
+            f"Its history: git fetch origin {branch} && git show FETCH_HEAD:{folder}/data.js > data.js "
+            "&& perf-culprit import data.js"
+        )
+    if origin == "asv":
+        return "Its history: perf-culprit import RESULTS_DIR (`results_dir` of asv.conf.json)"
+    if origin == "bencher":
+        return "Its history: bencher report list PROJECT --expand > reports.json && perf-culprit import reports.json"
+    return (
+        "Its history stays there: CodSpeed writes no file of it. perf-culprit init --backfill REV measures old commits."
+    )
+
+
+def _given(repository: Repository, name: str) -> str:
+    pattern = re.compile(rf"\b{name}:\s*['\"]?([\w./-]+)", re.MULTILINE)
+    texts = (repository.read(file) for file in repository.matching(re.compile(r"^\.github/workflows/")))
+    return next((match[1] for text in texts if (match := pattern.search(text))), "")
+
+
+def pull_request_text(choice: Choice, notes: Sequence[str]) -> str:
+    """Title, an empty line, and the text."""
+    commands = "".join(
+        f"    {line}\n" for text in (choice.setup, choice.build, choice.run) for line in text.splitlines()
+    )
+    about = "".join(f"- {note}\n" for note in notes)
+    return (
+        "Measure performance in every pull request\n\n"
+        "perf-culprit measures the base and the head of a pull request in turn on one machine, says in one comment "
+        "what got slower or faster and how sure that is, and after a push to the default branch keeps the results.\n\n"
+        f"Each commit is prepared and measured by:\n\n{commands}\n"
+        + (f"To know:\n\n{about}\n" if about else "")
+        + "Nothing that is there is changed: existing benchmark workflows go on until they are deleted."
+    )

@@ -1,0 +1,316 @@
+"""A command of a workflow, so changed that its tool's own results reach `$PERF_CULPRIT_OUTPUT` or are printed."""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Final
+
+from perf_culprit.init.repository import Repository
+
+OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
+
+    `builds` are lines that built for CodSpeed before.
+    """
+
+    text: str
+    output: str = ""
+    folder: str = ""
+    after: str = ""
+    builds: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def within(self, name: str) -> str:
+        """A path of the command's folder, from the top of the checkout."""
+        return f"{self.folder}/{name}" if self.folder not in ("", ".") else name
+
+    def into(self, name: str) -> "Command":
+        """Its results in a file of that name, where several are read together."""
+        inside = f'"$PERF_CULPRIT_OUTPUT/{name}"'
+        if OUTPUT in self.text or self.after:
+            return replace(self, text=self.text.replace(OUTPUT, inside), after=self.after.replace(OUTPUT, inside))
+        return replace(self, text=f"{{ {self.text}\n}} > {inside}" if "\n" in self.text else f"{self.text} > {inside}")
+
+
+def native(command: Command, repository: Repository) -> Command:
+    """By the first rule that knows the tool; else the file that the workflow names, else what is printed."""
+    plain = _printed(command)
+    for pattern, rule in RULES:
+        if re.search(pattern, plain.text, re.IGNORECASE):
+            return rule(plain, repository)
+    return _by_task(plain, repository)
+
+
+def copied(command: Command) -> Command:
+    """The named file is the result, unless the command prints what would be in it."""
+    if not command.output or command.after or OUTPUT in command.text:
+        return command
+    if "*" in command.output:
+        return replace(command, after=f"mkdir -p {OUTPUT} && cp -r {command.output} {OUTPUT}")
+    return replace(command, after=f"cp -r {command.output} {OUTPUT}")
+
+
+def _printed(command: Command) -> Command:
+    """`| tee FILE` and `> FILE` hide or copy what is to be printed; of several lines only those into the file count."""
+    name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.(?:out|txt|log|json))"
+    file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
+    redirected = re.compile(
+        rf"[ \t]*(2>&1[ \t]*)?(?<!2)(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|>>?[ \t]*){file}([ \t]+2>&1)?"
+    )
+    lines = [line for line in command.text.splitlines() if not re.match(r"(export|cd|rm|mkdir|set)\b", line)]
+    into = [bool(redirected.search(line)) for line in lines]
+    if not any(into):
+        return command
+    if all(into) or not command.output:
+        return replace(command, text=redirected.sub("", command.text).strip(), output="")
+    text = re.sub(rf"((?:\||>)[^\n]*?){file}", rf"\1{OUTPUT}", command.text)
+    return replace(command, text=text, output="")
+
+
+def _option(text: str, names: str, wanted: str) -> str | None:
+    """`text` with the value of one of the options replaced; None where none is there."""
+    pattern = re.compile(rf"(--?(?:{names}))(=|\s+)('[^']*'|\"[^\"]*\"|\S+)")
+    return pattern.sub(rf"\1\2{wanted}", text) if pattern.search(text) else None
+
+
+def _appended(text: str, program: str, option: str) -> str:
+    """`option` behind the last line that names the program."""
+    lines = text.splitlines()
+    last = max((i for i, line in enumerate(lines) if program in line), default=len(lines) - 1)
+    while lines[last].rstrip().endswith("\\") and last + 1 < len(lines):
+        last += 1
+    lines[last] = f"{lines[last].rstrip()} {option}"
+    return "\n".join(lines)
+
+
+def _to_file(names: str, program: str, option: str) -> Callable[[Command, Repository], Command]:
+    """A rule for a tool with an option for its results' file."""
+
+    def rule(command: Command, _: Repository) -> Command:
+        changed = _option(command.text, names, OUTPUT)
+        return replace(command, text=changed or _appended(command.text, program, f"{option}{OUTPUT}"), output="")
+
+    return rule
+
+
+CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes it to .codspeed, which is read"
+
+
+def _pytest(command: Command, repository: Repository) -> Command:
+    if "--codspeed" in command.text:
+        after = f"cp -r {command.within('.codspeed')} {OUTPUT}"
+        return replace(command, text=f"rm -rf .codspeed\n{command.text}", after=after, notes=(CODSPEED_NOTE,))
+    stored = r"\s--benchmark-(save|compare|compare-fail|storage)(=\S+|\s+[^-\s]\S*)?|\s--benchmark-autosave"
+    plain = replace(command, text=re.sub(stored, "", command.text))
+    return _to_file("benchmark-json", "pytest", "--benchmark-json=")(plain, repository)
+
+
+def _hyperfine(command: Command, _: Repository) -> Command:
+    changed = _option(command.text, "export-json", OUTPUT)
+    direct = re.sub(r"\bhyperfine\b", f"hyperfine --export-json {OUTPUT}", command.text, count=1)
+    return replace(command, text=changed or direct, output="")
+
+
+def _asv(command: Command, repository: Repository) -> Command:
+    """Of this one commit, in environments of asv's own, as the project uses it; its results from a new folder."""
+    entered = re.search(r"(?m)^cd\s+['\"]?([^\s'\"]+)", command.text)
+    folder = PurePosixPath(command.folder or (entered[1] if entered else "."))
+    named = re.search(r"--config[= ](\S+)", command.text)
+    options = f" --config {named[1]}" if named else ""
+    path = folder / (named[1] if named else "asv.conf.json")
+    set_there = re.search(r'(?m)^\s*"results_dir":\s*"([^"]+)"', repository.read(str(path)))
+    results = os.path.normpath(path.parent / (set_there[1] if set_there else "results"))
+    filters = re.findall(r"(?:--bench|-b)[= ]('[^']*'|\"[^\"]*\"|[^\s'\"]+)", command.text)
+    chosen = "".join(f" --bench {value}" for value in filters)
+    launched = re.search(r"(?m)^\s*((?:\S+[ \t]+)*?)asv\s+(?:run|continuous)\b", command.text)
+    asv = f"{launched[1] if launched else ''}asv"
+    measure = f'{asv} machine --yes{options} && {asv} run{options}{chosen} "$PERF_CULPRIT_COMMIT^!"'
+    where = f"cd {folder}\n" if entered and not command.folder else ""
+    inside = results if where or not command.folder else os.path.relpath(results, folder)
+    return replace(
+        command,
+        text=f"rm -rf {inside}\n{where}{measure}",
+        after=f"cp -r {results} {OUTPUT}",
+        output="",
+        notes=("asv builds the commit in an environment of its own, as asv.conf.json says",),
+    )
+
+
+def _cargo(command: Command, repository: Repository) -> Command:
+    text = re.sub(r"(?m)^.*\bcargo\s+codspeed\s+build\b.*\n?", "", command.text)
+    text = re.sub(r"\bcargo\s+codspeed\s+run\b[^\n;&]*", "cargo bench", text)
+    if command.builds:
+        # What CodSpeed ran is what was built for it.
+        text = "\n".join(dict.fromkeys(bench_command(line) for line in command.builds))
+    notes = ("measured by the benchmarks' own harness, not by CodSpeed's",) * ("codspeed" in command.text)
+    if command.output:
+        return copied(replace(command, text=text, notes=notes))
+    manifests = "".join(repository.read(name) for name in repository.matching(re.compile(r"(^|/)Cargo\.toml$")))
+    others = re.search(r"(?m)^(codspeed-)?(divan|iai|gungraun|libtest)", manifests)
+    if "bencher" in text or others or not re.search(r"(?m)^(codspeed-)?criterion", manifests):
+        return replace(command, text=text, notes=notes)
+    if "cd " in text or "--manifest-path" in text:
+        text = f'export CARGO_TARGET_DIR="$PWD/target"\n{text}'
+    return replace(command, text=text, notes=notes, after=f"cp -r {command.within('target/criterion')} {OUTPUT}")
+
+
+def bench_command(line: str) -> str:
+    """`cargo codspeed build …` as cargo's own command, without the way of counting; a lone word is a benchmark."""
+    words = re.findall(
+        r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+", re.split(r"\bcargo\s+codspeed\s+build\b", line, maxsplit=1)[1]
+    )
+    kept: list[str] = []
+    for i, word in enumerate(words):
+        before = words[i - 1] if i else ""
+        if re.match(r"(-m|--measurement-mode)(=|$)", word) or before in ("-m", "--measurement-mode"):
+            continue
+        is_value = before.startswith("-") and "=" not in before and before not in CARGO_SWITCHES
+        kept += [word] if word.startswith("-") or is_value else ["--bench", word]
+    return " ".join(["cargo bench", *kept])
+
+
+CARGO_SWITCHES: Final = frozenset(
+    ("--workspace", "--all", "--all-features", "--no-default-features", "--locked", "--offline", "--frozen", "-v", "-q")
+)
+
+
+def _jmh(command: Command, repository: Repository) -> Command:
+    if "-jar" in command.text:
+        changed = _to_file("rff", "-jar", "-rf json -rff ")(command, repository)
+        return replace(changed, text=_option(changed.text, "rf", "json") or changed.text)
+    if module := re.search(r":([\w:-]+):jmh\b", command.text):
+        return replace(
+            command, after=f"cp {command.within(module[1].replace(':', '/'))}/build/results/jmh/results.* {OUTPUT}"
+        )
+    return replace(command, after=f"cp {command.within('build/results/jmh')}/results.* {OUTPUT}")
+
+
+def _dotnet(command: Command, _: Repository) -> Command:
+    text = command.text
+    if "dotnet" in text and "--exporters" not in text:
+        text = _appended(text, "dotnet run", ("" if " -- " in text else "-- ") + "--exporters json")
+    return replace(command, text=text, after=f"cp -r {command.within('BenchmarkDotNet.Artifacts/results')} {OUTPUT}")
+
+
+# By the convention of PkgBenchmark, AirspeedVelocity and BenchmarkCI: a file that defines SUITE.
+JULIA_SUITE: Final = (
+    'julia --project=benchmark -e \'using BenchmarkTools; include("benchmark/benchmarks.jl"); '
+    'BenchmarkTools.save("results.json", run(SUITE))\''
+)
+JULIA_BUILD: Final = (
+    'julia --project=benchmark -e \'using Pkg; Pkg.develop(path="."); Pkg.add("BenchmarkTools"); Pkg.instantiate()\''
+)
+
+
+def _julia(command: Command, repository: Repository) -> Command:
+    if "benchmark/benchmarks.jl" not in repository.files:
+        return copied(command)
+    return replace(
+        command,
+        text=f"{JULIA_BUILD}\n{JULIA_SUITE}",
+        after=f"cp results.json {OUTPUT}",
+        output="",
+        notes=("benchmark/benchmarks.jl is run as it is, without a package that compares",),
+    )
+
+
+def _prints(command: Command, _: Repository) -> Command:
+    return copied(command)
+
+
+RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] = (
+    (r"\basv\s+(run|continuous)\b", _asv),
+    (r"\bcargo\s+codspeed\b|\bcargo\s+(\+\S+\s+)?(-\S+\s+)*(bench|criterion)\b", _cargo),
+    (r"\bhyperfine\b", _hyperfine),
+    (r"\bgo\s+test\b", _prints),
+    (r"\bphpbench\b", _to_file("dump-file", "phpbench", "--dump-file=")),
+    (r"\bpytest\b|--benchmark-json", _pytest),
+    (r"\bvitest\b", _to_file("outputJson", "vitest", "--outputJson=")),
+    (r"--benchmark_\w+", _to_file("benchmark_out", "--benchmark_", "--benchmark_out=")),
+    (r"\bgradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|bench)\S*\.jar", _jmh),
+    (r"\bdotnet\s+run\b", _dotnet),
+    (r"\bbenchpkg\b|\bjulia\b", _julia),
+)
+
+
+# What a task of npm, tox or make, or a script, runs stands in a file of the repository.
+
+
+def _by_task(command: Command, repository: Repository) -> Command:
+    for text in _bodies(command, repository):
+        if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
+            return _dotnet(command, repository)
+        if "vitest bench" in text:
+            return replace(command, text=f"{command.text} -- --outputJson={OUTPUT}", output="")
+        if "--benchmark-json" in text and "posargs" in text:
+            return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
+        if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
+            return _codspeed_inside(command, uses_cargo="cargo" in text)
+    return copied(command)
+
+
+def _codspeed_inside(command: Command, *, uses_cargo: bool) -> Command:
+    wanted = "-path '*/.codspeed/*' -name '*.json'"
+    cargo = "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`"
+    return replace(
+        command,
+        text=f"find . {wanted} -delete\n{command.text}",
+        after=f"mkdir -p {OUTPUT} && find . {wanted} -exec cp {{}} {OUTPUT} ';'",
+        notes=(CODSPEED_NOTE, *([cargo] if uses_cargo else [])),
+    )
+
+
+TASK_RUNNERS: Final = r"\b(nox|tox|pixi|hatch|pdm|poe|rye|invoke|inv|just|make)\b"
+TASK_FILES: Final = (
+    ("tox", "tox.ini"),
+    ("nox", "noxfile.py"),
+    ("make", "Makefile"),
+    ("just", "justfile"),
+    ("pixi", "pixi.toml"),
+    ("pixi|hatch|pdm|poe|rye", "pyproject.toml"),
+    ("hatch", "hatch.toml"),
+    ("invoke|inv", "tasks.py"),
+)
+
+
+def _bodies(command: Command, repository: Repository) -> Iterator[str]:
+    try:
+        words = shlex.split(command.text)
+    except ValueError:
+        words = command.text.split()
+    for word in words:
+        for name in (word.removeprefix("./"), command.within(word.removeprefix("./"))):
+            if name in repository.files:
+                yield repository.read(name)
+    if re.search(r"\b(npm|pnpm|yarn|bun)\b", command.text):
+        scripts = package_scripts(repository, command.within("package.json"))
+        yield from (scripts[word] for word in words if word in scripts)
+    for program, file in TASK_FILES:
+        if re.search(rf"\b({program})\b", command.text):
+            yield _section(repository.read(command.within(file)), words)
+
+
+def package_scripts(repository: Repository, name: str) -> dict[str, str]:
+    try:
+        scripts = json.loads(repository.read(name)).get("scripts", {})
+        return {str(key): str(value) for key, value in scripts.items()}
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+
+
+def _section(text: str, words: list[str]) -> str:
+    """Lines of a task's own, from one that names it on; the whole file would speak of others."""
+    lines = text.splitlines()
+    wanted = [word for word in words if len(word) > 3]
+    starts = [
+        i for i, line in enumerate(lines) if any(word in line for word in wanted) and not line.lstrip().startswith("#")
+    ]
+    return "\n".join("\n".join(lines[i : i + 14]) for i in starts)

@@ -1,0 +1,267 @@
+"""The jobs of a repository's own workflow files, with their expressions resolved as far as a file can tell."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import yaml
+
+from perf_culprit.init.repository import Repository
+
+WORKFLOW_FILE: Final = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$")
+EXPRESSION: Final = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
+COMPARISON: Final = re.compile(r"^!?([\w.-]+)(?:\s*(==|!=)\s*'([^']*)')?$")
+# The machines that are not ours: their steps are of no use in a job on Linux.
+OTHER_SYSTEMS: Final = re.compile(r"windows|macos|osx|darwin", re.IGNORECASE)
+OUTCOMES: Final = re.compile(r"failure\(\)|cancelled\(\)|always\(\)")
+# What an expression is called in a command that `measure` runs.
+IN_COMMANDS: Final[Mapping[str, str]] = {
+    "github.workspace": "$PWD",
+    "github.sha": "$PERF_CULPRIT_COMMIT",
+    "runner.temp": "/tmp",  # noqa: S108 - text of a command, no file of ours
+    "runner.os": "Linux",
+    "runner.arch": "X64",
+    "github.event_name": "pull_request",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One step. `given` is its `with`; `unknown` are expressions that only GitHub can resolve, left empty.
+
+    `variants` are its command for each value of the one key of the matrix that it names, `matrix_key`.
+    """
+
+    name: str = ""
+    run: str = ""
+    uses: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""
+    shell: str = ""
+    is_skipped: bool = False
+    variants: tuple[str, ...] = ()
+    matrix_key: str = ""
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def action(self) -> str:
+        return self.uses.partition("@")[0].lower()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """`place` is its file and name; `events` start it; `others` are values of its matrix that were not chosen."""
+
+    place: str
+    title: str
+    steps: tuple[Step, ...]
+    events: tuple[str, ...] = ()
+    runner: str = ""
+    services: Mapping[str, Any] = field(default_factory=dict)
+    others: Mapping[str, list[str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def jobs(repository: Repository) -> Iterator[Job]:
+    """Of every workflow file that is YAML and not ours; a job that calls one of them has that one's steps."""
+    texts = {name: repository.read(name) for name in repository.matching(WORKFLOW_FILE)}
+    workflows = {name: _workflow(text) for name, text in texts.items() if "perf-culprit" not in text}
+    called: set[str] = set()
+    for name, workflow in workflows.items():
+        for about in _mapping(workflow.get("jobs")).values():
+            uses = str(_mapping(about).get("uses", ""))
+            if (other := uses.removeprefix("./")) in workflows and other != name:
+                called.add(other)
+                yield from _jobs(other, workflows[other], inputs=_mapping(_mapping(about).get("with")), caller=name)
+    for name, workflow in workflows.items():
+        if name not in called:
+            yield from _jobs(name, workflow, inputs={}, caller="")
+
+
+def _workflow(text: str) -> Mapping[str, Any]:
+    """Every scalar as the text that stands there: `3.10` is a version, `on` no truth."""
+    try:
+        return _mapping(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506 - makes nothing but text, lists and mappings
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value in (None, "") else [value]
+
+
+def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], caller: str) -> Iterator[Job]:
+    events = workflow.get("on")
+    declared = _mapping(_mapping(_mapping(events).get("workflow_call")).get("inputs"))
+    values = {f"inputs.{key}": str(_mapping(about).get("default", "")) for key, about in declared.items()}
+    values |= {f"inputs.{key}": str(value) for key, value in inputs.items() if "${{" not in str(value)}
+    for key, about in _mapping(workflow.get("jobs")).items():
+        if not isinstance(about, dict) or not isinstance(about.get("steps"), list):
+            continue
+        taken, others = _matrix(_mapping(about.get("strategy")).get("matrix"))
+        resolvable = {**IN_COMMANDS, **values, **taken}
+        yield Job(
+            place=f"{name}, job {key}" + f" (called by {caller})" * bool(caller),
+            title=" ".join(str(text) for text in (name, workflow.get("name", ""), key, about.get("name", ""))),
+            events=tuple(str(event) for event in (events if isinstance(events, dict) else _list(events))),
+            steps=tuple(_at_top(list(_steps(about["steps"], resolvable, (workflow, about), others)))),
+            runner=_resolved(_plain(about.get("runs-on", "")), resolvable)[0],
+            # No secret reaches the job that runs foreign code, and no matrix is there.
+            services={} if "${{" in str(about.get("services")) else _mapping(about.get("services")),
+            others=others,
+            notes=tuple(_notes(about)),
+        )
+
+
+def _notes(about: Mapping[str, Any]) -> Iterator[str]:
+    if container := about.get("container"):
+        image = container.get("image") if isinstance(container, dict) else container
+        yield f"it ran in the container {str(image).partition('@')[0]}; ours runs on the machine itself"
+    if "${{" in str(about.get("services")):
+        yield f"left out: the services {', '.join(_mapping(about['services']))}, which use expressions"
+
+
+def _matrix(matrix: Any) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The first combination, one on Linux where there is one, as `matrix.NAME` values; and what else there was."""
+    lists = {key: _list(value) for key, value in _mapping(matrix).items() if key not in ("include", "exclude")}
+    lists = {key: [one for one in value if "${{" not in str(one)] for key, value in lists.items()}
+    includes = [entry for entry in _list(_mapping(matrix).get("include")) if isinstance(entry, dict)]
+    chosen: dict[str, Any] = {key: _on_linux(value) for key, value in lists.items() if value}
+    others = {key: [_plain(one) for one in value if one is not chosen[key]] for key, value in lists.items() if value}
+    if not chosen and includes:
+        chosen = dict(_on_linux(includes))
+        others = {"include": [_plain(entry) for entry in includes if entry != chosen]}
+    for entry in includes:
+        if all(chosen.get(key, value) == value for key, value in entry.items()):
+            chosen |= entry
+    return dict(_flat("matrix", chosen)), {key: rest for key, rest in others.items() if rest}
+
+
+def _on_linux(values: list[Any]) -> Any:
+    plain = [value for value in values if not OTHER_SYSTEMS.search(_plain(value))]
+    return next((value for value in plain if "ubuntu" in _plain(value)), (plain or values)[0])
+
+
+def _plain(value: Any) -> str:
+    return " ".join(map(_plain, value.values())) if isinstance(value, dict) else str(value)
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}", inner)
+    else:
+        yield name, str(value)
+
+
+def _steps(
+    steps: Iterable[Any],
+    values: Mapping[str, str],
+    levels: tuple[Mapping[str, Any], ...],
+    others: Mapping[str, list[str]],
+) -> Iterator[Step]:
+    """`levels` are the workflow and the job, which state environment and defaults of their steps."""
+    defaults: dict[str, Any] = {}
+    outer: dict[str, str] = {}
+    for level in levels:
+        outer |= {
+            str(key): _resolved(str(value), values)[0]
+            for key, value in _mapping(level.get("env")).items()
+            if _is_public(value)
+        }
+        defaults |= _mapping(_mapping(level.get("defaults")).get("run"))
+    inside = {**values, **{f"env.{key}": value for key, value in outer.items()}}
+    # What the file's own expressions name stands in the steps already.
+    texts = str(levels)
+    outer = {
+        key: value
+        for key, value in outer.items()
+        if not (f"env.{key}" in texts and re.search(r"(VERSION|DIR|PATH|NAME|LATEST)$", key))
+    }
+    for about in steps:
+        if isinstance(about, dict):
+            yield _step({**defaults, **about}, inside, outer, others)
+
+
+def _at_top(steps: list[Step]) -> Iterator[Step]:
+    """The folder that the repository itself is checked out into is the top of a commit's checkout."""
+    checkouts = [step.given for step in steps if step.action == "actions/checkout" and not step.given.get("repository")]
+    paths = [re.escape(given["path"].strip("./")) for given in checkouts if given.get("path")]
+    if not paths:
+        yield from steps
+        return
+    inside = rf"(\./)?({'|'.join(paths)})"
+    entered = re.compile(rf"(?m)^\s*cd {inside}/?\s*(\n|&&|;|$)\s*")
+    for step in steps:
+        folder = re.sub(rf"^{inside}(/|$)", "", step.folder)
+        run = re.sub(rf"(?m)(^\s*cd ){inside}/", r"\1", entered.sub("", step.run))
+        yield replace(step, folder=folder, run=run)
+
+
+def _is_public(value: Any) -> bool:
+    return "secrets." not in str(value) and "github.token" not in str(value)
+
+
+def _step(
+    about: Mapping[str, Any], values: Mapping[str, str], outer: Mapping[str, str], others: Mapping[str, list[str]]
+) -> Step:
+    unknown: list[str] = []
+
+    def text(value: Any) -> str:
+        resolved, lacking = _resolved(str(value), values)
+        unknown.extend(lacking)
+        return resolved
+
+    command = str(_mapping(about.get("with")).get("run") or about.get("run", ""))
+    matrix_key, variants = _variants(command, values, others)
+    unknown += [f"secret {key}" for key, value in _mapping(about.get("env")).items() if not _is_public(value)]
+    own = {str(key): text(value) for key, value in _mapping(about.get("env")).items() if _is_public(value)}
+    step = Step(
+        name=str(about.get("name", "")),
+        run=text(about.get("run", "")).strip(),
+        uses=str(about.get("uses", "")),
+        given={str(key): text(value) for key, value in _mapping(about.get("with")).items() if _is_public(value)},
+        environment={**outer, **own},
+        folder=text(about.get("working-directory", "")).rstrip("/"),
+        shell=str(about.get("shell", "")),
+        variants=variants,
+        matrix_key=matrix_key,
+        is_skipped=not _may_run(str(about.get("if", "")), values),
+    )
+    return replace(step, unknown=tuple(dict.fromkeys(unknown)))
+
+
+def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list[str]]) -> tuple[str, tuple[str, ...]]:
+    """The key of the matrix that the command names, and the command for each of its values."""
+    # Of two keys all combinations would be too many; what CodSpeed counts by makes no other benchmark.
+    plain = re.sub(r"(?m)^\s*echo .*$|(-m|--measurement-mode)[= ]\S*\$\{\{.*?\}\}", "", command)
+    named = [key for key in others if f"matrix.{key}" in plain]
+    if len(named) != 1 or any("." in name for name in values if name.startswith(f"matrix.{named[0]}.")):
+        return "", ()
+    name = f"matrix.{named[0]}"
+    each = [{**values, name: value} for value in dict.fromkeys([values.get(name, ""), *others[named[0]]])]
+    return name, tuple(_resolved(command, one)[0].strip() for one in each)
+
+
+def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
+    """`${{ … }}` replaced by its value; what has none goes, since GitHub would resolve it in our workflow's place."""
+    unknown = [name for name in EXPRESSION.findall(text) if name not in values]
+    return EXPRESSION.sub(lambda match: values.get(match[1], ""), text), unknown
+
+
+def _may_run(condition: str, values: Mapping[str, str]) -> bool:
+    """Whether a step of this job would run on Linux, as far as one comparison says; what is not known may."""
+    plain = condition.strip().removeprefix("${{").removesuffix("}}").strip()
+    if OUTCOMES.search(plain) and "!" not in plain:
+        return False
+    if (match := COMPARISON.match(plain)) and match[1] in values:
+        value, operator, other = values[match[1]], match[2], match[3]
+        holds = value not in ("", "false") if operator is None else (value == other) == (operator == "==")
+        return holds != plain.startswith("!")
+    return not (OTHER_SYSTEMS.search(plain) and "==" in plain)

@@ -1,0 +1,38 @@
+"""A log of a CI service, without what the service writes into each line: what the benchmarks printed is left."""
+
+import re
+from typing import Final
+
+from perf_culprit.read.results.source import LargeFile, Source
+
+# GitHub's and GitLab's time stamps; GitLab's has the stream behind it.
+STAMP: Final = re.compile(r"\ufeff?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z (?:[0-9A-F]{2}[OE][ +])?")
+# `gh run view --log`: the job and the step before it.
+COLUMNS: Final = re.compile(r"(?P<job>[^\t]{0,500})\t[^\t]{0,500}\t(?=\ufeff?[0-9]{4}-)")
+COLOUR: Final = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
+MARKS: Final = re.compile(
+    r"##\[(?:group|endgroup|section|command|debug|notice|warning|error)\].{0,100000}"
+    r"|section_(?:start|end):\S{1,200}.{0,1000}"
+)
+
+
+def plain_log(source: Source) -> Source:
+    """The same file without time stamps, colours and group lines; of several jobs there is one run too many."""
+    if isinstance(source, LargeFile):
+        raise source.error("is too large for a log", "give the log of one job, or of one step")
+    kept: list[str] = []
+    jobs: dict[str, None] = {}
+    for line in source.text().split("\n"):
+        columns = COLUMNS.match(line)
+        if columns is not None:
+            jobs[columns["job"]] = None
+        own = line if columns is None else line[columns.end() :]
+        text = COLOUR.sub("", STAMP.sub("", own.rstrip("\r"), count=1))
+        kept.append("" if MARKS.fullmatch(text) else text)
+    if len(jobs) > 1:
+        names = ", ".join(list(jobs)[:3])
+        raise source.error(
+            f"holds the logs of {len(jobs)} jobs ({names}), whose results are no samples of one run",
+            "give the log of one: gh run view --log --job ID",
+        )
+    return Source(source.name, "\n".join(kept).encode(), source.is_on_disk)

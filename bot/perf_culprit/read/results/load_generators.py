@@ -1,0 +1,194 @@
+"""Load generators that print a summary: wrk, hey, vegeta, ab, redis-benchmark, pgbench, sysbench."""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from perf_culprit.model.run import Direction, Metric, Summary
+from perf_culprit.read.results.console import NUMBER, Lines, Measured, line_reader
+from perf_culprit.read.results.parsed import Parsed, ResultReader, from_summary
+from perf_culprit.read.results.source import Source, json_object
+
+THROUGHPUT: Final = Measured(
+    metric=Metric(name="throughput", unit="1/s", direction=Direction.HIGHER_IS_BETTER), group="rate"
+)
+LATENCY: Final = Measured(metric=Metric(name="latency", unit="ms", direction=Direction.LOWER_IS_BETTER), group="mean")
+# A Go duration has several parts: 1m2.5s.
+MICRO: Final = "\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}"
+DURATION: Final = rf"(?:[0-9]{{1,9}}(?:\.[0-9]{{1,12}})?(?:h|ms?|s|[nu{MICRO}]s|\b)){{1,4}}"
+PART: Final = re.compile(rf"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s|[nu{MICRO}]s)?")
+MILLISECONDS: Final = {
+    "h": 3.6e6,
+    "m": 6e4,
+    "s": 1e3,
+    "ms": 1.0,
+    "us": 1e-3,
+    "µs": 1e-3,
+    "μs": 1e-3,
+    "ns": 1e-6,
+    "": 1.0,
+}
+
+
+def milliseconds(text: str) -> float:
+    """Of a duration in parts with units; a number without a unit is itself."""
+    return sum(float(number) * MILLISECONDS[unit] for number, unit in PART.findall(text.replace(",", "")))
+
+
+def percentile(name: str, group: str) -> Measured:
+    plain = name.rstrip("0").rstrip(".") if "." in name else name
+    return Measured(
+        metric=Metric(name=f"latency_p{plain}", unit="ms", direction=Direction.LOWER_IS_BETTER), group=group
+    )
+
+
+def _measures(row: re.Match[str]) -> tuple[Measured, ...]:
+    """By the groups of the row: `rate`, `mean`, and `p50`, … or `percent` with `value`."""
+    groups = {name: text for name, text in row.groupdict().items() if text is not None}
+    shared = (measured for measured in (THROUGHPUT, LATENCY) if measured.group in groups)
+    percents = (percentile(name[1:], name) for name in groups if re.fullmatch(r"p[0-9]{2}", name))
+    named = (percentile(groups["percent"], "value"),) if "percent" in groups else ()
+    # hey counts in seconds and names them by a word.
+    factor = 1e3 if groups.get("unit") == "secs" else 1.0
+    return tuple(replace(one, factor=1.0 if one is THROUGHPUT else factor) for one in (*shared, *percents, *named))
+
+
+def _reader(
+    reader_id: str, description: str, example: str, *, mark: str, row: str, title: str = "", lost: str = ""
+) -> ResultReader:
+    return line_reader(
+        reader_id,
+        Lines(
+            mark=mark,
+            title=re.compile(title) if title else None,
+            row=re.compile(row),
+            measures=_measures,
+            number=milliseconds,
+            lost=re.compile(lost) if lost else None,
+            loss="lines that say that requests failed",
+        ),
+        description=description,
+        example=example,
+    )
+
+
+WRK = _reader(
+    "wrk",
+    "wrk and wrk2",
+    "wrk --latency -d30s URL | tee bench.txt",
+    mark="Thread Stats",
+    title=r"Running .{1,50} test @ (?P<name>\S{1,1000})",
+    row=(
+        rf"\s{{0,9}}(?:Latency\s{{1,20}}(?P<mean>{DURATION})\s.{{0,200}}|Requests/sec:\s{{1,20}}(?P<rate>{NUMBER})"
+        rf"|(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,6}})?)%\s{{1,20}}(?P<value>{DURATION}))\s{{0,9}}"
+    ),
+    lost=r"\s{0,9}(?:Socket errors: |Non-2xx or 3xx responses: ).{1,200}",
+)
+HEY = _reader(
+    "hey",
+    "hey",
+    "hey -n 1000 URL | tee bench.txt",
+    mark="Response time histogram:",
+    row=(
+        rf"  (?:Requests/sec:\t{{1,2}}(?P<rate>{NUMBER})|(?:Average:\t{{1,2}}(?P<mean>{NUMBER})"
+        rf"|(?P<percent>[0-9]{{1,3}})%{{1,2}} in (?P<value>{NUMBER})) (?P<unit>secs))\s{{0,9}}"
+    ),
+    lost=r"  \[(?:[45][0-9]{2})\]\t.{1,200}|Error distribution:",
+)
+VEGETA = _reader(
+    "vegeta",
+    "vegeta report",
+    "vegeta attack … | vegeta report | tee bench.txt",
+    mark="Latencies ",
+    row=(
+        rf"Requests\s{{1,20}}\[total, rate, throughput\]\s{{1,20}}{NUMBER}, {NUMBER}, (?P<rate>{NUMBER})\s{{0,9}}"
+        rf"|Latencies\s{{1,20}}\[min, mean, 50, 90, 95, 99, max\]\s{{1,20}}{DURATION}, (?P<mean>{DURATION}), "
+        rf"(?P<p50>{DURATION}), (?P<p90>{DURATION}), (?P<p95>{DURATION}), (?P<p99>{DURATION}), {DURATION}\s{{0,9}}"
+    ),
+    lost=r"Success\s{1,20}\[ratio\]\s{1,60}(?!100\.00%)\S{1,20}",
+)
+AB = _reader(
+    "ab",
+    "ApacheBench (ab)",
+    "ab -n 1000 URL | tee bench.txt",
+    mark="This is ApacheBench",
+    title=r"Document Path:\s{1,20}(?P<name>\S{1,1000})",
+    row=(
+        rf"Requests per second:\s{{1,20}}(?P<rate>{NUMBER}) \[#/sec\] \(mean\)"
+        rf"|Time per request:\s{{1,20}}(?P<mean>{NUMBER}) \[ms\] \(mean\)"
+        rf"|\s{{1,9}}(?P<percent>[0-9]{{2}})%\s{{1,20}}(?P<value>{NUMBER})\s{{0,9}}"
+    ),
+    lost=r"Failed requests:\s{1,20}[1-9].{0,200}",
+)
+REDIS_BENCHMARK = _reader(
+    "redis_benchmark",
+    "redis-benchmark, with -q or without",
+    "redis-benchmark -q -t set,get | tee bench.txt",
+    mark=" requests per second",
+    title=r"====== (?P<name>.{1,200}) ======\s{0,9}",
+    row=(
+        rf"\s{{0,9}}(?:(?P<name>[A-Z][^:]{{0,200}}): |throughput summary: )(?P<rate>{NUMBER}) requests per second"
+        rf"(?:, p50=(?P<p50>{NUMBER}) msec)?\s{{0,9}}"
+    ),
+)
+REDIS_BENCHMARK_CSV = _reader(
+    "redis_benchmark_csv",
+    "redis-benchmark --csv",
+    "redis-benchmark --csv -t set,get > bench.csv",
+    mark='"test","rps","avg_latency_ms"',
+    row=(
+        rf'"(?P<name>[^"]{{1,999}})","(?P<rate>{NUMBER})","(?P<mean>{NUMBER})","{NUMBER}","(?P<p50>{NUMBER})",'
+        rf'"(?P<p95>{NUMBER})","(?P<p99>{NUMBER})","{NUMBER}"\s{{0,9}}'
+    ),
+)
+PGBENCH = _reader(
+    "pgbench",
+    "pgbench",
+    "pgbench -T 30 DATABASE | tee bench.txt",
+    mark="transaction type: ",
+    title=r"transaction type: (?P<name>.{1,999})",
+    row=(
+        rf"latency average = (?P<mean>{NUMBER}) ms|tps = (?P<rate>{NUMBER}) "
+        r"\((?:without initial connection time|excluding connections establishing)\)"
+    ),
+    lost=r"number of failed transactions: [1-9].{0,99}",
+)
+SYSBENCH = _reader(
+    "sysbench",
+    "sysbench",
+    "sysbench cpu run | tee bench.txt",
+    mark="sysbench ",
+    title=r"(?P<name>CPU speed|SQL statistics|File operations|Throughput):",
+    row=(
+        rf"\s{{1,20}}(?:events per second:\s{{1,40}}(?P<rate>{NUMBER})|avg:\s{{1,60}}(?P<mean>{NUMBER})"
+        rf"|(?P<percent>[0-9]{{2}})th percentile:\s{{1,60}}(?P<value>{NUMBER}))\s{{0,9}}"
+    ),
+    lost=r"\s{1,20}(?:ignored errors|reconnects):\s{1,40}[1-9].{0,99}",
+)
+
+
+def _read_vegeta(source: Source) -> Parsed:
+    root = source.root()
+    latencies = root.at("latencies")
+    name = source.stem or "value"
+    benchmarks = [
+        from_summary(name, metric=measured.metric, summary=Summary(value=value * 1e-6), place=latencies.place)
+        for measured, key in ((LATENCY, "mean"), *VEGETA_PERCENTILES)
+        if (value := latencies.find_number(key)) is not None
+    ]
+    rate = Summary(value=root.at("throughput").number())
+    success = root.at("success").number()
+    return Parsed(
+        benchmarks=(*benchmarks, from_summary(name, metric=THROUGHPUT.metric, summary=rate, place=source.place)),
+        notes=(f"requests that succeeded: {success:.2%}",) * (success < 1),
+    )
+
+
+VEGETA_PERCENTILES: Final = tuple((percentile(str(number), ""), f"{number}th") for number in (50, 90, 95, 99))
+VEGETA_JSON = ResultReader(
+    id="vegeta_json",
+    description="vegeta report -type=json",
+    example="vegeta report -type=json results.bin > bench.json",
+    matches=json_object(lambda root: isinstance(root.get("latencies"), dict) and "throughput" in root),
+    read=_read_vegeta,
+)

@@ -1,0 +1,188 @@
+"""Tables that benchmark tools print for people: console.table, hyperfine's Markdown, pytest-benchmark's."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from perf_culprit.errors import DataError
+from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.read.results.console import (
+    NUMBER,
+    SPACE,
+    TIME_UNIT,
+    Lines,
+    Measured,
+    line_reader,
+    lines,
+    nanoseconds,
+    number_of,
+)
+from perf_culprit.read.results.parsed import NANOSECOND_TIME, TIME, Parsed, ResultReader, from_summary, gathered
+from perf_culprit.read.results.source import Source
+
+# Rows of cells under a header whose cells name the units.
+
+FIRST_NUMBER: Final = re.compile(rf"['\"`]?({NUMBER})")
+UNIT: Final = re.compile(rf"(?P<name>.{{0,99}}?)\s?[(\[](?P<unit>{TIME_UNIT}|ops/s(?:ec)?)[)\]]")
+RATES: Final = ("ops/s", "ops/sec", "hz")
+NAMES: Final = ("task name", "name", "benchmark", "command", "task")
+MAX_CELLS: Final = 100
+
+Row = tuple[str, dict[str, str]]
+
+
+def _rows(source: Source, *, edge: str) -> Iterator[Row]:
+    """The place and the cells by header of every row; a line with another number of cells ends the table."""
+    header: list[str] = []
+    for number, line in lines(source):
+        text = line.strip()
+        cells = [cell.strip() for cell in text.strip(edge).split(edge)] if text[:1] == text[-1:] == edge else []
+        if not cells or len(cells) > MAX_CELLS or (header and len(cells) != len(header)):
+            header = header if text[:1] in "├┌+" and text else []
+            continue
+        if not header:
+            header = cells if _name_column(cells) is not None else []
+        elif not all(set(cell) <= set(":- ") for cell in cells):
+            yield f"{source.place}:{number}", dict(zip(header, cells, strict=True))
+
+
+def _name_column(header: list[str]) -> str | None:
+    return next((cell for name in NAMES for cell in header if cell.lower() == name), None)
+
+
+def _metric(header: str) -> Metric | None:
+    """What a column holds: a time with its unit, or a rate; None of anything else."""
+    if header.lower() in RATES:
+        return Metric(name="throughput", unit="1/s", direction=Direction.HIGHER_IS_BETTER)
+    if (match := UNIT.fullmatch(header)) is None or "min" in header.lower() or "max" in header.lower():
+        return None
+    name = re.sub(r"\W+", "_", match["name"].lower()).strip("_")
+    if match["unit"].startswith("ops"):
+        return Metric(name=name or "throughput", unit="1/s", direction=Direction.HIGHER_IS_BETTER)
+    is_only_mean = name in ("mean", "average_time", "time")
+    return Metric(name=TIME if is_only_mean else name, unit=match["unit"], direction=Direction.LOWER_IS_BETTER)
+
+
+def _table(source: Source, *, edge: str) -> Parsed:
+    placed: list[tuple[Benchmark, str]] = []
+    for place, row in _rows(source, edge=edge):
+        named = _name_column(list(row))
+        for header, cell in row.items():
+            metric = _metric(header)
+            if named is None or metric is None or (number := FIRST_NUMBER.match(cell)) is None:
+                continue
+            name = row[named].strip("'\"`")
+            summary = Summary(value=number_of(number[1]))
+            placed.append((from_summary(name, metric=metric, summary=summary, place=place), place))
+    if not placed:
+        raise source.error("holds a table without times or rates", "print a column with its unit, such as `mean (ms)`")
+    return Parsed(benchmarks=gathered(placed))
+
+
+def _is_table(source: Source, *, edge: str, mark: str) -> bool:
+    if mark not in source.text_or_empty():
+        return False
+    return any(_metric(header) for _, row in _rows(source, edge=edge) for header in row)
+
+
+CONSOLE_TABLE = ResultReader(
+    id="console_table",
+    description="console.table of tinybench and other JavaScript benchmarks",
+    example="console.table(bench.table()), then node bench.js | tee bench.txt",
+    matches=lambda source: _is_table(source, edge="│", mark="│ (index) │"),
+    read=lambda source: _table(source, edge="│"),
+    is_console=True,
+)
+HYPERFINE_MARKDOWN = ResultReader(
+    id="hyperfine_markdown",
+    description="hyperfine Markdown (--export-markdown)",
+    example="hyperfine --export-markdown bench.md COMMAND",
+    matches=lambda source: _is_table(source, edge="|", mark="| Command | Mean ["),
+    read=lambda source: _table(source, edge="|"),
+    is_console=True,
+)
+
+
+# hyperfine's own lines, a command at a time.
+
+SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
+
+
+def _mean_and_deviation(row: re.Match[str], value: float) -> Summary:
+    deviation = None if row["deviation"] is None else nanoseconds(row["deviation"], row["deviation_unit"])
+    return Summary(value=value, statistic="mean", standard_deviation=deviation)
+
+
+HYPERFINE_TEXT = line_reader(
+    "hyperfine_text",
+    Lines(
+        mark="Benchmark ",
+        title=re.compile(r"Benchmark #?[0-9]{1,6}: (?P<name>.{1,9999})"),
+        row=re.compile(
+            rf"\s{{0,9}}Time \((?:mean ± {SIGMA}|abs ≡)\):{SPACE}(?P<value>{NUMBER}) (?P<unit>{TIME_UNIT})"
+            rf"(?:{SPACE}±{SPACE}(?P<deviation>{NUMBER}) (?P<deviation_unit>{TIME_UNIT}))?(?:\s.{{0,200}})?"
+        ),
+        measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=nanoseconds("1", row["unit"])),),
+        summary=_mean_and_deviation,
+    ),
+    description="hyperfine's console text",
+    example="hyperfine COMMAND | tee bench.txt",
+)
+
+
+# pytest-benchmark's table: columns as chosen by --benchmark-columns, values with their ratio in brackets.
+
+PYTEST_HEADER: Final = re.compile(rf"Name \(time in (?P<unit>{TIME_UNIT})\)\s{{2,}}.{{1,999}}")
+PYTEST_COMPARED: Final = re.compile(r"(?P<name>.{1,999}) \((?P<run>NOW|[0-9]{4}_.{1,99})\)")
+
+
+def _pytest_rows(source: Source) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Unit, place and cells of each row; `Name` is the benchmark's."""
+    header: list[str] = []
+    unit = ""
+    for number, line in lines(source):
+        cells = re.split(r"\s{2,}", line.strip())
+        if (match := PYTEST_HEADER.fullmatch(line.strip())) is not None:
+            header, unit = ["Name", *cells[1:]], match["unit"]
+        elif header and len(cells) == len(header):
+            yield unit, f"{source.place}:{number}", dict(zip(header, cells, strict=True))
+        elif not line.startswith("-"):
+            header = []
+
+
+def _read_pytest_table(source: Source) -> Parsed:
+    rows = list(_pytest_rows(source))
+    compared = any(_run_of(row["Name"]) == "NOW" for _, _, row in rows)
+    placed = []
+    for unit, place, row in rows:
+        if compared and _run_of(row["Name"]) != "NOW":
+            continue
+        statistic = next((name for name in ("Mean", "Median", "Min") if name in row), None)
+        if statistic is None or (number := FIRST_NUMBER.match(row[statistic])) is None:
+            raise DataError("has no mean, median or minimum", place=place, next_step="leave --benchmark-columns out")
+        deviation = FIRST_NUMBER.match(row.get("StdDev", "")) if statistic == "Mean" else None
+        rounds = row.get("Rounds", "")
+        count = int(rounds) if rounds.isdecimal() and len(rounds) < 16 else None
+        summary = Summary(
+            value=nanoseconds(number[1], unit),
+            statistic=statistic.lower(),
+            count=count,
+            standard_deviation=nanoseconds(deviation[1], unit) if deviation and count != 1 else None,
+        )
+        name = match["name"] if (match := PYTEST_COMPARED.fullmatch(row["Name"])) else row["Name"]
+        placed.append((from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=place), place))
+    return Parsed(benchmarks=gathered(placed))
+
+
+def _run_of(name: str) -> str:
+    return match["run"] if (match := PYTEST_COMPARED.fullmatch(name)) else ""
+
+
+PYTEST_TEXT = ResultReader(
+    id="pytest_benchmark_text",
+    description="pytest-benchmark's console table",
+    example="pytest bench | tee bench.txt",
+    matches=lambda source: "Name (time in " in source.text_or_empty() and any(True for _ in _pytest_rows(source)),
+    read=_read_pytest_table,
+    is_console=True,
+)

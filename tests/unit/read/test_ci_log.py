@@ -1,0 +1,45 @@
+"""Logs of CI jobs: what the tool printed is read as if the service had not been there."""
+
+from pathlib import Path
+
+import pytest
+
+from perf_culprit.cli.entry import main
+from perf_culprit.errors import DataError
+from perf_culprit.model.run import Run
+from perf_culprit.read.results.collect import Reading, collect_sources
+from perf_culprit.read.results.source import Source
+from tests.support.goldens import golden
+
+STAMP = "2026-11-26T09:00:00.1234567Z "
+FILES = ("go/single.txt", "load/wrk.txt", "criterion/native_0.5.txt", "pytest_benchmark/table.txt", "vitest/bench.json")
+
+
+def read(text: str, *, is_ci_log: bool = True) -> Run:
+    return collect_sources([Source("log.txt", text.encode())], Reading(is_ci_log=is_ci_log))
+
+
+def logged(text: str, before: str) -> str:
+    body = [f"\x1b[36;1m{line}\x1b[0m" if i % 3 == 0 else line for i, line in enumerate(text.rstrip("\n").split("\n"))]
+    lines = ["##[group]Run bench", "##[endgroup]", *body, "##[error]Process completed"]
+    return "".join(f"{before}{line}\r\n" for line in lines)
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("before", [STAMP, f"bench (3.12)\tRun it\t{STAMP}", "2026-11-26T09:00:00.123456Z 00O "])
+def test_a_log_reads_as_its_output(file: str, before: str) -> None:
+    plain = golden(file).decode()
+    assert read(logged(plain, before)).benchmarks == read(plain, is_ci_log=False).benchmarks
+
+
+def test_results_of_several_jobs_are_no_samples_of_one_run() -> None:
+    text = golden("go/single.txt").decode()
+    with pytest.raises(DataError, match=r"holds the logs of 2 jobs \(a, b\)"):
+        read(logged(text, f"a\tx\t{STAMP}") + logged(text, f"b\tx\t{STAMP}"))
+
+
+def test_the_command_takes_nothing_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text(logged(golden("go/single.txt").decode(), STAMP))
+    assert main(["collect", str(tmp_path / "log.txt"), "--ci-log", "--json", str(tmp_path / "run.json")]) == 0
+    text = (tmp_path / "run.json").read_text()
+    assert '"memory"' not in text.partition('"environment"')[2]

@@ -1,0 +1,73 @@
+"""Load generators: the numbers of real output, and what must not be lost or misread."""
+
+import pytest
+
+from perf_culprit.model.run import Run
+from perf_culprit.read.results.collect import collect_sources
+from perf_culprit.read.results.load_generators import milliseconds
+from perf_culprit.read.results.source import Source
+from tests.support.goldens import golden
+
+
+def read(text: bytes, name: str = "x.txt") -> Run:
+    return collect_sources([Source(name, text)])
+
+
+def numbers(run: Run) -> dict[tuple[str, str], float]:
+    return {(each.name, each.metric.name): round(each.value, 6) for each in run.benchmarks}
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (
+            "wrk.txt",
+            {("http://127.0.0.1:8765/", "latency_p99"): 22.72, ("http://127.0.0.1:8765/", "throughput"): 1203.85},
+        ),
+        ("ab.txt", {("/", "latency"): 3.495, ("/", "throughput"): 1144.53, ("/", "latency_p99"): 9.0}),
+        ("hey.txt", {("x", "latency"): 6.1, ("x", "latency_p99"): 62.2, ("x", "throughput"): 645.9069}),
+        ("vegeta.txt", {("x", "latency"): 2.373, ("x", "latency_p50"): 1.912, ("x", "throughput"): 50.49}),
+        ("vegeta.json", {("x", "latency"): 2.372917, ("x", "latency_p99"): 8.875658}),
+        ("redis.txt", {("SET", "throughput"): 22988.51, ("GET", "throughput"): 17543.86}),
+        ("redis_quiet.txt", {("SET", "latency_p50"): 0.967, ("LPUSH", "throughput"): 22222.22}),
+        ("redis.csv", {("GET", "latency_p99"): 13.591, ("LPUSH", "latency"): 1.574}),
+        ("pgbench.txt", {("<builtin: TPC-B (sort of)>", "throughput"): 358.396566}),
+        ("sysbench.txt", {("CPU speed", "throughput"): 1418.78, ("CPU speed", "latency_p95"): 4.33}),
+    ],
+)
+def test_real_output(file: str, expected: dict[tuple[str, str], float]) -> None:
+    run = read(golden(f"load/{file}"))
+    assert expected.items() <= numbers(run).items()
+    assert run.notes == ()
+    directions = {each.metric.name == "throughput": each.metric.direction for each in run.benchmarks}
+    assert len(set(directions.values())) == len(directions)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "note"),
+    [
+        ("wrk.txt", b"Requests/sec", b"  Non-2xx or 3xx responses: 12\nRequests/sec", "requests failed: 1"),
+        ("ab.txt", b"Failed requests:        0", b"Failed requests:        7", "requests failed: 1"),
+        ("vegeta.txt", b"100.00%", b"98.00%", "requests failed: 1"),
+        ("pgbench.txt", b"failed transactions: 0", b"failed transactions: 3", "requests failed: 1"),
+        ("vegeta.json", b'"success":1,', b'"success":0.5,', "requests that succeeded: 50.00%"),
+    ],
+)
+def test_failed_requests_are_noted(file: str, old: bytes, new: bytes, note: str) -> None:
+    text = golden(f"load/{file}")
+    assert old in text
+    run = read(text.replace(old, new))
+    assert [each for each in run.notes if note in each], run.notes
+
+
+def test_a_repeated_run_of_one_load_is_its_samples() -> None:
+    run = read(golden("load/wrk.txt") * 3)
+    assert {len(each.samples) for each in run.benchmarks} == {3}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1m2.5s", 62_500.0), ("218.85ms", 218.85), ("5us", 0.005), ("1h", 3.6e6), ("1,203.5", 1203.5)],
+)
+def test_durations(text: str, expected: float) -> None:
+    assert milliseconds(text) == pytest.approx(expected)

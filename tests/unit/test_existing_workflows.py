@@ -1,0 +1,328 @@
+"""What `init` proposes where a workflow of the repository measures already; the workflows are written for this."""
+
+import re
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+import yaml
+
+from perf_culprit.cli.entry import main
+from perf_culprit.init.benchmark_tools import suggestions
+from perf_culprit.init.existing_workflows import bencher_command, measuring_tool
+from perf_culprit.init.repository import Suggestion, look
+from perf_culprit.init.workflow_files import check_files
+from tests.support.git_repository import init_repository, run_git
+
+OUTPUT = '"$PERF_CULPRIT_OUTPUT"'
+
+
+def lay_out(root: Path, steps: str, *, job: str = "", top: str = "", **files: str) -> Path:
+    """A repository with one benchmark workflow; in the names of further files `__` stands for `/`, `_D_` for a dot."""
+    text = f"on: [push]\n{top}\njobs:\n  bench:\n    runs-on: ubuntu-latest\n{indent(job, '    ')}\n    steps:\n"
+    named = {name.replace("__", "/").replace("_D_", "."): body for name, body in files.items()}
+    for name, body in {".github/workflows/bench.yml": text + indent(steps, " " * 6), **named}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(body)
+    return root
+
+
+def proposed(root: Path, steps: str, **others: str) -> Suggestion:
+    return suggestions(look(lay_out(root, steps, **others)))[0]
+
+
+STORED = """
+- run: {run}
+- uses: benchmark-action/github-action-benchmark@v1
+  with: {{tool: {tool}, output-file-path: {file}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "tool", "file", "expected"),
+    [
+        ("go test -bench . ./... | tee out.txt", "go", "out.txt", "go test -bench . ./..."),
+        ("make bench > res/out.txt", "cargo", "res/out.txt", "make bench"),
+        ("pytest b --benchmark-json=o.json", "pytest", "o.json", f"pytest b --benchmark-json={OUTPUT}"),
+        ("./bench.sh", "googlecpp", "res/o.json", f"./bench.sh && cp -r res/o.json {OUTPUT}"),
+    ],
+)
+def test_the_stored_file_is_the_result(tmp_path: Path, run: str, tool: str, file: str, expected: str) -> None:
+    result = proposed(tmp_path, STORED.format(run=run, tool=tool, file=file))
+    assert (result.tool, result.run) == ("github-action-benchmark", expected)
+    assert result.place == ".github/workflows/bench.yml, job bench"
+
+
+def test_several_stored_suites_are_read_together(tmp_path: Path) -> None:
+    steps = STORED.format(run="make bench > a.txt", tool="go", file="a.txt")
+    steps += STORED.format(run="./heap", tool="customSmallerIsBetter", file="b.json")
+    result = proposed(tmp_path, steps)
+    assert result.run.split(" && ") == [
+        f"mkdir -p {OUTPUT}",
+        'make bench > "$PERF_CULPRIT_OUTPUT/1-a.txt"',
+        "./heap",
+        'cp -r b.json "$PERF_CULPRIT_OUTPUT/2-b.json"',
+    ]
+    assert result.format == ""
+    assert any("which way is good does not stand in b.json" in note for note in result.notes)
+
+
+def test_the_format_is_named_where_only_the_name_says_which_way_is_good(tmp_path: Path) -> None:
+    root = lay_out(
+        init_repository(tmp_path / "x"), STORED.format(run="./size", tool="customBiggerIsBetter", file="s.json")
+    )
+    assert main(["init", "--repo", str(root), "--yes", "--split"]) == 0
+    job = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]["measure"]
+    expected = {"setup": "", "run": f"./size && cp -r s.json {OUTPUT}", "tool": "customBiggerIsBetter"}
+    assert {key: value or "" for key, value in job["with"].items()} == expected
+
+
+def test_a_job_that_only_stores_stands_for_the_one_that_measures(tmp_path: Path) -> None:
+    steps = "- run: ./run_bench.sh\n- uses: actions/upload-artifact@v4\n  with: {path: results}\n"
+    root = lay_out(tmp_path, steps)
+    path = root / ".github/workflows/bench.yml"
+    path.write_text(
+        path.read_text()
+        + "  store:\n    needs: bench\n    runs-on: ubuntu-latest\n    steps:\n"
+        + "      - uses: actions/download-artifact@v4\n"
+        + "      - uses: benchmark-action/github-action-benchmark@v1\n"
+        + "        with: {tool: go, output-file-path: results/x.txt}\n"
+    )
+    assert suggestions(look(root))[0].run == f"./run_bench.sh && cp -r results {OUTPUT}"
+
+
+CODSPEED = "- uses: CodSpeedHQ/action@v4\n  with: {mode: simulation, run: '%s'}\n"
+
+
+def test_codspeed_s_local_results_are_read(tmp_path: Path) -> None:
+    result = proposed(tmp_path, CODSPEED % "pytest tests --codspeed")
+    assert result.run == f"rm -rf .codspeed\npytest tests --codspeed\ncp -r .codspeed {OUTPUT}"
+
+
+@pytest.mark.parametrize("criterion", [True, False])
+def test_what_is_built_for_codspeed_is_what_cargo_runs(tmp_path: Path, criterion: bool) -> None:
+    steps = "- run: |\n    set -e\n    cargo codspeed build -m simulation --features x parse -p ${{ matrix.package }}\n"
+    manifest = '[dev-dependencies]\ncriterion = "1"' if criterion else '[dev-dependencies]\ndivan = "1"'
+    result = proposed(
+        tmp_path,
+        steps + CODSPEED % "cargo codspeed run > /dev/null",
+        job="strategy:\n  matrix: {package: [a, b], mode: [x, y]}",
+        Cargo_D_toml=manifest,
+    )
+    benches = [f"cargo bench --features x --bench parse -p {name}" for name in "ab"]
+    after = [f"cp -r target/criterion {OUTPUT}"] if criterion else []
+    assert result.run.splitlines() == [*benches, *after]
+    assert result.build == ""
+    assert "of the matrix's `mode` one value is taken, not: y" in result.notes
+    assert not any("`package`" in note for note in result.notes)
+
+
+def test_bencher_s_command_and_adapter() -> None:
+    text = (
+        "echo x\nbencher run --project p --token=t --adapter rust_bench \\\n"
+        "  --err --testbed 'a b' \"cargo bench --bench x\""
+    )
+    assert bencher_command(text) == ("cargo bench --bench x", "rust_bench")
+    assert bencher_command("bencher run --quiet -- ./bench -n 3") == ("./bench -n 3", "")
+    assert bencher_command("bencher run 'unbalanced") == ("", "")
+
+
+def test_asv_measures_this_commit_in_its_own_environment(tmp_path: Path) -> None:
+    steps = (
+        "- run: pip install asv\n- run: |\n    cd b\n    asv machine --yes\n    asv run --quick HEAD^! --bench '^t'\n"
+    )
+    result = proposed(tmp_path, steps, b__asv_D_conf_D_json='{\n"results_dir": "../out"\n}')
+    assert result.setup == "pip install asv"
+    assert result.run.splitlines() == [
+        "(rm -rf out",
+        "cd b",
+        "asv machine --yes && asv run --bench '^t' \"$PERF_CULPRIT_COMMIT^!\")",
+        f"cp -r out {OUTPUT}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("run", "tool"),
+    [
+        ("cargo bench --no-run", ""),
+        ("cargo test --benches", ""),
+        ("pip install pytest-benchmark", ""),
+        ("micromamba install pytest pytest-benchmark", ""),
+        ("echo make bench", ""),
+        ("git push origin bench", ""),
+        ("hyperfine ./x", "hyperfine"),
+        ("go test -run ^$ -bench=. ./...", "go test"),
+        ("pytest tests --benchmark-only", "pytest"),
+        ("java -jar t/benchmarks.jar", "JMH"),
+        ("npm run bench", "task"),
+        ("python scripts/bench.py", "script"),
+    ],
+)
+def test_which_lines_measure(run: str, tool: str) -> None:
+    assert measuring_tool(run) == tool
+
+
+def test_what_belongs_to_the_machine_and_what_to_each_checkout(tmp_path: Path) -> None:
+    steps = """
+- uses: actions/checkout@v4
+  with: {submodules: true}
+- uses: actions/setup-python@v5
+  with: {python-version: 3.10, cache: pip}
+- uses: actions/cache@v4
+  with: {path: x, key: y}
+- run: sudo apt-get install --yes libfoo-dev
+- run: pip install -e .[bench]
+- name: smoke tests
+  run: make test
+- name: build
+  working-directory: native
+  env: {LEVEL: "3", TOKEN: "${{ secrets.T }}"}
+  run: |
+    git push origin x
+    sudo rm -rf /opt/hostedtoolcache
+    make all
+- if: runner.os == 'Windows'
+  run: choco install make
+- run: pytest bench --benchmark-json out.json
+  env: {KEY: "${{ secrets.K }}"}
+"""
+    result = proposed(tmp_path, steps)
+    assert result.setup == "sudo apt-get install --yes libfoo-dev"
+    assert result.build.splitlines() == [
+        "python3 -m venv .venv && . .venv/bin/activate",
+        "git submodule update --init --recursive",
+        "pip install -e .[bench]",
+        "(cd native",
+        "export LEVEL=3",
+        "make all)",
+    ]
+    assert "make test" not in result.build
+    assert "rm -rf" not in result.build + result.setup
+    assert result.run == f". .venv/bin/activate && pytest bench --benchmark-json {OUTPUT}"
+    assert result.steps == ({"uses": "actions/setup-python@v5", "with": {"python-version": "3.10"}},)
+    assert "its step is given the secret KEY, ours is not" in result.notes
+
+
+def test_no_expression_and_no_secret_reaches_the_written_file(tmp_path: Path) -> None:
+    job = "services:\n  db: {image: x, env: {P: '${{ secrets.DB }}'}}"
+    steps = "- uses: ./.github/actions/setup-it\n  with: {token: '${{ secrets.T }}', level: '${{ inputs.level }}'}\n"
+    steps += "- run: ./bench ${{ github.event.pull_request.title }} ${{ github.sha }}\n"
+    root = lay_out(init_repository(tmp_path / "x"), steps, job=job)
+    assert main(["init", "--repo", str(root), "--yes"]) == 0
+    text = (root / ".github/workflows/perf.yml").read_text()
+    ours = text.replace("${{ github.event.pull_request.number || github.run_id }}", "").replace(
+        "${{ !cancelled() }}", ""
+    )
+    assert "${{" not in ours
+    assert "./bench  $PERF_CULPRIT_COMMIT" in text
+    assert {"uses": "./.github/actions/setup-it"} in yaml.safe_load(text)["jobs"]["perf"]["steps"]
+
+
+def test_services_and_tools_come_into_the_job(tmp_path: Path) -> None:
+    job = "services:\n  db: {image: 'postgres:16', ports: ['5432:5432']}"
+    steps = "- uses: actions/setup-go@v5\n  with: {go-version: '1.22'}\n- run: |\n    ./server &\n    sleep 1\n"
+    root = lay_out(init_repository(tmp_path / "x"), steps + "- run: go test -bench . ./db\n", job=job)
+    assert main(["init", "--repo", str(root), "--yes"]) == 0
+    written = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]["perf"]
+    assert written["services"] == {"db": {"image": "postgres:16", "ports": ["5432:5432"]}}
+    assert written["steps"][1] == {"uses": "actions/setup-go@v5", "with": {"go-version": "1.22"}}
+    assert written["steps"][2]["run"].startswith("pipx install perf-culprit==")
+    assert "./server &\nsleep 1\ngo test -bench . ./db" in written["steps"][3]["run"]
+
+
+def test_a_called_workflow_of_the_repository_has_its_caller_s_inputs(tmp_path: Path) -> None:
+    called = """
+on: {workflow_call: {inputs: {suite: {default: all}, folder: {default: core}}}}
+jobs:
+  m:
+    runs-on: ubuntu-latest
+    steps:
+      - run: cargo bench --bench ${{ inputs.suite }}
+        working-directory: ${{ inputs.folder }}
+"""
+    root = lay_out(tmp_path, "- run: 'true'\n", _D_github__workflows__called_D_yml=called)
+    (root / ".github/workflows/bench.yml").write_text(
+        "on: [push]\njobs:\n  call: {uses: ./.github/workflows/called.yml, with: {suite: parse}}\n"
+    )
+    result = suggestions(look(root))[0]
+    assert result.run == "(cd core\ncargo bench --bench parse)"
+    assert "called by .github/workflows/bench.yml" in result.place
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a: b", "jobs: [1]", "jobs: {a: {steps: [1, {run: [x]}]}}", "jobs: {a: {steps: 3}}", "{", "a: &a [*a]"]
+)
+def test_any_other_yaml_is_passed_over(tmp_path: Path, text: str) -> None:
+    root = lay_out(tmp_path, "")
+    (root / ".github/workflows/bench.yml").write_text(text)
+    assert suggestions(look(root)) == ()
+
+
+def test_the_repository_s_own_folder_in_the_job_is_the_top(tmp_path: Path) -> None:
+    steps = (
+        "- uses: actions/checkout@v4\n  with: {path: new}\n- run: |\n    cd new\n    go test -bench . ./... > b.txt\n"
+    )
+    assert proposed(tmp_path, steps).run == "go test -bench . ./..."
+
+
+@pytest.mark.parametrize(
+    ("files", "tool", "run"),
+    [
+        ({"Makefile": "all:\nbench: all\n\t./b\n"}, "make bench", "make bench"),
+        ({"tox_D_ini": "[testenv:bench]\ncommands = pytest --benchmark-json=x {posargs}"}, "tox -e bench", None),
+        ({"package_D_json": '{"scripts": {"bench": "vitest bench"}}'}, "npm run bench", None),
+        ({"go_D_mod": "", "x__go_D_mod": "", "x__a_test_D_go": "func BenchmarkA("}, "go test", None),
+    ],
+)
+def test_tasks_and_modules_without_a_workflow(
+    tmp_path: Path, files: dict[str, str], tool: str, run: str | None
+) -> None:
+    root = lay_out(tmp_path, "- run: 'true'\n", **files)
+    first = suggestions(look(root))[0]
+    assert first.tool == tool
+    expected = {
+        "tox -e bench": f"tox -e bench -- --benchmark-json={OUTPUT}",
+        "npm run bench": f"npm run bench -- --outputJson={OUTPUT}",
+        "go test": "(cd x && go test -run '^$' -bench . -benchmem ./...)",
+    }
+    assert first.run == (run or expected[tool])
+
+
+def test_try_reads_one_execution_and_writes_nothing_without_a_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = lay_out(init_repository(tmp_path / "x"), "- run: ./bench.sh\n", bench_D_sh="#!/bin/sh\nprintf '3\\n4\\n'\n")
+    (root / "bench.sh").chmod(0o755)
+    run_git(root, "add", "--all")
+    run_git(root, "commit", "--quiet", "--message", "x")
+    broken = ["init", "--repo", str(root), "--yes", "--try", "--run", "false"]
+    assert main(broken) == 3
+    (log,) = re.findall(r"\S+/log\.txt", capsys.readouterr().err)
+    assert Path(log).is_file()
+    assert not (root / ".github/workflows/perf.yml").exists()
+    capsys.readouterr()
+    assert main(["init", "--repo", str(root), "--yes", "--try", "--pull-request"]) == 0
+    output = capsys.readouterr().out
+    assert "tried HEAD once: 1 benchmark read, such as result" in output
+    assert "\nMeasure performance in every pull request\n" in output
+    assert "- found in .github/workflows/bench.yml, job bench\n" in output
+    assert all("zeros" in remark.text for remark in check_files(root))
+
+
+def test_from_takes_over_one_tool_and_brings_its_history(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = "- uses: CodSpeedHQ/action@v4\n  with: {run: pytest --codspeed}\n"
+    stored = STORED.format(run="make bench > o.txt", tool="go", file="o.txt").replace(
+        "o.txt}", "o.txt, benchmark-data-dir-path: d}"
+    )
+    root = lay_out(init_repository(tmp_path / "x"), steps)
+    path = root / ".github/workflows/other.yml"
+    path.write_text(f"on: [push]\njobs:\n  o:\n    runs-on: x\n    steps:\n{indent(stored, '      ')}")
+    assert main(["init", "--repo", str(root), "--yes", "--from", "bencher"]) == 2
+    assert "found 0 ways to measure here by bencher" in capsys.readouterr().err
+    assert main(["init", "--repo", str(root), "--yes", "--from", "gab"]) == 0
+    output = capsys.readouterr().out
+    assert "git show FETCH_HEAD:d/data.js > data.js && perf-culprit import data.js" in output
+    assert "make bench" in (root / ".github/workflows/perf.yml").read_text()
+    for pick, command in (("1", "pytest --codspeed"), ("2", "make bench")):
+        assert main(["init", "--repo", str(root), "--yes", "--force", "--pick", pick]) == 0
+        assert command in (root / ".github/workflows/perf.yml").read_text()
