@@ -2,9 +2,9 @@
 
 python -m benchmarks.truth.record --run COMMAND --executions N --output FILE.npz [--setup COMMAND] [--results PATH]
 
-Each execution is a fresh process of a shell. perf-culprit's own readers take its output, or what it wrote to `--results`.
-The file holds `seconds` (benchmarks, executions, samples), padded with NaN, in the `unit` of each benchmark, of counts too;
-`names`, `metrics` and `directions` of the benchmarks; `started` (Unix seconds) and `load` (of one minute) of the executions.
+Each execution is a fresh process of a shell. perf-culprit's own readers take its output, or what it left at `--results`.
+The file holds `seconds` (benchmarks, executions, samples), padded with NaN, in each benchmark's `unit`, of counts too;
+`names`, `metrics` and `directions` of the benchmarks; `started` (Unix seconds) and `load` (of a minute) of executions.
 It is written after every execution: an interrupted recording is a shorter one. `benchmarks.truth.executions` reads it.
 """
 
@@ -74,7 +74,7 @@ def write(file: Path, executions: Sequence[Execution]) -> None:
 
 def _numbers(benchmark: Benchmark) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """To seven digits, as many as a single-precision number has: the rest would be most of the file."""
-    values = np.array(benchmark.samples if benchmark.samples else [benchmark.value])
+    values = np.array(benchmark.samples or [benchmark.value])
     chosen = np.linspace(0, len(values) - 1, min(len(values), MOST_SAMPLES)).round().astype(int)
     return np.array([float(f"{value:.7g}") for value in values[chosen]])
 

@@ -1,4 +1,4 @@
-"""Twenty benchmarks of Python libraries that the test environment holds anyway."""
+"""Twenty-two benchmarks of Python libraries that the test environment holds anyway."""
 
 import base64
 import csv
@@ -29,7 +29,7 @@ from pygments.lexers import PythonLexer
 RANDOM = random.Random(1)
 ROWS = [{"id": index, "name": f"name {index}", "value": RANDOM.random(), "tags": ["a", "b"]} for index in range(60)]
 TEXT = json.dumps(ROWS)
-TOML = "\n".join(f"[table{row['id']}]\nname = \"{row['name']}\"\nvalue = {row['value']}" for row in ROWS[:20])
+TOML = "\n".join(f'[table{row["id"]}]\nname = "{row["name"]}"\nvalue = {row["value"]}' for row in ROWS[:20])
 YAML = "\n".join(f"- {{id: {row['id']}, value: {row['value']}}}" for row in ROWS[:5])
 PROSE = "\n\n".join(f"# Part {index}\n\nSome *words* and `code` of {index}." for index in range(5))
 SOURCE = "def add(first, second):\n    return first + second\n" * 5
@@ -48,7 +48,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "msgspec decode": lambda: msgspec.json.decode(TEXT),
     "msgspec encode": lambda: msgspec.json.encode(ROWS),
     "msgpack pack": lambda: msgpack.packb(ROWS),
-    "pickle": lambda: pickle.loads(pickle.dumps(ROWS)),
+    "pickle": lambda: pickle.loads(pickle.dumps(ROWS)),  # noqa: S301 our own bytes
     "tomllib": lambda: tomllib.loads(TOML),
     "yaml": lambda: yaml.safe_load(YAML),
     "jinja2 render": lambda: TEMPLATE.render(rows=ROWS),
