@@ -2,7 +2,7 @@
 
 python -m benchmarks.truth.record --run COMMAND --executions N --output FILE.npz [--setup COMMAND] [--results PATH]
 
-Each execution is a fresh process of a shell. perf-culprit's own readers take its output, or what it left at `--results`.
+Each execution is a process of its own. perf-culprit's own readers take its output, or what it left at `--results`.
 The file holds `seconds` (benchmarks, executions, samples), padded with NaN, in each benchmark's `unit`, of counts too;
 `names`, `metrics` and `directions` of the benchmarks; `started` (Unix seconds) and `load` (of a minute) of executions.
 It is written after every execution: an interrupted recording is a shorter one. `benchmarks.truth.executions` reads it.
