@@ -77,7 +77,11 @@ def by_product(suite: Suite, is_target: Booleans, *, is_paired: bool = False) ->
 
 def _joined(suite: Suite, chosen: Booleans) -> Run:
     """A run whose executions are the chosen columns, two of each round."""
-    units = int(chosen.sum())
+    return _as_run(suite, np.exp(suite.y[:, chosen]))
+
+
+def _as_run(suite: Suite, values: Floats) -> Run:
+    units = values.shape[1]
     return Run(
         benchmarks=tuple(
             Benchmark.of(
@@ -87,9 +91,7 @@ def _joined(suite: Suite, chosen: Booleans) -> Run:
                 group_sizes=(1,) * units,
                 rounds=tuple(unit // 2 for unit in range(units)),
             )
-            for name, metric, values in zip(
-                suite.names, suite.metrics, np.exp(suite.y[:, chosen]).tolist(), strict=True
-            )
+            for name, metric, values in zip(suite.names, suite.metrics, values.tolist(), strict=True)
         )
     )
 
@@ -134,8 +136,9 @@ def _read_recording(file: Path) -> Suite:
     """What every execution has, without metrics that only restate another, as `compare` leaves them out."""
     held = np.load(file)
     complete = ~np.isnan(held["seconds"][:, :, 0]).any(axis=1)
+    medians = np.nanmedian(held["seconds"][complete], axis=2)
     with np.errstate(divide="ignore"):
-        y = np.log(np.nanmedian(held["seconds"][complete], axis=2))
+        y = np.log(medians)
     if "names" not in held:
         return Suite(y, tuple(f"b{row}" for row in range(len(y))), (TIME,) * len(y))
     metrics = tuple(
@@ -145,7 +148,7 @@ def _read_recording(file: Path) -> Suite:
         )
     )
     names = tuple(map(str, held["names"][complete]))
-    whole = _joined(Suite(y, names, metrics), np.ones(y.shape[1], bool))
+    whole = _as_run(Suite(y, names, metrics), medians)  # as printed: logarithms would lose the rounding
     baseline = Baseline(runs=(whole,), source=BaselineSource.FILES)
     kept = {entry.key for entry in without_derived(baseline, whole, keep=lambda _: False)[1].benchmarks}
     rows = [row for row, entry in enumerate(whole.benchmarks) if entry.key in kept]
