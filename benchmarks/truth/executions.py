@@ -239,7 +239,8 @@ def main() -> None:
     print("| way | judge | unchanged | worst |", *(f"+{change:.0%} |" for change in CHANGES), "named |")
     for way in arguments.ways:
         product = partial(by_product, is_paired=way.endswith("r"))
-        for name, judged in {"perf-culprit": product, **(PEERS if arguments.peers else {})}.items():
+        judges: dict[str, Judge] = {"perf-culprit": product, **(PEERS if arguments.peers else {})}
+        for name, judged in judges.items():
             rates = false_calls(suites, way, judged, runs=arguments.runs, in_a_row=arguments.in_a_row)
             power = [power_of(suites, way, judged, change, **drawn) for change in CHANGES]
             named = power_of(suites, way, judged, math.nan, **drawn)[1] if name == "perf-culprit" else math.nan

@@ -32,6 +32,7 @@ def test_a_recording_is_read_and_judged(file: Path) -> None:
     is_target = np.arange(10) % 2 == 1
     called = by_product(five_a_side, is_target)
     assert len(called.proven) == len(called.suspected) == benchmarks
+    assert called.visible is not None
     assert np.isfinite(called.visible).any()
     for peer in PEERS.values():
         assert len(peer(five_a_side, is_target).suspected) == benchmarks
