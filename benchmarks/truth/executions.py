@@ -4,7 +4,8 @@ python -m benchmarks.truth.executions CORPUS... [--runs 300] [--ways 5v5 9v1 6r]
 
 A corpus is a folder or file of executions that nobody changed:
   samples.csv.gz   columns system, benchmark, fork, sample_1, … (a suite per system)
-  *.npz            `seconds` (benchmarks, executions, samples) (a suite per file)
+  *.npz            `seconds` (benchmarks, executions, samples), padded with NaN (a suite per file); with names, metrics,
+                   units and directions as `benchmarks.truth.record` writes them, without those all are times
 A unit is an execution, its location the logarithm of its median. A change is planted in one random benchmark. A way is
 the number of units on each side, baseline first, or of A B B A rounds (6r). `named`: of changes exactly as large as the
 report says would have been suspected, the share that is.
@@ -14,6 +15,7 @@ import argparse
 import csv
 import gzip
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,6 +26,7 @@ from msgspec.structs import replace
 from scipy import stats
 
 from perf_culprit.config.policy_settings import PROFILES, PolicySettings
+from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
@@ -41,21 +44,29 @@ class Called(NamedTuple):
     visible: Floats | None = None
 
 
-Judge = Callable[[Floats, Booleans], Called]
+class Suite(NamedTuple):
+    """Log medians (benchmarks, executions), -inf of a count of zero, and what each row is."""
+
+    y: Floats
+    names: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+
+
+Judge = Callable[[Suite, Booleans], Called]
 TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 PROVEN: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
-def by_product(y: Floats, is_target: Booleans, *, is_paired: bool = False, profile: str = "balanced") -> Called:
+def by_product(suite: Suite, is_target: Booleans, *, is_paired: bool = False, profile: str = "balanced") -> Called:
     """`compare`'s own judgement of one file per unit; `is_paired`: of rounds A B B A."""
-    baseline, target = run_of(y[:, ~is_target]), run_of(y[:, is_target])
+    baseline, target = _joined(suite, ~is_target), _joined(suite, is_target)
     if is_paired:
         against = Baseline(runs=(baseline,), source=BaselineSource.PAIRED)
     else:
-        files = tuple(run_of(y[:, [column]]) for column in np.flatnonzero(~is_target))
+        files = tuple(_joined(suite, column == np.arange(len(is_target))) for column in np.flatnonzero(~is_target))
         against, target = Baseline(runs=files, source=BaselineSource.FILES), replace(target, is_separate=True)
-    findings = {one.benchmark: one for one in judge(against, target, settings=PolicySettings(profile=profile)).findings}
-    ordered = [findings[f"b{row}"] for row in range(len(y))]
+    findings = {one.key: one for one in judge(against, target, settings=PolicySettings(profile=profile)).findings}
+    ordered = [findings[entry.key] for entry in target.benchmarks]
     proven = np.array([one.verdict in PROVEN for one in ordered])
     return Called(
         proven,
@@ -64,65 +75,95 @@ def by_product(y: Floats, is_target: Booleans, *, is_paired: bool = False, profi
     )
 
 
-def run_of(y: Floats) -> Run:
-    """A run whose executions are the columns of `y`, two of each round."""
-    units = y.shape[1]
+def _joined(suite: Suite, chosen: Booleans) -> Run:
+    """A run whose executions are the chosen columns, two of each round."""
+    return run_of(suite, np.exp(suite.y[:, chosen]))
+
+
+def run_of(suite: Suite, values: Floats) -> Run:
+    units = values.shape[1]
     return Run(
         benchmarks=tuple(
             Benchmark.of(
-                name=f"b{row}",
-                metric=TIME,
+                name=name,
+                metric=metric,
                 samples=tuple(values),
                 group_sizes=(1,) * units,
                 rounds=tuple(unit // 2 for unit in range(units)),
             )
-            for row, values in enumerate(np.exp(y).tolist())
+            for name, metric, values in zip(suite.names, suite.metrics, values.tolist(), strict=True)
         )
     )
 
 
-def by_mann_whitney(y: Floats, is_target: Booleans) -> Called:
+def by_mann_whitney(suite: Suite, is_target: Booleans) -> Called:
     """benchstat's test and its 5%, each benchmark for itself; proven after Bonferroni at 1%."""
-    p_values = stats.mannwhitneyu(y[:, is_target], y[:, ~is_target], axis=1, method="exact").pvalue
-    return Called(p_values * len(y) <= 0.01, p_values <= 0.05)
+    p_values = stats.mannwhitneyu(suite.y[:, is_target], suite.y[:, ~is_target], axis=1, method="exact").pvalue
+    return Called(p_values * len(suite.y) <= 0.01, p_values <= 0.05)
 
 
-def by_welch(y: Floats, is_target: Booleans) -> Called:
+def by_welch(suite: Suite, is_target: Booleans) -> Called:
     """Welch's t on the units' medians at 5%; proven after Bonferroni at 1%."""
-    with np.errstate(all="ignore"):
-        p_values = stats.ttest_ind(y[:, is_target], y[:, ~is_target], axis=1, equal_var=False).pvalue
+    with warnings.catch_warnings(action="ignore"):  # counts that are all the same have no p-value
+        p_values = stats.ttest_ind(suite.y[:, is_target], suite.y[:, ~is_target], axis=1, equal_var=False).pvalue
     p_values = np.nan_to_num(p_values, nan=1.0)
-    return Called(p_values * len(y) <= 0.01, p_values <= 0.05)
+    return Called(p_values * len(suite.y) <= 0.01, p_values <= 0.05)
 
 
-def by_ratio(y: Floats, is_target: Booleans) -> Called:
+def by_ratio(suite: Suite, is_target: Booleans) -> Called:
     """github-action-benchmark's: twice as slow as the newest baseline; suspected from 10% on, as a common threshold."""
-    change = y[:, is_target].mean(axis=1) - y[:, np.flatnonzero(~is_target)[-1]]
+    with np.errstate(invalid="ignore"):  # from zero to zero is no change
+        change = suite.y[:, is_target].mean(axis=1) - suite.y[:, np.flatnonzero(~is_target)[-1]]
     return Called(np.abs(change) >= math.log(2), np.abs(change) >= math.log(1.1))
 
 
 PEERS: Final[dict[str, Judge]] = {"Mann-Whitney": by_mann_whitney, "Welch": by_welch, "ratio": by_ratio}
 
 
-def read_suites(paths: Sequence[Path]) -> dict[str, Floats]:
-    """(benchmarks, executions) of log medians by the suite's name."""
+def read_suites(paths: Sequence[Path]) -> dict[str, Suite]:
+    """By the suite's name."""
     files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
-    suites: dict[str, Floats] = {}
+    suites: dict[str, Suite] = {}
     for file in files:
         if file.suffix == ".npz":
-            suites[file.stem] = np.log(np.median(np.load(file)["seconds"], axis=2))
+            suites[file.stem] = _read_recording(file)
         elif file.name.endswith(".csv.gz"):
             suites.update(_read_forks(file))
     return suites
 
 
-def _read_forks(file: Path) -> Iterator[tuple[str, Floats]]:
+def _read_recording(file: Path) -> Suite:
+    """What every execution has, without metrics that only restate another, as `compare` leaves them out."""
+    held = np.load(file)
+    complete = ~np.isnan(held["seconds"][:, :, 0]).any(axis=1)
+    medians = np.nanmedian(held["seconds"][complete], axis=2)
+    with np.errstate(divide="ignore"):
+        y = np.log(medians)
+    if "names" not in held:
+        return Suite(y, tuple(f"b{row}" for row in range(len(y))), (TIME,) * len(y))
+    metrics = tuple(
+        Metric(name=str(name), unit=str(unit), direction=Direction(str(direction)))
+        for name, unit, direction in zip(
+            *(held[key][complete] for key in ("metrics", "unit", "directions")), strict=True
+        )
+    )
+    names = tuple(map(str, held["names"][complete]))
+    whole = run_of(Suite(y, names, metrics), medians)  # as printed: logarithms would lose the rounding
+    baseline = Baseline(runs=(whole,), source=BaselineSource.FILES)
+    kept = {entry.key for entry in without_derived(baseline, whole, keep=lambda _: False)[1].benchmarks}
+    rows = [row for row, entry in enumerate(whole.benchmarks) if entry.key in kept]
+    return Suite(y[rows], tuple(names[row] for row in rows), tuple(metrics[row] for row in rows))
+
+
+def _read_forks(file: Path) -> Iterator[tuple[str, Suite]]:
     systems: dict[str, dict[str, list[float]]] = {}
     with gzip.open(file, "rt") as text:
         for row in list(csv.reader(text))[1:]:
             location = math.log(float(np.median([float(sample) for sample in row[3:]])))
             systems.setdefault(row[0], {}).setdefault(row[1], []).append(location)
-    return ((name, np.array(list(benchmarks.values()))) for name, benchmarks in systems.items())
+    return (
+        (name, Suite(np.array(list(rows.values())), tuple(rows), (TIME,) * len(rows))) for name, rows in systems.items()
+    )
 
 
 class Rates(NamedTuple):
@@ -132,7 +173,7 @@ class Rates(NamedTuple):
     """Of the suites' shares of runs with a false suspicion."""
 
 
-def false_calls(suites: dict[str, Floats], way: str, judged: Judge, *, runs: int, in_a_row: bool) -> Rates:
+def false_calls(suites: dict[str, Suite], way: str, judged: Judge, *, runs: int, in_a_row: bool) -> Rates:
     rng = np.random.default_rng(0)
     by_suite: dict[str, list[tuple[bool, bool]]] = {name: [] for name in suites}
     for index in range(runs):
@@ -144,36 +185,39 @@ def false_calls(suites: dict[str, Floats], way: str, judged: Judge, *, runs: int
 
 
 def power_of(
-    suites: dict[str, Floats], way: str, judged: Judge, change: float, *, runs: int, in_a_row: bool
+    suites: dict[str, Suite], way: str, judged: Judge, change: float, *, runs: int, in_a_row: bool
 ) -> tuple[float, float]:
     """The share of runs in which the planted change is proven, and suspected. NaN: as large as the run itself names."""
     rng, hits = np.random.default_rng(1), []
     for index in range(runs):
-        y, is_target = _drawn(suites[list(suites)[index % len(suites)]], way, rng, in_a_row=in_a_row)
-        row = rng.integers(len(y))
+        suite, is_target = _drawn(suites[list(suites)[index % len(suites)]], way, rng, in_a_row=in_a_row)
+        row = rng.choice(np.flatnonzero(np.isfinite(suite.y).all(axis=1)))
         planted = change
         if math.isnan(change):
-            visible = judged(y, is_target).visible
+            visible = judged(suite, is_target).visible
             planted = math.nan if visible is None else float(visible[row])
             if math.isnan(planted):
                 continue
-        y[row, is_target] += math.log1p(planted)
-        called = judged(y, is_target)
+        suite.y[row, is_target] += math.log1p(planted)
+        called = judged(suite, is_target)
         hits.append((called.proven[row], called.suspected[row]))
     proven, suspected = np.array(hits, float).mean(axis=0) if hits else (math.nan, math.nan)
     return proven, suspected
 
 
-def _drawn(y: Floats, way: str, rng: np.random.Generator, *, in_a_row: bool) -> tuple[Floats, Booleans]:
+def _drawn(suite: Suite, way: str, rng: np.random.Generator, *, in_a_row: bool) -> tuple[Suite, Booleans]:
+    executions = suite.y.shape[1]
     if way.endswith("r"):
         count = 4 * int(way.removesuffix("r"))
-        start = int(rng.integers(y.shape[1] - count + 1))
-        return y[:, start : start + count].copy(), np.tile([False, True, True, False], count // 4)
+        start = int(rng.integers(executions - count + 1))
+        return suite._replace(y=suite.y[:, start : start + count].copy()), np.tile(
+            [False, True, True, False], count // 4
+        )
     baseline, target = map(int, way.split("v"))
     count = baseline + target
-    start = int(rng.integers(y.shape[1] - count + 1))
-    columns = np.arange(start, start + count) if in_a_row else rng.permutation(y.shape[1])[:count]
-    return y[:, columns].copy(), np.arange(count) >= baseline
+    start = int(rng.integers(executions - count + 1))
+    columns = np.arange(start, start + count) if in_a_row else rng.permutation(executions)[:count]
+    return suite._replace(y=suite.y[:, columns].copy()), np.arange(count) >= baseline
 
 
 def main() -> None:
@@ -183,20 +227,22 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("corpora", type=Path, nargs="+", metavar="CORPUS")
-    parser.add_argument("--runs", type=int, default=300, metavar="N", help="per cell")
+    parser.add_argument("--runs", type=int, default=300, metavar="N", help="unchanged runs per way")
+    parser.add_argument("--power", type=int, metavar="N", help="runs per planted change (as many as --runs)")
     parser.add_argument("--ways", nargs="+", default=WAYS, metavar="WAY", help="baseline and target units, as 5v5")
     parser.add_argument("--in-a-row", action="store_true", help="units as they lay in time: base, base, …, target, …")
     parser.add_argument("--peers", action="store_true", help="beside the engine what users would run instead")
     parser.add_argument("--profile", default="balanced", choices=PROFILES)
     arguments = parser.parse_args()
     suites = read_suites(arguments.corpora)
-    drawn = {"runs": arguments.runs, "in_a_row": arguments.in_a_row}
+    drawn = {"runs": arguments.runs if arguments.power is None else arguments.power, "in_a_row": arguments.in_a_row}
     print("proven/suspected; worst: of the suites' shares of unchanged runs with a suspicion")
     print("| way | judge | unchanged | worst |", *(f"+{change:.0%} |" for change in CHANGES), "named |")
     for way in arguments.ways:
         product = partial(by_product, is_paired=way.endswith("r"), profile=arguments.profile)
-        for name, judged in {"perf-culprit": product, **(PEERS if arguments.peers else {})}.items():
-            rates = false_calls(suites, way, judged, **drawn)
+        judges: dict[str, Judge] = {"perf-culprit": product, **(PEERS if arguments.peers else {})}
+        for name, judged in judges.items():
+            rates = false_calls(suites, way, judged, runs=arguments.runs, in_a_row=arguments.in_a_row)
             power = [power_of(suites, way, judged, change, **drawn) for change in CHANGES]
             named = power_of(suites, way, judged, math.nan, **drawn)[1] if name == "perf-culprit" else math.nan
             cells = [f"{rates.proven:.3f}/{rates.suspected:.3f}", f"{rates.worst:.2f}"]

@@ -15,46 +15,43 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from benchmarks.truth.executions import read_suites, run_of
+from benchmarks.truth.executions import Suite, read_suites, run_of
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.conclusion import confirmed, flagged_benchmarks
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
-from perf_culprit.stats.ragged import Floats
+from perf_culprit.model.run import Run
 
 CHANGES: Final = (0.0, 0.1, 0.2, 0.5, 1.0)
 STORED: Final = 9
 
 
-def outcome(y: Floats, change: float, *, rounds: int, rng: np.random.Generator) -> tuple[bool, str]:
+def outcome(suite: Suite, change: float, *, rounds: int, rng: np.random.Generator) -> tuple[bool, str]:
     """Whether the planted benchmark (or any, without a change) was flagged, and what became of it."""
-    settings, row = PolicySettings(), int(rng.integers(len(y)))
+    settings, y = PolicySettings(), suite.y
+    row = int(rng.integers(len(y)))
     drawn = y[:, rng.permutation(y.shape[1])[: STORED + 1]].copy()
     drawn[row, STORED] += math.log1p(change)
-    files = tuple(run_of(drawn[:, [column]]) for column in range(STORED))
-    first = judge(Baseline(runs=files, source=BaselineSource.HISTORY), run_of(drawn[:, [STORED]]), settings=settings)
-    names = flagged_benchmarks(first.findings)
-    watched = {f"b{row}"} if change else set(names)
-    if not watched & set(names):
+    files = tuple(run_of(suite, np.exp(drawn[:, [column]])) for column in range(STORED))
+    target = run_of(suite, np.exp(drawn[:, [STORED]]))
+    first = judge(Baseline(runs=files, source=BaselineSource.HISTORY), target, settings=settings)
+    names = set(flagged_benchmarks(first.findings))
+    watched = {suite.names[row]} & names if change else names
+    if not watched:
         return False, ""
     start = int(rng.integers(y.shape[1] - 4 * rounds + 1))
     window, is_target = y[:, start : start + 4 * rounds].copy(), np.tile([False, True, True, False], rounds)
     window[row, is_target] += math.log1p(change)
-    kept = [int(name.removeprefix("b")) for name in names]
-    base, target = (_named(run_of(window[np.ix_(kept, side)]), names) for side in (~is_target, is_target))
-    again = judge(Baseline(runs=(base,), source=BaselineSource.PAIRED), target, settings=settings)
-    verdicts = {
-        one.verdict for one in confirmed(first.findings, again.findings) if one.benchmark in watched & set(names)
-    }
+    base, again = (_only(run_of(suite, np.exp(window[:, side])), names) for side in (~is_target, is_target))
+    second = judge(Baseline(runs=(base,), source=BaselineSource.PAIRED), again, settings=settings)
+    verdicts = {one.verdict for one in confirmed(first.findings, second.findings) if one.benchmark in watched}
     if Verdict.REGRESSION in verdicts:
         return True, "proven"
     return True, "open" if Verdict.SUSPECTED in verdicts else "refuted"
 
 
-def _named(run, names):  # type: ignore[no-untyped-def]
-    return replace(
-        run, benchmarks=tuple(replace(one, name=name) for one, name in zip(run.benchmarks, names, strict=True))
-    )
+def _only(run: Run, names: set[str]) -> Run:
+    return replace(run, benchmarks=tuple(one for one in run.benchmarks if one.name in names))
 
 
 def main() -> None:

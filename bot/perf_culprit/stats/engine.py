@@ -44,7 +44,7 @@ def judge(
     least_change = np.broadcast_to(np.asarray(least_change, dtype=np.float64), len(here))
     fixed = _fixed_counts(table)
     noisy = ~fixed & here[:, table.is_target].any(axis=1) & here[:, ~table.is_target].any(axis=1)
-    whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change[fixed]))
+    whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change[fixed], tiers))
     if not noisy.any():
         return whole
     part = table.part(noisy)
@@ -103,15 +103,40 @@ def _fixed_counts(table: UnitTable) -> Booleans:
     return fixed
 
 
-def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats) -> Judgement:
+def _wobble(table: UnitTable) -> Floats:
+    """(B,): the rate at which counts of a kind differ between sides by chance; 0 where none was seen to do so.
+
+    A count divided by a varying number of iterations is not exact. How often a unit differs from its side's median is seen within
+    the sides; a side on which nothing varies would have to differ in all of its units.
+    """
+    y, rate = table.location, np.zeros(len(table.location))
+    units = min(int(table.is_target.sum()), int((~table.is_target).sum()))
+    sides = [y[:, side] for side in (table.is_target, ~table.is_target) if side.sum() > 1]
+    for kind in np.unique(table.kind[table.is_exact]) if sides else ():
+        rows = table.is_exact & (table.kind == kind)
+        parts = [side[rows] for side in sides]
+        odd = sum(int((~np.isnan(part) & (part != _middle(part))).sum()) for part in parts)
+        seen = sum(int((~np.isnan(part)).sum()) for part in parts)
+        rate[rows] = min(rows.sum() * (odd / max(seen, 1)) ** units, 1.0)
+    return rate
+
+
+def _middle(part: Floats) -> Floats:
+    """(B, 1): a value that occurs, around which the others lie."""
+    ordered = np.sort(part, axis=1)  # NaN last
+    middle = np.maximum((~np.isnan(part)).sum(axis=1) - 1, 0) // 2
+    return np.take_along_axis(ordered, middle[:, None], axis=1)
+
+
+def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, tiers: Tiers) -> Judgement:
     y = table.location[fixed]
     counted = ~np.isnan(y)
     target = np.where(counted & table.is_target, y, np.inf).min(axis=1)
     base = np.where(counted & ~table.is_target, y, np.inf).min(axis=1)
     with np.errstate(invalid="ignore"):  # both may be zero
         change = np.where(target == base, 0.0, target - base)
-    rate = np.where(change == 0, 1.0, 0.0)
     called = (np.abs(change) >= least_change) & (change != 0)
+    rate = np.where(change == 0, 1.0, _wobble(table)[fixed])
     return replace(
         _nothing(len(y)),
         change=change,
@@ -122,8 +147,8 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats) ->
         rate=np.where(called, rate, 1.0),
         model_rate=rate,
         relabelled_rate=rate,
-        is_proven=called,
-        is_suspected=called,
+        is_proven=called & (rate <= tiers.proven),
+        is_suspected=called & (rate <= tiers.suspected),
         visible_change=least_change,
     )
 
