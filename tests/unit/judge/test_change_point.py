@@ -45,13 +45,13 @@ def judged(history: Sequence[Run], settings: PolicySettings = SETTINGS) -> Findi
 
 def evidence_of(history: Sequence[Run]) -> Evidence:
     baseline = Baseline(runs=tuple(history[:-1]), source=BaselineSource.HISTORY)
-    (evidence,) = change_point.detect(pair_metrics(baseline, history[-1]).pairs, DetectorOptions())
+    (evidence,) = change_point.detect(pair_metrics(baseline, history[-1]).pairs, DetectorOptions()).evidence
     return evidence
 
 
 def test_silent_when_nothing_changed() -> None:
     finding = judged(runs(levels()))
-    assert finding.verdict is Verdict.NO_CHANGE
+    assert finding.verdict is Verdict.NOT_SEEN
     assert finding.p_value is None
     assert finding.score is not None
     assert finding.score <= MINIMUM_STRENGTH
@@ -64,14 +64,14 @@ def test_silent_when_nothing_changed() -> None:
 
 @pytest.mark.parametrize("slow", [1, 2, 3])
 def test_silent_on_blips_of_any_size(slow: int) -> None:
-    assert judged(runs(levels(slow=slow, factor=10.0))).verdict is Verdict.NO_CHANGE
+    assert judged(runs(levels(slow=slow, factor=10.0))).verdict is Verdict.NOT_SEEN
 
 
 def first_alarm(factor: float, *, metric: Metric = TIME) -> Finding:
     """The finding of the first target that is not judged unchanged, while a change grows older run by run."""
     history = runs(levels(slow=NEWEST, factor=factor), metric=metric)
     findings = (judged(history[:end]) for end in range(STORED - NEWEST + 2, STORED + 2))
-    return next(finding for finding in findings if finding.verdict is not Verdict.NO_CHANGE)
+    return next(finding for finding in findings if finding.verdict is not Verdict.NOT_SEEN)
 
 
 def test_fires_on_a_change_that_lasts() -> None:
@@ -102,17 +102,17 @@ def test_direction_decides_what_a_change_is() -> None:
 def test_a_change_below_the_minimum_effect_is_none() -> None:
     rule = BenchmarkConfig(match="*", minimum_effect="50%")
     history = runs(levels(slow=NEWEST + 3))
-    assert judged(history).verdict is not Verdict.NO_CHANGE
-    assert judged(history, PolicySettings(benchmarks=(rule,))).verdict is Verdict.NO_CHANGE
+    assert judged(history).verdict is not Verdict.NOT_SEEN
+    assert judged(history, PolicySettings(benchmarks=(rule,))).verdict is Verdict.NOT_SEEN
 
 
 def test_a_trifle_does_not_silence_the_runs_after_it() -> None:
     """+0.2% of a count without noise, then four times as much: seven runs later, within the wait after an alarm."""
     counts = [10_000.0] * 40 + [10_020.0] * 7 + [40_100.0] * 6
     verdicts = [judged(runs(counts[:end])).verdict for end in range(41, len(counts) + 1)]
-    assert set(verdicts[:7]) == {Verdict.NO_CHANGE}
+    assert set(verdicts[:7]) == {Verdict.NOT_SEEN}
     assert Verdict.REGRESSION in verdicts[7:]
-    assert Verdict.INCONCLUSIVE not in verdicts[: verdicts.index(Verdict.REGRESSION)]
+    assert Verdict.UNTESTED not in verdicts[: verdicts.index(Verdict.REGRESSION)]
 
 
 def test_a_regression_is_said_again_while_it_lasts() -> None:
@@ -128,29 +128,29 @@ def test_a_regression_is_said_again_while_it_lasts() -> None:
     first = verdicts.index(Verdict.REGRESSION)
     assert first <= NEWEST
     # The run after the alarm is its first witness, the one after that the second.
-    assert verdicts[first + 1] is Verdict.INCONCLUSIVE
+    assert verdicts[first + 1] is Verdict.UNTESTED
     assert set(verdicts[first + 2 :]) == {Verdict.REGRESSION}
     assert len(verdicts) > first + 3
 
 
 def test_after_an_alarm_it_waits_and_says_so() -> None:
     finding = judged(runs(levels(slow=NEWEST + 5)))
-    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.verdict is Verdict.UNTESTED
     assert words_of(finding.reason).startswith("alarm ")
     assert "the 12 runs after an alarm are not judged" in words_of(finding.reason)
     assert words_of(finding.reason).count("(commit ") == 2
 
 
-def test_too_few_runs_are_inconclusive_with_the_number() -> None:
+def test_too_few_runs_are_untested_with_the_number() -> None:
     finding = judged(runs(levels(stored=FIRST_JUDGED - 4)))
-    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.verdict is Verdict.UNTESTED
     assert words_of(finding.reason) == "change points need 30 stored runs, and there are 26; 4 more would do"
-    assert judged(runs(levels(stored=FIRST_JUDGED))).verdict is Verdict.NO_CHANGE
+    assert judged(runs(levels(stored=FIRST_JUDGED))).verdict is Verdict.NOT_SEEN
 
 
 def test_the_number_of_samples_within_a_run_does_not_matter() -> None:
     lone = [as_summary(entry, "median") for entry in runs(levels())]
-    assert judged(lone, PolicySettings(minimum_samples=20)).verdict is Verdict.NO_CHANGE
+    assert judged(lone).verdict is Verdict.NOT_SEEN
 
 
 def as_summary(entry: Run, statistic: str) -> Run:
@@ -163,13 +163,13 @@ def test_compacted_runs_are_compared_by_their_mean() -> None:
     """Old runs keep only the mean: a median among them would look like a step."""
     history = runs(levels())
     compacted = [as_summary(entry, "mean") for entry in history[:-NEWEST]]
-    assert judged([*compacted, *history[-NEWEST:]]).verdict is Verdict.NO_CHANGE
+    assert judged([*compacted, *history[-NEWEST:]]).verdict is Verdict.NOT_SEEN
 
 
 def test_runs_of_different_statistics_are_not_compared() -> None:
     history = runs(levels())
     mixed = [as_summary(entry, "mean" if number % 2 else "minimum") for number, entry in enumerate(history)]
-    assert judged(mixed).verdict is Verdict.INCONCLUSIVE
+    assert judged(mixed).verdict is Verdict.UNTESTED
     assert "different statistics" in words_of(judged(mixed).reason)
 
 
