@@ -157,7 +157,7 @@ def changes() -> None:
     import numpy as np
     from scipy import stats
 
-    from perf_culprit.stats.series_changes_search import find_changes
+    from perf_culprit.stats.steps import find_changes
 
     series = np.random.default_rng(0).normal(100, 3, (1000, 500))
     series[::2, 250:] *= 1.06

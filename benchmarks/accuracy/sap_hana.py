@@ -25,9 +25,8 @@ import numpy as np
 from tabulate import tabulate
 
 from benchmarks.accuracy.peers import OFFLINE_PEERS, ONLINE_PEERS, Offline, Online
-from perf_culprit.stats.change_point_online import FIRST_JUDGED, online_alarms
 from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.series_changes_search import find_changes
+from perf_culprit.stats.steps import FIRST_JUDGED, find_changes, online_alarms
 
 OFFLINE_TOLERANCE = 5
 ONLINE_WINDOW = 10

@@ -17,8 +17,7 @@ from perf_culprit.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bis
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.search.other_metrics import CONVINCING, Block, Place, is_refuted, place_of
-from perf_culprit.stats.change_point_evidence import SEPARATION_REACH
-from perf_culprit.stats.change_point_online import FIRST_JUDGED, NEWEST, online_alarms
+from perf_culprit.stats.steps import FIRST_JUDGED, NEWEST, SEPARATION_REACH, first_changed, online_alarms
 
 # Steps of stored runs that are too small for one run to show: nine in a row at a worse level do, or nine groups.
 
@@ -339,7 +338,8 @@ def _marked_step(series: _Series, marked: _Marked, rule: _Rule, *, start: int) -
     if before_mark < 2:
         return None
     logs = [math.log(value) for _, _, value in series]
-    split = min(range(1, before_mark), key=lambda cut: _spread(logs[:cut]) + _spread(logs[cut:]))
+    around = range(1, before_mark)
+    split = first_changed(np.array(logs), low=0, high=len(logs), around=around, fewest_beside=1) or 1
     step = _step(series, marked.key, split, rule, last=max(marked.place, series[split][0]), margin=MARGIN_RUNS)
     if step is None or marked.is_confirmed:
         return step

@@ -4,7 +4,6 @@ Runs alone cannot tell a commit that mends the code from a machine that became f
 """
 
 from collections.abc import Iterator, Sequence
-from math import log
 from statistics import median
 from typing import Final
 
@@ -16,7 +15,8 @@ from perf_culprit.model.dispatch import Alarm, AlarmedMetric, Bisection, CheckAn
 from perf_culprit.model.run import Run
 from perf_culprit.search.other_metrics import REFUTING_ANALYSIS
 from perf_culprit.search.search import Search
-from perf_culprit.stats.change_point_online import NEWEST
+from perf_culprit.stats.level_shift import nearer
+from perf_culprit.stats.steps import NEWEST
 
 MOST_EXECUTIONS: Final = 40
 
@@ -47,8 +47,8 @@ def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str
         values = [value for _, _, value in by_metric.get(lead.key, ())][-NEWEST:]
         if search.alarm is None or len(values) < NEWEST:
             continue
-        if abs(log(median(values) / lead.before)) >= abs(log(median(values) / lead.after)):
-            continue  # nearer to the worse level
+        if not nearer(median(values), to=lead.before, than=lead.after):
+            continue
         good = search.search.commit_range.good
         others = (entry for entry in search.alarm.metrics[1:] if entry.key not in search.alarm.left)
         steps.append(

@@ -13,7 +13,7 @@ from perf_culprit.say.comment import check_title, render_markdown, render_summar
 from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import render_html
-from perf_culprit.stats.series_changes_search import FEWEST_VALUES
+from perf_culprit.stats.steps import FEWEST_VALUES
 
 # A report in the forms that every job needs.
 

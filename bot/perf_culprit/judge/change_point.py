@@ -16,10 +16,17 @@ from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.run_values import run_values
 from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
-from perf_culprit.stats.change_point_evidence import SEPARATION_REACH
-from perf_culprit.stats.change_point_online import ALARM_STRENGTH, FIRST_JUDGED, NEWEST, REFRACTORY, online_alarms
-from perf_culprit.stats.change_point_quiet import are_quiet, newest_strengths
 from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.steps import (
+    FIRST_JUDGED,
+    MINIMUM_STRENGTH,
+    NEWEST,
+    REFRACTORY,
+    SEPARATION_REACH,
+    are_quiet,
+    newest_strengths,
+    online_alarms,
+)
 
 ID: Final = "change_point"
 
@@ -41,7 +48,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     for length, of_pairs in by_length.items():
         series = np.array(list(of_pairs.values()))
         quiet = are_quiet(series, first_judged=length - 1 - LOOKED_BACK)
-        strengths = np.minimum(newest_strengths(series), ALARM_STRENGTH)
+        strengths = np.minimum(newest_strengths(series), MINIMUM_STRENGTH)
         columns = zip(of_pairs, series, quiet.tolist(), strengths.tolist(), strict=True)
         for index, values_of_runs, is_quiet, strength in columns:
             pair = pairs[index]
@@ -109,7 +116,7 @@ def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: flo
         target=after,
         relative_change=0.0 if after.value == before.value else relative(after.value, before.value),
         score=strength,
-        threshold=ALARM_STRENGTH,
+        threshold=MINIMUM_STRENGTH,
     )
 
 

@@ -1,18 +1,23 @@
 """Where series of runs changed, and when a bot that sees only the past would have said so."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 
 import numpy as np
 from msgspec import structs
 
 from perf_culprit.errors import DataError
-from perf_culprit.model.series import ChangePoint, Detectable, Series, SeriesAlarm, SeriesChanges, SeriesTable
-from perf_culprit.stats.change_point_online import FIRST_JUDGED, online_alarms
-from perf_culprit.stats.change_point_power import DetectableStep, detectable_alarm, detectable_step
+from perf_culprit.model.series import ChangePoint, Series, SeriesAlarm, SeriesChanges, SeriesTable
 from perf_culprit.stats.multiplicity import benjamini_hochberg
-from perf_culprit.stats.series_changes_search import FEWEST_VALUES, ChangeKind, find_changes
+from perf_culprit.stats.steps import (
+    FEWEST_VALUES,
+    FIRST_JUDGED,
+    detectable_alarm,
+    detectable_step,
+    find_changes,
+    online_alarms,
+)
 
 # Of the whole-series rule: a change that is no longer among the discoveries of the table is left out.
 FALSE_DISCOVERY_RATE = 0.05
@@ -40,17 +45,7 @@ def judge_one(series: Series, labels: Sequence[str], *, seed: int, online: bool 
     if count < FEWEST_VALUES:
         return SeriesChanges(series=series, values_lacking=FEWEST_VALUES - count)
     changes = tuple(
-        ChangePoint(
-            index=change.index,
-            label=labels[change.index],
-            kind="drift" if change.kind is ChangeKind.DRIFT else "step",
-            before=change.before,
-            after=change.after,
-            relative_change=change.relative_change,
-            p_value=change.p_value,
-            q_value=change.q_value,
-            strength=change.strength,
-        )
+        ChangePoint(label=labels[change.index], **asdict(change))
         for change in find_changes(values, rng=np.random.default_rng(seed), minimum_effect=series.minimum_effect)
     )
     if not online:
@@ -77,11 +72,7 @@ def _with_power(entry: SeriesChanges) -> SeriesChanges:
     finite, effect = values[np.isfinite(values)], entry.series.minimum_effect
     step = None if entry.changes else detectable_step(finite, minimum_effect=effect)
     alarm = detectable_alarm(finite, minimum_effect=effect) if entry.alarms == () else None
-    return replace(entry, detectable=_detectable(step), detectable_alarm=_detectable(alarm))
-
-
-def _detectable(step: DetectableStep | None) -> Detectable | None:
-    return None if step is None else Detectable(size=step.size, relative_change=step.share, rows=step.runs)
+    return replace(entry, detectable=step, detectable_alarm=alarm)
 
 
 def _alarms(series: Series, labels: Sequence[str]) -> tuple[SeriesAlarm, ...]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.special import ndtri, stdtr
 
 from perf_culprit.search.round_samples import Samples
-from perf_culprit.stats.change_point_evidence import mid_ranks
+from perf_culprit.stats.steps import mid_ranks
 
 Floats = npt.NDArray[np.float64]
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_culprit.stats.ragged import Booleans, Floats
 
@@ -47,7 +48,7 @@ def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> New
         if lasting[start] or not len(before):
             continue
         level, usual = float(values[start]), float(np.median(before))
-        staying = _nearer(values[start:], to=level, than=usual)
+        staying = nearer(values[start:], to=level, than=usual)
         end = _end(staying, finite=np.isfinite(values[start:]))
         followers = staying[1:][np.isfinite(values[start + 1 :])][:FOLLOWERS]
         stays = len(followers) >= FEWEST_FOLLOWERS and followers.mean() >= STAYING_SHARE
@@ -69,12 +70,13 @@ def _factor(level: float, usual: float) -> float:
     return max(level / usual, usual / level) if level > 0 < usual else 1.0
 
 
-def _nearer(values: Floats, *, to: float, than: float) -> Booleans:
-    """By ratio where all are positive: levels differ by factors."""
+def nearer(values: npt.ArrayLike, *, to: float, than: float) -> Booleans:
+    """Which values are at the one level rather than at the other; by ratio where all are positive."""
+    given = np.asarray(values, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         if to > 0 and than > 0:
-            values, to, than = np.log(values), float(np.log(to)), float(np.log(than))
-        return np.asarray(np.abs(values - to) < np.abs(values - than))
+            given, to, than = np.log(given), float(np.log(to)), float(np.log(than))
+        return np.asarray(np.abs(given - to) < np.abs(given - than))
 
 
 def _end(staying: Booleans, *, finite: Booleans) -> int:

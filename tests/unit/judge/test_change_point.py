@@ -11,9 +11,9 @@ from perf_culprit.judge import change_point
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.metric_pairs import pair_metrics
 from perf_culprit.judge.policy import judge
-from perf_culprit.model.finding import QUIET, Baseline, BaselineSource, Evidence, Finding, Verdict
+from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Finding, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run, Summary
-from perf_culprit.stats.change_point_online import ALARM_STRENGTH, FIRST_JUDGED, NEWEST
+from perf_culprit.stats.steps import FIRST_JUDGED, MINIMUM_STRENGTH, NEWEST
 from tests.support.noisy_runs import THROUGHPUT, TIME
 from tests.support.reasons import words_of
 
@@ -51,10 +51,10 @@ def evidence_of(history: Sequence[Run]) -> Evidence:
 
 def test_silent_when_nothing_changed() -> None:
     finding = judged(runs(levels()))
-    assert finding.verdict in QUIET
+    assert finding.verdict is Verdict.NOT_SEEN
     assert finding.p_value is None
     assert finding.score is not None
-    assert finding.score <= ALARM_STRENGTH
+    assert finding.score <= MINIMUM_STRENGTH
     before, now = finding.baseline, finding.target
     assert before is not None
     assert now is not None
@@ -64,21 +64,21 @@ def test_silent_when_nothing_changed() -> None:
 
 @pytest.mark.parametrize("slow", [1, 2, 3])
 def test_silent_on_blips_of_any_size(slow: int) -> None:
-    assert judged(runs(levels(slow=slow, factor=10.0))).verdict in QUIET
+    assert judged(runs(levels(slow=slow, factor=10.0))).verdict is Verdict.NOT_SEEN
 
 
 def first_alarm(factor: float, *, metric: Metric = TIME) -> Finding:
     """The finding of the first target that is not judged unchanged, while a change grows older run by run."""
     history = runs(levels(slow=NEWEST, factor=factor), metric=metric)
     findings = (judged(history[:end]) for end in range(STORED - NEWEST + 2, STORED + 2))
-    return next(finding for finding in findings if finding.verdict not in QUIET)
+    return next(finding for finding in findings if finding.verdict is not Verdict.NOT_SEEN)
 
 
 def test_fires_on_a_change_that_lasts() -> None:
     finding = first_alarm(1.3)
     assert finding.verdict is Verdict.REGRESSION
     assert finding.score is not None
-    assert (finding.score > ALARM_STRENGTH, finding.threshold) == (True, ALARM_STRENGTH)
+    assert (finding.score > MINIMUM_STRENGTH, finding.threshold) == (True, MINIMUM_STRENGTH)
     assert finding.relative_change == pytest.approx(0.3, abs=0.03)
     assert finding.baseline is not None
     assert finding.baseline.median == pytest.approx(100, abs=1)
@@ -102,15 +102,15 @@ def test_direction_decides_what_a_change_is() -> None:
 def test_a_change_below_the_minimum_effect_is_none() -> None:
     rule = BenchmarkConfig(match="*", minimum_effect="50%")
     history = runs(levels(slow=NEWEST + 3))
-    assert judged(history).verdict not in QUIET
-    assert judged(history, PolicySettings(benchmarks=(rule,))).verdict in QUIET
+    assert judged(history).verdict is not Verdict.NOT_SEEN
+    assert judged(history, PolicySettings(benchmarks=(rule,))).verdict is Verdict.NOT_SEEN
 
 
 def test_a_trifle_does_not_silence_the_runs_after_it() -> None:
     """+0.2% of a count without noise, then four times as much: seven runs later, within the wait after an alarm."""
     counts = [10_000.0] * 40 + [10_020.0] * 7 + [40_100.0] * 6
     verdicts = [judged(runs(counts[:end])).verdict for end in range(41, len(counts) + 1)]
-    assert set(verdicts[:7]) <= QUIET
+    assert set(verdicts[:7]) == {Verdict.NOT_SEEN}
     assert Verdict.REGRESSION in verdicts[7:]
     assert Verdict.UNTESTED not in verdicts[: verdicts.index(Verdict.REGRESSION)]
 
@@ -141,16 +141,16 @@ def test_after_an_alarm_it_waits_and_says_so() -> None:
     assert words_of(finding.reason).count("(commit ") == 2
 
 
-def test_too_few_runs_are_inconclusive_with_the_number() -> None:
+def test_too_few_runs_are_untested_with_the_number() -> None:
     finding = judged(runs(levels(stored=FIRST_JUDGED - 4)))
     assert finding.verdict is Verdict.UNTESTED
     assert words_of(finding.reason) == "change points need 30 stored runs, and there are 26; 4 more would do"
-    assert judged(runs(levels(stored=FIRST_JUDGED))).verdict in QUIET
+    assert judged(runs(levels(stored=FIRST_JUDGED))).verdict is Verdict.NOT_SEEN
 
 
 def test_the_number_of_samples_within_a_run_does_not_matter() -> None:
     lone = [as_summary(entry, "median") for entry in runs(levels())]
-    assert judged(lone, PolicySettings()).verdict in QUIET
+    assert judged(lone).verdict is Verdict.NOT_SEEN
 
 
 def as_summary(entry: Run, statistic: str) -> Run:
@@ -163,7 +163,7 @@ def test_compacted_runs_are_compared_by_their_mean() -> None:
     """Old runs keep only the mean: a median among them would look like a step."""
     history = runs(levels())
     compacted = [as_summary(entry, "mean") for entry in history[:-NEWEST]]
-    assert judged([*compacted, *history[-NEWEST:]]).verdict in QUIET
+    assert judged([*compacted, *history[-NEWEST:]]).verdict is Verdict.NOT_SEEN
 
 
 def test_runs_of_different_statistics_are_not_compared() -> None:

@@ -6,8 +6,7 @@ import pytest
 from perf_culprit.errors import DataError
 from perf_culprit.judge.series_changes import judge_series
 from perf_culprit.model.series import Series, SeriesTable
-from perf_culprit.stats.change_point_online import FIRST_JUDGED
-from perf_culprit.stats.series_changes_search import FEWEST_VALUES
+from perf_culprit.stats.steps import FEWEST_VALUES, FIRST_JUDGED
 
 ROWS = 90
 LABELS = tuple(f"build-{row}" for row in range(ROWS))

@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from perf_culprit.stats.change_point_effect import LeastEffect, counts, first_changed, least_effect_of
-from perf_culprit.stats.change_point_online import NEWEST, online_alarms
 from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.series_changes_search import find_changes
+from perf_culprit.stats.steps import (
+    NEWEST,
+    LeastEffect,
+    counts,
+    find_changes,
+    first_changed,
+    least_effect_of,
+    online_alarms,
+)
 
 STEPS = 20
 SHORTEST_LEVEL, LONGEST_LEVEL = 25, 60

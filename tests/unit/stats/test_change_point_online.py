@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from perf_culprit.stats.change_point_online import FIRST_JUDGED, NEWEST, online_alarms
+from perf_culprit.stats.steps import FIRST_JUDGED, NEWEST, online_alarms
 from tests.unit.stats.test_change_point import noise, with_step
 
 

@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from perf_culprit.stats.change_point_effect import least_effect_of
-from perf_culprit.stats.change_point_online import NEWEST, online_alarms
-from perf_culprit.stats.change_point_power import _planted, detectable_alarm, detectable_step
-from perf_culprit.stats.change_point_scan import on_level_scale
 from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.series_changes_search import FEWEST_VALUES, find_changes
+from perf_culprit.stats.steps import (
+    FEWEST_VALUES,
+    NEWEST,
+    _planted,
+    detectable_alarm,
+    detectable_step,
+    find_changes,
+    least_effect_of,
+    on_level_scale,
+    online_alarms,
+)
 from tests.unit.stats.test_change_point import noise
 
 EFFECT = 0.01
@@ -30,10 +36,10 @@ def test_nine_of_ten_steps_of_the_stated_size_are_found(kind: str, length: int) 
         series = series_of(kind, rng, length)
         step = detectable_step(series, minimum_effect=EFFECT)
         assert step is not None
-        assert step.share is not None
-        for start in rng.integers(8, length - step.runs + 1, 3).tolist():
+        assert step.relative_change is not None
+        for start in rng.integers(8, length - step.rows + 1, 3).tolist():
             planted = series.copy()
-            planted[start:] *= 1 + step.share
+            planted[start:] *= 1 + step.relative_change
             changes = find_changes(planted, rng=np.random.default_rng(1), minimum_effect=EFFECT)
             tried, hits = tried + 1, hits + any(abs(change.index - start) <= 5 for change in changes)
     # One in a thousand programs that keep the word would find fewer.
@@ -48,10 +54,10 @@ def test_and_raise_an_alarm_online(kind: str) -> None:
         series = series_of(kind, rng, 100)
         step = detectable_alarm(series, minimum_effect=EFFECT)
         assert step is not None
-        assert (step.runs, step.share is not None) == (NEWEST, True)
+        assert (step.rows, step.relative_change is not None) == (NEWEST, True)
         for start in rng.integers(35, 100 - NEWEST, 2).tolist():
             planted = series[: start + NEWEST].copy()
-            planted[start:] *= 1 + (step.share or 0)
+            planted[start:] *= 1 + (step.relative_change or 0)
             alarms = online_alarms(planted, minimum_effect=EFFECT, first_judged=start)
             tried, hits = tried + 1, hits + bool(alarms)
     assert hits >= binom.ppf(0.001, tried, KEPT)
@@ -65,7 +71,7 @@ def test_half_of_it_would_mostly_be_missed() -> None:
         series = series_of("white", rng, 200)
         step = detectable_step(series, minimum_effect=EFFECT)
         assert step is not None
-        series[120 : 120 + step.runs] *= 1 + (step.share or 0) / 2
+        series[120 : 120 + step.rows] *= 1 + (step.relative_change or 0) / 2
         missed += not find_changes(series, rng=np.random.default_rng(1), minimum_effect=EFFECT)
     assert missed >= SERIES // 2
 
@@ -73,14 +79,14 @@ def test_half_of_it_would_mostly_be_missed() -> None:
 def test_without_noise_it_is_the_minimum_effect() -> None:
     step = detectable_step(np.full(60, 5.0), minimum_effect=0.05)
     assert step is not None
-    assert step.share == pytest.approx(0.05, rel=0.2)
+    assert step.relative_change == pytest.approx(0.05, rel=0.2)
     assert step.size == pytest.approx(0.25, rel=0.2)
 
 
 def test_from_zeros_alone_any_step_is_found() -> None:
     step = detectable_step(np.zeros(60), minimum_effect=0.05)
     assert step is not None
-    assert (step.size, step.share) == (0, None)
+    assert (step.size, step.relative_change) == (0, None)
     planted = np.where(np.arange(60) < 30, 0, 1e-12)
     assert find_changes(planted, rng=np.random.default_rng(1), minimum_effect=0.05)
 
@@ -91,9 +97,9 @@ def test_zeros_among_the_values_keep_the_share(median: float) -> None:
     series[[10, 40]] = 0.0
     step = detectable_step(series, minimum_effect=EFFECT)
     assert step is not None
-    assert step.share is not None
-    assert step.share == pytest.approx(0.07, abs=0.03)
-    assert step.size == pytest.approx(step.share * median, rel=0.01)
+    assert step.relative_change is not None
+    assert step.relative_change == pytest.approx(0.07, abs=0.03)
+    assert step.size == pytest.approx(step.relative_change * median, rel=0.01)
 
 
 def test_too_few_values_and_noise_beyond_all_steps_are_unknown() -> None:

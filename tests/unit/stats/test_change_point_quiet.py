@@ -3,11 +3,19 @@
 import numpy as np
 import pytest
 
-from perf_culprit.stats.change_point_evidence import SEPARATION_REACH
-from perf_culprit.stats.change_point_online import FIRST_JUDGED, MEMORY, NEWEST, gate_strength, online_alarms
-from perf_culprit.stats.change_point_quiet import are_quiet, newest_strengths
-from perf_culprit.stats.change_point_scan import clip_outliers, on_level_scale
 from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.steps import (
+    FIRST_JUDGED,
+    MEMORY,
+    NEWEST,
+    SEPARATION_REACH,
+    are_quiet,
+    clip_outliers,
+    gate_strength,
+    newest_strengths,
+    on_level_scale,
+    online_alarms,
+)
 
 LENGTHS = (31, 60, 140)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_culprit.stats.change_point_scan import scan
+from perf_culprit.stats.steps import scan
 
 
 @pytest.mark.parametrize("window", [8, 16])
