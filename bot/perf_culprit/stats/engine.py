@@ -106,8 +106,8 @@ def _fixed_counts(table: UnitTable) -> Booleans:
 def _wobble(table: UnitTable) -> Floats:
     """(B,): the rate at which counts of a kind differ between sides by chance; 0 where none was seen to do so.
 
-    A count divided by a varying number of iterations is not exact. How often a unit differs from its side's median is seen within
-    the sides; a side on which nothing varies would have to differ in all of its units.
+    A count divided by a varying number of iterations is not exact. How often a unit differs from its side's median is
+    seen within the sides; a side on which nothing varies would have to differ in all of its units.
     """
     y, rate = table.location, np.zeros(len(table.location))
     units = min(int(table.is_target.sum()), int((~table.is_target).sum()))
