@@ -5,7 +5,7 @@ python -m benchmarks.truth --quick               the part that the tests run, un
 python -m benchmarks.truth --only "five rounds" AR --trials 1000
 python -m benchmarks.truth --series nightly.csv  with recorded executions, replayed in their order
 python -m benchmarks.truth --json after.json
-python -m benchmarks.truth --write benchmarks/truth/before.json after.json      the tables of docs/error-rates.md
+python -m benchmarks.truth --write benchmarks/truth/before.json after.json      the tables of docs/evidence/simulated.md
 """
 
 import argparse
@@ -51,7 +51,7 @@ def main() -> int:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="only write docs/error-rates.md: before, then after, which may be parts",
+        help="only write docs/evidence/simulated.md: before, then after, which may be parts",
     )
     arguments = parser.parse_args()
     if arguments.write:

@@ -1,4 +1,4 @@
-"""The counts as tables: plain for the terminal, and those of docs/error-rates.md."""
+"""The counts as tables: plain for the terminal, and those of docs/evidence/simulated.md."""
 
 from itertools import groupby
 from pathlib import Path
@@ -9,7 +9,7 @@ from tabulate import tabulate
 from benchmarks.truth.cells import EFFECTS, Cell
 from benchmarks.truth.results import Results, joined
 
-DOCS: Final = Path(__file__).parents[2] / "docs" / "error-rates.md"
+DOCS: Final = Path(__file__).parents[2] / "docs" / "evidence" / "simulated.md"
 BEGIN, END = "<!-- written by benchmarks/truth: begin -->", "<!-- written by benchmarks/truth: end -->"
 
 
