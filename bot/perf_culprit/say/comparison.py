@@ -268,6 +268,7 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
         (sections.accepted, "accepted", Shown.LIST, (ACCEPTED,)),
         (sections.unjudged, "not judged", Shown.TABLE, ()),
         (sections.untested, untested_words(sections), Shown.LIST, (WHY,)),
+        (sections.refuted, "refuted", Shown.LIST, (WHY,)),
         (sections.not_seen, "with no change seen", quiet, (SEEN,)),
         (sections.unchanged, within(sections), quiet, (SEEN,)),
     )

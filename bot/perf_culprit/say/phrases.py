@@ -59,7 +59,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         NOT_PROVEN + "measure more rounds of both sides; it was [{first:+%} first and ][{change:+%} ]measured again"
     ),
     VerdictReason.REFUTED: (
-        "refuted: [{change:+%} ]measured again, [{first:+%} first; ]the first runs were on another state of the machine"
+        "[{change:+%} ]measured again[, {first:+%} first]: the first runs were on another state of the machine"
     ),
     Untested.UNIT_CHANGED: "the unit changed from {before} to {now}",
     Untested.DIRECTION_CHANGED: "the direction changed from {before} to {now}",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from perf_culprit.model.count import BENCHMARK
 from perf_culprit.model.finding import QUIET, Finding, Level, Severity, Verdict
+from perf_culprit.model.reason import VerdictReason
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, MetricKey
 from perf_culprit.say.numbers import is_time
@@ -59,7 +60,16 @@ class Sections:
 
     @property
     def unchanged(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.quiet if finding.verdict is Verdict.UNCHANGED)
+        return tuple(
+            one
+            for one in self.quiet
+            if one.verdict is Verdict.UNCHANGED and one.reason.code is not VerdictReason.REFUTED
+        )
+
+    @property
+    def refuted(self) -> tuple[Finding, ...]:
+        """Looked worse, until they were measured again."""
+        return tuple(finding for finding in self.quiet if finding.reason.code is VerdictReason.REFUTED)
 
     @property
     def total(self) -> int:
