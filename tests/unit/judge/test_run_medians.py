@@ -1,6 +1,6 @@
 """One run's word is one word, however many samples it has: medians of runs, and what they are not sure of."""
 
-from collections.abc import Set
+from collections.abc import Collection
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_against_a_lone_baseline_run_an_enormous_change_is_suspected_and_never_p
     ],
 )
 def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSource, detector: str, runs: int) -> None:
-    """Their levels differ by 10% from run to run. One or two runs prove nothing, and what is five times is suspected."""
+    """Their levels differ by 10% from run to run. One or two runs prove nothing; five times as much is suspected."""
     rng = np.random.default_rng(3)
 
     def run(**factors: float) -> Run:
@@ -79,7 +79,7 @@ def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSo
         levels = {name: 50 * np.exp(rng.normal(0, 0.1)) * factors.get(name, 1.0) for name in names}
         return counter_run({name: rng.normal(level, 0.1 * level, 96) for name, level in levels.items()})
 
-    def called(target: Run, verdicts: Set[Verdict]) -> set[str]:
+    def called(target: Run, verdicts: Collection[Verdict]) -> set[str]:
         baseline = Baseline(runs=tuple(run() for _ in range(runs)), source=source)
         judged = judge(baseline, target, counter_detector=detector, settings=PolicySettings())
         return {finding.key.metric for finding in judged.findings if finding.verdict in verdicts}
