@@ -1,6 +1,7 @@
 """Verdicts of paired rounds: scaling all times leaves them, swapping the sides turns them around."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -31,7 +32,7 @@ def scaled(run: Run, factor: float) -> Run:
     )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     factor=st.sampled_from([0.7, 0.93, 1.0, 1.2, 1.6]),
@@ -46,11 +47,7 @@ def test_scaling_leaves_verdicts_and_swapping_turns_them(seed: int, factor: floa
     finding = judged(baseline, target)
     assert judged(scaled(baseline, unit), scaled(target, unit)).verdict is finding.verdict
     turned = judged(target, baseline)
-    change, p_value = finding.relative_change, finding.p_value
-    assert change is not None
-    assert p_value is not None
-    # Beside the borders: +5.2% is as large a change as -4.9%, and one of them is below the minimum effect.
-    if abs(change) > 0.06 and p_value < 0.008:
-        assert turned.verdict is TURNED[finding.verdict]
-    elif abs(change) < 0.04 or p_value > 0.012:
-        assert turned.verdict not in TURNED
+    assert turned.rate == pytest.approx(finding.rate, abs=0.03)
+    # Labellings are drawn, so that rates beside the borders of the tiers may fall on either side.
+    if not any(border / 2 < (finding.rate or 0.0) < 2 * border for border in (0.01, 0.1)):
+        assert turned.verdict is TURNED.get(finding.verdict, finding.verdict)

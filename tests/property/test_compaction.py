@@ -53,7 +53,7 @@ def test_the_answer_is_the_same_or_says_why_it_is_weaker(detector: str, runs: in
                 assert after.verdict is before.verdict
             if effect == 1.0 and before.verdict not in CHANGES:
                 assert after.verdict not in CHANGES
-            if after.verdict is not before.verdict and after.verdict is not Verdict.INCONCLUSIVE:
+            if after.verdict is not before.verdict and after.verdict is not Verdict.UNTESTED:
                 # Another test by its name, or fewer runs.
                 assert after.test != before.test or says_fewer(after, before)
 
@@ -66,6 +66,6 @@ def says_fewer(after: Finding, before: Finding) -> bool:
 
 def test_a_control_chart_of_compacted_runs_says_that_it_needs_samples() -> None:
     for _, _, after in compacted_and_not("control_chart", 1, runs=6, raw=0):
-        assert after.verdict is Verdict.INCONCLUSIVE
+        assert after.verdict is Verdict.UNTESTED
         assert after.evidence_reason is not None
         assert after.evidence_reason.code is Untested.NEEDS_SAMPLES

@@ -66,12 +66,10 @@ def decide_by_limit(
         code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
     elif by_level or (by_excess and enough):
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
-    elif not enough:
-        code = VerdictReason.OVER_LIMIT_FEW_RUNS
+    else:
+        code = VerdictReason.OVER_LIMIT_LIKE_BASELINE if enough else VerdictReason.OVER_LIMIT_FEW_RUNS
         if level is not None and level <= policy.suspected and not small:
             verdict = Verdict.SUSPECTED
-    else:
-        code = VerdictReason.OVER_LIMIT_LIKE_BASELINE
     reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
     decided = Decided(verdict=verdict, reason=reason, worsening=worsening)
     visible = _visible(evidence)

@@ -16,7 +16,6 @@ from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
 FEW_RUNS: Final = 3  # fewer do not show how runs differ by themselves
-TINY: Final = 1e-300
 BATCHES: Final = 8
 # Batches of fewer samples have medians too rough to tell anything.
 SMALLEST_BATCH: Final = 4
@@ -88,14 +87,15 @@ def level_chances(entries: Sequence[tuple[RunMedians, Metric]], *, tiers: Tiers)
     values = np.full((len(medians), most + 1), np.nan)
     for row, entry in enumerate(medians):
         values[row, most - len(entry.runs) : most], values[row, most] = entry.runs, entry.target
-    size = np.array([max(abs(float(np.median(entry.runs))), TINY) for entry in medians])
+    # Of a counter that was zero: whatever it becomes is all of it.
+    size = np.array([abs(float(np.median(entry.runs))) or abs(entry.target) or 1.0 for entry in medians])
     allowance = np.zeros_like(values)
     allowance[:, most] = [entry.allowance for entry in medians]
     table = UnitTable.of(
         _locations(values, size),
         np.arange(most + 1) == most,
         block=np.zeros(most + 1, dtype=np.intp),
-        sampling_variance=allowance / size[:, None] ** 2,
+        sampling_variance=(np.sqrt(allowance) / size[:, None]) ** 2,
         kind=np.array([depends_on_machine(metric.unit) for metric in metrics], dtype=np.intp),
     )
     judged = judge(table, least_change=0.0, tiers=tiers)

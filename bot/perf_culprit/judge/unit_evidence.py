@@ -138,8 +138,9 @@ class _Rows:
         if described.objection is not None:
             # What is not called may be smaller than the minimum effect.
             low, high = min(low, self.effect[row]), max(high, 1 / (1 + self.effect[row]) - 1)
-        least, is_bounded = least_change(pair.metric.unit), abs(change) < LARGEST_CHANGE
         before, after = self.baseline[row], self.target[row]
+        is_bounded = abs(change) < LARGEST_CHANGE and (before.value != 0 or change == 0)
+        least = least_change(pair.metric.unit)
         if self.is_paired and is_bounded:
             after = _moved(after, before, max(change, least))
         worse = self.visible[0 if pair.metric.direction.worse_sign >= 0 else 1][row]

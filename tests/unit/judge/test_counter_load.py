@@ -146,7 +146,7 @@ def judged(response: Response, *, varied: bool, rows: int = 300, skew: float = 0
 @pytest.mark.parametrize("skew", [0.0, 1.5])
 def test_a_counter_that_follows_the_drivers_load_is_brought_to_one_load(skew: float) -> None:
     finding = judged(follows, varied=True, skew=skew, detector="control_chart", seed=1)
-    assert finding.verdict is Verdict.NO_CHANGE
+    assert finding.verdict is Verdict.NOT_SEEN
     assert finding.relative_change == pytest.approx(0, abs=0.03)
     assert finding.details["load_spearman"] > 0.5
 
@@ -161,7 +161,7 @@ def test_what_is_slower_at_the_same_load_is_found_under_another_load() -> None:
 def test_a_load_that_no_baseline_run_was_under_may_explain_a_change(detector: str) -> None:
     """The load never varied, so that nothing shows whether cpu follows it."""
     finding = judged(follows, varied=False, detector=detector, seed=2)
-    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.verdict is Verdict.UNTESTED
     assert finding.reason.code is Untested.UNUSUAL_LOAD
     assert finding.reason.arguments["change"] == pytest.approx(0.14, abs=0.01)
 
@@ -173,7 +173,7 @@ def test_an_unusual_load_does_not_explain_more_than_its_own_change(detector: str
 
 @pytest.mark.parametrize("detector", DETECTORS)
 def test_an_unusual_load_excuses_no_counter_that_stayed(detector: str) -> None:
-    assert judged(independent, varied=False, detector=detector, seed=2).verdict is Verdict.NO_CHANGE
+    assert judged(independent, varied=False, detector=detector, seed=2).verdict is Verdict.NOT_SEEN
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_executions_and_their_samples_are_told_apart_whatever_rounds_and_the_cha
 
 def test_too_few_rounds_and_too_much_noise_are_said() -> None:
     foresight = foreseen(rounds=2, samples=1)
-    assert foresight_text(foresight) == "2 rounds can prove no change in 2 metrics, however large: --rounds 4 can\n"
+    assert foresight_text(foresight) == "2 rounds can prove no change in 2 metrics, however large: --rounds 3 can\n"
     loud = replace(foreseen(rounds=8), needed=None)
     assert "hidden by the noise, whatever the rounds: use a quieter machine" in foresight_text(loud)
 

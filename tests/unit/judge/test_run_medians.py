@@ -1,5 +1,7 @@
 """One run's word is one word, however many samples it has: medians of runs, and what they are not sure of."""
 
+from collections.abc import Collection
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from perf_culprit.stats.ragged import Floats
 from tests.support.noisy_counters import counter_run
 
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+CALLS = {*CHANGES, Verdict.SUSPECTED}
 TRIALS = 20
 
 
@@ -50,11 +53,11 @@ def test_noise_is_worth_less_at_a_much_lower_level_and_the_same_at_nearly_the_sa
 
 
 @pytest.mark.parametrize("factor", [0.1, 0.001, 1000.0])
-def test_a_lone_baseline_run_is_enough_for_an_enormous_change(factor: float) -> None:
+def test_against_a_lone_baseline_run_an_enormous_change_is_suspected_and_never_proven(factor: float) -> None:
     rng = np.random.default_rng(1)
     before, after = (counter_run({"requests": level * rng.normal(100, 3, 120)}) for level in (1.0, factor))
     judged = judge(Baseline(runs=(before,), source=BaselineSource.FILES), after, settings=PolicySettings())
-    assert {finding.verdict for finding in judged.findings} == {Verdict.REGRESSION}
+    assert {finding.verdict for finding in judged.findings} == {Verdict.SUSPECTED}
 
 
 @pytest.mark.slow  # a rate needs trials
@@ -68,7 +71,7 @@ def test_a_lone_baseline_run_is_enough_for_an_enormous_change(factor: float) -> 
     ],
 )
 def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSource, detector: str, runs: int) -> None:
-    """Their levels differ by 10% from run to run; 97% of the targets had a false alarm by samples alone."""
+    """Their levels differ by 10% from run to run. One or two runs prove nothing; five times as much is suspected."""
     rng = np.random.default_rng(3)
 
     def run(**factors: float) -> Run:
@@ -76,13 +79,15 @@ def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSo
         levels = {name: 50 * np.exp(rng.normal(0, 0.1)) * factors.get(name, 1.0) for name in names}
         return counter_run({name: rng.normal(level, 0.1 * level, 96) for name, level in levels.items()})
 
-    def called(target: Run) -> set[str]:
+    def called(target: Run, verdicts: Collection[Verdict]) -> set[str]:
         baseline = Baseline(runs=tuple(run() for _ in range(runs)), source=source)
         judged = judge(baseline, target, counter_detector=detector, settings=PolicySettings())
-        return {finding.key.metric for finding in judged.findings if finding.verdict in CHANGES}
+        return {finding.key.metric for finding in judged.findings if finding.verdict in verdicts}
 
-    assert sum(bool(called(run())) for _ in range(TRIALS)) <= 1
-    assert sum("c2" in called(run(c2=5.0)) for _ in range(TRIALS)) >= 0.8 * TRIALS
+    assert not any(called(run(), CHANGES) for _ in range(TRIALS))
+    suspects = [called(run(c2=5.0), CALLS) for _ in range(TRIALS)]
+    assert sum("c2" in suspected for suspected in suspects) >= 0.8 * TRIALS
+    assert sum(bool(suspected - {"c2"}) for suspected in suspects) <= 0.3 * TRIALS
 
 
 def test_from_three_runs_on_medians_show_what_a_target_as_long_is_not_sure_of() -> None:
