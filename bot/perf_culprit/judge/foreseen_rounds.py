@@ -10,7 +10,7 @@ import numpy as np
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.metric_pairs import MetricPair, pair_metrics
-from perf_culprit.judge.paired_executions import Executions, executions_of
+from perf_culprit.judge.paired_executions import Executions, executions_of, least_rounds
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.judge.verdict import MOST_ROUNDS
 from perf_culprit.model.accuracy import Foresight
@@ -22,8 +22,6 @@ from perf_culprit.stats.variance_components import variance_components
 
 # A mixed model of more takes seconds and says the same.
 MOST_MODELLED: Final = 10
-# Of A B B A: the ways in which two of four executions can be the target's.
-WAYS_PER_ROUND: Final = 6
 # More than this, a millionfold, is no number that tells anything.
 LARGEST: Final = 1e6
 
@@ -63,11 +61,6 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
         samples=within,
         per_execution=round(median(len(one) for _, executions in measured for one in executions.samples)),
     )
-
-
-def least_rounds(proven: float) -> int:
-    """Rounds of A B B A below which no labelling of the executions is as rare, however large the difference."""
-    return max(2, math.ceil(math.log(2 / proven) / math.log(WAYS_PER_ROUND)))
 
 
 def _repeated(pair: MetricPair) -> Executions | None:

@@ -1,14 +1,19 @@
 """The executions behind a paired metric, each reduced to one number, in their rounds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Final
 
 import numpy as np
 
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.run import Benchmark
 from perf_culprit.stats.ragged import Floats
+
+# Of A B B A: the ways in which two of four executions can be the target's.
+WAYS_PER_ROUND: Final = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +27,11 @@ class Executions:
     def medians(self) -> Floats:
         """(n,): of each execution's samples."""
         return np.array([np.median(samples) for samples in self.samples])
+
+
+def least_rounds(proven: float) -> int:
+    """Rounds of A B B A below which no labelling of the executions is as rare, however large the difference."""
+    return max(2, math.ceil(math.log(2 / proven) / math.log(WAYS_PER_ROUND)))
 
 
 def executions_of(pair: MetricPair) -> Executions | None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import EXACT, untested
 from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.judge.paired_executions import least_rounds
 from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of, without_copies
 from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
@@ -80,7 +81,9 @@ def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
 
 
 def _without_units(options: DetectorOptions) -> Reason:
-    return because(Untested.TOO_FEW_EXECUTIONS if options.paired else Untested.DIFFERENT_STATISTICS)
+    if options.paired:
+        return because(Untested.TOO_FEW_EXECUTIONS, count=1, rounds=least_rounds(options.settings.proven))
+    return because(Untested.DIFFERENT_STATISTICS)
 
 
 def _suite_change(shift: SuiteShift, options: DetectorOptions) -> SuiteChange:

@@ -47,7 +47,7 @@ def judge(
     whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change[fixed], tiers))
     if not noisy.any():
         return whole
-    part = table.part(noisy)
+    part = table.part(noisy).ordered
     is_swapped = not part.has_smaller_target
     rng = np.random.default_rng(seed)
     judged = _judge_noisy(part.mirrored() if is_swapped else part, least_change[noisy], tiers, rng)

@@ -87,6 +87,22 @@ class UnitTable:
         )
 
     @property
+    def ordered(self) -> Self:
+        """In blocks, where time tells nothing more, the units by their values: swapped sides are then the same."""
+        if self.block is None:
+            return self
+        order = np.lexsort((*np.nan_to_num(self.location), self.block))
+        return type(self).of(
+            self.location[:, order],
+            self.is_target[order],
+            block=self.block[order],
+            sampling_variance=None if self.sampling_variance is None else self.sampling_variance[:, order],
+            kind=self.kind,
+            orientation=self.orientation,
+            is_exact=self.is_exact,
+        )
+
+    @property
     def blocks(self) -> Integers:
         """(U,): the block of each unit; one where none are known."""
         return np.zeros(len(self.is_target), np.intp) if self.block is None else self.block
