@@ -224,9 +224,7 @@ def test_paired_measurements_need_no_history(runner: Runner, commits: dict[str, 
 
 def fork_result(runner: Runner, commits: dict[str, str]) -> dict[str, bytes]:
     """What the measuring job of a fork's pull request leaves."""
-    result = pull_request(
-        runner, commits, SLOW_LEVELS, inputs=rounds_of(runner, SLOW_LEVELS), head_owner="mallory"
-    )
+    result = pull_request(runner, commits, SLOW_LEVELS, inputs=rounds_of(runner, SLOW_LEVELS), head_owner="mallory")
     assert result.exit_code == 0, result.log
     folder = runner.workspace / "perf-culprit"
     return {path.name: path.read_bytes() for path in folder.iterdir()}
