@@ -125,22 +125,21 @@ def screened(folder: Path, parse: float) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("parse", "commits", "counts", "verdict"),
+    ("commits", "counts", "verdict"),
     [
-        (1.6, ("HEAD~1", "HEAD"), "1 proven, 0 refuted", "regression"),
-        (1.6, ("HEAD~2", "HEAD~1"), "0 proven, 1 refuted", "unchanged"),
+        (("HEAD~1", "HEAD"), "1 proven, 0 refuted", "regression"),
+        (("HEAD~2", "HEAD~1"), "0 proven, 1 refuted", "unchanged"),
     ],
 )
 def test_rounds_of_what_stored_runs_suspect_prove_or_refute_it(
     repository: Path,
     capsys: pytest.CaptureFixture[str],
-    parse: float,
     commits: tuple[str, str],
     counts: str,
     verdict: str,
 ) -> None:
     folder = repository.parent
-    asked = screened(folder, parse)
+    asked = screened(folder, 1.6)
     assert main(asked) == 0
     assert "looks slower, not proven" in capsys.readouterr().out
     again = ["--run", ASKED + SUITE, "--tool", "custom_smaller_is_better", "--rounds", "6", "--warmup", "0"]

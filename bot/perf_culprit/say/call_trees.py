@@ -194,7 +194,7 @@ def _parts_row(suspect: ComparedSuspect) -> Row:
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
-    """Where to look: of a regression, proven or suspected, and where only the call trees show one. Elsewhere no news."""
+    """Where to look: of what got or looks worse, and where only the call trees show it. Elsewhere no news."""
     if report.diagnosis is None:
         return None
     got_worse = report.conclusion is Conclusion.REGRESSION or any(one.looks_worse for one in report.findings)
