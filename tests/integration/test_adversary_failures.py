@@ -47,7 +47,7 @@ class NthFault(Fault):
 
 
 def report_of(scene: Scene) -> bytes:
-    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6)
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, rate=1e-6)
     report = reports.report(Conclusion.REGRESSION, slower)
     return encode_report(replace(report, target_commit=scene.head, suite="default"))
 
@@ -211,7 +211,7 @@ def test_a_body_that_github_finds_too_long_is_told(scene: Scene) -> None:
 def test_ten_thousand_findings_fit_a_comment(scene: Scene) -> None:
     """A stranger's report may be as long as the archive's limits allow; what is posted is not."""
     findings = tuple(
-        reports.finding(f"`{number}` " + "|" * 200, 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6)
+        reports.finding(f"`{number}` " + "|" * 200, 100, 150, verdict=Verdict.REGRESSION, rate=1e-6)
         for number in range(2_000)
     )
     report = replace(reports.report(Conclusion.REGRESSION, *findings), target_commit=scene.head)

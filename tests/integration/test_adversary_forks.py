@@ -50,7 +50,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def honest(scene: Scene, **changes: Any) -> bytes:
-    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6)
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, rate=1e-6)
     report = structs.replace(reports.report(Conclusion.REGRESSION, slower), target_commit=scene.head)
     return encode_report(structs.replace(report, **changes))
 
@@ -177,7 +177,7 @@ def test_too_many_reports_are_refused(scene: Scene) -> None:
 def test_hostile_names_stay_names(scene: Scene, name: str) -> None:
     text = because(BaselineReason.RUN_UNREADABLE, run=name, problem=name)
     finding = reports.finding(
-        name, 100, 150, verdict=Verdict.REGRESSION, level=Level.FAIL, q_value=1e-6, reason=name, notes=(name, text)
+        name, 100, 150, verdict=Verdict.REGRESSION, level=Level.FAIL, rate=1e-6, reason=name, notes=(name, text)
     )
     refs = scene.refs
     data = honest(scene, findings=(finding,), suite=name, notes=(remark(name), text), failed=True)

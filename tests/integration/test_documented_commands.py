@@ -59,6 +59,10 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perf-culprit measure --commits main HEAD --run 'python bench.py' --output out --trace": (
         "tests/integration/test_measure_trace.py"
     ),
+    "perf-culprit measure --commits main HEAD --run ./bench --flagged report.json --until-decided --minutes 10"
+    " --output again": "tests/integration/test_measure_confirm.py",
+    "perf-culprit compare --target bench.json --repo . --base main --confirm again/target.json"
+    " --confirm-baseline again/baseline.json": "tests/integration/test_measure_confirm.py",
     "pytest -p perf_culprit.explain.tracer.plugin --perf-culprit-trace trace.json bench/": (
         "tests/unit/tracer/test_plugin.py"
     ),

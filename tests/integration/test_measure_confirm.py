@@ -54,7 +54,7 @@ def test_a_blip_is_withdrawn(repository: Path, capsys: pytest.CaptureFixture[str
     assert measure(repository, "HEAD~1", "HEAD", run=blip) == 0
     capsys.readouterr()
     assert compare(repository) == 0
-    assert "not confirmed" in capsys.readouterr().out
+    assert "0 proven, 1 refuted" in capsys.readouterr().out
 
 
 def test_an_interrupt_of_the_second_measurement_keeps_the_first_and_another_call_adds_the_rest(
@@ -75,7 +75,7 @@ def test_an_interrupt_of_the_second_measurement_keeps_the_first_and_another_call
 
     assert measure(repository, "HEAD~1", "HEAD", run=run, more=["--resume"]) == 0
     shown = capsys.readouterr()
-    assert "confirm 1 benchmark, round 2 of 4" in shown.err
+    assert "1 benchmark, round 2 of 4: confirm-baseline" in shown.err
     assert "round 1" not in shown.err
     assert "looked like a regression: 1 benchmark, measured again\n" in shown.out
     assert json.loads(target.read_bytes())["benchmarks"] == first
@@ -87,7 +87,7 @@ def test_an_interrupt_of_the_second_measurement_keeps_the_first_and_another_call
 def test_the_verdict_is_that_of_both_measurements(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     blip = f'if [ -n "$PERF_CULPRIT_BENCHMARKS" ]; then echo 1000 > value; fi; {RUN}'
     assert measure(repository, "HEAD~1", "HEAD", run=blip) == 0
-    assert "not confirmed" in capsys.readouterr().out
+    assert "0 proven, 1 refuted" in capsys.readouterr().out
 
 
 def test_nothing_flagged_is_not_measured_again(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,3 +99,65 @@ def test_nothing_flagged_is_not_measured_again(repository: Path, capsys: pytest.
 def test_more_than_two_commits_are_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert measure(repository, "HEAD~2", "HEAD~1", "HEAD") == 2
     assert "exactly two commits" in capsys.readouterr().err
+
+
+# Three benchmarks, of which the commits change the first.
+SUITE = (
+    f'm=$({RUN}); echo "[{{\\"name\\": \\"parse\\", \\"unit\\": \\"s\\", \\"value\\": $m}}"; '
+    "for n in render load; do m=$((1000000 + m % 7919)); "
+    'echo ",{\\"name\\": \\"$n\\", \\"unit\\": \\"s\\", \\"value\\": $m}"; done; echo "]"'
+)
+
+
+def screened(folder: Path, parse: float) -> list[str]:
+    """The options of a comparison with six stored files, in which the head's `parse` is so much slower."""
+    files = []
+    for number, factor in enumerate((*[1.0] * 6, parse)):
+        levels = {"parse": 1e6 * factor, "render": 1e6, "load": 1e6}
+        values = [
+            {"name": name, "unit": "s", "value": level * (1 + (number * 37 + place * 11) % 21 / 2000)}
+            for place, (name, level) in enumerate(levels.items())
+        ]
+        files.append(folder / f"stored-{number}.json")
+        files[-1].write_text(json.dumps(values))
+    *baseline, target = map(str, files)
+    return ["compare", "--baseline", *baseline, "--target", target, "--json", str(folder / "report.json")]
+
+
+@pytest.mark.parametrize(
+    ("commits", "counts", "verdict"),
+    [
+        (("HEAD~1", "HEAD"), "1 proven, 0 refuted", "regression"),
+        (("HEAD~2", "HEAD~1"), "0 proven, 1 refuted", "unchanged"),
+    ],
+)
+def test_rounds_of_what_stored_runs_suspect_prove_or_refute_it(
+    repository: Path,
+    capsys: pytest.CaptureFixture[str],
+    commits: tuple[str, str],
+    counts: str,
+    verdict: str,
+) -> None:
+    folder = repository.parent
+    asked = screened(folder, 1.6)
+    assert main(asked) == 0
+    assert "looks slower, not proven" in capsys.readouterr().out
+    again = ["--run", ASKED + SUITE, "--tool", "custom_smaller_is_better", "--rounds", "6", "--warmup", "0"]
+    flagged = ["--flagged", str(folder / "report.json"), "--output", str(folder / "again")]
+    assert main(["measure", "--repo", str(repository), "--commits", *commits, *again, *flagged]) == 0
+    assert set((folder / "asked").read_text().splitlines()) == {"parse"}
+    capsys.readouterr()
+    sides = [str(folder / "again" / f"{side}.json") for side in ("baseline", "target")]
+    assert main([*asked, "--confirm-baseline", sides[0], "--confirm", sides[1]]) == (verdict == "regression")
+    assert counts in capsys.readouterr().out
+    findings = json.loads((folder / "report.json").read_text())["findings"]
+    assert [one["verdict"] for one in findings if one["benchmark"] == "parse"] == [verdict]
+
+
+def test_nothing_suspected_measures_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = repository.parent
+    assert main(screened(folder, 1.0)) == 0
+    flagged = ["--flagged", str(folder / "report.json")]
+    assert measure(repository, "HEAD~1", "HEAD", more=flagged) == 0
+    assert "report.json: nothing is suspected, so nothing is measured" in capsys.readouterr().out
+    assert not (folder / "asked").exists()

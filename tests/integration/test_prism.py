@@ -104,7 +104,7 @@ def test_a_stray_request_is_refused_by_prism_itself(scene: Scene, judged: Path) 
 
 @pytest.mark.usefixtures("within_prism")
 def test_publishing_and_commands_are_as_github_describes_them(scene: Scene, judged: Path) -> None:
-    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, q_value=1e-6)
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, rate=1e-6)
     report = replace(reports.report(Conclusion.REGRESSION, slower), target_commit=scene.head)
     results = [
         scene.publish({"report.json": encode_report(report)}),

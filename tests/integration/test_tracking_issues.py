@@ -27,6 +27,8 @@ from tests.support.measurements import measured
 
 FAST = {"parse": 0.004, "render": 0.02}
 SLOW = {**FAST, "parse": 0.0096}
+# Beside two benchmarks alone one stored run proves nothing: how much benchmarks differ must be seen.
+CALM = {f"steady-{number}": 0.004 for number in range(20)}
 EVIL = 'x`|@octocat ![](http://evil) <b> /perf-accept all "now" #1'
 NASTY = (
     "--> <script>alert(1)</script>",
@@ -53,14 +55,15 @@ class Mainline:
         self.folder, self.commits = repository
 
     def report(self, levels: dict[str, float], *, at: int, base: dict[str, float] | None = None) -> Report:
-        # Enough runs that a recovery is proven, of two benchmarks too.
-        runs = tuple(measured(base or dict.fromkeys(levels, 0.004) | FAST, seed=seed) for seed in range(1, 41))
+        # Enough runs that a recovery is proven.
+        before = CALM | (base or dict.fromkeys(levels, 0.004) | FAST)
+        runs = tuple(measured(before, seed=seed) for seed in range(1, 41))
         choices = (
             RunChoice(
                 commit=self.commits["main1"], time=None, chosen=True, reason=because(BaselineReason.AT_MERGE_BASE)
             ),
         )
-        target = measured(levels, seed=50 + at, commit=self.commits[f"main{at}"])
+        target = measured(CALM | levels, seed=50 + at, commit=self.commits[f"main{at}"])
         return judge_run(Baseline(runs=runs, source=BaselineSource.HISTORY, choices=choices), target, config=CONFIG)
 
     def track(
@@ -185,7 +188,7 @@ def test_recovered_is_closed_with_a_note_and_back_is_reopened(mainline: Mainline
     assert mainline.track(mainline.report(FAST, at=5)) == []
     mainline.track(mainline.report({**FAST, "parse": 0.02}, at=6))
     assert issue.state == "open"
-    assert issue.title.startswith("Performance regression: parse by 398%")
+    assert re.fullmatch(r"Performance regression: parse by 3[89]\d%", issue.title)
     assert mainline.commits["main6"] in (issue.body or "")
     assert len(mainline.issues) == 1
     assert "back" in mainline.comments(issue)[1]

@@ -194,10 +194,11 @@ def _parts_row(suspect: ComparedSuspect) -> Row:
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
-    """Where to look: of a regression, and where only the call trees show one. Elsewhere no news."""
+    """Where to look: of what got or looks worse, and where only the call trees show it. Elsewhere no news."""
     if report.diagnosis is None:
         return None
-    if report.conclusion is not Conclusion.REGRESSION and not only_diagnosis(report):
+    got_worse = report.conclusion is Conclusion.REGRESSION or any(one.looks_worse for one in report.findings)
+    if not got_worse and not only_diagnosis(report):
         return None
     return next(iter(shown_suspects(report.diagnosis)), None)
 

@@ -134,7 +134,7 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
 def _next_step(report: Report, sections: Sections, options: PageOptions, trees: TreeFindings) -> Text:
     step = next_step(report, sections, has_check=options.has_check)
     advice = words("{} {}", Safe(step.advice), Name(step.command)) if step.command else Safe(step.advice)
-    if trees.place is not None and (sections.changed or step.subject is None):
+    if trees.place is not None:
         return words("{} {}", trees.place, advice)
     if step.subject is None:
         return words("{}{}", advice, _weak(step.weakest, sections))
