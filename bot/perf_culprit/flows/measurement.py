@@ -90,6 +90,7 @@ class MeasurePlan:
             "--tool": self.tool,
             "--metric": self.commands.count,
             "--also": self.commands.also,
+            **({"--flagged": self.names} if self.names else {}),
         }
 
 
