@@ -168,7 +168,7 @@ def test_a_comparison_is_paged_and_explained(reader: Assistant) -> None:
     assert len(names) == 150
     assert reader.call("report", path=file, verdict="improvement")["untrusted"]["findings"] == []
     (finding,) = reader.call("why", benchmark="b7", path=file)["untrusted"]["findings"]
-    # One file a side, in which all moved alike, blames no single benchmark.
+    # One file a side, in which all moved alike, is the code or the machine.
     assert (finding["verdict"], finding["baseline"]["count"]) == ("untested", 8)
     assert finding["relative_change"] == pytest.approx(0.6, abs=0.05)
     assert finding["reason"]["text"]

@@ -88,8 +88,12 @@ def _without_units(options: DetectorOptions) -> Reason:
 
 def _suite_change(shift: SuiteShift, options: DetectorOptions) -> SuiteChange:
     """Rounds leave it in: what their sides do not share is the code's."""
-    is_left_in = shift.is_large or options.paired
-    return SuiteChange(change=math.expm1(shift.change), is_suspected=shift.is_suspected, is_left_in=is_left_in)
+    is_small = abs(shift.change) < math.log1p(options.settings.minimum_effect)
+    return SuiteChange(
+        change=math.expm1(shift.change),
+        is_suspected=shift.is_suspected,
+        is_left_in=shift.is_large or options.paired or not is_small,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

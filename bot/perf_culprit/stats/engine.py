@@ -182,8 +182,10 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
     if compared.has_many:
         change = median_difference(values.centred, table.is_target, table.blocks, present=present)
         half = MEDIAN_INTERVAL * half
+    # A shift that nobody would call small is part of what is shown, so a call has to hold with it.
+    is_left_in = values.moved | (np.abs(compared.raw_change - noise.change[:, 0]) >= least_change)
     is_small = np.abs(change) < least_change
-    is_small |= values.moved & (compared.raw_change * np.sign(change) < least_change)
+    is_small |= is_left_in & (compared.raw_change * np.sign(change) < least_change)
     loudest = loudest_first(compared.loudness)
     relabelled_rate = np.where(is_small, 1.0, relabelled_rates(compared.loudness, loudest))
     # Labellings of one unit tell little: the corrected tail is honest by itself.
@@ -196,7 +198,7 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
     critical = suite_tail.critical(tiers.suspected)
     if are_labels_asked and not compared.has_many:
         critical = min(critical, float(np.exp(-loudest[-max(int(tiers.suspected * len(loudest)), 1)])))
-    shown = np.where(values.moved, compared.raw_change, change)
+    shown = np.where(is_left_in, compared.raw_change, change)
     # Few units know the noise badly: of changes as large as they say, 90% are to be found with any number.
     unseen = UNSEEN * noise.freedom[:, 0] / (noise.freedom[:, 0] + 2)
     visible = np.maximum(noise.distance(critical), least_change) + noise.distance(unseen)
