@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from perf_culprit.github import client
-from perf_culprit.store.protocol import Patience
+from perf_culprit.store.retention import Patience
 from tests.integration.test_adversary_failures import assert_done_once, own, prepare, reset, stored
 from tests.support.adversary import MALLORY_PULL, Scene, open_scene
 from tests.support.fake_github.faults import SECONDARY_LIMIT, Fault

@@ -28,7 +28,7 @@ def server() -> Iterator[Callable[[], postgresql.Server]]:
     """Started by the first test that wants it."""
     with ExitStack() as stack:
         started: list[postgresql.Server] = []
-        yield lambda: (started or started.append(stack.enter_context(postgresql.running())) or started)[0]  # type: ignore[func-returns-value]  # appends, then gives
+        yield lambda: (started or started.append(stack.enter_context(postgresql.running())) or started)[0]  # type: ignore[func-returns-value,redundant-expr]  # appends, then gives
 
 
 def stored(opener: Opener) -> int:

@@ -58,7 +58,7 @@ def test_an_acceptance_in_a_forks_pull_request_names_its_head(scene: Scene) -> N
 
 
 def report_of(scene: Scene, suite: str, *, failed: bool = False) -> bytes:
-    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, level=Level.FAIL, q_value=1e-6)
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, level=Level.FAIL, rate=1e-6)
     report = reports.report(Conclusion.REGRESSION, slower) if failed else reports.report(Conclusion.NO_CHANGE)
     return encode_report(structs.replace(report, target_commit=scene.head, suite=suite, failed=failed))
 
@@ -197,8 +197,10 @@ def test_wanted_a_run_stored_under_another_commit_got_refused(scene: Scene, caus
     content = zipped({"report.json": json.dumps(report).encode(), "run.json": encode_run(run)})
     scene.fake.state.runs[55].event = cause
     scene.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=scene.head, zip_bytes=content)
-    own = {"head_owner": "octocat", "head_branch": "main"} if cause == "push" else {}
-    result = scene.follow(run_event=cause, **own)
+    if cause == "push":
+        result = scene.follow(run_event=cause, head_owner="octocat", head_branch="main")
+    else:
+        result = scene.follow(run_event=cause)
     refused = cause == "push" or len(merge) != 40
     assert result.exit_code == (3 if refused else 0), result.log
     assert scene.refs == refs

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +30,7 @@ def of_counters(target: Run, *baseline: Run, options: DetectorOptions = OPTIONS)
     return control_chart.detect_counters(pair_counters(stored(*baseline), target).tables, options)
 
 
-def of_benchmarks(target: Run, *baseline: Run, options: DetectorOptions = OPTIONS) -> list[Evidence]:
+def of_benchmarks(target: Run, *baseline: Run, options: DetectorOptions = OPTIONS) -> Sequence[Evidence]:
     return control_chart.detect(pair_metrics(stored(*baseline), target).pairs, options).evidence
 
 

@@ -165,8 +165,8 @@ def test_what_cannot_be_tested_is_silent_where_anything_could() -> None:
     judgement = compare(both, target)
     assert {finding.verdict for finding in judgement.findings} == {Verdict.UNCHANGED, Verdict.UNTESTED}
     assert judgement.conclusion is Conclusion.NO_CHANGE
-    untested = [structs.replace(run, benchmarks=run.benchmarks[1:]) for run in (both, target)]
-    assert compare(*untested).conclusion is Conclusion.INCONCLUSIVE
+    before, after = (structs.replace(run, benchmarks=run.benchmarks[1:]) for run in (both, target))
+    assert compare(before, after).conclusion is Conclusion.INCONCLUSIVE
 
 
 def test_a_first_allocation_is_a_regression() -> None:
