@@ -168,7 +168,7 @@ WAYS: Final = (
         weight=4,
     ),
     _files("five files per side", "compare --baseline base-*.json --target head-*.json", count=SEVERAL),
-    *(_by_detector(detector) for detector in ("median_interval", "control_chart", "auto")),
+    *(_by_detector(detector) for detector in ("median_interval", "control_chart")),
     Way(
         command="collect a.json b.json --json run.json; compare --baseline base-*.json --target run.json",
         rows={"merged files, five runs": Row(design=Design(baseline=SEVERAL, target=1, samples=SAMPLES))},
