@@ -36,7 +36,7 @@ QUICK_FOUND: Final = 0.75
 QUICK_FIND_TRIALS: Final = 8
 
 # (row, noise): take a cell out when its way keeps its word; the test fails if it does and stands here.
-KNOWN_BROKEN: Final[frozenset[tuple[str, str]]] = frozenset()
+KNOWN_BROKEN: Final = frozenset({("five files per side", "recorded")})
 
 
 def is_quick(way: Way, noise: str) -> bool:

@@ -31,7 +31,7 @@ def quick_parameters() -> Iterator[object]:
     for way, noise in (entry for entry in chosen_cells([]) if is_quick(*entry)):
         for row in way.rows:
             is_broken = (row, noise) in KNOWN_BROKEN
-            marks = [pytest.mark.xfail(reason="known; see docs/error-rates.md")] * is_broken
+            marks = [pytest.mark.xfail(reason="known; see docs/evidence/simulated.md")] * is_broken
             yield pytest.param(next(iter(way.rows)), row, noise, id=f"{row}, {noise}", marks=marks)
 
 
