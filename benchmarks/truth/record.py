@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FILE.npz")
     parser.add_argument("--setup", metavar="COMMAND", help="once, before")
     parser.add_argument("--results", type=Path, metavar="PATH", help="what the command writes; without it its output")
-    parser.add_argument("--tool", default=AUTO, metavar="FORMAT", help="as `perf-culprit collect --list` names it")
+    parser.add_argument("--tool", default=AUTO, metavar="FORMAT", help="a format of docs/formats.md")
     arguments = parser.parse_args()
     if arguments.setup:
         subprocess.run(arguments.setup, shell=True, check=True)  # noqa: S602

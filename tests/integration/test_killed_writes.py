@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -53,7 +54,7 @@ def write(opener: Opener, name: str) -> None:
 def test_killed_around_any_step_a_write_is_whole_or_not_there_and_once_by_the_next(
     server: Callable[[], postgresql.Server], tmp_path: Path, back_end: str, name: str, *, after: bool
 ) -> None:
-    dies = dies_at_git_call if back_end == "git branch" else dies_at_statement
+    dies = partial(dies_at_git_call, at_end=True) if back_end == "git branch" else dies_at_statement
     lasting: list[int] = []
     for step in range(1, MOST_STEPS):
         folder = tmp_path / f"{step}"

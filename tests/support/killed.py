@@ -12,8 +12,11 @@ from perf_culprit.git import command, objects, revisions
 from perf_culprit.store import git_branch
 
 
-def dies_at_git_call(step: int, action: Callable[[], object], *, after: bool = False) -> bool:
-    """Do `action` in a child that is killed before its git call number `step`, or `after` it; False if it had fewer."""
+def dies_at_git_call(step: int, action: Callable[[], object], *, after: bool = False, at_end: bool = False) -> bool:
+    """Do `action` in a child that is killed before its git call number `step`, or `after` it; False if it had fewer.
+
+    `at_end`: the last step is when all is done, and nobody has heard of it.
+    """
 
     def prepared(die: Callable[..., None]) -> None:
         git_branch._tips.clear()  # another job has seen nothing yet
@@ -30,7 +33,7 @@ def dies_at_git_call(step: int, action: Callable[[], object], *, after: bool = F
         for module in (objects, revisions):
             vars(module)["run_git"] = dying
 
-    return _dies(step, action, prepared)
+    return _dies(step, action, prepared, at_end=at_end)
 
 
 def dies_at_statement(step: int, action: Callable[[], object], *, after: bool = False) -> bool:
@@ -40,11 +43,12 @@ def dies_at_statement(step: int, action: Callable[[], object], *, after: bool = 
         event.listen(Engine, "after_cursor_execute" if after else "before_cursor_execute", die)
         event.listen(Engine, "commit", die)
 
-    return _dies(step, action, prepared)
+    return _dies(step, action, prepared, at_end=True)
 
 
-def _dies(step: int, action: Callable[[], object], prepare: Callable[[Callable[..., None]], None]) -> bool:
-    """Its last step is when all is done, and nobody has heard of it."""
+def _dies(
+    step: int, action: Callable[[], object], prepare: Callable[[Callable[..., None]], None], *, at_end: bool
+) -> bool:
     child = os.fork()
     if child:
         status = os.waitpid(child, 0)[1]
@@ -59,7 +63,8 @@ def _dies(step: int, action: Callable[[], object], prepare: Callable[[Callable[.
 
         prepare(die)
         action()
-        die()
+        if at_end:
+            die()
         os._exit(0)
     finally:
         os._exit(1)
