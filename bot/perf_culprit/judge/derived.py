@@ -81,6 +81,5 @@ def _is_function(rate: MetricKey, time: MetricKey, runs: Sequence[dict[MetricKey
 
 def _rounding(number: float) -> float:
     """The most by which a number differs from what was printed with as many decimals, as a fraction of it."""
-    # 7244.0 was printed as 7244: Python writes a decimal that nobody printed.
-    exponent = Decimal(repr(number).removesuffix(".0")).as_tuple().exponent
+    exponent = Decimal(repr(number)).as_tuple().exponent
     return 0.5 * 10.0**exponent / abs(number) if number and isinstance(exponent, int) else 0.0

@@ -137,19 +137,22 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, ti
         change = np.where(target == base, 0.0, target - base)
     called = (np.abs(change) >= least_change) & (change != 0)
     rate = np.where(change == 0, 1.0, _wobble(table)[fixed])
+    rate_of_call = np.where(called, rate, 1.0)
+    # A difference that is not called, as counts wobble, may be smaller.
+    is_open = called & (rate > tiers.suspected)
     return replace(
         _nothing(len(y)),
         change=change,
-        low=change,
-        high=change,
+        low=np.where(is_open, np.minimum(change, least_change), change),
+        high=np.where(is_open, np.maximum(change, -least_change), change),
         raw_change=change,
         p_value=rate,
-        rate=np.where(called, rate, 1.0),
+        rate=rate_of_call,
         model_rate=rate,
         relabelled_rate=rate,
         is_proven=called & (rate <= tiers.proven),
         is_suspected=called & (rate <= tiers.suspected),
-        visible_change=least_change,
+        visible_change=np.where(is_open, np.maximum(least_change, np.abs(change)), least_change),
     )
 
 
