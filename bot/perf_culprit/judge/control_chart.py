@@ -25,7 +25,6 @@ from perf_culprit.model.run import Benchmark, Metric, MetricKey
 from perf_culprit.stats.chart_limits import Chart, chance_of_excess, chart, excesses, shifted_ratios
 from perf_culprit.stats.power import POWER
 from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.unit_table import Tiers
 
 ID: Final = "control_chart"
 
@@ -220,8 +219,7 @@ def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Ch
     of_baseline = np.concatenate([charted.own_excesses for charted in drawn]) if drawn else np.empty(0)
     chances = iter(chance_of_excess(np.array([charted.excess for charted in drawn]), of_baseline=of_baseline).tolist())
     charts = [(charted.medians, entry.metric) for entry, charted in entries if charted is not None]
-    tiers = Tiers(proven=options.settings.proven, suspected=options.settings.suspected)
-    levels = iter(level_chances(charts, tiers=tiers))
+    levels = iter(level_chances(charts, tiers=options.tiers))
     largest = max(0.0, float(of_baseline.max(initial=0.0)))
     evidence = []
     for entry, charted in entries:

@@ -9,6 +9,7 @@ from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.finding import Evidence, SuiteChange
 from perf_culprit.model.reason import Reason
+from perf_culprit.stats.unit_table import Tiers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +18,10 @@ class DetectorOptions:
 
     settings: PolicySettings = field(default_factory=PolicySettings)
     paired: bool = False
+
+    @property
+    def tiers(self) -> Tiers:
+        return Tiers(proven=self.settings.proven, suspected=self.settings.suspected)
 
 
 @dataclass(frozen=True, slots=True)

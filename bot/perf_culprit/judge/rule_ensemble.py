@@ -57,8 +57,7 @@ class _Ensemble:
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
     """One evidence per counter of each table, in order. All tables are one system: rules join their counters."""
-    tiers = Tiers(proven=options.settings.proven, suspected=options.settings.suspected)
-    return assess(tables, rule_options(options.settings.rule_ensemble), tiers=tiers)
+    return assess(tables, rule_options(options.settings.rule_ensemble), tiers=options.tiers)
 
 
 def assess(tables: Sequence[TablePair], options: RuleOptions, *, tiers: Tiers | None = None) -> list[Evidence]:

@@ -20,8 +20,8 @@ from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers
+from perf_culprit.stats.ragged import Floats, Moments
+from perf_culprit.stats.unit_table import Judgement, SuiteShift
 
 LEVEL: Final = 0.95  # of the engine's intervals
 # What stands for a paired target: the baseline's value, moved by the change.
@@ -64,8 +64,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     of_chosen, copies = without_copies(chosen, [of_pairs[index] for index in kept])
     suite = suite_units(chosen, of_chosen, paired=options.paired)
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
-    tiers = Tiers(proven=options.settings.proven, suspected=options.settings.suspected)
-    judgement = judge(suite.table, least_change=effects, tiers=tiers)
+    judgement = judge(suite.table, least_change=effects, tiers=options.tiers)
     described = describe(chosen, suite, options)
     rows = _Rows.of(suite, judgement, options, effects)
     for row, index in enumerate(kept):
@@ -120,8 +119,8 @@ class _Rows:
             with np.errstate(over="ignore"):
                 return np.where(suite.is_logarithmic, np.expm1(logs), logs).tolist()  # type: ignore[no-any-return]
 
-        baseline, target = _sides(suite)
         moments = suite.samples.moments()
+        baseline, target = _sides(suite, moments)
         constant = (moments.squares == 0).reshape(-1, 2).all(axis=1)
         blocks = suite.table.block
         return cls(
@@ -192,8 +191,7 @@ def _with_half_width(side: Side, half_width: float | None) -> Side:
     return side if half_width is None or math.isnan(half_width) else replace(side, relative_half_width=half_width)
 
 
-def _sides(suite: SuiteUnits) -> tuple[list[Side], list[Side]]:
-    moments = suite.samples.moments()
+def _sides(suite: SuiteUnits, moments: Moments) -> tuple[list[Side], list[Side]]:
     deviations = np.sqrt(moments.variance)
     columns = (moments.mean, suite.samples.medians(), deviations, moments.count)
     centers, runs = suite.centers(), suite.runs()
