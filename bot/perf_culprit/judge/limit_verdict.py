@@ -69,8 +69,8 @@ def decide_by_limit(
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE if enough else VerdictReason.OVER_LIMIT_FEW_RUNS
         if level is not None and level <= policy.suspected and not small:
-            verdict = Verdict.SUSPECTED
-    reason = _scored(code, evidence.test, score=score, limit=limit, effect=effect, runs=runs)
+            code, verdict = VerdictReason.OVER_LIMIT_SUSPECTED if enough else code, Verdict.SUSPECTED
+    reason = _scored(code, evidence, limit=limit, effect=effect, runs=runs)
     decided = Decided(verdict=verdict, reason=reason, worsening=worsening)
     visible = _visible(evidence)
     if verdict is not Verdict.NOT_SEEN or visible is None:
@@ -151,11 +151,12 @@ def violation(evidence: Evidence) -> float:
     return evidence.score / evidence.threshold if evidence.threshold else float("inf")
 
 
-def _scored(code: VerdictReason, test: str, *, score: float, limit: float, effect: float | None, runs: int) -> Reason:
+def _scored(code: VerdictReason, evidence: Evidence, *, limit: float, effect: float | None, runs: int) -> Reason:
     few = runs if code is VerdictReason.OVER_LIMIT_FEW_RUNS else None
-    if test == CONTROL_CHART:
-        return because(code, outside=score, limit_outside=limit, effect=effect, runs=few)
-    return because(code, test=test, score=score, limit=limit, effect=effect, runs=few)
+    rate = evidence.excess.level_chance if code is VerdictReason.OVER_LIMIT_SUSPECTED else None
+    if evidence.test == CONTROL_CHART:
+        return because(code, outside=evidence.score, limit_outside=limit, effect=effect, runs=few, rate=rate)
+    return because(code, test=evidence.test, score=evidence.score, limit=limit, effect=effect, runs=few, rate=rate)
 
 
 def _worsening(evidence: Evidence) -> float:

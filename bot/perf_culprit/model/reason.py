@@ -64,6 +64,7 @@ class VerdictReason(StrEnum):
     WITHIN_LIMIT = "within_limit"
     OVER_LIMIT = "over_limit"
     OVER_LIMIT_LIKE_BASELINE = "over_limit_like_baseline"
+    OVER_LIMIT_SUSPECTED = "over_limit_suspected"
     OVER_LIMIT_FEW_RUNS = "over_limit_few_runs"
     OVER_LIMIT_SMALL_EFFECT = "over_limit_small_effect"
     OTHER_HARDWARE = "other_hardware"

@@ -46,6 +46,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
+    VerdictReason.OVER_LIMIT_SUSPECTED: (
+        _SCORES + ": some counter's median differs as much in {rate:%g} of unchanged runs; more baseline runs decide"
+    ),
     VerdictReason.OVER_LIMIT_FEW_RUNS: (
         _SCORES + ": {runs:# baseline run} can't show how much runs differ by themselves, 3 do"
     ),
