@@ -139,7 +139,7 @@ def _read_recording(file: Path) -> Suite:
     medians = np.nanmedian(held["seconds"][complete], axis=2)
     with np.errstate(divide="ignore"):
         y = np.log(medians)
-    if "names" not in held:
+    if "metrics" not in held:
         return Suite(y, tuple(f"b{row}" for row in range(len(y))), (TIME,) * len(y))
     metrics = tuple(
         Metric(name=str(name), unit=str(unit), direction=Direction(str(direction)))

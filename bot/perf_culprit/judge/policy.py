@@ -14,12 +14,12 @@ from perf_culprit.judge.conclusion import conclusion_of, is_flagged, reading_ord
 from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS
+from perf_culprit.judge.evidence_columns import EXACT
 from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
 from perf_culprit.judge.new_level import settled
 from perf_culprit.judge.single_values import single_values
-from perf_culprit.judge.suite_units import is_exact
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Judgement
@@ -61,7 +61,7 @@ def judge(
     assessed = exact_counts.detect(pairing.pairs, options, DETECTORS[detector])
     findings = benchmark_findings(pairing.pairs, assessed.evidence, settings)
     notes += [*assessed.notes, *_suite_notes(assessed.suite, paired=options.paired)]
-    notes += [*_baseline_notes(baseline, pairing.pairs), *_category_notes(pairing.pairs, findings, settings)]
+    notes += [*_baseline_notes(baseline, findings), *_category_notes(pairing.pairs, findings, settings)]
     notes += chance_notes(findings)
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
@@ -150,8 +150,8 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
     )
 
 
-def _baseline_notes(baseline: Baseline, pairs: Sequence[MetricPair]) -> list[Reason]:
-    measured = any(not is_exact(pair.metric) for pair in pairs)
+def _baseline_notes(baseline: Baseline, findings: Sequence[Finding]) -> list[Reason]:
+    measured = any(finding.test != EXACT for finding in findings)
     if measured and baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
         return [because(Remark.LONE_BASELINE)]
     return []

@@ -17,7 +17,8 @@ from perf_culprit.model.run import Metric
 from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
 from perf_culprit.stats.unit_table import UnitTable
 
-FEWEST_NUMBERS: Final = 4  # that two units have in common by being the same file, not by chance
+FEWEST_NUMBERS: Final = 4  # that two units have in common by being the same file, or by not varying, not by chance
+CLOSE: Final = 1e-9
 # Block, whether it is the target's, and the how-manieth of that.
 Place = tuple[int, bool, int]
 
@@ -147,7 +148,9 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *,
     is_target = np.array([place[1] for place in places])
     squared = np.zeros_like(values)
     squared[rows, columns] = [unit.squared_error for unit in flat]
-    location, is_logarithmic, size = _locations(pairs, values, is_target)
+    kind = metric_families(pairs)
+    exact = _are_exact(pairs) | _repeats(values, kind)
+    location, is_logarithmic, size = _locations(values, exact, is_target)
     of_side = 2 * rows + is_target[columns]
     return SuiteUnits(
         places=places,
@@ -161,9 +164,9 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *,
             is_target,
             block=np.array([place[0] for place in places], dtype=np.intp) if paired else None,
             sampling_variance=squared / np.where(values == 0, np.inf, values**2) if squared.any() else None,
-            kind=metric_families(pairs),
+            kind=kind,
             orientation=np.array([-1.0 if is_rate(pair.metric.unit) else 1.0 for pair in pairs]),
-            is_exact=_are_exact(pairs),
+            is_exact=exact,
         ),
     )
 
@@ -177,14 +180,29 @@ def _are_exact(pairs: Sequence[MetricPair]) -> Booleans:
     return np.fromiter((is_exact(pair.metric) for pair in pairs), np.bool_, len(pairs))
 
 
-def _locations(pairs: Sequence[MetricPair], values: Floats, is_target: Booleans) -> tuple[Floats, Booleans, Floats]:
+def _repeats(values: Floats, kind: Integers) -> Booleans:
+    """(m,): of a kind whose numbers (m, U) are mostly the same in all units, such as cycles of a simulated machine.
+
+    FEWEST_NUMBERS of these differ and have four digits or more: a coarse clock repeats itself too.
+    """
+    same = (values == values[:, :1]).all(axis=1) & (values[:, 0] > 0)
+    number = np.where(same, values[:, 0], 1.0)
+    digits = number / 10.0 ** np.floor(np.log10(number))
+    is_fine = same & (np.abs(digits - digits.round(2)) > CLOSE)
+    exact = np.zeros(len(values), np.bool_)
+    for rows in (kind == one for one in np.unique(kind)):
+        exact[rows] = 2 * same[rows].sum() > rows.sum() and len(np.unique(number[rows & is_fine])) >= FEWEST_NUMBERS
+    return exact
+
+
+def _locations(values: Floats, exact: Booleans, is_target: Booleans) -> tuple[Floats, Booleans, Floats]:
     """Logarithms (m, U) where all numbers are positive, or counts that are zero throughout a side."""
     present = ~np.isnan(values)
     lowest = np.where(present, values, np.inf).min(axis=1)
     is_zero = np.where(present, values == 0, False)
     whole = [(is_zero | ~present)[:, side].all(axis=1) for side in (is_target, ~is_target)]
     some = [is_zero[:, side].any(axis=1) for side in (is_target, ~is_target)]
-    counted_zeros = _are_exact(pairs) & (lowest == 0) & (whole[0] | ~some[0]) & (whole[1] | ~some[1])
+    counted_zeros = exact & (lowest == 0) & (whole[0] | ~some[0]) & (whole[1] | ~some[1])
     is_logarithmic = (lowest > 0) | counted_zeros
     base = np.where(present & ~is_target, values, 0.0).sum(axis=1) / np.maximum(present[:, ~is_target].sum(axis=1), 1)
     size = np.abs(base)

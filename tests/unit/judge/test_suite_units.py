@@ -88,6 +88,24 @@ def test_an_exact_count_is_compared_as_it_is(before: int, after: int, verdict: V
     assert judgement.notes == ()
 
 
+@pytest.mark.parametrize("factor", [1.06, 1000.0, 1 / 1000])
+def test_times_that_repeat_exactly_need_no_statistics(factor: float) -> None:
+    """As those of a simulated machine do."""
+    before = noise(np.random.default_rng(5), 1, 8)
+    after = before.copy()
+    after[:, 0] *= factor
+    judged = by_name(compared(files(before), files(after)))
+    assert judged[FIRST].verdict is (Verdict.REGRESSION if factor > 1 else Verdict.IMPROVEMENT)
+    assert {finding.verdict for name, finding in judged.items() if name != FIRST} == {Verdict.UNCHANGED}
+
+
+def test_a_coarse_clock_repeats_itself_and_is_not_exact() -> None:
+    before = np.arange(1.0, 9.0)[None] / 100
+    after = before.copy()
+    after[:, 1] = 0.03
+    assert by_name(compared(files(before), files(after)))["bench_00001 time"].verdict not in TURNED
+
+
 def test_other_metrics_take_nothing_from_what_the_times_alone_show() -> None:
     rng = np.random.default_rng(5)
     before, after = noise(rng, 6, 8), noise(rng, 6, 8)
