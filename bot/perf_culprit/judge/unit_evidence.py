@@ -18,7 +18,7 @@ from perf_culprit.judge.paired_executions import least_rounds
 from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of, without_copies
 from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
-from perf_culprit.model.reason import Reason, Remark, Untested, because
+from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
 from perf_culprit.stats.engine import judge
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.unit_table import Judgement, SuiteShift
@@ -26,6 +26,9 @@ from perf_culprit.stats.unit_table import Judgement, SuiteShift
 LEVEL: Final = 0.95  # of the engine's intervals
 # What stands for a paired target: the baseline's value, moved by the change.
 PAIRED: Final = "paired"
+BYTES_PER_OPERATION: Final = frozenset({"b/op", "bytes/op"})
+# Go's smallest size class: less is a part of what the whole run allocated, divided by a varying number of operations.
+SMALLEST_ALLOCATION: Final = 8.0
 # A share of a baseline that is so near to zero says nothing.
 LARGEST_CHANGE: Final = 1e12
 
@@ -141,7 +144,8 @@ class _Rows:
 
     def evidence(self, row: int, pair: MetricPair, described: Description, *, test: str) -> Evidence:
         change, low, high = self.change[row], self.low[row], self.high[row]
-        if described.objection is not None:
+        objection = described.objection or _smaller_than_allocation(pair, self.baseline[row], self.target[row])
+        if objection is not None:
             # What is not called may be smaller than the minimum effect.
             low, high = min(low, self.effect[row]), max(high, 1 / (1 + self.effect[row]) - 1)
         before, after = self.baseline[row], self.target[row]
@@ -167,11 +171,18 @@ class _Rows:
             rate=self.rate[row] if is_told and described.obstacle is None else None,
             score=described.score,
             threshold=described.threshold,
-            evidence_reason=described.obstacle or described.objection or _unbounded(before, is_told),
+            evidence_reason=described.obstacle or objection or _unbounded(before, is_told),
             precision=Precision(visible_change=abs(worse) if math.isfinite(worse) else None, rounds=self.rounds),
             details=described.details,
             notes=(because(Remark.COARSE_CLOCK),) if coarse else described.notes,
         )
+
+
+def _smaller_than_allocation(pair: MetricPair, baseline: Side, target: Side) -> Reason | None:
+    per_operation = pair.metric.unit.strip().lower() in BYTES_PER_OPERATION
+    if not per_operation or not 0 < round(abs(target.value - baseline.value), 3) < SMALLEST_ALLOCATION:
+        return None
+    return because(VerdictReason.SMALLER_THAN_ALLOCATION, bytes=SMALLEST_ALLOCATION)
 
 
 def _unbounded(baseline: Side, is_told: bool) -> Reason | None:

@@ -57,6 +57,7 @@ class VerdictReason(StrEnum):
     NOTHING_SEEN = "nothing_seen"
     SUSPECTED = "suspected"
     SUSPECTED_ROUNDS = "suspected_rounds"
+    SMALLER_THAN_ALLOCATION = "smaller_than_allocation"
     INTERVALS_MEET = "intervals_meet"
     TOO_FEW_SAMPLES = "too_few_samples"
     NOTHING_TESTED = "nothing_tested"

@@ -39,6 +39,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         + _AS_OFTEN
         + "; measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
+    VerdictReason.SMALLER_THAN_ALLOCATION: (
+        "no allocation is smaller than {bytes:.0f} bytes: the run's own were divided by more or fewer operations"
+    ),
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians meet, or that of their difference has zero in it",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",

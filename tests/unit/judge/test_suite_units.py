@@ -106,6 +106,15 @@ def test_a_coarse_clock_repeats_itself_and_is_not_exact() -> None:
     assert by_name(compared(files(before), files(after)))["bench_00001 time"].verdict not in TURNED
 
 
+@pytest.mark.parametrize(("before", "after", "is_called"), [(0, 1, False), (6, 2, False), (0, 8, True), (64, 80, True)])
+def test_bytes_per_operation_below_an_allocation_are_a_rest_of_the_run(
+    before: int, after: int, *, is_called: bool
+) -> None:
+    unit = Metric(name="bytes", unit="B/op", direction=Direction.LOWER_IS_BETTER)
+    (finding,) = compared(files(np.array([[before]]), [unit]), files(np.array([[after]]), [unit])).findings
+    assert (finding.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}) is is_called
+
+
 def test_other_metrics_take_nothing_from_what_the_times_alone_show() -> None:
     rng = np.random.default_rng(5)
     before, after = noise(rng, 6, 8), noise(rng, 6, 8)
