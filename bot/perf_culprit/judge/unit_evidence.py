@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from perf_culprit.judge.allocated_bytes import least_told, smaller_than_allocation
 from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import EXACT, untested
 from perf_culprit.judge.metric_pairs import MetricPair
@@ -18,7 +19,7 @@ from perf_culprit.judge.paired_executions import least_rounds
 from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of, without_copies
 from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
-from perf_culprit.model.reason import Reason, Remark, Untested, VerdictReason, because
+from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.stats.engine import judge
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.unit_table import Judgement, SuiteShift
@@ -26,9 +27,6 @@ from perf_culprit.stats.unit_table import Judgement, SuiteShift
 LEVEL: Final = 0.95  # of the engine's intervals
 # What stands for a paired target: the baseline's value, moved by the change.
 PAIRED: Final = "paired"
-BYTES_PER_OPERATION: Final = frozenset({"b/op", "bytes/op"})
-# Go's smallest size class: less is a part of what the whole run allocated, divided by a varying number of operations.
-SMALLEST_ALLOCATION: Final = 8.0
 # A share of a baseline that is so near to zero says nothing.
 LARGEST_CHANGE: Final = 1e12
 
@@ -67,6 +65,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     of_chosen, copies = without_copies(chosen, [of_pairs[index] for index in kept])
     suite = suite_units(chosen, of_chosen, paired=options.paired)
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
+    effects = np.maximum(effects, least_told(chosen, suite))
     judgement = judge(suite.table, least_change=effects, tiers=options.tiers)
     described = describe(chosen, suite, options)
     rows = _Rows.of(suite, judgement, options, effects)
@@ -144,7 +143,7 @@ class _Rows:
 
     def evidence(self, row: int, pair: MetricPair, described: Description, *, test: str) -> Evidence:
         change, low, high = self.change[row], self.low[row], self.high[row]
-        objection = described.objection or _smaller_than_allocation(pair, self.baseline[row], self.target[row])
+        objection = described.objection or smaller_than_allocation(pair, self.baseline[row], self.target[row])
         if objection is not None:
             # What is not called may be smaller than the minimum effect.
             low, high = min(low, self.effect[row]), max(high, 1 / (1 + self.effect[row]) - 1)
@@ -176,13 +175,6 @@ class _Rows:
             details=described.details,
             notes=(because(Remark.COARSE_CLOCK),) if coarse else described.notes,
         )
-
-
-def _smaller_than_allocation(pair: MetricPair, baseline: Side, target: Side) -> Reason | None:
-    per_operation = pair.metric.unit.strip().lower() in BYTES_PER_OPERATION
-    if not per_operation or not 0 < round(abs(target.value - baseline.value), 3) < SMALLEST_ALLOCATION:
-        return None
-    return because(VerdictReason.SMALLER_THAN_ALLOCATION, bytes=SMALLEST_ALLOCATION)
 
 
 def _unbounded(baseline: Side, is_told: bool) -> Reason | None:

@@ -44,7 +44,7 @@ def judge(
     least_change = np.broadcast_to(np.asarray(least_change, dtype=np.float64), len(here))
     fixed = _fixed_counts(table)
     noisy = ~fixed & here[:, table.is_target].any(axis=1) & here[:, ~table.is_target].any(axis=1)
-    whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change[fixed], tiers))
+    whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change, tiers))
     if not noisy.any():
         return whole
     part = table.part(noisy).ordered
@@ -103,40 +103,44 @@ def _fixed_counts(table: UnitTable) -> Booleans:
     return fixed
 
 
-def _wobble(table: UnitTable) -> Floats:
+def _wobble(table: UnitTable, least_change: Floats) -> Floats:
     """(B,): the rate at which counts of a kind differ between sides by chance; 0 where none was seen to do so.
 
-    A count divided by a varying number of iterations is not exact. How often a unit differs from its side's median is
-    seen within the sides; a side on which nothing varies would have to differ in all of its units.
+    A count divided by a varying number of iterations is not exact. How often a unit differs from its side's median, by
+    what would be called, is seen within the sides; a side on which nothing varies would have to differ in all of its
+    units.
     """
     y, rate = table.location, np.zeros(len(table.location))
     units = min(int(table.is_target.sum()), int((~table.is_target).sum()))
     sides = [y[:, side] for side in (table.is_target, ~table.is_target) if side.sum() > 1]
     for kind in np.unique(table.kind[table.is_exact]) if sides else ():
         rows = table.is_exact & (table.kind == kind)
-        parts = [side[rows] for side in sides]
-        odd = sum(int((~np.isnan(part) & (part != _middle(part))).sum()) for part in parts)
+        parts, least = [side[rows] for side in sides], least_change[rows, None]
+        odd = sum(int((_distance(part) >= least).sum()) for part in parts)
         seen = sum(int((~np.isnan(part)).sum()) for part in parts)
         rate[rows] = min(rows.sum() * (odd / max(seen, 1)) ** units, 1.0)
     return rate
 
 
-def _middle(part: Floats) -> Floats:
-    """(B, 1): a value that occurs, around which the others lie."""
+def _distance(part: Floats) -> Floats:
+    """(B, n): from a value in the middle that occurs; 0 where it is that one, or missing."""
     ordered = np.sort(part, axis=1)  # NaN last
     middle = np.maximum((~np.isnan(part)).sum(axis=1) - 1, 0) // 2
-    return np.take_along_axis(ordered, middle[:, None], axis=1)
+    middles = np.take_along_axis(ordered, middle[:, None], axis=1)
+    with np.errstate(invalid="ignore"):  # both may be zero, whose logarithm is infinite
+        distance: Floats = np.where(np.isnan(part) | (part == middles), 0.0, np.abs(part - middles))
+    return distance
 
 
 def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, tiers: Tiers) -> Judgement:
-    y = table.location[fixed]
+    y, wobble, least_change = table.location[fixed], _wobble(table, least_change)[fixed], least_change[fixed]
     counted = ~np.isnan(y)
     target = np.where(counted & table.is_target, y, np.inf).min(axis=1)
     base = np.where(counted & ~table.is_target, y, np.inf).min(axis=1)
     with np.errstate(invalid="ignore"):  # both may be zero
         change = np.where(target == base, 0.0, target - base)
     called = (np.abs(change) >= least_change) & (change != 0)
-    rate = np.where(change == 0, 1.0, _wobble(table)[fixed])
+    rate = np.where(change == 0, 1.0, wobble)
     rate_of_call = np.where(called, rate, 1.0)
     # A difference that is not called, as counts wobble, may be smaller.
     is_open = called & (rate > tiers.suspected)
