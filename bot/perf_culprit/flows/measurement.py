@@ -18,7 +18,6 @@ from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.culprit_trace import Say, TracePlan, this_machine
 from perf_culprit.errors import BotError, DataError, UsageError
 from perf_culprit.flows.compare import (
-    BENCHMARKS_VARIABLE,
     confirm_report,
     corrected_for_analyses,
     flagged,
@@ -30,7 +29,7 @@ from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resu
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
-from perf_culprit.measure.runner import Commands
+from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
 from perf_culprit.model.accuracy import Foresight

@@ -145,6 +145,19 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
     Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
+    Remark.BEING_PROVEN: "both commits are measured in turn now, for {minutes:# minute} at most",
+    Remark.PROOF_CUT_SHORT: (
+        "{rounds:# round} of {wanted:,} fit into the {minutes:# minute} of confirm.budget, so not everything is decided"
+    ),
+    Remark.PROOF_FAILED: "measuring in turn failed: {why:prose}",
+    Remark.NO_PROOF_IN_FORK: (
+        "a fork's commits are measured in its own job only, where its workflow asks for that (input screen)"
+    ),
+    Remark.NO_PROOF_WITHOUT_COMMAND: "bisect.run is not set in the default branch's configuration",
+    Remark.NO_PROOF_WITHOUT_BUDGET: "confirm.budget is 0",
+    Remark.OTHER_SECOND_BASE: (
+        "the second measurement is of another base ({commit}) than the first is compared with, so it does not count"
+    ),
     Remark.OTHER_COMMIT: (
         "the checkout holds {commit}, neither the head nor GitHub's merge of it, and the numbers are taken for the "
         "head's; name what was measured with the input ref"
