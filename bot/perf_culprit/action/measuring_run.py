@@ -140,15 +140,23 @@ def _publish_results(
         job.log.tell(LogLevel.NOTICE, f"no comment: {reason}")
         summarise(job, unpublished_text(reason))
     if is_ours and job.inputs.is_recorded:
-        for result, before, report in zip(results, first, reports, strict=True):
-            if result.results is not None:
-                # A run is stored once, with what was judged first, however often this job is run again.
-                if not again:
-                    record_run(job, Compared(run=result.results.run, report=before))
-                look_after(job, host, Compared(run=result.results.run, report=report))
+        _record(job, host, results, first=() if again else first, reports=reports)
     for pull_request in current:
         _stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)
+
+
+def _record(
+    job: Job, host: Host, results: Sequence[StoredResult], *, first: Sequence[Report], reports: Sequence[Report]
+) -> None:
+    """A run is stored once, as it was judged `first`, however often this job is run again."""
+    runs = [None if result.results is None else result.results.run for result in results]
+    for run, report in zip(runs, first, strict=False):
+        if run is not None:
+            record_run(job, Compared(run=run, report=report))
+    for run, report in zip(runs, reports, strict=True):
+        if run is not None:
+            look_after(job, host, Compared(run=run, report=report))
 
 
 def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Sequence[Report]]]:

@@ -154,9 +154,7 @@ def _beside(bisection: Bisection, round_id: str, commit: str) -> tuple[float | N
     return bisection.followed.get(round_id, {}).get(commit, (None,) * count)
 
 
-def _benchmarks(
-    bisection: Bisection, executed: list[tuple[int, tuple[float | None, ...]]]
-) -> Iterator[Benchmark]:
+def _benchmarks(bisection: Bisection, executed: list[tuple[int, tuple[float | None, ...]]]) -> Iterator[Benchmark]:
     """`executed`: the round of each execution, and its numbers in the order of the metrics."""
     for number, entry in enumerate(() if bisection.alarm is None else bisection.alarm.metrics):
         values = [(place, row[number]) for place, row in executed if number < len(row)]
