@@ -36,7 +36,7 @@ def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 class Place:
     """A repository with a slow commit, a history beside it, and machines that run the verb."""
 
-    def __init__(self, folder: Path, *, bisect: str = "") -> None:
+    def __init__(self, folder: Path, *, bisect: str = "", run: str = RUN) -> None:
         self.folder = folder
         self.repository = folder / "repository"
         self.hashes = measured_repository(self.repository, line(9, step_at=5))
@@ -44,7 +44,7 @@ class Place:
         self.pool = Pool(slow_from=0)
         self.told: list[BisectionStep] = []
         self.controllers = 0
-        self.config = config(bisect)
+        self.config = config(bisect, run=run)
 
     def controller(self) -> Controller:
         self.controllers += 1
@@ -68,8 +68,8 @@ class Place:
         run.completed = True
 
 
-def config(bisect: str) -> Config:
-    lines = [f"bisect: {{run: {json.dumps(RUN)}{bisect}}}"]
+def config(bisect: str, *, run: str = RUN) -> Config:
+    lines = [f"bisect: {{run: {json.dumps(run)}{bisect}}}"]
     return parse_config("\n".join(lines).encode(), place="config")
 
 
@@ -106,10 +106,12 @@ def test_the_same_executions_give_the_numbers_of_further_metrics(tmp_path: Path)
     metric = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
     keys = (MetricKey("result", "value"), MetricKey("result", "value"), MetricKey("gone", "value"))
     alarm = Alarm(metrics=tuple(AlarmedMetric(key=key, metric=metric, before=1.0, after=2.0) for key in keys))
-    place = Place(tmp_path)
+    asked = tmp_path / "asked"
+    place = Place(tmp_path, run=f'echo "$PERF_CULPRIT_BENCHMARKS" > {asked}; {RUN}')
     place.start(id="auto-1", alarm=alarm)
     run = place.pool.runs[-1]
     place.measure(run, of="auto-1")
+    assert asked.read_text().split() == ["result", "gone"]
     bisection = advance_bisection(place.controller(), run_id=run.id).bisection
     values = [result for result in bisection.search.results if result.values]
     assert values
@@ -134,10 +136,17 @@ def test_a_job_that_runs_out_of_time_keeps_what_it_has(tmp_path: Path, capsys: p
     place.start()
     run = place.pool.runs[0]
     request = tmp_path / "request.json"
-    request.write_text(run.inputs["request"])
+    two = json.loads(run.inputs["request"])
+    job = two["request"]["jobs"][0]
+    job["rounds"] += [{**job["rounds"][0], "id": "round-9999"}]
+    request.write_text(json.dumps(two))
     argv = ["bisect-job", "--repo", str(place.repository), "--request", str(request), "--output", str(tmp_path / "o")]
-    assert main([*argv, "--job", "job-1", "--minutes", "0.00001"]) == 3
-    assert "no round was measured" in capsys.readouterr().err
+    assert main([*argv, "--job", "job-1", "--minutes", "0.00001"]) == 0
+    assert "measured 1 of 2 rounds" in capsys.readouterr().out
+    two["request"]["minutes"] = 0.00001
+    request.write_text(json.dumps(two))
+    assert main([*argv, "--job", "job-1"]) == 0
+    assert "measured 1 of 2 rounds" in capsys.readouterr().out
     assert main([*argv, "--job", "job-9"]) == 3
     assert "use one of: job-1, job-2" in capsys.readouterr().err
     request.write_text("{}")

@@ -270,11 +270,3 @@ def test_a_second_measurement_of_another_base_does_not_count(mainline: Measured)
     result = published(mainline, head, cause="pull_request", owner="mallory", more=files)
     assert result.outputs["conclusion"] == "suspected", result.log
     assert "the second measurement is of another base" in comment(mainline)
-
-
-def test_all_benchmarks_together_stay_suspected_unless_all_are_measured_again(mainline: Measured) -> None:
-    head = pull_request(mainline, owner="mallory", parse=0.008, render=0.04)
-    for names, conclusion in ((("parse", "render"), "no_change"), (("parse",), "suspected")):
-        files = second(mainline, head, *names)
-        result = published(mainline, head, cause="pull_request", owner="mallory", more=files)
-        assert result.outputs["conclusion"] == conclusion, result.log

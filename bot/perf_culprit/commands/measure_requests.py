@@ -220,7 +220,7 @@ class MeasureBisectJob(Configured, name="bisect-job"):
     ] = None
     tool: Annotated[str | None, Option("--tool NAME", "format of the results (default: the request's)")] = None
     minutes: Annotated[
-        float | None, Option("--minutes N", "start no further round after this time", convert=as_minutes)
+        float | None, Option("--minutes N", "start no round that would end after this time", convert=as_minutes)
     ] = None
     cache: Cache = None
     environment: Environment = ()

@@ -112,7 +112,7 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
             if measured.followed:
                 followed[entry.id] = _usable(measured.followed)
             replace_file(file, encoded(metric=executor.metric, followed=followed))
-        if job.diagnose is not None and results and time.monotonic() < pace.deadline:
+        if job.diagnose is not None and time.monotonic() < pace.deadline:
             profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
             diagnosis = diagnose_culprit(
                 asked.repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
@@ -120,8 +120,6 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
             with_diagnosis = encoded(metric=executor.metric, followed=followed, diagnosis=diagnosis)
             if len(with_diagnosis) <= MOST_RESULT_BYTES:
                 replace_file(file, with_diagnosis)
-    if not results:
-        raise DataError("no round was measured", place=asked.job, next_step="give the job more time")
     return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
 
 

@@ -160,6 +160,22 @@ def test_what_was_not_measured_again_stays(first: Report) -> None:
     assert "not measured again" in words_of(joint.findings[0].notes)[-1]
 
 
+@pytest.mark.parametrize(
+    ("measured", "conclusion"), [(BENCHMARKS, Conclusion.NO_CHANGE), (BENCHMARKS - 1, Conclusion.SUSPECTED)]
+)
+def test_all_benchmarks_together_are_suspected_until_all_are_measured_again(
+    measured: int, conclusion: Conclusion
+) -> None:
+    rng = np.random.default_rng(6)
+    everywhere = np.full(BENCHMARKS, 1.5)
+    stored = Baseline(runs=tuple(side(rng) for _ in range(9)), source=BaselineSource.HISTORY)
+    first = judge_run(stored, side(rng, machine=everywhere), config=Config())
+    assert Remark.SUITE_MOVED in {note.code for note in first.notes}
+    again = replace(side(rng), benchmarks=side(rng).benchmarks[:measured])
+    joint = confirm_report(first, baseline=paired(side(rng)), again=again, config=Config())
+    assert joint.conclusion is conclusion
+
+
 def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report) -> None:
     """A benchmark that only the second measurement sees worse was never flagged, so nobody hears of it."""
     rng = np.random.default_rng(5)
