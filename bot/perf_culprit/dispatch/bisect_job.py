@@ -61,8 +61,7 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
     data = read_limited(asked.request, MOST_REQUEST_BYTES, next_step=step, stream=stream)
     request = decode_request(data, place=str(asked.request))
     job = job_of(request, asked.job, place=str(asked.request))
-    minutes = min((each for each in (asked.minutes, request.minutes) if each is not None), default=math.inf)
-    pace = Pace(deadline=started + 60 * minutes)
+    pace = _pace(started, asked.minutes, request.minutes)
     commands = request.commands
     _require_commits(asked.repository, job)
     environment = {name: value[:200] for name, value in machine_environment().components.items()}
@@ -121,6 +120,10 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
             if len(with_diagnosis) <= MOST_RESULT_BYTES:
                 replace_file(file, with_diagnosis)
     return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
+
+
+def _pace(started: float, *minutes: float | None) -> Pace:
+    return Pace(deadline=started + 60 * min((each for each in minutes if each is not None), default=math.inf))
 
 
 def _require_commits(repository: Path, job: BisectJob) -> None:
