@@ -14,10 +14,16 @@ from perf_culprit.dispatch.controller import Controller, advance_bisection
 from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 from perf_culprit.dispatch.workflow_dispatcher import Workflow
 from perf_culprit.errors import ConfigError
+from perf_culprit.flows.compare import judge_run
+from perf_culprit.flows.proof import proven
 from perf_culprit.model.bisection import OutcomeKind
 from perf_culprit.model.count import Count
 from perf_culprit.model.dispatch import Alarm, AlarmedMetric, BisectionStep, artifact_name
-from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.model.reason import Remark
+from perf_culprit.model.report import Report
+from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey
+from perf_culprit.model.run import Run as ModelRun
 from perf_culprit.say.bisection_answer import bisection_markdown
 from perf_culprit.store.opening import GitBranch
 from tests.support.git_repository import init_repository, run_git
@@ -121,6 +127,38 @@ def test_the_same_executions_give_the_numbers_of_further_metrics(tmp_path: Path)
             {commit: numbers[0] for commit, numbers in followed.items()}, rel=1e-5
         )
         assert {numbers[1] for numbers in followed.values()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "verdict"), [("c4", "c5", Verdict.REGRESSION), ("c3", "c4", Verdict.UNCHANGED)]
+)
+def test_a_job_proves_or_refutes_what_stored_runs_suspect(
+    tmp_path: Path, base: str, head: str, verdict: Verdict
+) -> None:
+    place = Place(tmp_path)
+    metric = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
+
+    def stored(value: float, commit: str) -> ModelRun:
+        benchmark = Benchmark.of(name="result", metric=metric, samples=(value,))
+        return ModelRun(benchmarks=(benchmark,), commit=place.hashes[commit])
+
+    runs = tuple(stored(1000 + 3 * number, f"c{number % 3}") for number in range(9))
+    target = stored(1300, head)
+    first = judge_run(Baseline(runs=runs, source=BaselineSource.HISTORY), target, config=place.config)
+    assert [one.verdict for one in first.findings] == [Verdict.SUSPECTED]
+
+    def now() -> Report:
+        before, controller = place.hashes[base], place.controller()
+        return proven(first, target, base=before, run_id=41, config=place.config, controller=controller)
+
+    assert now().notes[0].code is Remark.BEING_PROVEN
+    (run,) = place.pool.runs
+    place.measure(run, of=run.inputs["bisection"])
+    answer = now()
+    assert len(place.pool.runs) == 1
+    assert [one.verdict for one in answer.findings] == [verdict], words_of(answer.notes)
+    assert answer.cost is not None
+    assert answer.cost.executions == 28
 
 
 def test_nothing_of_a_pull_request_is_recorded(tmp_path: Path) -> None:

@@ -298,6 +298,7 @@ def no_change(sections: Sections) -> str:
     """Such as "No change seen in 17 of 20 benchmarks; a slowdown of 9% or more would have been suspected"."""
     counts = (
         (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
+        (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
         (sections.untested, untested_words(sections)),
     )
