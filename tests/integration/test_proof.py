@@ -25,6 +25,9 @@ from tests.support.webhooks import event
 
 CONFIG: Mapping[str, Any] = {"bisect": {"run": "./bench", "profile-seconds": 0}}
 BRANCH = "faster"
+# The report after a dispatch is not told which workflow measures.
+WORKFLOW = ".github/workflows/bench.yml"
+INPUTS = {"config": ".perf-culprit.yml", "measure_workflow": "bench.yml"}
 SLOW = 0.0096
 
 
@@ -75,16 +78,14 @@ def published(
     files = {path.name: path.read_bytes() for path in (runner.workspace / "perf-culprit").iterdir()}
     run_id = next(fake.state.ids)
     branch = "main" if cause == "push" else BRANCH
-    run = WorkflowRun(id=run_id, head_sha=head, head_branch=branch, event=cause, workflow=".github/workflows/perf.yml")
+    run = WorkflowRun(id=run_id, head_sha=head, head_branch=branch, event=cause, workflow=WORKFLOW)
     run.status, run.conclusion = "completed", "success"
     fake.state.runs[run_id] = run
     fake.state.add_artifact(
         name="perf-culprit-report", run_id=run_id, head_sha=head, zip_bytes=zipped({**files, **(more or {})})
     )
-    facts = {"head_sha": head, "head_owner": owner, "head_branch": branch, "run_event": cause}
-    return runner.run(
-        "workflow_run", with_main(event("workflow_run", run_id=run_id, **facts)), config=".perf-culprit.yml"
-    )
+    facts = {"head_sha": head, "head_owner": owner, "head_branch": branch, "run_event": cause, "workflow": WORKFLOW}
+    return runner.run("workflow_run", with_main(event("workflow_run", run_id=run_id, **facts)), **INPUTS)
 
 
 def with_main(payload: dict[str, Any]) -> dict[str, Any]:
@@ -228,12 +229,14 @@ def test_a_push_is_proven_and_stored_once(mainline: Measured) -> None:
 def test_the_report_job_run_again_measures_nothing_and_keeps_the_answer(mainline: Measured) -> None:
     head = pull_request(mainline, parse=SLOW)
     published(mainline, head, cause="pull_request")
-    again = event("workflow_run", run_id=min(mainline.fake.state.runs), head_sha=head, head_branch=BRANCH)
-    assert mainline.runner.run("workflow_run", with_main(again), config=".perf-culprit.yml").exit_code == 0
+    again = event(
+        "workflow_run", run_id=min(mainline.fake.state.runs), head_sha=head, head_branch=BRANCH, workflow=WORKFLOW
+    )
+    assert mainline.runner.run("workflow_run", with_main(again), **INPUTS).exit_code == 0
     assert len(mainline.fake.state.dispatches) == 1
     answered(mainline)
     before = comment(mainline)
-    assert mainline.runner.run("workflow_run", with_main(again), config=".perf-culprit.yml").exit_code == 0
+    assert mainline.runner.run("workflow_run", with_main(again), **INPUTS).exit_code == 0
     assert len(mainline.fake.state.dispatches) == 1
     assert comment(mainline) == before
 

@@ -120,7 +120,8 @@ def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
     names: tuple[str, ...] = ()
     if asked.flagged is not None and (minutes := asked.minutes or config.confirm.budget):
-        asked, names = asked.replaced(minutes=minutes), flagged(read_report(asked.flagged))
+        names = flagged(read_report(asked.flagged))
+        asked = asked.replaced(minutes=minutes)
     return MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds, names=names)
 
 

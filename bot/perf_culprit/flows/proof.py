@@ -134,8 +134,12 @@ def _sides(bisection: Bisection) -> tuple[Run, Run]:
     results = sorted(search.results, key=lambda result: result.job_id)
 
     def run(commit: str) -> Run:
+        beside = bisection.followed
         executed = [
-            (places[each.job_id], (each.values.get(commit, (None,))[0], *_beside(bisection, each.job_id, commit)))
+            (
+                places[each.job_id],
+                (each.values.get(commit, (None,))[0], *beside.get(each.job_id, {}).get(commit, ())),
+            )
             for each in results
         ]
         return Run(
@@ -147,11 +151,6 @@ def _sides(bisection: Bisection) -> tuple[Run, Run]:
         )
 
     return run(search.commit_range.good), run(search.commit_range.bad)
-
-
-def _beside(bisection: Bisection, round_id: str, commit: str) -> tuple[float | None, ...]:
-    count = 0 if bisection.alarm is None else len(bisection.alarm.followed)
-    return bisection.followed.get(round_id, {}).get(commit, (None,) * count)
 
 
 def _benchmarks(bisection: Bisection, executed: list[tuple[int, tuple[float | None, ...]]]) -> Iterator[Benchmark]:
