@@ -171,6 +171,13 @@ def test_a_budget_that_is_spent_leaves_it_suspected_and_says_so(mainline: Measur
     assert "looks slower, not proven" in comment(mainline)
 
 
+def test_rounds_that_decide_before_the_budget_ends_say_nothing_of_it(mainline: Measured) -> None:
+    mainline.most = 10
+    published(mainline, pull_request(mainline, parse=SLOW), cause="pull_request")
+    assert answered(mainline).outputs["conclusion"] == "regression"
+    assert "confirm.budget" not in comment(mainline)
+
+
 def test_a_forks_commit_is_never_sent(mainline: Measured) -> None:
     head = pull_request(mainline, owner="mallory", parse=SLOW)
     assert published(mainline, head, cause="pull_request", owner="mallory").outputs["conclusion"] == "suspected"

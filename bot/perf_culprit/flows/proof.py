@@ -120,7 +120,7 @@ def _judged(report: Report, bisection: Bisection, *, config: Config) -> Report:
         why = next(failures, "its machine left no result")
         return with_note(report, because(Remark.PROOF_FAILED, why=why))
     told = confirm_report(report, baseline=paired(baseline), again=target, config=config)
-    if both < len(state.jobs):
+    if both < len(state.jobs) and any(one.looks_worse for one in told.findings):
         cut = because(Remark.PROOF_CUT_SHORT, minutes=config.confirm.budget, rounds=both // 2, wanted=ROUNDS)
         told = with_note(told, cut)
     cost = Cost(executions(state.results), bisection.runner_seconds)

@@ -152,6 +152,13 @@ def test_only_what_excludes_a_regression_refutes_it(first: Report, second: Verdi
     assert [entry.verdict for entry in confirmed([flagged], [again])] == [verdict]
 
 
+def test_what_stays_suspected_names_the_rounds_that_would_do(first: Report) -> None:
+    flagged = next(entry for entry in first.findings if entry.verdict is Verdict.REGRESSION)
+    open_reason = because(VerdictReason.SUSPECTED_ROUNDS, rate=0.05, rounds=20)
+    (joint,) = confirmed([flagged], [replace(flagged, verdict=Verdict.SUSPECTED, reason=open_reason)])
+    assert "measure more rounds of both sides (about 20 in all); it was +" in words_of([joint.reason])[0]
+
+
 def test_what_was_not_measured_again_stays(first: Report) -> None:
     rng = np.random.default_rng(4)
     others = tuple(entry for entry in side(rng).benchmarks if entry.name != "b0")
