@@ -178,3 +178,21 @@ def test_two_pull_requests_of_one_head(project: Project, level: int) -> None:
     for number in (7, 8):
         (comment,) = project.comments(number)
         assert_told(project, comment, first.head_sha, level=level)
+
+
+@pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0%", "+50%"])
+def test_a_screened_head_is_measured_in_turn_only_where_the_stored_runs_suspect_it(
+    level: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    action = InThisProcess.with_files_in(tmp_path / "action", monkeypatch, capsys)
+    with open_project(tmp_path, action, split=True) as project:
+        project.files["perf"]["jobs"]["measure"]["with"]["screen"] = True
+        for _ in range(6):
+            assert not project.report(project.push(LEVEL)).failed
+        pull = project.open_pull(7, base=project.main, level=level, merged_level=level, fork=True)
+        outcome = project.run_pull(pull)
+        assert ("nothing is suspected, so nothing is measured" in outcome.log) == (level == LEVEL), outcome.log
+        assert not project.report(outcome).failed
+        (comment,) = project.comments(7)
+        assert_told(project, comment, pull.head_sha, level=level)
+        assert ("1 flagged benchmark; 1 proven, 0 refuted" in comment) == (level == SLOWER)

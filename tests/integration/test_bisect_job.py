@@ -14,10 +14,16 @@ from perf_culprit.dispatch.controller import Controller, advance_bisection
 from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 from perf_culprit.dispatch.workflow_dispatcher import Workflow
 from perf_culprit.errors import ConfigError
+from perf_culprit.flows.compare import judge_run
+from perf_culprit.flows.proof import proven
 from perf_culprit.model.bisection import OutcomeKind
 from perf_culprit.model.count import Count
 from perf_culprit.model.dispatch import Alarm, AlarmedMetric, BisectionStep, artifact_name
-from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.model.reason import Remark
+from perf_culprit.model.report import Report
+from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey
+from perf_culprit.model.run import Run as ModelRun
 from perf_culprit.say.bisection_answer import bisection_markdown
 from perf_culprit.store.opening import GitBranch
 from tests.support.git_repository import init_repository, run_git
@@ -36,7 +42,7 @@ def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 class Place:
     """A repository with a slow commit, a history beside it, and machines that run the verb."""
 
-    def __init__(self, folder: Path, *, bisect: str = "") -> None:
+    def __init__(self, folder: Path, *, bisect: str = "", run: str = RUN) -> None:
         self.folder = folder
         self.repository = folder / "repository"
         self.hashes = measured_repository(self.repository, line(9, step_at=5))
@@ -44,7 +50,7 @@ class Place:
         self.pool = Pool(slow_from=0)
         self.told: list[BisectionStep] = []
         self.controllers = 0
-        self.config = config(bisect)
+        self.config = config(bisect, run=run)
 
     def controller(self) -> Controller:
         self.controllers += 1
@@ -68,8 +74,8 @@ class Place:
         run.completed = True
 
 
-def config(bisect: str) -> Config:
-    lines = [f"bisect: {{run: {json.dumps(RUN)}{bisect}}}"]
+def config(bisect: str, *, run: str = RUN) -> Config:
+    lines = [f"bisect: {{run: {json.dumps(run)}{bisect}}}"]
     return parse_config("\n".join(lines).encode(), place="config")
 
 
@@ -106,10 +112,12 @@ def test_the_same_executions_give_the_numbers_of_further_metrics(tmp_path: Path)
     metric = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
     keys = (MetricKey("result", "value"), MetricKey("result", "value"), MetricKey("gone", "value"))
     alarm = Alarm(metrics=tuple(AlarmedMetric(key=key, metric=metric, before=1.0, after=2.0) for key in keys))
-    place = Place(tmp_path)
+    asked = tmp_path / "asked"
+    place = Place(tmp_path, run=f'echo "$PERF_CULPRIT_BENCHMARKS" > {asked}; {RUN}')
     place.start(id="auto-1", alarm=alarm)
     run = place.pool.runs[-1]
     place.measure(run, of="auto-1")
+    assert asked.read_text().split() == ["result", "gone"]
     bisection = advance_bisection(place.controller(), run_id=run.id).bisection
     values = [result for result in bisection.search.results if result.values]
     assert values
@@ -119,6 +127,38 @@ def test_the_same_executions_give_the_numbers_of_further_metrics(tmp_path: Path)
             {commit: numbers[0] for commit, numbers in followed.items()}, rel=1e-5
         )
         assert {numbers[1] for numbers in followed.values()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "verdict"), [("c4", "c5", Verdict.REGRESSION), ("c3", "c4", Verdict.UNCHANGED)]
+)
+def test_a_job_proves_or_refutes_what_stored_runs_suspect(
+    tmp_path: Path, base: str, head: str, verdict: Verdict
+) -> None:
+    place = Place(tmp_path)
+    metric = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
+
+    def stored(value: float, commit: str) -> ModelRun:
+        benchmark = Benchmark.of(name="result", metric=metric, samples=(value,))
+        return ModelRun(benchmarks=(benchmark,), commit=place.hashes[commit])
+
+    runs = tuple(stored(1000 + 3 * number, f"c{number % 3}") for number in range(9))
+    target = stored(1300, head)
+    first = judge_run(Baseline(runs=runs, source=BaselineSource.HISTORY), target, config=place.config)
+    assert [one.verdict for one in first.findings] == [Verdict.SUSPECTED]
+
+    def now() -> Report:
+        before, controller = place.hashes[base], place.controller()
+        return proven(first, target, base=before, run_id=41, config=place.config, controller=controller)
+
+    assert now().notes[0].code is Remark.BEING_PROVEN
+    (run,) = place.pool.runs
+    place.measure(run, of=run.inputs["bisection"])
+    answer = now()
+    assert len(place.pool.runs) == 1
+    assert [one.verdict for one in answer.findings] == [verdict], words_of(answer.notes)
+    assert answer.cost is not None
+    assert answer.cost.executions == 28
 
 
 def test_nothing_of_a_pull_request_is_recorded(tmp_path: Path) -> None:
@@ -134,10 +174,17 @@ def test_a_job_that_runs_out_of_time_keeps_what_it_has(tmp_path: Path, capsys: p
     place.start()
     run = place.pool.runs[0]
     request = tmp_path / "request.json"
-    request.write_text(run.inputs["request"])
+    two = json.loads(run.inputs["request"])
+    job = two["request"]["jobs"][0]
+    job["rounds"] += [{**job["rounds"][0], "id": "round-9999"}]
+    request.write_text(json.dumps(two))
     argv = ["bisect-job", "--repo", str(place.repository), "--request", str(request), "--output", str(tmp_path / "o")]
-    assert main([*argv, "--job", "job-1", "--minutes", "0.00001"]) == 3
-    assert "no round was measured" in capsys.readouterr().err
+    assert main([*argv, "--job", "job-1", "--minutes", "0.00001"]) == 0
+    assert "measured 1 of 2 rounds" in capsys.readouterr().out
+    two["request"]["minutes"] = 0.00001
+    request.write_text(json.dumps(two))
+    assert main([*argv, "--job", "job-1"]) == 0
+    assert "measured 1 of 2 rounds" in capsys.readouterr().out
     assert main([*argv, "--job", "job-9"]) == 3
     assert "use one of: job-1, job-2" in capsys.readouterr().err
     request.write_text("{}")

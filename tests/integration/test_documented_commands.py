@@ -62,7 +62,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perf-culprit measure --commits main HEAD --run 'python bench.py' --output out --trace": (
         "tests/integration/test_measure_trace.py"
     ),
-    "perf-culprit measure --commits main HEAD --run ./bench --flagged report.json --until-decided --minutes 10"
+    "perf-culprit measure --commits main HEAD --run ./bench --flagged report.json --until-decided"
     " --output again": "tests/integration/test_measure_confirm.py",
     "perf-culprit compare --target bench.json --repo . --base main --confirm again/target.json"
     " --confirm-baseline again/baseline.json": "tests/integration/test_measure_confirm.py",

@@ -221,9 +221,10 @@ def test_a_bisection_comes_back_and_only_what_was_read_is_replaced(history: Stor
 
 def test_old_bisections_make_room(history: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branch_files, "KEPT_BISECTIONS", 3)
-    for number in (8, 9, 10, 11):
-        history.store(replace(BISECTION, id=str(number)), expected=None)
-    assert sorted(history.paths()) == ["bisections/10.json", "bisections/11.json", "bisections/9.json"]
+    for name in ("proof-1", "8", "9", "10", "11", "proof-2"):
+        history.store(replace(BISECTION, id=name), expected=None)
+    kept = ["10", "11", "9", "proof-1", "proof-2"]
+    assert sorted(history.paths()) == [f"bisections/{name}.json" for name in kept]
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "x" * 65, "-x", "a b", "a\n", "'; DROP TABLE x; --"])

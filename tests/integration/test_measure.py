@@ -196,7 +196,7 @@ def test_what_stays_undecided_takes_the_whole_budget(repository: Path, capsys: p
 @pytest.mark.parametrize(
     ("options", "commits", "run", "code", "text"),
     [
-        pytest.param([], ("HEAD",), RUN, 2, "one commit is no pair", id="one commit"),
+        pytest.param(["--until-decided"], ("HEAD",), RUN, 2, "exactly two", id="one to decide"),
         pytest.param(["--until-decided"], ("HEAD~2", "HEAD~1", "HEAD"), RUN, 2, "exactly two", id="three to decide"),
         pytest.param([], ("nowhere", "HEAD"), RUN, 2, "git knows no commit 'nowhere'", id="unknown commit"),
         pytest.param(["--build", "exit 3"], ("HEAD~1", "HEAD"), RUN, 3, "build ended with exit code 3", id="build"),

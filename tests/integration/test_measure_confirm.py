@@ -154,6 +154,24 @@ def test_rounds_of_what_stored_runs_suspect_prove_or_refute_it(
     assert [one["verdict"] for one in findings if one["benchmark"] == "parse"] == [verdict]
 
 
+def test_no_budget_measures_nothing_and_one_that_is_given_counts(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = repository.parent
+    assert main(screened(folder, 1.6)) == 0
+    (folder / "config.yml").write_text("confirm: {budget: 0}")
+    asked = ["measure", "--repo", str(repository), "--commits", "HEAD~1", "HEAD", "--rounds", "2", "--warmup", "0"]
+    asked += ["--run", SUITE, "--tool", "custom_smaller_is_better", "--output", str(folder / "again")]
+    asked += ["--flagged", str(folder / "report.json"), "--config", str(folder / "config.yml")]
+    assert main(asked) == 0
+    assert "report.json: confirm.budget is 0, so nothing is measured" in capsys.readouterr().out
+    assert not (folder / "again").exists()
+    assert main([*asked, "--minutes", "5"]) == 0
+    assert "measured 2 of 2 rounds" in capsys.readouterr().out
+    assert main([*asked, "--minutes", "0.00001"]) == 0
+    assert "time limit reached: measured 1 of 2 rounds" in capsys.readouterr().out
+
+
 def test_nothing_suspected_measures_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = repository.parent
     assert main(screened(folder, 1.0)) == 0

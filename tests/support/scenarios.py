@@ -152,7 +152,10 @@ class Project:
             head_repository_id=FORK_ID if is_fork else REPOSITORY_ID,
         )
         self.fake.state.runs[run_id] = run
-        started = Event(name=name, payload=payload, sha=sha, ref=ref, run_id=run_id, from_fork=is_fork)
+        base_ref = pull.base_branch if pull else ""
+        started = Event(
+            name=name, payload=payload, sha=sha, ref=ref, run_id=run_id, from_fork=is_fork, base_ref=base_ref
+        )
         jobs = self.runner.run(self.files["perf"], started)
         run.conclusion = "failure" if any(job.failed for job in jobs) else "success"
         return Outcome(run=run, payload=payload, jobs=jobs)

@@ -158,6 +158,8 @@ class Teller:
 
     def tell(self, step: BisectionStep) -> None:
         bisection = step.bisection
+        if bisection.alarm is not None and bisection.alarm.proves is not None:
+            return  # the report that it proves or refutes says it
         # Asked again right before it is written: pushes come at any moment.
         is_answer = step.report is not None and bisection.stopped is None
         meanwhile = self.objection(bisection) if is_answer else None

@@ -15,6 +15,7 @@ from perf_culprit.action.bisection_thread import (
 from perf_culprit.action.command_grammar import AcceptCommand, BisectCommand, Command, HelpCommand, RetryCommand, parse
 from perf_culprit.action.default_branch import tend
 from perf_culprit.action.job import Job
+from perf_culprit.action.measuring_run import publish_again
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
 from perf_culprit.github.host import PullRequestState
 from perf_culprit.github.runner_files import number_at
@@ -206,6 +207,9 @@ def run_bisect(job: Job) -> int:
     config = trusted_config(job, host)
     with controller(job, host, config) as opened:
         step = advance_bisection(opened, run_id=run_id, from_inside=from_inside)
-    if step.bisection.alarm is not None:
+    alarm = step.bisection.alarm
+    if alarm is not None and alarm.proves is not None:
+        return publish_again(job, host, run_id=alarm.proves.run_id) if step.bisection.is_done else EXIT_FINE
+    if alarm is not None:
         tend(job, host, config)
     return EXIT_FINE

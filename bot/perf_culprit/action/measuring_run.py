@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from perf_culprit.action.bisection_thread import UNREADABLE, stop_outdated, trusted_config
+from perf_culprit.action.bisection_thread import UNREADABLE, controller, stop_outdated, trusted_config
 from perf_culprit.action.default_branch import accepted_of, check_claims, look_after
 from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
@@ -20,6 +20,7 @@ from perf_culprit.github.runner_files import (
     value_at,
     workflow_files,
 )
+from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report
 from perf_culprit.say.headlines import Lack
 
@@ -48,7 +49,7 @@ class MeasuringRun:
         return f"the measuring run {_ENDED.get(self.conclusion) or f'ended with {self.conclusion!r}'}"
 
 
-def publish(job: Job) -> int:
+def publish(job: Job, *, again: bool = False) -> int:
     from perf_culprit.say.headlines import unpublished_text
 
     if job.context.event_name != "workflow_run":
@@ -58,7 +59,7 @@ def publish(job: Job) -> int:
             next_step="use mode auto, or trigger the workflow on workflow_run",
         )
     try:
-        return _publish(job)
+        return _publish(job, again=again)
     except BotError as error:
         summarise(job, unpublished_text(_reason(error), next_step=error.next_step))
         raise
@@ -68,13 +69,20 @@ def _reason(error: BotError) -> str:
     return f"{error.place}: {error.message}" if error.place else error.message
 
 
-def _publish(job: Job) -> int:
+def publish_again(job: Job, host: Host, *, run_id: int) -> int:
+    """What an earlier run left, once what it suspected was measured in turn. The run itself is recorded already."""
+    event = {**job.context.event, "workflow_run": host.read_run(run_id=run_id)}
+    return publish(replace(job, context=replace(job.context, event_name="workflow_run", event=event)), again=True)
+
+
+def _publish(job: Job, *, again: bool) -> int:
     from perf_culprit.flows.publish import connect, fetch_results
     from perf_culprit.say.headlines import unpublished_text
 
     context = job.context
     run = _measuring_run(job)
-    _check_workflow(job)
+    if not again:  # whose run was read before
+        _check_workflow(job)
     if run.conclusion in UNFINISHED:
         summarise(job, unpublished_text(run.ended))
         return EXIT_FINE
@@ -97,11 +105,17 @@ def _publish(job: Job) -> int:
     except BotError as error:
         _tell_unjudged(job, host, run, search.pull_requests, results, error=error)
         raise
-    return _publish_results(job, host, run, search, results)
+    return _publish_results(job, host, run, search, results, again=again)
 
 
 def _publish_results(
-    job: Job, host: Host, run: MeasuringRun, search: PullRequestSearch, results: Sequence[StoredResult]
+    job: Job,
+    host: Host,
+    run: MeasuringRun,
+    search: PullRequestSearch,
+    results: Sequence[StoredResult],
+    *,
+    again: bool,
 ) -> int:
     from perf_culprit.flows.publish import complete_check
     from perf_culprit.say.headlines import unpublished_text
@@ -109,8 +123,11 @@ def _publish_results(
     is_ours = job.context.follows_default_branch_push
     if not is_ours:
         check_claims(job, [result.report for result in results])
-    reports = [_judged(job, result, run, search.pull_requests) for result in results]
+    first = [_judged(job, result, run, search.pull_requests) for result in results]
     current = _current(host, search.pull_requests)
+    proves = is_ours or bool(current)
+    judged = zip(results, first, strict=True)
+    reports = [_proven(job, host, run, result, report) if proves else report for result, report in judged]
     measured = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
     for name, checked in _checks(run, reports):
         with open_check(job, host, sha=run.sha, name=name) as check:
@@ -124,14 +141,23 @@ def _publish_results(
         job.log.tell(LogLevel.NOTICE, f"no comment: {reason}")
         summarise(job, unpublished_text(reason))
     if is_ours and job.inputs.is_recorded:
-        for result, report in zip(results, reports, strict=True):
-            if result.results is not None:
-                compared = Compared(run=result.results.run, report=report)
-                record_run(job, compared)
-                look_after(job, host, compared)
+        _record(job, host, results, first=() if again else first, reports=reports)
     for pull_request in current:
         _stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)
+
+
+def _record(
+    job: Job, host: Host, results: Sequence[StoredResult], *, first: Sequence[Report], reports: Sequence[Report]
+) -> None:
+    """A run is stored once, as it was judged `first`, however often this job is run again."""
+    runs = [None if result.results is None else result.results.run for result in results]
+    for run, report in zip(runs, first, strict=False):
+        if run is not None:
+            record_run(job, Compared(run=run, report=report))
+    for run, report in zip(runs, reports, strict=True):
+        if run is not None:
+            look_after(job, host, Compared(run=run, report=report))
 
 
 def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Sequence[Report]]]:
@@ -185,6 +211,31 @@ def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[P
         place=job.history,
         accepted=accepted_of(job, run.sha, suite=result.report.suite) if result.results.baseline else (),
     )
+
+
+def _proven(job: Job, host: Host, run: MeasuringRun, result: StoredResult, report: Report) -> Report:
+    """With what measuring in turn says of what stored runs suspect: begun here, and once it is over, taken in."""
+    from perf_culprit.flows.proof import is_suspected, proven, with_note
+
+    config = job.inputs.config
+    if result.results is None or not is_suspected(report):
+        return report
+    obstacles = {
+        Remark.NO_PROOF_IN_FORK: run.from_fork,
+        Remark.NO_PROOF_WITHOUT_BUDGET: not config.confirm.budget,
+        Remark.NO_PROOF_WITHOUT_COMMAND: config.bisect.run is None,
+    }
+    if obstacle := next((code for code, is_there in obstacles.items() if is_there), None):
+        return with_note(report, because(obstacle))
+    # A push is to be compared with what was measured before it, whatever came between.
+    newest = next((choice.commit for choice in report.choices if choice.chosen), None)
+    base = newest if run.cause == "push" else report.base_commit
+    try:
+        with controller(job, host, config) as opened:
+            return proven(report, result.results.run, base=base, run_id=run.id, config=config, controller=opened)
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"not measured in turn: {error}")
+        return with_note(report, because(Remark.PROOF_FAILED, why=error.message))
 
 
 def _current(host: Host, pulls: Sequence[PullRequest]) -> tuple[PullRequest, ...]:

@@ -42,7 +42,8 @@ def measure(asked: Measure) -> int:
         asked = asked.replaced(commits=_event_revisions(asked.repository))
     plan = measure_plan(asked, config=config, say=print)
     if asked.flagged is not None and not plan.names:
-        print(f"{asked.flagged}: nothing is suspected, so nothing is measured")
+        why = "nothing is suspected" if asked.minutes or config.confirm.budget else "confirm.budget is 0"
+        print(f"{asked.flagged}: {why}, so nothing is measured")
         return EXIT_FINE
     status = Status(sys.stderr, quiet=asked.quiet)
     try:
@@ -72,7 +73,6 @@ def _show(measured: "Measured", rounds: int) -> int:
     from perf_culprit.say.comparison import render_text
     from perf_culprit.say.numbers import counted
 
-    baseline, *targets = measured.files
     if measured.report is not None:
         text = render_text(measured.report, colour=colour(sys.stdout), width=width())
         show(f"{text}\n", sys.stdout)
@@ -88,9 +88,12 @@ def _show(measured: "Measured", rounds: int) -> int:
     if measured.flagged:
         looked = counted(len(measured.flagged), "benchmark")
         print(f"looked like a regression: {looked}, {'' if measured.confirm else 'not yet '}measured again")
+    first, *targets = measured.files
     for target, diagnosis in zip_longest(targets, measured.diagnoses):
         third = f" --diagnosis {diagnosis}" if diagnosis else ""
-        print(f"compare: perf-culprit compare --paired --baseline {baseline} --target {target}{second}{third}")
+        print(f"compare: perf-culprit compare --paired --baseline {first} --target {target}{second}{third}")
+    if not targets:
+        print(f"compare: perf-culprit compare --target {first} --repo .")
     if measured.fault or measured.is_out_of_time:
         print("to continue: repeat the command with --resume")
     if is_interrupted:

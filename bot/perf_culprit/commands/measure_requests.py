@@ -36,7 +36,8 @@ class Measure(
         tuple[str, ...],
         Option(
             "--commits REV ...",
-            "the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout)",
+            "the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout); "
+            "or one alone, for the stored history",
         ),
     ] = ()
     rounds: Annotated[
@@ -77,7 +78,12 @@ class Measure(
         Option("--flagged REPORT", "measure only what this report.json suspects or calls a regression; else nothing"),
     ] = None
     minutes: Annotated[
-        float | None, Option("--minutes N", "start no round that would end after this time", convert=as_minutes)
+        float | None,
+        Option(
+            "--minutes N",
+            "start no round that would end after this time (default: none, with --flagged confirm.budget)",
+            convert=as_minutes,
+        ),
     ] = None
     resume: Annotated[
         bool, Option("--resume", "add rounds to the measurement in DIR, of the same commits and commands")
@@ -214,7 +220,7 @@ class MeasureBisectJob(Configured, name="bisect-job"):
     ] = None
     tool: Annotated[str | None, Option("--tool NAME", "format of the results (default: the request's)")] = None
     minutes: Annotated[
-        float | None, Option("--minutes N", "start no further round after this time", convert=as_minutes)
+        float | None, Option("--minutes N", "start no round that would end after this time", convert=as_minutes)
     ] = None
     cache: Cache = None
     environment: Environment = ()

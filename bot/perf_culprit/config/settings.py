@@ -104,6 +104,20 @@ Quantity = Annotated[str, Field(max_length=200, json_schema_extra={"pattern": QU
 Command = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
+class ConfirmConfig(Section):
+    """How long may be measured again, by itself, what stored runs suspect (docs/confirm.md)."""
+
+    budget: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=360,
+            description="minutes in which what is suspected is [measured in turn by itself](confirm.md#by-itself); "
+            "0: it is not",
+        ),
+    ] = 10
+
+
 class BisectConfig(Section):
     """How `/perf-bisect` searches (docs/bisection.md); of the default branch, never of a pull request."""
 
@@ -212,6 +226,7 @@ class Config(PolicySettings):
     ] = HistoryConfig()
     comment: CommentConfig = CommentConfig()
     issues: IssuesConfig = IssuesConfig()
+    confirm: ConfirmConfig = ConfirmConfig()
     bisect: BisectConfig = BisectConfig()
     simulate: Annotated[
         tuple[Pattern, ...],

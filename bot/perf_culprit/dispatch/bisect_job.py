@@ -1,5 +1,6 @@
 """codec -> measure -> codec: one bisect job on the machine that it was given, in the untrusted workflow."""
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from perf_culprit.files import read_limited, replace_file
 from perf_culprit.measure.quantities_of_commands import is_missing
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
-from perf_culprit.measure.worktree_executor import RoundResult, WorktreeExecutor
+from perf_culprit.measure.worktree_executor import Pace, RoundResult, WorktreeExecutor
 from perf_culprit.model.bisection import CulpritDiagnosis, Failure, FailureKind, Result
 from perf_culprit.model.bisection_files import (
     LARGEST_VALUE,
@@ -55,12 +56,12 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
     `run`, `build` and `tool` replace the request's where they are given.
     """
     started = time.monotonic()
-    deadline = None if asked.minutes is None else started + 60 * asked.minutes
     step = "write the input `request` into this file, as it was sent"
     stream = stdin if asked.request == STDIN else None
     data = read_limited(asked.request, MOST_REQUEST_BYTES, next_step=step, stream=stream)
     request = decode_request(data, place=str(asked.request))
     job = job_of(request, asked.job, place=str(asked.request))
+    pace = _pace(started, asked.minutes, request.minutes)
     commands = request.commands
     _require_commits(asked.repository, job)
     environment = {name: value[:200] for name, value in machine_environment().components.items()}
@@ -99,16 +100,18 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
         if not counted:
             _warm_up(workplace, job, say)
         for number, entry in enumerate(job.rounds, start=1):
-            if deadline is not None and time.monotonic() > deadline:
+            if not pace.allows_a_round:
                 say(f"the time is spent after {number - 1} of {len(job.rounds)} rounds")
                 break
             say(f"round {number} of {len(job.rounds)} ({entry.purpose}): {len(entry.commits)} executions")
+            begun = time.monotonic()
             measured = executor.execute(entry)
+            pace.add(time.monotonic() - begun)
             results.append(_result(entry.id, measured))
             if measured.followed:
                 followed[entry.id] = _usable(measured.followed)
             replace_file(file, encoded(metric=executor.metric, followed=followed))
-        if job.diagnose is not None and results and (deadline is None or time.monotonic() < deadline):
+        if job.diagnose is not None and time.monotonic() < pace.deadline:
             profiling = Profiling(command=commands.profile, budget_s=commands.profile_seconds)
             diagnosis = diagnose_culprit(
                 asked.repository, workplace, job.diagnose, profiling=profiling, say=say, count=commands.count
@@ -116,9 +119,11 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
             with_diagnosis = encoded(metric=executor.metric, followed=followed, diagnosis=diagnosis)
             if len(with_diagnosis) <= MOST_RESULT_BYTES:
                 replace_file(file, with_diagnosis)
-    if not results:
-        raise DataError("no round was measured", place=asked.job, next_step="give the job more time")
     return BisectJobDone(file=file, rounds=len(results), asked=len(job.rounds))
+
+
+def _pace(started: float, *minutes: float | None) -> Pace:
+    return Pace(deadline=started + 60 * min((each for each in minutes if each is not None), default=math.inf))
 
 
 def _require_commits(repository: Path, job: BisectJob) -> None:

@@ -156,6 +156,9 @@ def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
         return ended(bisection, note=because(SearchReason.STILL_THERE))
     if bisection.deadline is not None and controller.now() > bisection.deadline:
         return ended(bisection, note=because(SearchReason.TIME_SPENT))
+    if bisection.open_dispatch is None and bisection.alarm is not None and bisection.alarm.proves is not None:
+        # All of its rounds were in one dispatch: what a look at some of them would choose, no rate allows for.
+        return ended(bisection, note=because(SearchReason.TIME_SPENT))
     if bisection.fruitless >= MOST_FRUITLESS:
         return ended(bisection, note=because(SearchReason.DISPATCHES_FRUITLESS, count=bisection.fruitless))
     return bisection

@@ -78,7 +78,7 @@ def start_bisection(
 def _begun(
     repository: Path, plan: DispatchPlan, *, config: Config, controller: Controller, remote: git.Remote | None
 ) -> Bisection:
-    commands = _commands(config.bisect)
+    commands = bisect_commands(config.bisect)
     fetch_missing(repository, [plan.good, plan.bad], remote)
     candidates = find_candidates(repository, good=plan.good, bad=plan.bad, paths=config.bisect.paths)
     commit_range = candidates.commit_range
@@ -124,7 +124,7 @@ def _begun(
     )
 
 
-def _commands(config: BisectConfig) -> BisectCommands:
+def bisect_commands(config: BisectConfig) -> BisectCommands:
     if config.run is None:
         raise ConfigError(
             "bisect.run is not set, so nobody knows what to measure",

@@ -60,6 +60,7 @@ class Workflow:
 
 def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
     """The inputs of the bisect workflow, all of them strings."""
+    alarm = bisection.alarm
     request = encode_request(
         BisectRequest(
             bisection=bisection.id,
@@ -67,7 +68,8 @@ def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
             key=bisection.key,
             commands=bisection.commands,
             jobs=dispatch.jobs,
-            followed=() if bisection.alarm is None else bisection.alarm.followed,
+            followed=() if alarm is None else alarm.followed,
+            minutes=None if alarm is None or alarm.proves is None else alarm.proves.minutes,
         )
     )
     if len(request) > MOST_REQUEST_BYTES:

@@ -21,7 +21,7 @@ from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
-from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, Verdict
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report, Settings
@@ -127,9 +127,6 @@ def _alike(report: Report) -> tuple[str, ...]:
 
 # detect -> detect: what was flagged is measured again, and only what both measurements see is reported.
 
-# In the environment of the command that measures again: the benchmarks, one per line.
-BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"
-
 _INERT: Final = " _-./:,=[]"
 
 
@@ -172,15 +169,18 @@ def confirm_report(
     if own_baseline:
         baseline = replace(baseline, runs=tuple(own_baseline), source=BaselineSource.PAIRED)
     names = flagged(report)
-    target = only(again, names)
     if not names:
         return report
+    target = only(again, names)
     second: tuple[Finding, ...] = ()
     if target.benchmarks:
         runs = tuple(only(run, names) for run in baseline.runs)
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
-    notes = tuple(note for note in report.notes if note.code is not Remark.SUITE_MOVED)
+    # What is said of all benchmarks together is over once all of them were measured again.
+    is_whole = {finding.benchmark for finding in second} >= set(names)
+    notes = tuple(note for note in report.notes if note.code is not Remark.SUITE_MOVED or not is_whole)
+    has_moved = any(note.code is Remark.SUITE_MOVED for note in notes)
     asked = [finding for finding in findings if finding.benchmark in names]
     proven = sum(finding.verdict is Verdict.REGRESSION for finding in asked)
     still_open = sum(finding.looks_worse for finding in asked)
@@ -189,8 +189,8 @@ def confirm_report(
     return structs.replace(
         report,
         findings=findings,
-        conclusion=conclusion_of(findings),
-        failed=any(finding.level is Level.FAIL for finding in findings),
+        conclusion=conclusion_of(findings, suite=SuiteChange(change=0.0, is_suspected=True) if has_moved else None),
+        failed=report.blames_target and any(finding.level is Level.FAIL for finding in findings),
         notes=(note, *notes),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_results
 from typing import Final
 
 from msgspec.structs import replace
@@ -178,7 +179,8 @@ def judge_anew(
 ) -> Report:
     """Another job's results by our rules; `claim` is its own report. Other rules are shown as a proposal.
 
-    The commits that it names are its word: which base it merged decides only what it is compared with.
+    The commits that it names are its word: which base it merged decides only what it is compared with. A second
+    measurement counts where its base is that of the first.
     """
     merge = None
     if claim.merge_commit and claim.base_commit and claim.target_commit:
@@ -196,6 +198,11 @@ def judge_anew(
         return replace(report, diagnosis=claim.diagnosis, predictions=claim.predictions)
 
     report = judged(accepted)
+    other = results.confirm_baseline.commit if results.confirm_baseline and base else None
+    if other not in (None, report.base_commit):
+        first = replace_results(results, confirm=None, confirm_baseline=None)
+        report = judge_anew(claim, first, config=config, base=base, place=place, accepted=accepted)
+        return replace(report, notes=(because(Remark.OTHER_SECOND_BASE, commit=str(other)[:10]), *report.notes))
     # The measuring job knows no acceptances: a verdict that differs by them alone is not a proposal.
     if _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
         return report

@@ -18,7 +18,6 @@ from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.culprit_trace import Say, TracePlan, this_machine
 from perf_culprit.errors import BotError, DataError, UsageError
 from perf_culprit.flows.compare import (
-    BENCHMARKS_VARIABLE,
     confirm_report,
     corrected_for_analyses,
     flagged,
@@ -30,7 +29,7 @@ from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resu
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
-from perf_culprit.measure.runner import Commands
+from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
 from perf_culprit.model.accuracy import Foresight
@@ -96,7 +95,7 @@ class MeasurePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """The files written, baseline first; `rounds` are whole. `report`: what they say, of two commits.
+    """The files written, a baseline first; `rounds` are whole. `report`: what they say, of two commits.
 
     `confirm` are the files of the second measurement, baseline first, of the benchmarks in `flagged`.
     `diagnoses`: per target what its trace says beside the baseline's.
@@ -119,12 +118,15 @@ def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
     commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
     usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
-    names = () if asked.flagged is None else flagged(read_report(asked.flagged))
+    names: tuple[str, ...] = ()
+    if asked.flagged is not None and (minutes := asked.minutes or config.confirm.budget):
+        names = flagged(read_report(asked.flagged))
+        asked = asked.replaced(minutes=minutes)
     return MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds, names=names)
 
 
 def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
-    """Measure commits, interleaved, and write one run file for each; the first is the baseline.
+    """Measure commits, interleaved, and write one run file for each; the first of several is the baseline.
 
     Whatever ends it after the first whole round, the rounds until then are judged.
     """
@@ -297,8 +299,8 @@ class _Measurement:
         self.write()
 
     def _judged(self) -> Report | None:
-        """What the whole rounds say; None where there are more than two commits."""
-        if len(self._sides) > 2:
+        """What the whole rounds say; None of any number of commits but two."""
+        if len(self._sides) != 2:
             return None
         baseline, target = self._sides
         return judge_run(paired(baseline.run), target.run, config=self._config)
@@ -363,7 +365,7 @@ def foreseen(plan: MeasurePlan, *, config: Config, say: Say) -> tuple[Cost, Fore
         seconds = min(seconds, 60 * asked.minutes)
     cost = Cost(per_side * len(sides), seconds)
     files = [side.file for side in sides if side.file.is_file()]
-    if len(files) < len(sides):
+    if len(files) < max(len(sides), 2):
         return cost, None
     baseline, target, *_ = (decode_run(file.read_bytes(), place=str(file)) for file in files)
     settings = corrected_for_analyses(config, analyses=len(plan.analyses))
@@ -382,19 +384,19 @@ def _seconds_of_one(workplace: Workplace, commit: str, *, is_counted: bool) -> f
 
 def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     asked, revisions = plan.asked, plan.asked.commits
-    exactly_two = asked.until_decided or asked.confirm
-    if len(revisions) < 2 or (exactly_two and len(revisions) > 2):
+    if (asked.until_decided or asked.confirm) and len(revisions) != 2:
         raise UsageError(
-            "--until-decided and --confirm compare exactly two commits" if exactly_two else "one commit is no pair",
+            "--until-decided and --confirm compare exactly two commits",
             place="--commits",
             next_step="give the baseline first, then the target",
         )
     commits = [git.resolve_commit(asked.repository, revision) for revision in revisions]
     targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
+    names = ["baseline", *targets] if len(commits) > 1 else targets
     run = Run(suite=config.suite, job=new_job("measure", plan.facts), environment=machine_environment())
     sides = tuple(
         MeasuredSide(file=asked.output / f"{name}.json", commit=commit, run=run)
-        for name, commit in zip(["baseline", *targets], commits, strict=True)
+        for name, commit in zip(names, commits, strict=True)
     )
     if asked.resume:
         resume(sides, plan.facts)

@@ -28,6 +28,7 @@ class GitHub(Client):
     continued_check = posting.continued_check
     fetch_artifacts = workflow_runs.fetch_artifacts
     dispatcher = workflow_runs.dispatcher
+    read_run = workflow_runs.read_run
     run_again = pull_requests.run_again
     may = pull_requests.may
     refusing_rules = pull_requests.refusing_rules

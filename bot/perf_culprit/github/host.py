@@ -303,6 +303,9 @@ class Host(Protocol):
 
     def dispatcher(self, *, workflow: str, ref: str) -> WorkflowRuns: ...
 
+    def read_run(self, *, run_id: int) -> Mapping[str, Any]:
+        """A workflow run as an event describes it."""
+
     def run_again(self, *, workflow: str, head_sha: str) -> Attempt | None: ...
 
     def cancel_run(self, *, run_id: int) -> bool: ...

@@ -300,21 +300,29 @@ class GitHubDispatcher:
             return RunArtifact(name=artifact.name, problem=error.message)
 
     def _run(self, run_id: int) -> dict[str, Any] | None:
-        url = f"{self._client.repository.url}/actions/runs/{run_id}"
         with explained("look at the bisect workflow's run"):
             try:
-                _, run = self._client.repository.requester.requestJsonAndCheck("GET", url)
+                return _read_run(self._client, run_id)
             except GithubException as error:
                 if error.status == 404:
                     return None
                 raise
-        return dict(run)
 
     def _is_ours(self, run: Mapping[str, Any]) -> bool:
         """The workflow's file on a branch of ours, started by a dispatch: its title cannot be a stranger's."""
         path = str(run["path"]).partition("@")[0]
         ours = ("workflow_dispatch", self._ref, f"{WORKFLOW_FOLDER}/{self._workflow}")
         return (run["event"], run["head_branch"], path) == ours
+
+
+def _read_run(client: Client, run_id: int) -> dict[str, Any]:
+    url = f"{client.repository.url}/actions/runs/{run_id}"
+    return dict(client.repository.requester.requestJsonAndCheck("GET", url)[1])
+
+
+def read_run(client: Client, *, run_id: int) -> Mapping[str, Any]:
+    with explained(f"read workflow run {run_id}"):
+        return _read_run(client, run_id)
 
 
 def dispatcher(client: Client, *, workflow: str, ref: str) -> GitHubDispatcher:

@@ -91,7 +91,8 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
     # Refuted where the second interval has no such change in it; else the question is open.
     is_refuted = again.verdict in {Verdict.UNCHANGED, Verdict.IMPROVEMENT}
     code = VerdictReason.REFUTED if is_refuted else VerdictReason.NOT_CONFIRMED
-    reason = because(code, first=finding.relative_change, change=change)
+    rounds = None if is_refuted else again.reason.arguments.get("rounds")
+    reason = because(code, first=finding.relative_change, change=change, rounds=rounds)
     verdict = again.verdict if is_refuted else Verdict.SUSPECTED
     return replace(again, verdict=verdict, reason=reason, severity=None, level=Level.NOTE, series=finding.series)
 

@@ -37,6 +37,7 @@ class ExecutionError(DataError):
 
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
+BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"  # those that are asked for, one per line
 
 TOKEN_NAMES: Final = ("GITHUB_TOKEN", "GH_TOKEN")
 # A commit's code may be a stranger's. It gets no credentials, no inputs of the action, and none of the files by which

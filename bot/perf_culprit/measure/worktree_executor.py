@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from perf_culprit.errors import DataError, UsageError, listed
 from perf_culprit.measure.processes import shown_output
-from perf_culprit.measure.runner import ExecutionError, short
+from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, ExecutionError, short
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import Failure, FailureKind, Job
 from perf_culprit.model.run import Direction, Metric, MetricKey, Run
@@ -119,7 +119,7 @@ class RoundResult:
 class WorktreeExecutor:
     """Measures one metric of one benchmark, and what the same executions say of `followed` ones.
 
-    `metric` is what the last execution said of it, None before one did.
+    `metric` is what the last execution said of it, None before one did. The command is told which benchmarks these are.
 
     With `warm` commits, those that ran before, every other one runs once before its first execution: a search on a
     quiet machine executes some only once, and a first run is slower.
@@ -136,6 +136,8 @@ class WorktreeExecutor:
         self._workplace = workplace
         self._key = key
         self._followed = followed
+        names = dict.fromkeys(each.benchmark for each in (key, *followed))
+        self._variables = {} if workplace.commands.count else {BENCHMARKS_VARIABLE: "\n".join(names)}
         self._warm = None if warm is None else set(warm)
         self.metric: Metric | None = None
 
@@ -171,7 +173,7 @@ class WorktreeExecutor:
                 self._workplace.prepare(commit)
                 self._warm_up(commit)
                 return None
-            return self._workplace.execute(commit)[1]
+            return self._workplace.execute(commit, variables=self._variables)[1]
         except ExecutionError as error:
             failures[commit] = Failure(kind=error.kind, message=error.message)
             return None

@@ -42,6 +42,13 @@ class AlarmedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return abs(log(self.after / self.before))
 
 
+class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose suspicions a bisection proves or refutes: those of the workflow run `run_id`, in so many `minutes`."""
+
+    run_id: int
+    minutes: int
+
+
 class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why a search began by itself: metrics that got worse at the same place, first the one that it follows.
 
@@ -49,7 +56,7 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     `tracked`: an issue follows it.
     `beside`: metrics that did not get worse there. The same executions give their numbers, which answer later alarms.
     `left`: metrics that step elsewhere, to be searched on their own. `closes`: the commits that an issue is known by
-    whose regression seems over; then the search measures only whether it is.
+    whose regression seems over; then the search measures only whether it is. `proves`: nothing is searched at all.
     """
 
     metrics: tuple[AlarmedMetric, ...]
@@ -59,6 +66,7 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     beside: tuple[MetricKey, ...] = ()
     left: frozenset[MetricKey] = frozenset()
     closes: tuple[str, ...] = ()
+    proves: Proof | None = None
 
     @property
     def keys(self) -> frozenset[MetricKey]:
@@ -120,7 +128,7 @@ FollowedValues = Mapping[str, Mapping[str, tuple[float | None, ...]]]
 class BisectRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a dispatch asks for: the jobs, and all that a job needs to know.
 
-    `followed`: further metrics whose numbers the same executions give.
+    `followed`: further metrics whose numbers the same executions give. No round begins that would end after `minutes`.
     """
 
     bisection: str
@@ -129,6 +137,7 @@ class BisectRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     commands: BisectCommands
     jobs: tuple[BisectJob, ...]
     followed: tuple[MetricKey, ...] = ()
+    minutes: float | None = None
 
 
 class BisectJobResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

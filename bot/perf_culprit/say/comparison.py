@@ -60,6 +60,12 @@ from perf_culprit.say.render_terminal import render_terminal
 from perf_culprit.say.sections import UNJUDGED, Sections, by_benchmark, split
 
 WARNED_NAMES: Final = 3
+UNPROVEN: Final = (
+    Remark.PROOF_FAILED,
+    Remark.NO_PROOF_IN_FORK,
+    Remark.NO_PROOF_WITHOUT_COMMAND,
+    Remark.NO_PROOF_WITHOUT_BUDGET,
+)
 FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
 
 
@@ -165,7 +171,12 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     """
     if report.conclusion in UNJUDGED and report.notes:
         yield _on_page(words("Reason: {}", worded(report.notes[0])))
-    titles = {Remark.PROPOSED_VERDICT: "Proposed change of rules:", Remark.OTHER_COMMIT: "Maybe another commit:"}
+    titles = {
+        Remark.PROPOSED_VERDICT: "Proposed change of rules:",
+        Remark.OTHER_COMMIT: "Maybe another commit:",
+        Remark.PROOF_CUT_SHORT: "Cut short:",
+        **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
+    }
     for code, title in titles.items():
         for note in report.notes:
             if note.code is code:

@@ -80,6 +80,7 @@ _EXPECTED = {
 
 _MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
 IN_TURN: Final = "Measure both commits in turn on one machine:"
+UNDER_WAY: Final = "Both commits are measured in turn now; the answer will stand here."
 # What was measured in turn already, and looks worse by that.
 _BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
 COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
@@ -119,7 +120,7 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
     if report.conclusion is Conclusion.SUSPECTED:
-        return _to_decide(sections)
+        return _to_decide(report, sections)
     if report.conclusion is Conclusion.INCONCLUSIVE and _blind(sections):
         advice = f"The differences below, the largest first, may be noise alone. {IN_TURN}"
         return NextStep(advice=advice, command=COMMAND)
@@ -127,13 +128,15 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
     return NextStep(advice=_advice(report, sections), weakest=weak)
 
 
-def _to_decide(sections: Sections) -> NextStep:
+def _to_decide(report: Report, sections: Sections) -> NextStep:
     """What decides on those that look worse, or on all benchmarks together; the one that needs most rounds says it."""
     worse = sections.looking_worse
+    is_under_way = any(note.code is Remark.BEING_PROVEN for note in report.notes)
+    in_turn, command = (UNDER_WAY, "") if is_under_way else (IN_TURN, COMMAND)
     if not worse:
-        return NextStep(advice=f"Either the code did that or another machine. {IN_TURN}", command=COMMAND)
+        return NextStep(advice=f"Either the code did that or another machine. {in_turn}", command=command)
     if any(one.reason.code not in _BY_ROUNDS for one in worse):
-        how, command = IN_TURN, COMMAND
+        how = in_turn
     else:
         rounds = [one.reason.arguments.get("rounds") for one in worse]
         most = max((count for count in rounds if isinstance(count, int)), default=None)
@@ -295,6 +298,7 @@ def no_change(sections: Sections) -> str:
     """Such as "No change seen in 17 of 20 benchmarks; a slowdown of 9% or more would have been suspected"."""
     counts = (
         (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
+        (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
         (sections.untested, untested_words(sections)),
     )

@@ -62,7 +62,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.CULPRIT_REMOVED: "{commit} made it worse, and the default branch no longer has it",
     VerdictReason.ACCEPTED: "accepted",
     VerdictReason.NOT_CONFIRMED: (
-        NOT_PROVEN + "measure more rounds of both sides; it was [{first:+%} first and ][{change:+%} ]measured again"
+        NOT_PROVEN
+        + "measure more rounds of both sides[ (about {rounds:,} in all)]; it was [{first:+%} first and ][{change:+%} ]"
+        + "measured again"
     ),
     VerdictReason.REFUTED: (
         "[{change:+%} ]measured again[, {first:+%} first]: the first runs were on another state of the machine"
@@ -151,6 +153,17 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
     Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
+    Remark.BEING_PROVEN: "both commits are measured in turn now, for {minutes:# minute} at most",
+    Remark.PROOF_CUT_SHORT: ("{rounds:# round} of {wanted:,} fit into the {minutes:# minute} of confirm.budget"),
+    Remark.PROOF_FAILED: "measuring in turn failed: {why:prose}",
+    Remark.NO_PROOF_IN_FORK: (
+        "a fork's commits are measured in its own job only, where its workflow asks for that (input screen)"
+    ),
+    Remark.NO_PROOF_WITHOUT_COMMAND: "bisect.run is not set in the default branch's configuration",
+    Remark.NO_PROOF_WITHOUT_BUDGET: "confirm.budget is 0",
+    Remark.OTHER_SECOND_BASE: (
+        "the second measurement is of another base ({commit}) than the first is compared with, so it does not count"
+    ),
     Remark.OTHER_COMMIT: (
         "the checkout holds {commit}, neither the head nor GitHub's merge of it, and the numbers are taken for the "
         "head's; name what was measured with the input ref"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -118,7 +119,8 @@ def _one_line(text: str, *, what: str, limit: int) -> str:
 #
 # The push is the lock: the branch moves from the commit that was read or not at all.
 
-KEPT_BISECTIONS: Final = 200
+KEPT_BISECTIONS: Final = 200  # of each kind
+KIND: Final = re.compile("bisections/[a-z]*")  # no letter where a comment asked for it
 
 
 class BisectionConflictError(InfrastructureError):
@@ -175,6 +177,7 @@ def bisection_path(bisection_id: str) -> str:
 
 
 def superfluous(paths: Iterable[str], *, keep: str) -> list[str]:
-    """The oldest bisections beyond those that are kept: GitHub numbers comments in their order."""
-    stored = [path for path in paths if path != keep and BISECTION_PATH.fullmatch(path)]
+    """The oldest of its kind beyond those that are kept: GitHub numbers comments, and runs, in their order."""
+    kind = KIND.findall(keep)
+    stored = [path for path in paths if path != keep and BISECTION_PATH.fullmatch(path) and KIND.findall(path) == kind]
     return sorted(stored, key=lambda path: (len(path), path))[: max(len(stored) + 1 - KEPT_BISECTIONS, 0)]

@@ -230,7 +230,7 @@ class WorkflowRunner:
             "GITHUB_PATH": str(place.folder / "path"),
             **self.github_variables(place),
             **self.variables,
-            **{name: str(value) for name, value in fill(step.get("env", {}), contexts).items()},
+            **{name: as_text(value) for name, value in fill(step.get("env", {}), contexts).items()},
         }
         finished = subprocess.run(
             ["bash", "-e", str(script)],

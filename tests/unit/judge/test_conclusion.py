@@ -152,12 +152,35 @@ def test_only_what_excludes_a_regression_refutes_it(first: Report, second: Verdi
     assert [entry.verdict for entry in confirmed([flagged], [again])] == [verdict]
 
 
+def test_what_stays_suspected_names_the_rounds_that_would_do(first: Report) -> None:
+    flagged = next(entry for entry in first.findings if entry.verdict is Verdict.REGRESSION)
+    open_reason = because(VerdictReason.SUSPECTED_ROUNDS, rate=0.05, rounds=20)
+    (joint,) = confirmed([flagged], [replace(flagged, verdict=Verdict.SUSPECTED, reason=open_reason)])
+    assert "measure more rounds of both sides (about 20 in all); it was +" in words_of([joint.reason])[0]
+
+
 def test_what_was_not_measured_again_stays(first: Report) -> None:
     rng = np.random.default_rng(4)
     others = tuple(entry for entry in side(rng).benchmarks if entry.name != "b0")
     joint = confirm_report(first, baseline=paired(side(rng)), again=Run(benchmarks=others), config=Config())
     assert joint.failed
     assert "not measured again" in words_of(joint.findings[0].notes)[-1]
+
+
+@pytest.mark.parametrize(
+    ("measured", "conclusion"), [(BENCHMARKS, Conclusion.NO_CHANGE), (BENCHMARKS - 1, Conclusion.SUSPECTED)]
+)
+def test_all_benchmarks_together_are_suspected_until_all_are_measured_again(
+    measured: int, conclusion: Conclusion
+) -> None:
+    rng = np.random.default_rng(6)
+    everywhere = np.full(BENCHMARKS, 1.5)
+    stored = Baseline(runs=tuple(side(rng) for _ in range(9)), source=BaselineSource.HISTORY)
+    first = judge_run(stored, side(rng, machine=everywhere), config=Config())
+    assert Remark.SUITE_MOVED in {note.code for note in first.notes}
+    again = replace(side(rng), benchmarks=side(rng).benchmarks[:measured])
+    joint = confirm_report(first, baseline=paired(side(rng)), again=again, config=Config())
+    assert joint.conclusion is conclusion
 
 
 def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report) -> None:

@@ -1,9 +1,10 @@
 """A search's job becomes measurements: samples, or why there are none, for every commit it names."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from perf_culprit.measure.runner import ExecutionError
+from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.worktree_executor import WorktreeExecutor
 from perf_culprit.model.bisection import Failure, FailureKind, Job, Purpose
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
@@ -20,6 +21,7 @@ class FakeWorkplace:
 
     def __init__(self, results: dict[str, Run | ExecutionError]) -> None:
         self.asked: list[str] = []
+        self.commands = Commands(run="true")
         self._results = results
 
     def prepare(self, commit: str) -> None:
@@ -28,7 +30,8 @@ class FakeWorkplace:
         if isinstance(result, ExecutionError) and result.kind is FailureKind.BUILD:
             raise result
 
-    def execute(self, commit: str) -> tuple[Path, Run]:
+    def execute(self, commit: str, *, variables: Mapping[str, str]) -> tuple[Path, Run]:
+        assert variables == {"PERF_CULPRIT_BENCHMARKS": "parse"}
         self.asked.append(f"run {commit}")
         result = self._results[commit]
         if isinstance(result, ExecutionError):

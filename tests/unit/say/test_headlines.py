@@ -215,6 +215,19 @@ def test_a_paired_measurement_needs_more_rounds(rounds: tuple[int | None, ...], 
     assert worded(report(Conclusion.SUSPECTED, *looks, NOISY[1]))[1] == "Measure both commits in turn on one machine:"
 
 
+def test_what_was_refuted_is_told_at_the_top() -> None:
+    first, *others = UNCHANGED
+    refuted = replace(first, verdict=Verdict.UNCHANGED, reason=because(VerdictReason.REFUTED, first=0.5, change=0.01))
+    looked, _ = worded(report(Conclusion.NO_CHANGE, refuted, *others))
+    assert looked.endswith("; 1 looked slower, refuted by measuring again")
+
+
+def test_what_is_measured_in_turn_now_asks_nothing_of_the_reader() -> None:
+    subject = replace(report(Conclusion.SUSPECTED, NOISY[0]), notes=(because(Remark.BEING_PROVEN, minutes=10),))
+    assert worded(subject)[1] == "Both commits are measured in turn now; the answer will stand here."
+    assert next_step(subject, split(subject)).command == ""
+
+
 def test_benchmarks_that_moved_together_are_the_codes_or_the_machines() -> None:
     moved = replace(report(Conclusion.SUSPECTED, *UNCHANGED), notes=(because(Remark.SUITE_MOVED, change=0.112),))
     assert worded(moved) == (

@@ -1,0 +1,167 @@
+"""dispatch -> judge: what stored runs suspect is measured in turn on another machine, which proves or refutes it.
+
+A proof is a bisection that searches nothing: one dispatch, of one machine, with a number of rounds of the two ends that
+is known before any of them is seen. So the report's own rule judges them, as it judges files of `measure --flagged`.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from perf_culprit.commands.measure_requests import ROUNDS
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.controller import Controller, advance, settle
+from perf_culprit.dispatch.start import bisect_commands
+from perf_culprit.errors import DataError
+from perf_culprit.flows.compare import confirm_report, flagged
+from perf_culprit.flows.measured_side import paired
+from perf_culprit.model.bisection import CommitRange, Job, Purpose, SearchSettings, SearchState
+from perf_culprit.model.dispatch import Alarm, AlarmedMetric, Bisection, BisectJob, Dispatch, Proof
+from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
+from perf_culprit.model.report import Report
+from perf_culprit.model.run import NO_COST, Benchmark, Cost, Environment, Run
+from perf_culprit.search.search_view import executions
+from perf_culprit.store.branch_files import BisectionConflictError
+
+PROOF: Final = "proof-"  # begins their ids
+NEXT_STEP: Final = "measure both commits in turn (docs/confirm.md)"
+
+
+def is_suspected(report: Report) -> bool:
+    """Whether something looks worse by stored runs or single files, and not by rounds."""
+    by_files = (one.looks_worse and one.reason.code is VerdictReason.SUSPECTED for one in report.findings)
+    return any(by_files) or any(note.code is Remark.SUITE_MOVED for note in report.notes)
+
+
+def with_note(report: Report, note: Reason) -> Report:
+    return replace(report, notes=(note, *report.notes))
+
+
+def proven(
+    report: Report, run: Run, *, base: str | None, run_id: int, config: Config, controller: Controller
+) -> Report:
+    """The report after both commits were measured in turn; until then it says that they are.
+
+    `report` is of `run`, compared with `base`, of the workflow run `run_id`: called again, nothing is measured again.
+    """
+    name = f"{PROOF}{run_id}-{hashlib.sha256(run.suite.encode()).hexdigest()[:8]}"
+    if controller.bisections.load(name) is None:
+        begun = _begun(report, run, name=name, base=base, run_id=run_id, config=config, controller=controller)
+        try:
+            step = settle(controller, begun, loaded=None)
+        except BisectionConflictError:
+            step = advance(controller, name)
+    else:
+        step = advance(controller, name)
+    if not step.bisection.is_done:
+        return with_note(report, because(Remark.BEING_PROVEN, minutes=config.confirm.budget))
+    return _judged(report, step.bisection, config=config)
+
+
+def _begun(
+    report: Report,
+    run: Run,
+    *,
+    name: str,
+    base: str | None,
+    run_id: int,
+    config: Config,
+    controller: Controller,
+) -> Bisection:
+    metrics = tuple(_suspected(report, run))
+    if base is None or run.commit is None or base == run.commit:
+        raise DataError("no commit before it is known", next_step=NEXT_STEP)
+    if not metrics:
+        raise DataError("no benchmark with a direction is suspected", next_step=NEXT_STEP)
+    lead = metrics[0]
+    ends, now = (base, run.commit), controller.now()
+    # A B, B A, …: what drifts steadily meets both sides alike.
+    rounds = tuple(
+        Job(id=f"round-{number + 1:04d}", commits=ends[:: 1 - 2 * (number % 2)], purpose=Purpose.REPRODUCE)
+        for number in range(2 * ROUNDS)
+    )
+    settings = SearchSettings(direction=lead.metric.direction, budget_executions=4 * ROUNDS)
+    commit_range = CommitRange(good=base, bad=run.commit, commits=(run.commit,), parents=((),))
+    job = BisectJob(id="job-1", rounds=rounds)
+    dispatch = Dispatch(id=f"1-{secrets.token_hex(4)}", jobs=(job,), sender=controller.name, stored_at=now)
+    return Bisection(
+        id=name,
+        key=lead.key,
+        metric=lead.metric,
+        commands=replace(bisect_commands(config.bisect), direction=config.direction_of(lead.key)),
+        search=SearchState(commit_range=commit_range, settings=settings, jobs=rounds),
+        started_at=now,
+        suite=run.suite,
+        runner=config.bisect.runner,
+        dispatches=(dispatch,),
+        alarm=Alarm(metrics=metrics, proves=Proof(run_id=run_id, minutes=config.confirm.budget)),
+    )
+
+
+def _suspected(report: Report, run: Run) -> Iterator[AlarmedMetric]:
+    """The metrics of the benchmarks to measure again, the loudest first."""
+    names, measured = frozenset(flagged(report)), {entry.key for entry in run.benchmarks}
+    for one in report.findings:
+        sides = one.baseline, one.target
+        if one.benchmark in names and one.key in measured and one.direction.worse_sign and all(sides):
+            before, after = (side.value for side in sides if side is not None)
+            yield AlarmedMetric(key=one.key, metric=one.metric, before=before, after=after)
+
+
+def _judged(report: Report, bisection: Bisection, *, config: Config) -> Report:
+    state = bisection.search
+    baseline, target = _sides(bisection)
+    both = sum(len(result.values) > 1 for result in state.results)
+    failures = (failure.message for result in state.results for failure in result.failures.values())
+    if not both:
+        why = next(failures, "its machine left no result")
+        return with_note(report, because(Remark.PROOF_FAILED, why=why))
+    told = confirm_report(report, baseline=paired(baseline), again=target, config=config)
+    if both < len(state.jobs) and any(one.looks_worse for one in told.findings):
+        cut = because(Remark.PROOF_CUT_SHORT, minutes=config.confirm.budget, rounds=both // 2, wanted=ROUNDS)
+        told = with_note(told, cut)
+    cost = Cost(executions(state.results), bisection.runner_seconds)
+    return replace(told, cost=(told.cost or NO_COST) + cost)
+
+
+def _sides(bisection: Bisection) -> tuple[Run, Run]:
+    """What the rounds gave, base first: an execution is one number of each metric, two of a side are one round."""
+    search, components = bisection.search, bisection.environments[0] if bisection.environments else {}
+    places = {job.id: place // 2 + 1 for place, job in enumerate(search.jobs)}
+    results = sorted(search.results, key=lambda result: result.job_id)
+
+    def run(commit: str) -> Run:
+        beside = bisection.followed
+        executed = [
+            (
+                places[each.job_id],
+                (each.values.get(commit, (None,))[0], *beside.get(each.job_id, {}).get(commit, ())),
+            )
+            for each in results
+        ]
+        return Run(
+            benchmarks=tuple(_benchmarks(bisection, executed)),
+            commit=commit,
+            suite=bisection.suite,
+            job=bisection.id,
+            environment=Environment(components=components),
+        )
+
+    return run(search.commit_range.good), run(search.commit_range.bad)
+
+
+def _benchmarks(bisection: Bisection, executed: list[tuple[int, tuple[float | None, ...]]]) -> Iterator[Benchmark]:
+    """`executed`: the round of each execution, and its numbers in the order of the metrics."""
+    for number, entry in enumerate(() if bisection.alarm is None else bisection.alarm.metrics):
+        values = [(place, row[number]) for place, row in executed if number < len(row)]
+        if there := [(place, value) for place, value in values if value is not None]:
+            yield Benchmark.of(
+                name=entry.key.benchmark,
+                metric=entry.metric,
+                samples=tuple(value for _, value in there),
+                group_sizes=(1,) * len(there),
+                rounds=tuple(place for place, _ in there),
+            )
