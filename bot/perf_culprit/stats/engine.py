@@ -27,6 +27,7 @@ LARGEST_VISIBLE: Final = log_change(3.0)
 MEDIAN_INTERVAL: Final = 1.05
 LEAST_CHANGE: Final = log_change(0.05)
 INTERVAL_ALPHA: Final = 0.05  # of the 95% interval
+RESOLVED: Final = 1e-9  # of a logarithm: numbers that are as large as the least change are not smaller
 UNSEEN: Final = 0.25  # two-sided share of the noise that hides more of a change, if the noise were known
 OF_BENCHMARKS: Final = tuple(one.name for one in fields(Judgement) if one.name not in ("suite", "least_rate"))
 MIRRORED: Final = ("change", "raw_change")
@@ -139,7 +140,7 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, ti
     base = np.where(counted & ~table.is_target, y, np.inf).min(axis=1)
     with np.errstate(invalid="ignore"):  # both may be zero
         change = np.where(target == base, 0.0, target - base)
-    called = (np.abs(change) >= least_change) & (change != 0)
+    called = (np.abs(change) >= least_change - RESOLVED) & (change != 0)
     rate = np.where(change == 0, 1.0, wobble)
     rate_of_call = np.where(called, rate, 1.0)
     # A difference that is not called, as counts wobble, may be smaller.
@@ -156,7 +157,7 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, ti
         relabelled_rate=rate,
         is_proven=called & (rate <= tiers.proven),
         is_suspected=called & (rate <= tiers.suspected),
-        visible_change=np.where(is_open, np.maximum(least_change, np.abs(change)), least_change),
+        visible_change=np.where(wobble > tiers.suspected, np.inf, least_change),
     )
 
 
