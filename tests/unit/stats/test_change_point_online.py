@@ -8,8 +8,8 @@ from tests.unit.stats.test_change_point import noise, with_step
 def test_a_step_raises_one_alarm_soon() -> None:
     (alarm,) = online_alarms(with_step(6.0))
     assert 150 <= alarm.index <= 150 + NEWEST
-    assert abs(alarm.change_index - 150) <= NEWEST
-    assert alarm.relative_change == pytest.approx(0.06, abs=0.03)
+    assert abs(alarm.change.index - 150) <= NEWEST
+    assert alarm.change.relative_change == pytest.approx(0.06, abs=0.03)
 
 
 def test_an_alarm_does_not_depend_on_the_future() -> None:
