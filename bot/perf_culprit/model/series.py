@@ -47,7 +47,7 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """`index` (from 0) and `label` are those of the first run of the new level; of a drift, of its steepest place.
 
     `before` and `after` are medians of up to 40 runs on each side, in the series' unit; `relative_change` is None from
-    zero. `q_value` is over all candidates of the series.
+    zero. `q_value` is `p_value` times the candidates of the series [Bonferroni].
     """
 
     index: int

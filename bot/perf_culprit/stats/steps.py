@@ -17,7 +17,6 @@ from scipy.special import erfc
 
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.series import ChangePoint, Detectable, SeriesAlarm
-from perf_culprit.stats.multiplicity import benjamini_hochberg
 from perf_culprit.stats.ragged import Booleans, Floats
 
 # The least that is a level, and the shortest series in which two of them are told from chance.
@@ -359,11 +358,10 @@ def steps(series: npt.ArrayLike, *, minimum_effect: float = 0.0) -> tuple[Change
         runs.step(low, split, high, least=MINIMUM_STRENGTH, around=BLIP_HALF_WIDTH)
         for low, split, high in zip(bounds, bounds[1:], bounds[2:], strict=False)
     ]
-    # Candidates too weak to be reported count as tests without a finding: the q-values stay valid.
-    q_values = benjamini_hochberg(np.array([1.0 if one is None else one.p_value for one in steps])).tolist()
+    # Candidates too weak to be reported count as tests, too.
     changes = [
-        replace(one, index=int(places[one.index]), q_value=q_value)
-        for one, q_value in zip(steps, q_values, strict=True)
+        replace(one, index=int(places[one.index]), q_value=min(one.p_value * len(steps), 1.0))
+        for one in steps
         if one is not None
     ]
     return tuple(one for one in _drifts_joined(changes) if counts(one.before, one.after, minimum_effect))
