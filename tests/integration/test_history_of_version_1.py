@@ -19,7 +19,7 @@ from perf_culprit.store.protocol import Store, StoredRun
 from tests.support import postgresql
 from tests.support.fake_github.state import Issue, WorkflowRun
 from tests.support.git_repository import init_repository, run_git
-from tests.support.mainline import Mainline, Recorded, open_mainline
+from tests.support.mainline import CONFIG, Mainline, Recorded, open_mainline
 
 pytestmark = pytest.mark.slow  # each a dozen jobs of the action
 
@@ -88,6 +88,8 @@ def history_of(mainline: Mainline) -> Iterator[Store]:
 
 def test_it_goes_on_under_this_version(mainline: Mainline, github: dict[str, Any]) -> None:
     state, culprits = mainline.fake.state, github["culprits"]
+    # That the day's searches are spent is not to be why none begins.
+    mainline.configure({**CONFIG, "bisect": {**CONFIG["bisect"], "searches-per-day": 9}})
     pushed = []
     for _ in range(3):
         pushed.append(mainline.commit())
