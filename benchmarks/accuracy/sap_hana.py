@@ -26,7 +26,7 @@ from tabulate import tabulate
 
 from benchmarks.accuracy.peers import OFFLINE_PEERS, ONLINE_PEERS, Offline, Online
 from perf_culprit.stats.ragged import Floats
-from perf_culprit.stats.steps import FIRST_JUDGED, find_changes, online_alarms
+from perf_culprit.stats.steps import FIRST_JUDGED, online_alarms, steps
 
 OFFLINE_TOLERANCE = 5
 ONLINE_WINDOW = 10
@@ -151,8 +151,7 @@ def online_score(alarms: Mapping[str, Sequence[int]], series: Sequence[Labelled]
 
 
 def ours_offline(values: Floats, *, minimum_effect: float = 0.0) -> list[int]:
-    changes = find_changes(values, rng=np.random.default_rng(1), minimum_effect=minimum_effect)
-    return [change.index for change in changes]
+    return [change.index for change in steps(values, minimum_effect=minimum_effect)]
 
 
 def ours_online(values: Floats, *, minimum_effect: float = 0.0) -> list[int]:

@@ -73,7 +73,7 @@ def test_a_step_a_drift_and_a_blip() -> None:
     assert (step["kind"], step["label"]) == ("step", f"b{step['index']}")
     assert step["relative_change"] == pytest.approx(0.08, abs=0.01)
     assert step["before"] == pytest.approx(100, abs=1)
-    assert step["p_value"] <= step["q_value"] <= 0.03
+    assert step["p_value"] <= step["q_value"] < 0.001
     (drift,) = judged["drift"]["changes"]
     assert (drift["kind"], DRIFT_FROM <= drift["index"] <= DRIFT_TO) == ("drift", True)
     assert judged["blip"]["changes"] == []
@@ -219,12 +219,7 @@ def test_json_on_standard_output_is_only_json(folder: Path, capsys: pytest.Captu
 
 @pytest.mark.usefixtures("folder")
 def test_the_same_again_and_whatever_else_is_judged() -> None:
-    first = changes_of("--column", "step", "--seed", "7")
-    assert changes_of("--column", "step", "--seed", "7") == first
-    (alone,) = first["step"]["changes"]
-    (among,) = changes_of("--seed", "7")["step"]["changes"]
-    assert among == {**alone, "q_value": among["q_value"]}
-    assert among["q_value"] >= alone["q_value"]
+    assert changes_of("--column", "step")["step"] == changes_of()["step"]
 
 
 def test_a_constant_factor_changes_nothing(folder: Path) -> None:

@@ -122,7 +122,6 @@ class FindChanges(
             key="minimum_effect",
         ),
     ] = None
-    seed: Annotated[int, Option("--seed N", "seed of the permutations behind p-values (default: 0)", convert=count)] = 0
     json: Annotated[Path | None, Option("--json OUT", "write the changes here (- for standard output)")] = None
     rows: Annotated[int, Option("--rows N", "also write the newest N rows to the JSON (default: 0)", convert=count)] = 0
     html: Annotated[

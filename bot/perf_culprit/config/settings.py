@@ -1,6 +1,7 @@
 """What can be set: one frozen `Config`, its sections and its JSON schema."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
@@ -200,11 +201,12 @@ class Config(PolicySettings):
         ),
     ] = "default"
     detector: Annotated[
-        Literal["anova", "median_interval", "control_chart", "change_point"],
+        Literal["anova", "median_interval", "control_chart", "change_point", "rule_ensemble"],
         Field(
             description=(
                 "who judges benchmarks: [anova](detectors/anova.md), [median_interval](detectors/median-interval.md), "
-                "[control_chart](detectors/control-chart.md), [change_point](detectors/change-point.md)"
+                "[control_chart](detectors/control-chart.md), [change_point](detectors/change-point.md); "
+                "`rule_ensemble` is taken for `counter-detector`"
             )
         ),
     ] = "anova"
@@ -251,6 +253,15 @@ class Config(PolicySettings):
     def direction_of(self, key: MetricKey) -> Direction | None:
         """What is said of a metric whose file does not say which way is good."""
         return next((entry.direction for entry in self.benchmarks if entry.matches(key)), None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _detector_of_counters(cls, given: Any) -> Any:
+        """As `--detector`: it judges what it can."""
+        if not isinstance(given, Mapping) or given.get("detector") != "rule_ensemble":
+            return given
+        rest = {name: value for name, value in given.items() if name != "detector"}
+        return {"counter-detector": given["detector"], **rest}
 
     @model_validator(mode="after")
     def _automatic_has_a_command(self) -> "Config":

@@ -17,7 +17,7 @@ from perf_culprit.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bis
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.run import Metric, MetricKey, Run
 from perf_culprit.search.other_metrics import CONVINCING, Block, Place, is_refuted, place_of
-from perf_culprit.stats.steps import FIRST_JUDGED, NEWEST, SEPARATION_REACH, first_changed, online_alarms
+from perf_culprit.stats.steps import BESIDE, FIRST_JUDGED, NEWEST, first_changed, online_alarms
 
 # Steps of stored runs that are too small for one run to show: nine in a row at a worse level do, or nine groups.
 
@@ -54,7 +54,7 @@ def _drifted(
 ) -> tuple[tuple[int, int], ...]:
     if len(given) <= FIRST_JUDGED:
         return ()
-    reach = min(SEPARATION_REACH, len(given) - NEWEST)
+    reach = min(BESIDE, len(given) - NEWEST)
     logs = np.log(given[-window - NEWEST - reach :]) * worse_sign
     newest = np.median(sliding_window_view(logs[reach:], NEWEST), axis=1)
     older = np.median(sliding_window_view(logs[:-NEWEST], reach), axis=1)
@@ -67,7 +67,7 @@ def _drifted(
         return ()
     alarms = online_alarms(given[: moved[-1] + 1], minimum_effect=minimum_effect, first_judged=int(moved[0]))
     return tuple(
-        (alarm.change_index, alarm.index) for alarm in alarms if (alarm.relative_change or 0.0) * worse_sign > 0
+        (alarm.change.index, alarm.index) for alarm in alarms if (alarm.change.relative_change or 0.0) * worse_sign > 0
     )
 
 

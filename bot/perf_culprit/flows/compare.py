@@ -23,7 +23,7 @@ from perf_culprit.judge.policy import judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
-from perf_culprit.model.reason import Remark, because
+from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.report import Report, Settings
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.progress import doing
@@ -107,9 +107,26 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
     )
     report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
+    report = structs.replace(report, notes=(*report.notes, *_unused_detectors(config, target)))
     if not report.has_nothing_in_common or not (alike := _alike(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
+
+
+def _unused_detectors(config: Config, target: Run) -> list[Reason]:
+    """The user chose a detector of another kind than what was measured."""
+    kinds = (
+        ("benchmarks", "detector", DETECTORS, target.benchmarks),
+        ("counters", "counter_detector", COUNTER_DETECTORS, target.counters),
+    )
+    used = [(getattr(config, key), registry) for _, key, registry, measured in kinds if measured]
+    return [
+        because(Remark.DETECTOR_UNUSED, detector=chosen, kind=kind, used=name, fitting=tuple(registry))
+        for kind, key, _, measured in kinds
+        if key in config.model_fields_set and not measured
+        for chosen, (name, registry) in [(getattr(config, key), used[0])]
+        if chosen not in registry
+    ]
 
 
 MOST_COMPARED_NAMES: Final = 100

@@ -77,7 +77,7 @@ def changes_in_history(repository: Path, asked: FindChanges, *, config: Config) 
 
 def _judged(table: SeriesTable, asked: FindChanges) -> Changes:
     doing(f"looking for changes in {len(table.series):,} series of {len(table.labels):,} rows")
-    return Changes(table=table, series=judge_series(table, seed=asked.seed, online=asked.online))
+    return Changes(table=table, series=judge_series(table, online=asked.online))
 
 
 EXAMPLE = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"

@@ -60,7 +60,7 @@ def report_html(report: Report) -> str:
         ),
         labels=("",) * max((len(finding.series) for finding in drawn), default=0),
     )
-    judged = judge_series(table, seed=0, online=False) if drawn else ()
+    judged = judge_series(table, online=False) if drawn else ()
     history = {one.key: series.changes for one, series in zip(drawn, judged, strict=True)}
     return render_html(report, history)
 

@@ -18,7 +18,7 @@ from perf_culprit.errors import BotError, DataError, NewerVersionError, UsageErr
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import minimum_effects
 from perf_culprit.judge.panel_status import Circumstances, shown_changes, standing
-from perf_culprit.judge.panels import PanelGrowth, StatisticChangedError, counting, environment_of
+from perf_culprit.judge.panels import PanelGrowth, StatisticChangedError, environment_of
 from perf_culprit.model.json_files import decode, decode_part, encode, schema_name
 from perf_culprit.model.reason import Reason, SeriesReason, left_out_reasons
 from perf_culprit.model.series import Commit, Dashboard, KeptPanel, Manifest, NamedCulprit, Panel
@@ -166,8 +166,7 @@ def _culprits(history: Store) -> Iterator[NamedCulprit]:
 def _dashboard(
     panels: Sequence[Panel], around: Circumstances, repository: Path, notes: tuple[Reason, ...]
 ) -> Dashboard:
-    shown = counting(panels)
-    changes = tuple(shown_changes(shown, around))
+    changes = tuple(shown_changes(panels, around))
     tags = {commit: name for name, commit in git.tags(repository).items() if commit in around.line}
     named = {run.commit for panel in panels for run in panel.runs} | tags.keys()
     named |= {one.culprit.commit for one in changes if one.culprit}
@@ -178,9 +177,9 @@ def _dashboard(
     )
     return Dashboard(
         commits=commits,
-        panels=shown,
+        panels=tuple(panels),
         changes=changes,
-        standing=standing(shown, changes, commits, around.line),
+        standing=standing(panels, changes, commits, around.line),
         repository_url=git.web_address(repository),
         notes=notes,
     )

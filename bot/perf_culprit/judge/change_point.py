@@ -18,12 +18,12 @@ from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.steps import (
+    ALARM_STRENGTH,
+    BESIDE,
     FIRST_JUDGED,
-    MINIMUM_STRENGTH,
     NEWEST,
     REFRACTORY,
-    SEPARATION_REACH,
-    are_quiet,
+    is_quiet,
     newest_strengths,
     online_alarms,
 )
@@ -47,15 +47,16 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
             evidence[index] = untested(pair.key, pair.metric, obstacle)
     for length, of_pairs in by_length.items():
         series = np.array(list(of_pairs.values()))
-        quiet = are_quiet(series, first_judged=length - 1 - LOOKED_BACK)
-        strengths = np.minimum(newest_strengths(series), MINIMUM_STRENGTH)
+        looked_at = range(max(length - LOOKED_BACK, FIRST_JUDGED + 1), length + 1)
+        quiet = np.all([is_quiet(series[:, :end]) for end in looked_at], axis=0)
+        strengths = np.minimum(newest_strengths(series), ALARM_STRENGTH)
         columns = zip(of_pairs, series, quiet.tolist(), strengths.tolist(), strict=True)
-        for index, values_of_runs, is_quiet, strength in columns:
+        for index, values_of_runs, has_none, strength in columns:
             pair = pairs[index]
             effect = options.settings.of(pair.key).minimum_effect
             evidence[index] = (
                 _silent(pair, values_of_runs, strength)
-                if is_quiet
+                if has_none
                 else _assess(pair, values_of_runs, strength, minimum_effect=effect)
             )
     return Assessed([evidence[index] for index in range(len(pairs))])
@@ -80,7 +81,7 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
     newest = alarms[-1] if alarms else None
     if newest is None or target - newest.index > REFRACTORY:
         return _silent(pair, series, strength)
-    since, commit = _place(pair, newest.change_index)
+    since, commit = _place(pair, newest.change.index)
     if newest.index < target:
         alarm, alarm_commit = _place(pair, newest.index)
         reason = because(
@@ -92,11 +93,11 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
             unjudged=REFRACTORY,
         )
         return untested(pair.key, pair.metric, reason)
-    sides = series[newest.baseline_index : newest.change_index], series[newest.change_index :]
+    sides = series[newest.since : newest.change.index], series[newest.change.index :]
     return replace(
-        _evidence(pair, *sides, strength=newest.strength),
-        relative_change=newest.relative_change,
-        details={"change_index": float(newest.change_index)},
+        _evidence(pair, *sides, strength=newest.change.strength),
+        relative_change=newest.change.relative_change,
+        details={"change_index": float(newest.change.index)},
         notes=(because(Remark.CHANGED_SINCE, ago=since, commit=commit),),
     )
 
@@ -107,7 +108,7 @@ def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
 
 
 def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: float) -> Evidence:
-    before, after = _side(earlier[-SEPARATION_REACH:]), _side(later)
+    before, after = _side(earlier[-BESIDE:]), _side(later)
     return Evidence.of(
         key=pair.key,
         metric=pair.metric,
@@ -116,7 +117,7 @@ def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: flo
         target=after,
         relative_change=0.0 if after.value == before.value else relative(after.value, before.value),
         score=strength,
-        threshold=MINIMUM_STRENGTH,
+        threshold=ALARM_STRENGTH,
     )
 
 

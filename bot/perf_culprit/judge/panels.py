@@ -6,7 +6,6 @@ A panel grows from what an earlier build knew: only new runs are read, and only 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from statistics import fmean, median
 from typing import Final
 from zlib import crc32
@@ -14,11 +13,11 @@ from zlib import crc32
 import numpy as np
 from msgspec.structs import replace
 
-from perf_culprit.judge.series_changes import discoveries, judge_one
+from perf_culprit.judge.series_changes import judge_one
 from perf_culprit.judge.statistic import LARGEST, MEDIAN, states
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, Metric, MetricKey, Run
-from perf_culprit.model.series import Panel, PanelRun, PanelSeries, Series, SeriesChanges
+from perf_culprit.model.series import Panel, PanelRun, PanelSeries, Series
 from perf_culprit.stats.ragged import Floats, Integers
 
 # Which of a run's reductions stands for a summary's statistic; "value" and what nobody knows are means.
@@ -158,7 +157,7 @@ def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], 
             return replace(one, changes=changes, judged=judged, values_lacking=earlier.values_lacking)
     end = places[judged - 1] + 1 if judged else 0
     series = Series(name="", values=tuple(values[:end].tolist()), minimum_effect=one.minimum_effect)
-    again = judge_one(series, labels, seed=0)
+    again = judge_one(series, labels)
     return replace(one, changes=again.changes, judged=judged, values_lacking=again.values_lacking)
 
 
@@ -166,16 +165,3 @@ def environment_of(run: Run) -> dict[str, str]:
     """What keeps its numbers apart from those of other machines."""
     components = run.environment.components
     return {name: components[name] for name in HARDWARE_COMPONENTS if name in components}
-
-
-def counting(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Only the changes that are discoveries among all series of all panels."""
-    every = [
-        SeriesChanges(series=Series(name="", values=()), changes=one.changes)
-        for one in chain.from_iterable(panel.series for panel in panels)
-    ]
-    left = iter(discoveries(every))
-    return tuple(
-        replace(panel, series=tuple(replace(one, changes=next(left).changes) for one in panel.series))
-        for panel in panels
-    )

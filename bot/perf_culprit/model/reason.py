@@ -142,6 +142,7 @@ class Remark(StrEnum):
     OTHER_COMMIT = "other_commit"
     MEASURED_AGAIN = "measured_again"
     LONE_BASELINE = "lone_baseline"
+    DETECTOR_UNUSED = "detector_unused"
     SAME_CONTENT = "same_content"
     SUITE_MOVED = "suite_moved"
     SUITE_LEFT_IN = "suite_left_in"

@@ -46,11 +46,12 @@ class SeriesTable:
 class ChangePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`index` (from 0) and `label` are those of the first run of the new level; of a drift, of its steepest place.
 
-    `before` and `after` are medians in the series' unit. `q_value` is over all changes of the table.
+    `before` and `after` are medians of up to 40 runs on each side, in the series' unit; `relative_change` is None from
+    zero. `q_value` is `p_value` times the candidates of the series [Bonferroni].
     """
 
     index: int
-    label: str
+    label: str = ""
     kind: Literal["step", "drift"]
     before: float
     after: float
@@ -62,14 +63,12 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesAlarm:
-    """Raised with run `index` by a bot that sees only the runs up to it, for a change at `change_index`."""
+    """Raised with run `index` by a bot that sees only the runs up to it. The level before began with run `since`."""
 
     index: int
-    label: str
-    change_index: int
-    change_label: str
-    relative_change: float | None
-    strength: float
+    label: str = ""
+    change: ChangePoint
+    since: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

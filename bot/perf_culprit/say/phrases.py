@@ -176,6 +176,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "measured again: {count:# flagged benchmark}; {proven:,} proven, {refuted:,} refuted, {open:,} still open"
     ),
     Remark.LONE_BASELINE: "one baseline run: a change can be suspected, but not proven",
+    Remark.DETECTOR_UNUSED: (
+        "{detector} judges only {kind:prose}, and none were measured: {used} judged instead; these apply: {fitting}"
+    ),
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",

@@ -99,7 +99,7 @@ def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
     }
     if entry.alarms is not None:
         raised = {alarm.index for alarm in entry.alarms}
-        column["alarms"] = [asdict(alarm) for alarm in entry.alarms]
+        column["alarms"] = [_alarm(alarm) for alarm in entry.alarms]
         column["alarm"] = [index in raised for index in range(rows)]
         column["detectable_alarm"] = entry.detectable_alarm and asdict(entry.detectable_alarm)
         column["lacking_rows"] = entry.rows_lacking_online
@@ -115,6 +115,12 @@ def _change(change: ChangePoint, values: Sequence[float], labels: Sequence[str])
     last = max(index for index in range(change.index) if math.isfinite(values[index]))
     first = {"index": change.index, "label": change.label, "last_index": last, "last_label": labels[last]}
     return first | structs.asdict(change)
+
+
+def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
+    change = alarm.change
+    of_change = {"change_index": change.index, "change_label": change.label, "relative_change": change.relative_change}
+    return {"index": alarm.index, "label": alarm.label, **of_change, "strength": change.strength}
 
 
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
@@ -209,7 +215,8 @@ def _change_cells(change: ChangePoint, *, unit: str) -> Iterator[Text]:
 
 
 def _alarm_cells(alarm: SeriesAlarm) -> Iterator[Text]:
-    yield from map(Safe, (alarm.change_index, _percent(alarm.relative_change), significant(alarm.strength)))
+    change = alarm.change
+    yield from map(Safe, (change.index, _percent(change.relative_change), significant(change.strength)))
 
 
 def _percent(relative_change: float | None) -> str:

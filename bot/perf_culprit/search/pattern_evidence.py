@@ -15,7 +15,6 @@ import numpy.typing as npt
 from scipy.special import ndtri, stdtr
 
 from perf_culprit.search.round_samples import Samples
-from perf_culprit.stats.steps import mid_ranks
 
 Floats = npt.NDArray[np.float64]
 
@@ -199,6 +198,13 @@ def fit(design: Design, x: Floats) -> Fit:
         dof=float(dof),
         sigma=float(np.sqrt(variance)),
     )
+
+
+def mid_ranks(values: Floats) -> Floats:
+    """Ranks from 0, ties sharing their mean, shape (n,)."""
+    order = np.sort(values)
+    below = np.searchsorted(order, values, side="left")
+    return np.asarray((below + np.searchsorted(order, values, side="right")) / 2.0)
 
 
 def log_difference(samples: Samples, x: Floats) -> float:

@@ -1,14 +1,14 @@
 """How sure one can be of a share that was counted."""
 
-from scipy import special
-
 
 def share_interval(count: int, trials: int) -> tuple[float, float]:
     """95% bounds of the true share, two-sided, never too narrow [Clopper & Pearson 1934]; (0, 1) without trials.
 
     Assumes independent trials.
     """
-    tail = 0.025
-    low = float(special.betaincinv(count, trials - count + 1, tail)) if count else 0.0
-    high = float(special.betaincinv(count + 1, trials - count, 1 - tail)) if count < trials else 1.0
-    return low, high
+    if not trials:
+        return 0.0, 1.0
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(count, trials, method="beta")
+    return float(low), float(high)

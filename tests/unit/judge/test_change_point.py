@@ -13,7 +13,7 @@ from perf_culprit.judge.metric_pairs import pair_metrics
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Finding, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run, Summary
-from perf_culprit.stats.steps import FIRST_JUDGED, MINIMUM_STRENGTH, NEWEST
+from perf_culprit.stats.steps import ALARM_STRENGTH, FIRST_JUDGED, NEWEST
 from tests.support.noisy_runs import THROUGHPUT, TIME
 from tests.support.reasons import words_of
 
@@ -54,7 +54,7 @@ def test_silent_when_nothing_changed() -> None:
     assert finding.verdict is Verdict.NOT_SEEN
     assert finding.p_value is None
     assert finding.score is not None
-    assert finding.score <= MINIMUM_STRENGTH
+    assert finding.score <= ALARM_STRENGTH
     before, now = finding.baseline, finding.target
     assert before is not None
     assert now is not None
@@ -78,7 +78,7 @@ def test_fires_on_a_change_that_lasts() -> None:
     finding = first_alarm(1.3)
     assert finding.verdict is Verdict.REGRESSION
     assert finding.score is not None
-    assert (finding.score > MINIMUM_STRENGTH, finding.threshold) == (True, MINIMUM_STRENGTH)
+    assert (finding.score > ALARM_STRENGTH, finding.threshold) == (True, ALARM_STRENGTH)
     assert finding.relative_change == pytest.approx(0.3, abs=0.03)
     assert finding.baseline is not None
     assert finding.baseline.median == pytest.approx(100, abs=1)
@@ -108,7 +108,7 @@ def test_a_change_below_the_minimum_effect_is_none() -> None:
 
 def test_a_trifle_does_not_silence_the_runs_after_it() -> None:
     """+0.2% of a count without noise, then four times as much: seven runs later, within the wait after an alarm."""
-    counts = [10_000.0] * 40 + [10_020.0] * 7 + [40_100.0] * 6
+    counts = [10_000.0] * 40 + [10_020.0] * 7 + [40_100.0] * NEWEST
     verdicts = [judged(runs(counts[:end])).verdict for end in range(41, len(counts) + 1)]
     assert set(verdicts[:7]) == {Verdict.NOT_SEEN}
     assert Verdict.REGRESSION in verdicts[7:]

@@ -17,6 +17,7 @@ from perf_culprit.search.pattern_evidence import (
     log_no_step,
     log_one_step,
     log_sets,
+    mid_ranks,
     wide_g,
 )
 from perf_culprit.search.round_samples import Samples
@@ -238,3 +239,8 @@ def test_a_fit_takes_the_spread_of_rounds_that_is_likeliest_with_level_and_steps
     fitted = fit(Design(samples), x)
     assert fitted.sigma == pytest.approx(sigma, rel=1e-5)
     assert fitted.delta == pytest.approx(steps, abs=1e-6)
+
+
+def test_ties_share_their_mean_rank() -> None:
+    values = np.array([3.0, 1.0, 3.0, 2.0, 3.0, 1.0])
+    assert mid_ranks(values).tolist() == (rankdata(values) - 0.5).tolist()

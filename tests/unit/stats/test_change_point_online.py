@@ -1,15 +1,16 @@
 import numpy as np
 import pytest
 
-from perf_culprit.stats.steps import FIRST_JUDGED, NEWEST, online_alarms
+from perf_culprit.dispatch.alarms import gated_steps
+from perf_culprit.stats.steps import FIRST_JUDGED, NEWEST, online_alarms, steps
 from tests.unit.stats.test_change_point import noise, with_step
 
 
 def test_a_step_raises_one_alarm_soon() -> None:
     (alarm,) = online_alarms(with_step(6.0))
     assert 150 <= alarm.index <= 150 + NEWEST
-    assert abs(alarm.change_index - 150) <= NEWEST
-    assert alarm.relative_change == pytest.approx(0.06, abs=0.03)
+    assert abs(alarm.change.index - 150) <= NEWEST
+    assert alarm.change.relative_change == pytest.approx(0.06, abs=0.03)
 
 
 def test_an_alarm_does_not_depend_on_the_future() -> None:
@@ -49,3 +50,14 @@ def test_missing_values_keep_their_places() -> None:
     series[[20, 80, 81]] = np.nan
     (alarm,) = online_alarms(series)
     assert 150 <= alarm.index <= 150 + NEWEST
+
+
+@pytest.mark.parametrize("size", [4.0, -8.0, 30.0])
+def test_everyone_names_the_same_run(size: float) -> None:
+    """The whole series (`changes`, dashboard), the gate (alerts, the detector) and tracking issues."""
+    series = with_step(size)
+    (whole,), (alarm,) = steps(series, minimum_effect=0.01), online_alarms(series, minimum_effect=0.01)
+    sign = 1 if size > 0 else -1
+    gated = gated_steps(series[: alarm.index + 1].tolist(), worse_sign=sign, window=30, minimum_effect=0.01)
+    assert whole.index == alarm.change.index
+    assert alarm.change.index in {since for since, _ in gated}

@@ -8,13 +8,9 @@ from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.steps import (
     FEWEST_VALUES,
     NEWEST,
-    _planted,
-    detectable_alarm,
     detectable_step,
-    find_changes,
-    least_effect_of,
-    on_level_scale,
     online_alarms,
+    steps,
 )
 from tests.unit.stats.test_change_point import noise
 
@@ -40,7 +36,7 @@ def test_nine_of_ten_steps_of_the_stated_size_are_found(kind: str, length: int) 
         for start in rng.integers(8, length - step.rows + 1, 3).tolist():
             planted = series.copy()
             planted[start:] *= 1 + step.relative_change
-            changes = find_changes(planted, rng=np.random.default_rng(1), minimum_effect=EFFECT)
+            changes = steps(planted, minimum_effect=EFFECT)
             tried, hits = tried + 1, hits + any(abs(change.index - start) <= 5 for change in changes)
     # One in a thousand programs that keep the word would find fewer.
     assert hits >= binom.ppf(0.001, tried, KEPT)
@@ -52,7 +48,7 @@ def test_and_raise_an_alarm_online(kind: str) -> None:
     tried = hits = 0
     for _ in range(SERIES):
         series = series_of(kind, rng, 100)
-        step = detectable_alarm(series, minimum_effect=EFFECT)
+        step = detectable_step(series, minimum_effect=EFFECT, online=True)
         assert step is not None
         assert (step.rows, step.relative_change is not None) == (NEWEST, True)
         for start in rng.integers(35, 100 - NEWEST, 2).tolist():
@@ -72,7 +68,7 @@ def test_half_of_it_would_mostly_be_missed() -> None:
         step = detectable_step(series, minimum_effect=EFFECT)
         assert step is not None
         series[120 : 120 + step.rows] *= 1 + (step.relative_change or 0) / 2
-        missed += not find_changes(series, rng=np.random.default_rng(1), minimum_effect=EFFECT)
+        missed += not steps(series, minimum_effect=EFFECT)
     assert missed >= SERIES // 2
 
 
@@ -88,7 +84,7 @@ def test_from_zeros_alone_any_step_is_found() -> None:
     assert step is not None
     assert (step.size, step.relative_change) == (0, None)
     planted = np.where(np.arange(60) < 30, 0, 1e-12)
-    assert find_changes(planted, rng=np.random.default_rng(1), minimum_effect=0.05)
+    assert steps(planted, minimum_effect=0.05)
 
 
 @pytest.mark.parametrize("median", [2.0, 1000.0])
@@ -105,13 +101,5 @@ def test_zeros_among_the_values_keep_the_share(median: float) -> None:
 def test_too_few_values_and_noise_beyond_all_steps_are_unknown() -> None:
     rng = np.random.default_rng(3)
     assert detectable_step(np.full(FEWEST_VALUES - 1, 5.0), minimum_effect=EFFECT) is None
-    assert detectable_alarm(np.full(30, 5.0), minimum_effect=EFFECT) is None
+    assert detectable_step(np.full(30, 5.0), minimum_effect=EFFECT, online=True) is None
     assert detectable_step(np.exp(rng.normal(0, 30, 60)), minimum_effect=EFFECT) is None
-
-
-@pytest.mark.parametrize(("series", "planted"), [([4.0, 5.0, 6.0, 7.0], 1.5), ([-4.0, 5.0, 6.0, 7.0], 0.5)])
-def test_what_is_planted_is_a_rise_by_a_share_of_the_level_or_by_units(series: list[float], planted: float) -> None:
-    values, least = on_level_scale(np.array(series)), least_effect_of(np.array(series), EFFECT)
-    change = _planted(values, least, 2, 0.5) - values
-    assert change.tolist() == pytest.approx([0, 0, *[np.log(planted) if least.logarithmic else planted] * 2])
-    assert least.logarithmic is (min(series) > 0)

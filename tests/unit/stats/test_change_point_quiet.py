@@ -6,14 +6,7 @@ import pytest
 from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.steps import (
     FIRST_JUDGED,
-    MEMORY,
-    NEWEST,
-    SEPARATION_REACH,
-    are_quiet,
-    clip_outliers,
-    gate_strength,
-    newest_strengths,
-    on_level_scale,
+    is_quiet,
     online_alarms,
 )
 
@@ -37,19 +30,8 @@ def many(length: int) -> Floats:
 def test_what_is_quiet_has_no_alarm(length: int) -> None:
     series = many(length)
     first_judged = max(FIRST_JUDGED, length - 25)
-    quiet = are_quiet(series, first_judged=first_judged)
+    quiet = np.all([is_quiet(series[:, : run + 1]) for run in range(first_judged, length)], axis=0)
     alarmed = np.array([bool(online_alarms(row, first_judged=first_judged)) for row in series])
     assert not (quiet & alarmed).any()
     assert alarmed.sum() >= 10
     assert quiet.sum() >= 30
-
-
-@pytest.mark.parametrize("length", LENGTHS)
-def test_strengths_are_those_of_the_gate(length: int) -> None:
-    series = many(length)
-    expected = []
-    for row in series:
-        values = on_level_scale(row[-MEMORY - NEWEST :])
-        older, newest = values[:-NEWEST], values[-NEWEST:]
-        expected.append(gate_strength(older[-SEPARATION_REACH:], newest, past=clip_outliers(older)))
-    assert newest_strengths(series) == pytest.approx(np.array(expected), rel=1e-6, abs=1e-6)
