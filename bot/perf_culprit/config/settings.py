@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from perf_culprit.config.database_url import Database
 from perf_culprit.config.policy_settings import PolicySettings, Section
-from perf_culprit.config.units import DurationMs, SizeBytes
+from perf_culprit.config.units import DurationMs, Percent, SizeBytes
+from perf_culprit.model.bisection import Engine
 from perf_culprit.model.count import SIZE, Count, as_quantity
 from perf_culprit.model.run import Direction, MetricKey
 
@@ -166,6 +167,17 @@ class BisectConfig(Section):
             description="file of the [bisect workflow](workflows.md)",
         ),
     ] = "perf-bisect.yml"
+    engine: Annotated[
+        Engine,
+        Field(
+            description="who searches: [bayes](bisection.md#the-search), [weighted](bisection.md#the-weighted-engine)"
+        ),
+    ] = Engine.BAYES
+    repeat: Annotated[int, Field(ge=3, le=1000, description="weighted: executions of each commit that is tested")] = 10
+    threshold: Annotated[
+        Percent,
+        Field(gt=0, lt=1, description="weighted: chance that noise passes for a change in any test of one search"),
+    ] = 0.01
     jobs_per_round: Annotated[int, Field(ge=1, le=20, description="machines at once (one where nobody asked)")] = 4
     rounds_per_job: Annotated[int, Field(ge=1, le=20, description="rounds that a machine executes in a row")] = 3
     budget_executions: Annotated[int, Field(ge=4, le=10_000, description="then the answer so far is given")] = 400

@@ -10,6 +10,7 @@ from perf_culprit.model.bisection import (
     BisectionReport,
     CommitRange,
     Culprit,
+    Engine,
     Outcome,
     OutcomeKind,
     SearchState,
@@ -75,6 +76,7 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
     """The command that searches the same again on one machine."""
     state, commands = bisection.search, bisection.commands
     settings = state.settings
+    is_weighted = settings.engine is Engine.WEIGHTED
     options = {
         "--good": state.commit_range.good,
         "--bad": state.commit_range.bad,
@@ -84,7 +86,9 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
         "--metric": bisection.key.metric,
         "--direction": None if settings.sought is Sought.ANY else settings.sought.value,
         "--engine": settings.engine.value,
-        "--prior": prior,
+        "--repeat": str(settings.repetitions) if is_weighted else None,
+        "--threshold": f"{100 * settings.alpha:g}%" if is_weighted else None,
+        "--prior": None if is_weighted else prior,
         "--seed": str(settings.seed),
         "--executions": str(settings.budget_executions),
         "--tool": None if commands.tool == "auto" or commands.count is not None else commands.tool,

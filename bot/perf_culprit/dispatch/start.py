@@ -52,7 +52,6 @@ class DispatchPlan:
     pull_request: int | None = None
     requested_by: str | None = None
     head: str | None = None
-    engine: Engine = Engine.BAYES
     default_branch: str | None = None
     alarm: Alarm | None = None
 
@@ -86,11 +85,14 @@ def _begun(
     key, metric, count, times = _followed(plan, config, known_metrics(runs))
     direction = config.direction_of(key if times is None else times.key)
     commands = replace(commands, count=count, direction=direction)
+    asks_ends = plan.alarm is not None and bool(plan.alarm.closes)
     settings = SearchSettings(
-        engine=plan.engine,
+        engine=Engine.BAYES if asks_ends else config.bisect.engine,
+        repetitions=config.bisect.repeat,
+        alpha=config.bisect.threshold,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
         minimum_effect=DEFAULTS[Kind.COUNT] if is_exact(count) else DEFAULTS[Kind.SEARCHED_TIME],
-        budget_executions=MOST_EXECUTIONS if plan.alarm and plan.alarm.closes else config.bisect.budget_executions,
+        budget_executions=MOST_EXECUTIONS if asks_ends else config.bisect.budget_executions,
         one_machine=False,
         expected_change=None if plan.alarm is None or is_exact(count) else plan.alarm.metrics[0].size,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),

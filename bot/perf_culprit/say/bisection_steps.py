@@ -57,12 +57,14 @@ def plan_text(
     subjects: Mapping[str, str],
     executions: tuple[int, int],
     budget: int,
+    tests: int | None = None,
     prior: Mapping[str, float] | None = None,
     noise: Sequence[StoredNoise] | None = None,
     seconds: float | None = None,
 ) -> str:
     """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
 
+    `tests`: of the weighted engine, each of one commit beside the good end.
     `prior`: the chance of each commit before anything is measured; None: all alike.
     `noise`: what the history says; None where none was asked. `seconds` of an execution, with its part of the builds.
     """
@@ -90,7 +92,14 @@ def plan_text(
     if len(commits) > LISTED:
         lines.append(f"  … and {len(commits) - LISTED} more")
     cost = f"Expected: about {clear} executions; budget {budget}."
-    if hidden > clear:
+    if tests is not None:
+        each = clear // tests // 2
+        enough = "" if clear <= budget else f", which is too small: allow --executions {clear}"
+        cost = (
+            f"Expected: {clear:,} executions, whatever the noise: the bad end and at most "
+            f"{counted(tests - 1, 'commit')} before it, {each} times each beside the good end; budget {budget}{enough}."
+        )
+    elif hidden > clear:
         cost = (
             f"Expected: about {clear} executions for a step of four standard deviations of one execution, about "
             f"{hidden} for a step of one, where the machine's level hardly moves; budget {budget}."

@@ -48,6 +48,18 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
     SearchReason.SENT_LATE: "dispatch {dispatch} was stored and never sent: it is sent now",
     SearchReason.RUN_UNDER_WAY: "run {run:d} is under way",
     SearchReason.BEING_SENT: "dispatch {dispatch} is being sent by another job",
+    SearchReason.SOURCE_NAMES: (
+        "{after} changed by {change:+%} ({low:+%} … {high:+%}) from {before}, which was not past the good end: judged "
+        "against {before}, as the published rule does, {after} is named; engine bayes looks for every step"
+    ),
+    SearchReason.SOURCE_TESTS_NEXT: (
+        "{before} differs from the good end by {change:+%} ({low:+%} … {high:+%}): judged against {before}, as the "
+        "published rule does, {after} is tested next; engine bayes looks for every step"
+    ),
+    SearchReason.STEP_AFTER: (
+        "the bad end differs from {before} by {change:+%} ({low:+%} … {high:+%}): to find that change, search the same "
+        "with {before} as the good end"
+    ),
 }
 
 

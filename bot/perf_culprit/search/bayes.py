@@ -14,7 +14,7 @@ from perf_culprit.search.phases import FIRST_ANALYSIS, advance, convincing
 from perf_culprit.search.search_answer import outcome_of
 from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 
-__all__ = ["advance", "next_rounds", "partial_outcome", "progress"]
+__all__ = ["advance", "next_rounds", "partial_outcome", "progress", "suspects"]
 
 MORE_AT_ONCE: Final = 4  # rounds under way at once where each may be the last that is needed
 SHOWN_SUSPECTS: Final = 3
@@ -103,6 +103,11 @@ def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:
 def partial_outcome(standing: Standing) -> Outcome:
     """The best answer now, for a search that is stopped from outside."""
     return outcome_of(standing, OutcomeKind.BUDGET_SPENT)
+
+
+def suspects(standing: Standing) -> tuple[str, ...]:
+    """The one that is measured against its parent."""
+    return () if standing.state.suspect is None else (standing.state.suspect,)
 
 
 def progress(standing: Standing) -> Progress:
