@@ -157,9 +157,16 @@ class BisectConfig(Section):
     paths: Annotated[
         tuple[Pattern, ...], Field(max_length=50, description="only commits that change these can be the culprit")
     ] = ()
-    runner: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", description="label of the machines")] = (
-        "ubuntu-latest"
-    )
+    runner: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+            description=(
+                "label of the machines (default, and instead of `…-latest`: that of the image that the runs of the "
+                "ends recorded; else `ubuntu-24.04`)"
+            ),
+        ),
+    ] = None
     workflow: Annotated[
         str,
         Field(

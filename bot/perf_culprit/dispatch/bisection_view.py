@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit.dispatch.culprit_trace import diagnosed_step
+from perf_culprit.dispatch.machine_image import other_images
 from perf_culprit.model.bisection import (
     BisectionReport,
     CommitRange,
@@ -55,6 +56,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
     is_same = not reaches(state.outcome.relative_change or 0.0, state.settings.minimum_effect)
     if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
         notes += (because(SearchReason.SAME_COUNT, count=count),)
+    notes += other_images(bisection)
     culprit = diagnosed_step(state.outcome, count)
     diagnoses = (one for one in bisection.diagnoses if culprit is not None and one.commit == culprit.commit)
     return BisectionReport(

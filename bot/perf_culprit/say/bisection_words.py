@@ -56,6 +56,11 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
         "{before} differs from the good end by {change:+%} ({low:+%} … {high:+%}): judged against {before}, as the "
         "published rule does, {after} is tested next; engine bayes looks for every step"
     ),
+    SearchReason.OTHER_IMAGE: (
+        "an end was recorded on {images}, the search measures on {runner}: what the image changed shows at no commit; "
+        "bisect.runner names another"
+    ),
+    SearchReason.MEASURED_ON_IMAGES: "the machines ran {images}, where {runner} was asked for",
     SearchReason.STEP_AFTER: (
         "the bad end differs from {before} by {change:+%} ({low:+%} … {high:+%}): to find that change, search the same "
         "with {before} as the good end"
