@@ -177,8 +177,6 @@ def _tried(workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: 
     for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
         say(f"try the {name} commit {commit[:12]}")
         workplace.prepare(commit)
-        if plan.commands.count is not None:
-            workplace.warm_up(commit)
         runs.append(_first_run(workplace, commit))
         require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
     return choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric)

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,9 +59,9 @@ class AtOnce:
 class Here(AtOnce):
     """One round after the other, in the worktrees of one workplace."""
 
-    def __init__(self, workplace: Workplace, bisection: Bisection, *, warm: Collection[str], say: Say) -> None:
+    def __init__(self, workplace: Workplace, bisection: Bisection, *, say: Say) -> None:
         super().__init__()
-        self._executor = WorktreeExecutor(workplace, key=bisection.key, warm=warm)
+        self._executor = WorktreeExecutor(workplace, key=bisection.key)
         self._say = say
 
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:  # noqa: ARG002
@@ -148,10 +148,9 @@ SHOWN_CHARACTERS: Final = 300
 def open_dispatcher(
     repository: Path, workplace: Workplace, bisection: Bisection, *, commands: Commands, cache: Path | None, say: Say
 ) -> Iterator[Dispatcher]:
-    """One job at a time in this workplace, both ends warm; several as processes, with a folder that is gone after."""
+    """One job at a time in this workplace; several as processes, with a folder that is gone after."""
     if bisection.jobs_per_dispatch == 1:
-        commit_range = bisection.search.commit_range
-        yield Here(workplace, bisection, warm={commit_range.good, commit_range.bad}, say=say)
+        yield Here(workplace, bisection, say=say)
         return
     with TemporaryDirectory(prefix=PREFIX) as folder:
         yield SideBySide(repository, commands=commands, cache=cache, folder=Path(folder), say=say)
