@@ -11,6 +11,7 @@ from perf_culprit.model.bisection import (
     BisectionReport,
     CommitRange,
     Culprit,
+    CulpritDiagnosis,
     Engine,
     Outcome,
     OutcomeKind,
@@ -68,10 +69,15 @@ def report_of(bisection: Bisection) -> BisectionReport:
         measured=measured_commits(state),
         subjects=bisection.subjects,
         command=command_line(bisection),
-        diagnosis=next(diagnoses, None),
+        diagnosis=None if culprit is None else of_its_change(next(diagnoses, None), culprit),
         updates=bisection.updates,
         runner_seconds=bisection.runner_seconds,
     )
+
+
+def of_its_change(diagnosis: CulpritDiagnosis | None, culprit: Culprit) -> CulpritDiagnosis | None:
+    """Of an improvement without the search for what got slower: its counts say where the change is."""
+    return replace(diagnosis, comparison=None, doubt=None) if diagnosis and culprit.improvement else diagnosis
 
 
 def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple[str, ...] = ()) -> str:

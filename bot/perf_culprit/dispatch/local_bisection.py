@@ -14,7 +14,7 @@ import numpy as np
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.bisection_view import command_line, report_of
+from perf_culprit.dispatch.bisection_view import command_line, of_its_change, report_of
 from perf_culprit.dispatch.commit_range import (
     Candidates,
     Prior,
@@ -127,7 +127,13 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
             runner_seconds=time.monotonic() - begun if session is None else session.runner_seconds,
         )
         with open_dispatcher(
-            repository, workplace, bisection, commands=plan.commands, cache=plan.asked.cache, say=say
+            repository,
+            workplace,
+            bisection,
+            commands=plan.commands,
+            cache=plan.asked.cache,
+            say=say,
+            verbose=plan.asked.verbose,
         ) as here:
             bisection = _searched(bisection, here, file=file, deadline=deadline)
         diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
@@ -251,7 +257,10 @@ def _diagnosed(
     culprit = diagnosed_step(report_of(bisection).outcome, count)
     if culprit is None or profiling is None:
         return None
-    return diagnose_culprit(repository, workplace, culprit.commit, profiling=profiling, say=say, count=count)
+    if culprit.improvement:
+        profiling = replace(profiling, budget_s=0)
+    diagnosis = diagnose_culprit(repository, workplace, culprit.commit, profiling=profiling, say=say, count=count)
+    return of_its_change(diagnosis, culprit)
 
 
 def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:

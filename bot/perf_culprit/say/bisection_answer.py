@@ -53,9 +53,12 @@ SHOWN_UPDATES: Final = 10
 BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 
-def bisection_text(report: BisectionReport, *, colour: bool = False) -> str:
-    """For a terminal; foreign control characters never reach it."""
-    return render_terminal(Document(nodes=tuple(bisection_nodes(report))), width=WIDE, colour=colour, more_at="")
+def bisection_text(report: BisectionReport, *, colour: bool = False, verbose: bool = False) -> str:
+    """For a terminal; foreign control characters never reach it. `verbose`: with posteriors."""
+    evidence = [*map(Safe, phrases.evidence(report.outcome.culprits))] if verbose else []
+    more = (Bullets(items=evidence, total=len(evidence), title=Safe("Evidence")),) if evidence else ()
+    nodes = (*bisection_nodes(report), *more)
+    return render_terminal(Document(nodes=nodes), width=WIDE, colour=colour, more_at="")
 
 
 def bisection_markdown(report: BisectionReport) -> str:
@@ -167,9 +170,8 @@ def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
     facts, notes = report.facts.get(culprit.commit), []
     if facts is not None:
         notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
-    if culprit.posterior is not None:
-        certainty = phrases.certainty(culprit.posterior)
-        notes.append(f"posterior {certainty}; confirmed in rounds against its parent")
+    if (certainty := phrases.certainty(culprit)) is not None:
+        notes.append(certainty)
     if notes:
         yield Safe("; ".join(notes))
     if updates := report.updates.get(culprit.commit):
@@ -193,7 +195,7 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
         return Commit(entry.after, url), Commit(entry.until, url), change, share
 
     if suspects:
-        names = ("suspect", "posterior", "subject", *(("measured",) if skipped else ()))
+        names = ("suspect", "chance", "subject", *(("measured",) if skipped else ()))
         yield grid(names, [*map(suspect, _cut(suspects))])
     if report.outcome.decay:
         yield grid(("after", "until", "change", "share"), [*map(part, _cut(report.outcome.decay))])

@@ -182,14 +182,26 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
 
 
 def _title(progress: Progress) -> str:
-    left = max(1, round(2**progress.entropy_bits))
-    return f"{PHASES[progress.phase]}: {_of(progress)}, about {counted(left, 'commit')} left"
-
-
-def _of(progress: Progress) -> str:
+    title = f"{PHASES[progress.phase]}: "
     if progress.expected_executions is None:
-        return counted(progress.executions, "execution")
-    return f"{progress.executions:,} of about {progress.executions + progress.expected_executions:,} executions"
+        most = "" if progress.most_executions is None else f" of {progress.most_executions:,} at most"
+        return f"{title}{counted(progress.executions, 'execution')}{most}"
+    left = counted(max(1, round(2**progress.entropy_bits)), "commit")  # as many as equally suspicious ones would be
+    expected = progress.executions + progress.expected_executions
+    return f"{title}{progress.executions:,} of about {expected:,} executions, about {left} left"
+
+
+def progress_line(progress: Progress, *, verbose: bool = False) -> str:
+    """For who watches a search on this machine."""
+    parts = [_title(progress)]
+    if verbose:
+        parts.append(f"{progress.entropy_bits:.1f} bits")
+    if progress.relative_change is not None:
+        parts.append(f"bad against good {sized(progress.relative_change, progress.confidence_interval)}")
+    if progress.suspects:
+        chances = (f"{suspect.commit[:SHORT_HASH]} ({percent(suspect.posterior)})" for suspect in progress.suspects)
+        parts.append(f"suspects {', '.join(chances)}")
+    return "; ".join(parts)
 
 
 def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:

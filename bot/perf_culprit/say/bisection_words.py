@@ -1,6 +1,6 @@
 """The sentences of bisections: what the answer says, what to know of it, and what became of the dispatches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, expm1
 from typing import Final
 
@@ -81,6 +81,7 @@ HEADLINES: Final = {
     OutcomeKind.BUDGET_SPENT: "Stopped before the answer was certain: the budget is spent",
     OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
 }
+SURE: Final = 0.99  # of a name: less is told
 HARDLY_ANY: Final = 0.001  # noise of an exact count; how its last digits hang together is of no use
 PLAIN: Final = {
     OutcomeKind.DECAY: "The change came in many small parts.",
@@ -105,8 +106,8 @@ def reason_of(report: BisectionReport) -> str:
             more = counted(outcome.needed, "more execution")
             return f"The change is real; finding its commit takes about {more}, which is over the budget."
         case OutcomeKind.BUDGET_SPENT if outcome.suspects:
-            one = "One candidate holds 95% of the probability; it is not confirmed against its parent."
-            return one if len(outcome.suspects) == 1 else f"{left} hold 95% of the probability."
+            one = "It is this commit with a chance of 95%; it is not confirmed against its parent."
+            return one if len(outcome.suspects) == 1 else f"It is one of {left} with a chance of 95%."
         case kind:
             return _beside(report) or PLAIN[kind]
 
@@ -189,9 +190,22 @@ def sized(relative_change: float, interval: Interval | None) -> str:
     return f"{percent(relative_change, signed=True)}{bounds}"
 
 
-def certainty(posterior: float) -> str:
-    """Never certain: the model itself may be wrong."""
-    return "over 99.9%" if posterior > 0.999 else percent(posterior)
+def certainty(culprit: Culprit) -> str | None:
+    """How sure the name is; its part of the change is another question."""
+    if culprit.posterior is None:
+        return None
+    sure = "" if culprit.posterior >= SURE else f"{percent(culprit.posterior)} likely; "
+    return f"{sure}confirmed in rounds against its parent"
+
+
+def evidence(culprits: Sequence[Culprit]) -> Iterator[str]:
+    """In the authors' terms."""
+    for culprit in culprits:
+        if culprit.posterior is not None and culprit.log_bayes_factor is not None:
+            yield (
+                f"{culprit.commit[:SHORT_HASH]}: posterior {culprit.posterior:.4f}, "
+                f"log evidence of its rounds {culprit.log_bayes_factor:.1f}"
+            )
 
 
 def facts_of(report: BisectionReport) -> Iterator[str]:

@@ -37,6 +37,15 @@ def test_whole_texts(name: str, render: object) -> None:
     assert render(REPORT) == (GOLDEN / name).read_text(encoding="utf-8")
 
 
+def test_how_sure_a_name_is_is_told_where_it_is_not_and_in_the_authors_terms_only_when_asked() -> None:
+    (culprit,) = REPORT.outcome.culprits
+    doubtful = structs.replace(REPORT.outcome, culprits=(structs.replace(culprit, posterior=0.93),))
+    text = bisection_text(replace(REPORT, outcome=doubtful))
+    assert "93% likely; confirmed in rounds against its parent" in text
+    assert "posterior" not in text
+    assert "- ccccccc: posterior 0.9940, log evidence of its rounds 9.5" in bisection_text(REPORT, verbose=True)
+
+
 def test_the_culprits_methods_are_in_the_answer() -> None:
     changed = TouchedFunction(
         path="src/parser.py", qualified_name="Parser.tokenize", kind=ChangeKind.CHANGED, first_line=41, last_line=67
@@ -89,7 +98,9 @@ def test_every_outcome_has_words(kind: OutcomeKind) -> None:
     assert subject.is_definite is (kind in DEFINITE)
 
 
-@pytest.mark.parametrize(("count", "holds"), [(1, "One candidate holds 95%"), (2, "2 candidates hold 95%")])
+@pytest.mark.parametrize(
+    ("count", "holds"), [(1, "It is this commit with a chance of 95%"), (2, "It is one of 2 candidates with")]
+)
 def test_candidates_of_a_spent_budget_are_counted(count: int, holds: str) -> None:
     suspects = tuple(Suspect(commit=name, posterior=0.96 / count) for name in (FIRST, BAD)[:count])
     spent = replace(REPORT, outcome=Outcome(kind=OutcomeKind.BUDGET_SPENT, suspects=suspects))
