@@ -48,6 +48,7 @@ T = TypeVar("T")
 PLOT_WIDTH: Final = 31
 MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
+SUSPECT_LIMIT: Final = 48  # of a subject in a table that 80 columns hold
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
 BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
@@ -186,16 +187,16 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
 
     def suspect(entry: Suspect) -> tuple[Text, ...]:
         subject = report.subjects.get(entry.commit)
-        told = Name(subject, SUBJECT_LIMIT) if subject else Safe("")
-        cells = (Commit(entry.commit, url), Safe(percent(entry.posterior)), told)
-        return (*cells, Safe("skipped" if entry.skipped else "")) if skipped else cells
+        told = Name(subject, SUSPECT_LIMIT) if subject else Safe("")
+        was = (Safe("skipped" if entry.skipped else "yes"),) if skipped else ()
+        return (Commit(entry.commit, url), Safe(percent(entry.posterior)), *was, told)
 
     def part(entry: DecayPart) -> tuple[Text, ...]:
         change, share = Safe(percent(entry.relative_change, signed=True)), Safe(percent(entry.share))
         return Commit(entry.after, url), Commit(entry.until, url), change, share
 
     if suspects:
-        names = ("suspect", "chance", "subject", *(("measured",) if skipped else ()))
+        names = ("suspect", "chance", *(("measured",) if skipped else ()), "subject")
         yield grid(names, [*map(suspect, _cut(suspects))])
     if report.outcome.decay:
         yield grid(("after", "until", "change", "share"), [*map(part, _cut(report.outcome.decay))])

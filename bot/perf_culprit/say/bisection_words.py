@@ -99,7 +99,8 @@ def reason_of(report: BisectionReport) -> str:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
             return _resolved(outcome)
         case OutcomeKind.SUSPECT_SET:
-            return f"{left} cannot be separated because the commits between them cannot be measured."
+            skipped = sum(suspect.skipped is not None for suspect in outcome.suspects)
+            return f"{left} cannot be told apart: {skipped or 'some'} of them cannot be measured."
         case OutcomeKind.NOT_REPRODUCED:
             return _beside(report) or _denied(report)
         case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:
