@@ -74,7 +74,7 @@ def test_from_the_comment_to_the_culprit(conversation: Conversation) -> None:
     answer = conversation.answer(asked)
     assert f"{conversation.commits[f'c{STEP}'][:7]}`" in answer.splitlines()[0], answer
     assert re.search(r" by `[^`]+`, `\d{4}-\d\d-\d\d`, introduced", answer.splitlines()[0])
-    assert re.search(r"\n\+\d+ .\d+ lines in \d files?; (\d+% likely; )?confirmed", answer), answer
+    assert re.search(r"\n\+\d+ .\d+ lines in \d files?; ([\d.]+% likely; )?confirmed", answer), answer
     # The machine that confirmed the culprit has profiled it beside its parent.
     assert "`work` takes" in answer
     assert "Call path: `main` → `work`" in answer

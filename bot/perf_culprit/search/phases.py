@@ -24,6 +24,7 @@ DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffre
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60
 HARDLY: Final = 0.2  # chance that more of the ends decide, below which they are not measured on
+MISJUDGED: Final = 2  # how much cheaper a search may prove than it looks by ends that are not certain yet
 REFUTED: Final = -2.0
 SETTLED_CONVINCING: Final = 1.5  # where all samples have settled the rest: odds of 4.5
 RAMP_CONVINCING: Final = 9.2  # odds of 10,000: a decay ends the search, and three even steps look like one for long
@@ -133,7 +134,7 @@ def _is_in_vain(standing: Standing, per_end: int) -> bool:
     center, spread = abs(whole.center) / whole.spread * np.sqrt(more), np.sqrt(more - 1)
     denied = ndtr((np.sqrt(2 * DENIED + price) - center) / spread)
     proven = ndtr((center - np.sqrt(2 * CONVINCING + price)) / spread)
-    is_affordable = expected_executions(standing, optimistic=True) <= standing.left
+    is_affordable = expected_executions(standing, optimistic=True) <= MISJUDGED * standing.left
     return bool(denied + proven * is_affordable < HARDLY)
 
 
