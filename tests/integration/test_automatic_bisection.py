@@ -85,12 +85,14 @@ def test_a_regression_becomes_an_issue_that_names_its_culprit(mainline: Mainline
 
 
 def test_a_new_image_is_no_ones_commit(mainline: Mainline) -> None:
-    mainline.image, mainline.speed = "ubuntu24 20261115.2", 2.0
+    mainline.image, mainline.speed = "ubuntu26 20261115.2", 2.0
     mainline.commit()
     pushed_until_searched(mainline)
+    # The image of what is slow now is the one that is still to be had.
+    assert mainline.fake.state.dispatches[-1]["inputs"]["runner"] == "ubuntu-26.04"
     messages = mainline.search()
     assert (
-        "not caused by this commit: the environment changed (`image ubuntu24 20261101.1 → ubuntu24 20261115.2`)"
+        "not caused by this commit: the environment changed (`image ubuntu24 20261101.1 → ubuntu26 20261115.2`)"
         in messages
     )
     assert not mainline.fake.state.issues

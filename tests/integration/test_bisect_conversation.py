@@ -74,7 +74,7 @@ def test_from_the_comment_to_the_culprit(conversation: Conversation) -> None:
     answer = conversation.answer(asked)
     assert f"{conversation.commits[f'c{STEP}'][:7]}`" in answer.splitlines()[0], answer
     assert re.search(r" by `[^`]+`, `\d{4}-\d\d-\d\d`, introduced", answer.splitlines()[0])
-    assert re.search(r"\n\+\d+ .\d+ lines in \d files?; posterior", answer), answer
+    assert re.search(r"\n\+\d+ .\d+ lines in \d files?; ([\d.]+% likely; )?confirmed", answer), answer
     # The machine that confirmed the culprit has profiled it beside its parent.
     assert "`work` takes" in answer
     assert "Call path: `main` → `work`" in answer
@@ -88,6 +88,23 @@ def test_from_the_comment_to_the_culprit(conversation: Conversation) -> None:
     conversation.complete(conversation.fake.state.dispatches[0]["run_id"])
     assert len(conversation.fake.state.dispatches) == before
     assert conversation.answer(asked) == answer
+
+
+@pytest.mark.slow  # the same machinery with the other engine, resumed from the branch for every test
+def test_the_weighted_engine_answers_the_comment_that_names_it(conversation: Conversation) -> None:
+    asked = conversation.say(f"/perf-bisect {conversation.head} engine=weighted")
+    assert "0 of about 80 executions" in conversation.answer(asked)
+    told: list[str] = []
+    while conversation.measure():
+        told.append(conversation.answer(asked))
+        assert len(told) < MOST_DISPATCHES
+    assert any("about 3 commits left" in text for text in told)
+    answer = conversation.answer(asked)
+    assert f"{conversation.commits[f'c{STEP}'][:7]}`" in answer.splitlines()[0], answer
+    assert "first whose test against the good end is significant" in answer
+    assert "Call path: `main` → `work`" in answer
+    assert "80 executions in 40 rounds" in answer
+    assert "--engine weighted --repeat 10 --threshold 1%" in answer
 
 
 @pytest.mark.slow  # the same machinery with a valgrind that the workflow's setup installs

@@ -124,12 +124,21 @@ def test_what_was_fixed_on_the_good_side_is_nobodys_fault(repository: Path) -> N
     assert (code, answer["outcome"], answer["culprits"]) == (0, "fixed_on_good_side", [])
 
 
-def test_the_weighted_engine(repository: Path) -> None:
+def test_the_weighted_engine_takes_what_it_planned(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hashes = measured_repository(repository, line(9, step_at=CULPRIT))
-    code, answer = bisect(repository, "--engine", "weighted", good=hashes["c0"], bad=hashes["c8"])
+    ends = {"good": hashes["c0"], "bad": hashes["c8"]}
+    options = ("--engine", "weighted", "--repeat", "4", "--threshold", "2%")
+    assert bisect(repository, *options, "--dry-run", **ends) == (0, {})
+    plan = capsys.readouterr().out
+    assert "Expected: 32 executions, whatever the noise: the bad end and at most 3 commits before it, 4 times" in plan
+    assert "%" not in plan  # of a prior
+    code, answer = bisect(repository, *options, **ends)
     assert code == 0
     assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
-    assert answer["engine"] == "weighted"
+    assert (answer["engine"], answer["executions"]) == ("weighted", 32)
+    assert "--engine weighted --repeat 4 --threshold 2%" in capsys.readouterr().out
+    assert bisect(repository, "--repeat", "2", **ends)[0] == 2
+    assert "--repeat: Input should be greater than or equal to 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["bare", "subfolder"])

@@ -264,8 +264,9 @@ def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_bran
 
 
 def with_options(config: Config, command: BisectCommand) -> Config:
-    """The comment's budget and machines instead of the configured ones."""
+    """The comment's engine, budget and machines instead of the configured ones."""
     options = {
+        "engine": command.engine,
         "jobs_per_round": command.jobs,
         "budget_executions": command.executions,
         "budget_minutes": command.minutes,

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from perf_culprit.errors import UsageError, did_you_mean
+from perf_culprit.model.bisection import Engine
 from perf_culprit.model.run import FULL_HASH
 
 PREFIX: Final = "/perf-"
@@ -43,6 +44,7 @@ class BisectCommand:
     metric: str | None = None
     good: str | None = None
     bad: str | None = None
+    engine: Engine | None = None
     jobs: int | None = None
     executions: int | None = None
     minutes: int | None = None
@@ -117,6 +119,7 @@ def _bisect(rest: str) -> BisectCommand:
         metric=_benchmark(values["metric"], place="/perf-bisect, metric") if "metric" in values else None,
         good=_revision(values["good"], name="good") if "good" in values else None,
         bad=_revision(values["bad"], name="bad") if "bad" in values else None,
+        engine=_engine(values["engine"]) if "engine" in values else None,
         jobs=_jobs(values["jobs"]) if "jobs" in values else None,
         executions=executions,
         minutes=minutes,
@@ -168,6 +171,7 @@ OPTIONS: Final = {
     "metric": "`metric=NAME`",
     "good": "`good=COMMIT`",
     "bad": "`bad=COMMIT`",
+    "engine": "`engine=bayes` or `engine=weighted`",
     "jobs": f"`jobs=N` with N from 1 to {MOST_JOBS}",
     "budget": (
         f"`budget=N` executions ({LEAST_EXECUTIONS} to {MOST_EXECUTIONS:,}) or `budget=Nmin` (1 to {MOST_MINUTES:,})"
@@ -221,6 +225,12 @@ def _revision(text: str, *, name: str) -> str:
             f"`{text}` isn't a commit", place=f"/perf-bisect, {name}", next_step="write a hash, a tag or a branch"
         )
     return text
+
+
+def _engine(text: str) -> Engine:
+    if text not in list(Engine):
+        raise UsageError(f"`{text}` isn't an engine", place="/perf-bisect", next_step=f"write {OPTIONS['engine']}")
+    return Engine(text)
 
 
 def _jobs(text: str) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
 from perf_culprit.commands.declared import Declared
 from perf_culprit.config.policy_settings import LevelsConfig
-from perf_culprit.config.reader import DEFAULT_PATH, load_config, override, with_database
+from perf_culprit.config.reader import DEFAULT_PATH, load_config, with_database, with_key
 from perf_culprit.config.settings import Config, description_of
 from perf_culprit.config.units import parse_ratio
 from perf_culprit.errors import ConfigError, UsageError
@@ -233,6 +233,7 @@ class Given(Declared):
     detector: Annotated[str, Input("detector", key="detector")]
     minimum_effect: Annotated[str, Input("minimum-effect", key="minimum_effect")]
     history_branch: Annotated[str, Input("history-branch", key="history.branch")]
+    bisect_engine: Annotated[str, Input("bisect-engine", key="bisect.engine")]
     report_directory: Annotated[
         Path,
         Input(
@@ -308,17 +309,14 @@ def _overridden(config: Config, given: Given) -> Config:
     for name, key, value in (
         ("name", "suite", given.suite),
         ("minimum-effect", "minimum_effect", given.minimum_effect),
+        ("history-branch", "history.branch", given.history_branch),
+        ("bisect-engine", "bisect.engine", given.bisect_engine),
+        ("alert-comment-cc-users", "comment.mention", tuple(filter(None, map(str.strip, given.mention.split(","))))),
     ):
         if value:
-            config = override(config, {key: value}, place=f"input {name}")
-    history, comment = config.history, config.comment
-    if given.history_branch:
-        history = override(history, {"branch": given.history_branch}, place="input history-branch")
-    names = tuple(name.strip() for name in given.mention.split(",") if name.strip())
-    if names:
-        comment = override(comment, {"mention": names}, place="input alert-comment-cc-users")
-    sections = {"history": history, "levels": _levels(given, config.levels)}
-    return config.model_copy(update={**sections, "comment": comment.model_copy(update={"when": _when(given, config)})})
+            config = with_key(config, key, value, place=f"input {name}")
+    comment = config.comment.model_copy(update={"when": _when(given, config)})
+    return config.model_copy(update={"levels": _levels(given, config.levels), "comment": comment})
 
 
 def _levels(given: Given, levels: LevelsConfig) -> LevelsConfig:

@@ -163,7 +163,7 @@ def bisect(asked: Bisect) -> int:
     if asked.log:
         write(asked.log, bisection_log(report).encode())
     stream = text_stream(asked.json)
-    show(bisection_text(report, colour=colour(stream)), stream, links=commit_pages(report))
+    show(bisection_text(report, colour=colour(stream), verbose=asked.verbose), stream, links=commit_pages(report))
     return EXIT_FINE if report.is_definite else EXIT_NO_DATA
 
 

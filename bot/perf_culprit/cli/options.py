@@ -26,7 +26,7 @@ def check_outputs(asked: Command) -> None:
 
 def chosen_config(asked: Configured) -> "Config":
     """The file's, with the keys that options override."""
-    from perf_culprit.config.reader import load_config, override, with_database
+    from perf_culprit.config.reader import load_config, with_database, with_key
     from perf_culprit.flows.compare import with_detector
 
     chosen = load_config(asked.config)
@@ -37,5 +37,5 @@ def chosen_config(asked: Configured) -> "Config":
         if key == "detector":
             chosen = with_detector(chosen, value)
         else:
-            chosen = override(chosen, {key: value}, place=field.option.flags[-1])
+            chosen = with_key(chosen, key, value, place=field.option.flags[-1])
     return with_database(chosen, environ=os.environ, option=getattr(asked, "history_url", None))

@@ -146,14 +146,34 @@ class Bisect(
     direction: Annotated[
         str, Option("--direction", "change to look for (default: any)", choices=("any", "worse", "better"))
     ] = "any"
-    engine: Annotated[str, Option("--engine", "search engine (default: bayes)", choices=("bayes", "weighted"))] = (
-        "bayes"
-    )
+    engine: Annotated[
+        str | None,
+        Option(
+            "--engine",
+            "search engine (default: bisect.engine, else bayes)",
+            key="bisect.engine",
+            choices=("bayes", "weighted"),
+        ),
+    ] = None
+    repeat: Annotated[
+        int | None,
+        Option(
+            "--repeat N", "weighted: executions of each commit (default: bisect.repeat, else 10)", key="bisect.repeat"
+        ),
+    ] = None
+    threshold: Annotated[
+        str | None,
+        Option(
+            "--threshold PERCENT",
+            "weighted: chance that noise passes for a change (default: bisect.threshold, else 1%)",
+            key="bisect.threshold",
+        ),
+    ] = None
     prior: Annotated[
         str,
         Option(
             "--prior",
-            "chances to start from: what the commits changed (default), or all equal",
+            "bayes: chances to start from: what the commits changed (default), or all equal",
             choices=("changes", "uniform"),
         ),
     ] = "changes"

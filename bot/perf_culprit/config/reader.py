@@ -105,6 +105,14 @@ def override(section: Section, values: Mapping[str, object], *, place: str) -> S
     return section.model_copy(update={name: getattr(checked, name) for name in values})
 
 
+def with_key(config: Config, key: str, value: object, *, place: str) -> Config:
+    """`config` with this value of a key such as `suite` or `history.branch`."""
+    section, _, name = key.rpartition(".")
+    if not section:
+        return override(config, {name: value}, place=place)
+    return config.model_copy(update={section: override(getattr(config, section), {name: value}, place=place)})
+
+
 def with_database(
     config: Config, *, environ: Mapping[str, str], option: str | None = None, folder: Path = Path()
 ) -> Config:

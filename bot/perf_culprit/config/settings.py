@@ -9,7 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from perf_culprit.config.database_url import Database
 from perf_culprit.config.policy_settings import PolicySettings, Section
-from perf_culprit.config.units import DurationMs, SizeBytes
+from perf_culprit.config.units import DurationMs, Percent, SizeBytes
+from perf_culprit.model.bisection import Engine
 from perf_culprit.model.count import SIZE, Count, as_quantity
 from perf_culprit.model.run import Direction, MetricKey
 
@@ -171,9 +172,16 @@ class BisectConfig(Section):
     paths: Annotated[
         tuple[Pattern, ...], Field(max_length=50, description="only commits that change these can be the culprit")
     ] = ()
-    runner: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", description="label of the machines")] = (
-        "ubuntu-latest"
-    )
+    runner: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+            description=(
+                "label of the machines (default, and instead of `…-latest`: that of the image that the runs of the "
+                "ends recorded; else `ubuntu-24.04`)"
+            ),
+        ),
+    ] = None
     workflow: Annotated[
         str,
         Field(
@@ -181,6 +189,17 @@ class BisectConfig(Section):
             description="file of the [bisect workflow](workflows.md)",
         ),
     ] = "perf-bisect.yml"
+    engine: Annotated[
+        Engine,
+        Field(
+            description="who searches: [bayes](bisection.md#the-search), [weighted](bisection.md#the-weighted-engine)"
+        ),
+    ] = Engine.BAYES
+    repeat: Annotated[int, Field(ge=3, le=1000, description="weighted: executions of each commit that is tested")] = 10
+    threshold: Annotated[
+        Percent,
+        Field(gt=0, lt=1, description="weighted: chance that noise passes for a change in any test of one search"),
+    ] = 0.01
     jobs_per_round: Annotated[int, Field(ge=1, le=20, description="machines at once (one where nobody asked)")] = 4
     rounds_per_job: Annotated[int, Field(ge=1, le=20, description="rounds that a machine executes in a row")] = 3
     budget_executions: Annotated[int, Field(ge=4, le=10_000, description="then the answer so far is given")] = 400

@@ -18,8 +18,7 @@ from perf_culprit.dispatch.workflow_dispatcher import RESULT_NAME
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.files import read_limited, replace_file
 from perf_culprit.measure.quantities_of_commands import is_missing
-from perf_culprit.measure.runner import Commands, ExecutionError
-from perf_culprit.measure.workplace import Workplace
+from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.worktree_executor import Pace, RoundResult, WorktreeExecutor
 from perf_culprit.model.bisection import CulpritDiagnosis, Failure, FailureKind, Result
 from perf_culprit.model.bisection_files import (
@@ -93,12 +92,8 @@ def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: Bin
         directions=lambda key: commands.direction or config.direction_of(key),
         cache=asked.cache,
     ) as workplace:
-        counted = commands.count is not None
-        # A count is exact, so that a first run would show; of times the first commit warms the machine up for all.
-        executor = WorktreeExecutor(workplace, key=request.key, warm=() if counted else None, followed=request.followed)
+        executor = WorktreeExecutor(workplace, key=request.key, followed=request.followed)
         followed: dict[str, Mapping[str, tuple[float | None, ...]]] = {}
-        if not counted:
-            _warm_up(workplace, job, say)
         for number, entry in enumerate(job.rounds, start=1):
             if not pace.allows_a_round:
                 say(f"the time is spent after {number - 1} of {len(job.rounds)} rounds")
@@ -135,17 +130,6 @@ def _require_commits(repository: Path, job: BisectJob) -> None:
     fetch_missing(repository, names, None if url is None else git.Remote(url=url))
     for name in git.missing_commits(repository, names):
         git.resolve_commit(repository, name)
-
-
-def _warm_up(workplace: Workplace, job: BisectJob, say: Say) -> None:
-    """The first commit once, without counting: a new machine's caches are cold."""
-    first = job.rounds[0].commits[0]
-    say(f"warm-up: {first[:12]}")
-    try:
-        workplace.execute(first)
-    except ExecutionError as error:
-        # It will fail again in its round, and be reported there.
-        say(error.message)
 
 
 def _result(round_id: str, measured: RoundResult) -> Result:

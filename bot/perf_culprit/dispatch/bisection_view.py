@@ -6,10 +6,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit.dispatch.culprit_trace import diagnosed_step
+from perf_culprit.dispatch.machine_image import other_images
 from perf_culprit.model.bisection import (
     BisectionReport,
     CommitRange,
     Culprit,
+    CulpritDiagnosis,
+    Engine,
     Outcome,
     OutcomeKind,
     SearchState,
@@ -54,6 +57,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
     is_same = not reaches(state.outcome.relative_change or 0.0, state.settings.minimum_effect)
     if count is not None and state.outcome.kind is OutcomeKind.NOT_REPRODUCED and is_same:
         notes += (because(SearchReason.SAME_COUNT, count=count),)
+    notes += other_images(bisection)
     culprit = diagnosed_step(state.outcome, count)
     diagnoses = (one for one in bisection.diagnoses if culprit is not None and one.commit == culprit.commit)
     return BisectionReport(
@@ -65,16 +69,22 @@ def report_of(bisection: Bisection) -> BisectionReport:
         measured=measured_commits(state),
         subjects=bisection.subjects,
         command=command_line(bisection),
-        diagnosis=next(diagnoses, None),
+        diagnosis=None if culprit is None else of_its_change(next(diagnoses, None), culprit),
         updates=bisection.updates,
         runner_seconds=bisection.runner_seconds,
     )
+
+
+def of_its_change(diagnosis: CulpritDiagnosis | None, culprit: Culprit) -> CulpritDiagnosis | None:
+    """Of an improvement without the search for what got slower: its counts say where the change is."""
+    return replace(diagnosis, comparison=None, doubt=None) if diagnosis and culprit.improvement else diagnosis
 
 
 def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple[str, ...] = ()) -> str:
     """The command that searches the same again on one machine."""
     state, commands = bisection.search, bisection.commands
     settings = state.settings
+    is_weighted = settings.engine is Engine.WEIGHTED
     options = {
         "--good": state.commit_range.good,
         "--bad": state.commit_range.bad,
@@ -84,7 +94,9 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
         "--metric": bisection.key.metric,
         "--direction": None if settings.sought is Sought.ANY else settings.sought.value,
         "--engine": settings.engine.value,
-        "--prior": prior,
+        "--repeat": str(settings.repetitions) if is_weighted else None,
+        "--threshold": f"{100 * settings.alpha:g}%" if is_weighted else None,
+        "--prior": None if is_weighted else prior,
         "--seed": str(settings.seed),
         "--executions": str(settings.budget_executions),
         "--tool": None if commands.tool == "auto" or commands.count is not None else commands.tool,

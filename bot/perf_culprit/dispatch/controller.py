@@ -194,12 +194,11 @@ def _jobs(rounds: Sequence[Job], *, machines: int) -> tuple[BisectJob, ...]:
 
 
 def _with_diagnosis(bisection: Bisection, jobs: tuple[BisectJob, ...]) -> tuple[BisectJob, ...]:
-    """One machine that confirms a suspect also profiles it: then the answer says where the change is."""
-    suspect = bisection.search.suspect
+    """A machine that measures what may be the answer also profiles it: then the answer says where the change is."""
     diagnosed = {diagnosis.commit for diagnosis in bisection.diagnoses}
-    if suspect is None or suspect in diagnosed or not bisection.commands.profile_seconds:
-        return jobs
-    return (replace(jobs[0], diagnose=suspect), *jobs[1:])
+    suspects = (one for one in Search(bisection.search).suspects if one not in diagnosed)
+    wanted = suspects if bisection.commands.profile_seconds else iter(())
+    return tuple(replace(job, diagnose=next(wanted, None)) for job in jobs)
 
 
 def _sent(controller: Controller, bisection: Bisection, dispatch: Dispatch, version: str | None) -> Bisection:

@@ -186,6 +186,8 @@ def diagnose_culprit(
             return diagnosis
         if not profiling.budget_s:
             return replace(diagnosis, doubt=because(Doubt.NOT_PROFILED, why="no time is allowed for it"))
+        for one in (touched.base, commit):
+            workplace.warm_up(one)
         say(f"profile {commit[:12]} and its parent: about {profiling.budget_s:.0f} s each, and two executions at least")
         if profiling.command is None:
             plan = TracePlan(budget_s=profiling.budget_s)

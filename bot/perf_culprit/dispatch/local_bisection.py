@@ -10,12 +10,11 @@ from statistics import median
 from typing import Final
 
 import numpy as np
-from msgspec import structs
 
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.bisection_view import command_line, report_of
+from perf_culprit.dispatch.bisection_view import command_line, of_its_change, report_of
 from perf_culprit.dispatch.commit_range import (
     Candidates,
     Prior,
@@ -36,7 +35,6 @@ from perf_culprit.measure.worktree_executor import choose_metric, require_benchm
 from perf_culprit.model.bisection import (
     BisectionReport,
     CulpritDiagnosis,
-    Engine,
     FailureKind,
     SearchSettings,
     SearchState,
@@ -47,7 +45,7 @@ from perf_culprit.model.count import is_exact, quantity_of
 from perf_culprit.model.dispatch import BisectCommands, Bisection
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
-from perf_culprit.model.run import NO_COST, Metric, MetricKey, Run
+from perf_culprit.model.run import NO_COST, Direction, Metric, MetricKey, Run
 from perf_culprit.read.results.surroundings import machine_environment
 from perf_culprit.say.bisection_steps import StoredNoise, plan_text
 from perf_culprit.search.added_budget import with_budget
@@ -107,10 +105,11 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
         if session is None:
             key, metric = _tried(workplace, candidates, plan, say)
             blocks = _blocks(stored, candidates, key, plan, say)
-            state = _begun(repository, candidates, plan, metric=metric, stored=blocks)
+            state = _begun(repository, candidates, plan, settings=_settings_of(plan, config, metric), stored=blocks)
         else:
             key, metric = session.key, session.metric
-            _require_same(session.run, session.build, key, session.search, candidates=candidates, plan=plan)
+            settings = _settings_of(plan, config, metric)
+            _require_same(session, settings, candidates=candidates, plan=plan)
             state = with_budget(session.search, plan.asked.executions or 0)
         bisection = Bisection(
             id=uuid.uuid4().hex,
@@ -128,7 +127,13 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
             runner_seconds=time.monotonic() - begun if session is None else session.runner_seconds,
         )
         with open_dispatcher(
-            repository, workplace, bisection, commands=plan.commands, cache=plan.asked.cache, say=say
+            repository,
+            workplace,
+            bisection,
+            commands=plan.commands,
+            cache=plan.asked.cache,
+            say=say,
+            verbose=plan.asked.verbose,
         ) as here:
             bisection = _searched(bisection, here, file=file, deadline=deadline)
         diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
@@ -144,9 +149,12 @@ def candidates_of(plan: BisectPlan) -> Candidates:
     )
 
 
-def settings_of(plan: BisectPlan) -> SearchSettings:
+def _settings_of(plan: BisectPlan, config: Config, metric: Metric | None = None) -> SearchSettings:
     return SearchSettings(
-        engine=Engine(plan.asked.engine),
+        engine=config.bisect.engine,
+        repetitions=config.bisect.repeat,
+        alpha=config.bisect.threshold,
+        direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
         sought=plan.sought,
         minimum_effect=DEFAULTS[Kind.COUNT] if is_exact(plan.commands.count) else DEFAULTS[Kind.SEARCHED_TIME],
         seed=plan.asked.seed,
@@ -175,8 +183,6 @@ def _tried(workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: 
     for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
         say(f"try the {name} commit {commit[:12]}")
         workplace.prepare(commit)
-        if plan.commands.count is not None:
-            workplace.warm_up(commit)
         runs.append(_first_run(workplace, commit))
         require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
     return choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric)
@@ -198,28 +204,31 @@ def _begun(
     candidates: Candidates,
     plan: BisectPlan,
     *,
-    metric: Metric,
+    settings: SearchSettings,
     stored: Sequence[Mapping[str, tuple[float, ...]]],
 ) -> SearchState:
     return Search.start(
         candidates.commit_range,
-        settings=structs.replace(settings_of(plan), direction=metric.direction),
+        settings=settings,
         prior=prior_of(repository, candidates.commit_range, plan.prior),
         stored=stored,
     ).state
 
 
 def _require_same(
-    run: str, build: str | None, key: MetricKey, state: SearchState, *, candidates: Candidates, plan: BisectPlan
+    session: BisectSession, settings: SearchSettings, *, candidates: Candidates, plan: BisectPlan
 ) -> None:
+    asked, key, state = plan.asked, session.key, session.search
     same = {
         "--good, --bad, --first-parent or --paths": state.commit_range == candidates.commit_range,
-        "--run": run == plan.commands.run,
-        "--build": build == plan.commands.build,
-        "--benchmark": plan.asked.benchmark in (None, key.benchmark),
-        "--metric": plan.asked.metric in (None, key.metric),
+        "--run": session.run == plan.commands.run,
+        "--build": session.build == plan.commands.build,
+        "--benchmark": asked.benchmark in (None, key.benchmark),
+        "--metric": asked.metric in (None, key.metric),
         "--direction": plan.sought in (Sought.ANY, state.settings.sought),
-        "--engine": plan.asked.engine == state.settings.engine,
+        "--engine": asked.engine in (None, state.settings.engine),
+        "--repeat": asked.repeat in (None, state.settings.repetitions),
+        "--threshold": asked.threshold is None or settings.alpha == state.settings.alpha,
     }
     different = [name for name, is_same in same.items() if not is_same]
     if different:
@@ -248,7 +257,10 @@ def _diagnosed(
     culprit = diagnosed_step(report_of(bisection).outcome, count)
     if culprit is None or profiling is None:
         return None
-    return diagnose_culprit(repository, workplace, culprit.commit, profiling=profiling, say=say, count=count)
+    if culprit.improvement:
+        profiling = replace(profiling, budget_s=0)
+    diagnosis = diagnose_culprit(repository, workplace, culprit.commit, profiling=profiling, say=say, count=count)
+    return of_its_change(diagnosis, culprit)
 
 
 def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, config: Config) -> tuple[Run, ...]:
@@ -309,7 +321,7 @@ def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
     repository = plan.asked.repository
     candidates = candidates_of(plan)
     count = quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
-    settings = settings_of(replace(plan, commands=replace(plan.commands, count=count)))
+    settings = _settings_of(replace(plan, commands=replace(plan.commands, count=count)), config)
     commit_range = candidates.commit_range
     expected = forecast(commit_range, settings)
     noise: list[StoredNoise] = []
@@ -319,7 +331,7 @@ def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
         cost = sum((run.cost for run in runs), NO_COST)
         for (benchmark, metric), values in _medians(runs, plan):
             spread = run_spread(values)
-            if spread is not None:
+            if spread is not None and expected.tests is None:
                 costs = [
                     (step, executions_for(commit_range, settings, d_prime=float(np.log1p(step)) / max(spread, 1e-6)))
                     for step in STEPS
@@ -332,10 +344,11 @@ def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
     return plan_text(
         commit_range,
         subjects=candidates.subjects,
-        prior=prior_of(repository, commit_range, plan.prior),
+        prior=prior_of(repository, commit_range, plan.prior) if expected.tests is None else None,
         executions=(expected.clear, expected.hidden),
-        budget=plan.asked.executions or DEFAULT_EXECUTIONS,
-        noise=None if plan.asked.history_url is None else tuple(noise),
+        budget=settings.budget_executions,
+        tests=expected.tests,
+        noise=None if plan.asked.history_url is None or expected.tests is not None else tuple(noise),
         seconds=cost.seconds / cost.executions if cost.executions else None,
     )
 

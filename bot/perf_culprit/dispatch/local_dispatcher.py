@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,8 +30,7 @@ from perf_culprit.model.bisection_files import (
 from perf_culprit.model.dispatch import Bisection, BisectJobResult, BisectRequest, Dispatch, RunFacts
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.python_child import python
-from perf_culprit.say.bisection_words import sized
-from perf_culprit.say.numbers import counted
+from perf_culprit.say.bisection_steps import progress_line
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.search.search import Search
 from perf_culprit.store.protocol import LoadedBisection
@@ -59,9 +58,10 @@ class AtOnce:
 class Here(AtOnce):
     """One round after the other, in the worktrees of one workplace."""
 
-    def __init__(self, workplace: Workplace, bisection: Bisection, *, warm: Collection[str], say: Say) -> None:
+    def __init__(self, workplace: Workplace, bisection: Bisection, *, say: Say, verbose: bool = False) -> None:
         super().__init__()
-        self._executor = WorktreeExecutor(workplace, key=bisection.key, warm=warm)
+        self._verbose = verbose
+        self._executor = WorktreeExecutor(workplace, key=bisection.key)
         self._say = say
 
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:  # noqa: ARG002
@@ -82,7 +82,7 @@ class Here(AtOnce):
         return Collected(results=tuple(results))
 
     def _measured(self, entry: Job, progress: Progress) -> Result:
-        self._say(progress_line(progress, entry))
+        self._say(progress_line(progress, verbose=self._verbose))
         measured = self._executor.execute(entry)
         return Result(job_id=entry.id, values=measured.samples, failures=measured.failures)
 
@@ -120,22 +120,6 @@ def _session(bisection: Bisection) -> BisectSession:
     )
 
 
-def progress_line(progress: Progress, job: Job) -> str:
-    expected = progress.expected_executions
-    left = max(1, round(2**progress.entropy_bits))  # as many as equally suspicious ones would be
-    parts = [
-        f"{job.purpose.replace('_', ' ')}: about {counted(left, 'commit')} left",
-        f"{progress.entropy_bits:.1f} bits",
-        f"{counted(progress.executions, 'execution')}" + ("" if expected is None else f", about {expected} to go"),
-    ]
-    if progress.relative_change is not None:
-        parts.append(f"bad against good {sized(progress.relative_change, progress.confidence_interval)}")
-    if progress.suspects:
-        chances = (f"{suspect.commit[:12]} ({100 * suspect.posterior:.0f}%)" for suspect in progress.suspects)
-        parts.append(f"suspects {', '.join(chances)}")
-    return "; ".join(parts)
-
-
 # The dispatcher of this machine for counts: the jobs of a dispatch side by side, a process with worktrees each.
 
 PREFIX: Final = "perf-culprit-jobs-"
@@ -146,12 +130,18 @@ SHOWN_CHARACTERS: Final = 300
 
 @contextmanager
 def open_dispatcher(
-    repository: Path, workplace: Workplace, bisection: Bisection, *, commands: Commands, cache: Path | None, say: Say
+    repository: Path,
+    workplace: Workplace,
+    bisection: Bisection,
+    *,
+    commands: Commands,
+    cache: Path | None,
+    say: Say,
+    verbose: bool = False,
 ) -> Iterator[Dispatcher]:
-    """One job at a time in this workplace, both ends warm; several as processes, with a folder that is gone after."""
+    """One job at a time in this workplace; several as processes, with a folder that is gone after."""
     if bisection.jobs_per_dispatch == 1:
-        commit_range = bisection.search.commit_range
-        yield Here(workplace, bisection, warm={commit_range.good, commit_range.bad}, say=say)
+        yield Here(workplace, bisection, say=say, verbose=verbose)
         return
     with TemporaryDirectory(prefix=PREFIX) as folder:
         yield SideBySide(repository, commands=commands, cache=cache, folder=Path(folder), say=say)
@@ -171,7 +161,7 @@ class SideBySide(AtOnce):
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:
         folder = self._folder / str(run_id)
         self._ask(bisection, dispatch, folder / REQUEST_NAME)
-        line = progress_line(Search(bisection.search).progress(), dispatch.jobs[0].rounds[0])
+        line = progress_line(Search(bisection.search).progress())
         self._say(f"{len(dispatch.jobs)} jobs; {line}")
         with ExitStack() as running:
             processes = [running.enter_context(self._running(job.id, folder)) for job in dispatch.jobs]

@@ -20,6 +20,7 @@ from perf_culprit.dispatch.commit_range import (
     prior_of,
 )
 from perf_culprit.dispatch.controller import Controller, advance, settle
+from perf_culprit.dispatch.machine_image import chosen_runner
 from perf_culprit.dispatch.recovery import MOST_EXECUTIONS
 from perf_culprit.dispatch.stored_samples import known_metrics, stored_runs, usable_blocks
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean, listed
@@ -52,7 +53,6 @@ class DispatchPlan:
     pull_request: int | None = None
     requested_by: str | None = None
     head: str | None = None
-    engine: Engine = Engine.BAYES
     default_branch: str | None = None
     alarm: Alarm | None = None
 
@@ -86,15 +86,19 @@ def _begun(
     key, metric, count, times = _followed(plan, config, known_metrics(runs))
     direction = config.direction_of(key if times is None else times.key)
     commands = replace(commands, count=count, direction=direction)
+    asks_ends = plan.alarm is not None and bool(plan.alarm.closes)
     settings = SearchSettings(
-        engine=plan.engine,
+        engine=Engine.BAYES if asks_ends else config.bisect.engine,
+        repetitions=config.bisect.repeat,
+        alpha=config.bisect.threshold,
         direction=Direction.LOWER_IS_BETTER if metric is None else metric.direction,
         minimum_effect=DEFAULTS[Kind.COUNT] if is_exact(count) else DEFAULTS[Kind.SEARCHED_TIME],
-        budget_executions=MOST_EXECUTIONS if plan.alarm and plan.alarm.closes else config.bisect.budget_executions,
+        budget_executions=MOST_EXECUTIONS if asks_ends else config.bisect.budget_executions,
         one_machine=False,
         expected_change=None if plan.alarm is None or is_exact(count) else plan.alarm.metrics[0].size,
         seed=int(hashlib.sha256(plan.id.encode()).hexdigest()[:8], 16),
     )
+    runner, notes = chosen_runner(config.bisect.runner, runs, commit_range)
     stored = usable_blocks(runs, commit_range, key=key, commands=commands).blocks
     now = controller.now()
     return Bisection(
@@ -113,7 +117,8 @@ def _begun(
         # Nor need it be quick: on one machine after the other, none is started for rounds that prove needless.
         jobs_per_dispatch=1 if plan.alarm else config.bisect.jobs_per_round,
         rounds_per_job=config.bisect.rounds_per_job,
-        runner=config.bisect.runner,
+        runner=runner,
+        notes=notes,
         subjects={commit: text[:KEPT_SUBJECT_CHARACTERS] for commit, text in candidates.subjects.items()},
         updates=dependency_updates(repository, commit_range, remote),
         pull_request=plan.pull_request,

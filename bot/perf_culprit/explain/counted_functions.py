@@ -74,7 +74,7 @@ def _suspect(
     old, new = before or _Function(), after or _Function()
     file = new.file or old.file
     match = None if touched is None else match_method(name, touched=touched, file=file)
-    reasons = [SuspectReason.ADDED if not old.own else SuspectReason.OWN_TIME]
+    reasons = [SuspectReason.ADDED] if not old.own else [SuspectReason.OWN_TIME] if new.own > old.own else []
     code = None
     if match is not None:
         reasons.append(SuspectReason.TOUCHED)

@@ -201,7 +201,6 @@ def _minutes(workplace: Workplace, commit: str, asked: Backfill, say: Say) -> fl
 
 def _measured(repository: Path, workplace: Workplace, commit: str, asked: Backfill, config: Config) -> Run:
     """Dated as its commit, so that retention takes it for as old as it is; a note says when it was measured."""
-    workplace.prepare(commit)
     workplace.warm_up(commit)
     executed = [workplace.execute(commit) for _ in range(asked.executions)]
     run = join_executions(

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from perf_culprit.commands.measure_requests import ROUNDS
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.controller import Controller, advance, settle
+from perf_culprit.dispatch.machine_image import chosen_runner
 from perf_culprit.dispatch.start import bisect_commands
 from perf_culprit.errors import DataError
 from perf_culprit.flows.compare import confirm_report, flagged
@@ -95,7 +96,7 @@ def _begun(
         search=SearchState(commit_range=commit_range, settings=settings, jobs=rounds),
         started_at=now,
         suite=run.suite,
-        runner=config.bisect.runner,
+        runner=chosen_runner(config.bisect.runner, (run,), commit_range)[0],
         dispatches=(dispatch,),
         alarm=Alarm(metrics=metrics, proves=Proof(run_id=run_id, minutes=config.confirm.budget)),
     )

@@ -216,6 +216,7 @@ class Workplace:
         self._folder = folder
         self._read = read
         self._executions = 0
+        self._warm: set[Path] = set()
 
     @property
     def commands(self) -> Commands:
@@ -230,9 +231,14 @@ class Workplace:
         return self._trees.of(commit)
 
     def warm_up(self, commit: str) -> None:
-        """Execute it once without a result."""
+        """Build it, and execute it once without a result where this checkout never ran: a first run compiles.
+
+        A checkout that made room for others is another one when it is back.
+        """
         tree = self._trees.of(commit)
-        self._runner.warm_up(tree, commit, self._next_folder())
+        if tree not in self._warm:
+            self._runner.warm_up(tree, commit, self._next_folder())
+            self._warm.add(tree)
 
     def take(self, commit: str, quantity: str, *, variables: Mapping[str, str] | None = None) -> Benchmark:
         """A quantity of one more execution or build, whatever the commands' own results are."""
@@ -243,6 +249,7 @@ class Workplace:
 
     def count_functions(self, commit: str) -> tuple[Path, ...]:
         """Its instructions by function: Callgrind's files, which stay until the workplace is left."""
+        self.warm_up(commit)
         return self._runner.count_functions(self._trees.of(commit), commit, self._next_folder())
 
     def run(self, commit: str, *, command: str | None = None, variables: Mapping[str, str] | None = None) -> Path:
@@ -265,8 +272,11 @@ class Workplace:
         tree = self._trees.of(commit)
         folder = self._next_folder()
         if (quantity := self.commands.count) is not None:
-            return folder, Run(benchmarks=(self.take(commit, quantity, variables=variables),))
+            counted = self.take(commit, quantity, variables=variables)
+            self._warm.add(tree)
+            return folder, Run(benchmarks=(counted,))
         result = self._runner.run(tree, commit, folder, variables=variables)
+        self._warm.add(tree)
         try:
             run = self._read(result)
         except DataError as error:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from statistics import median
@@ -120,9 +120,6 @@ class WorktreeExecutor:
     """Measures one metric of one benchmark, and what the same executions say of `followed` ones.
 
     `metric` is what the last execution said of it, None before one did. The command is told which benchmarks these are.
-
-    With `warm` commits, those that ran before, every other one runs once before its first execution: a search on a
-    quiet machine executes some only once, and a first run is slower.
     """
 
     def __init__(
@@ -130,7 +127,6 @@ class WorktreeExecutor:
         workplace: Workplace,
         *,
         key: MetricKey,
-        warm: Collection[str] | None = None,
         followed: Sequence[MetricKey] = (),
     ) -> None:
         self._workplace = workplace
@@ -138,11 +134,10 @@ class WorktreeExecutor:
         self._followed = followed
         names = dict.fromkeys(each.benchmark for each in (key, *followed))
         self._variables = {} if workplace.commands.count else {BENCHMARKS_VARIABLE: "\n".join(names)}
-        self._warm = None if warm is None else set(warm)
         self.metric: Metric | None = None
 
     def execute(self, job: Job) -> RoundResult:
-        """First build what is not built, then execute the round without a pause."""
+        """First build and warm up what is fresh, then execute the round without a pause."""
         samples: dict[str, tuple[float, ...]] = {}
         failures: dict[str, Failure] = {}
         beside: dict[str, tuple[float | None, ...]] = {}
@@ -162,16 +157,10 @@ class WorktreeExecutor:
                     beside[commit] = tuple(medians.get(key) for key in self._followed)
         return RoundResult(samples=samples, failures=failures, followed=beside)
 
-    def _warm_up(self, commit: str) -> None:
-        if self._warm is not None and commit not in self._warm:
-            self._workplace.warm_up(commit)
-            self._warm.add(commit)
-
     def _attempt(self, commit: str, failures: dict[str, Failure], *, build_only: bool = False) -> Run | None:
         try:
             if build_only:
-                self._workplace.prepare(commit)
-                self._warm_up(commit)
+                self._workplace.warm_up(commit)
                 return None
             return self._workplace.execute(commit, variables=self._variables)[1]
         except ExecutionError as error:

@@ -244,6 +244,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Progress:
     """Where a running search stands. `expected_executions` still to come: None before anything is known.
 
+    `most_executions`: of which the change is given up that is not reproduced by then.
+
     `suspects`: the likeliest commits, the first one first. While the change is reproduced `relative_change` is the one
     from good to bad so far.
     """
@@ -252,6 +254,7 @@ class Progress:
     executions: int
     entropy_bits: float
     expected_executions: int | None = None
+    most_executions: int | None = None
     suspects: tuple[Suspect, ...] = ()
     relative_change: float | None = None
     confidence_interval: Interval | None = None

@@ -207,7 +207,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     suite: str = "default"
     jobs_per_dispatch: int = 4
     rounds_per_job: int = 3
-    runner: str = "ubuntu-latest"
+    runner: str = "ubuntu-24.04"
     subjects: Mapping[str, str] = {}
     pull_request: int | None = None
     requested_by: str | None = None

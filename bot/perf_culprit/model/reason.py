@@ -37,6 +37,11 @@ class SearchReason(StrEnum):
     SENT_LATE = "sent_late"
     RUN_UNDER_WAY = "run_under_way"
     BEING_SENT = "being_sent"
+    SOURCE_NAMES = "source_names"
+    SOURCE_TESTS_NEXT = "source_tests_next"
+    STEP_AFTER = "step_after"
+    OTHER_IMAGE = "other_image"
+    MEASURED_ON_IMAGES = "measured_on_images"
 
 
 # Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/`.

@@ -48,14 +48,18 @@ T = TypeVar("T")
 PLOT_WIDTH: Final = 31
 MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
+SUSPECT_LIMIT: Final = 48  # of a subject in a table that 80 columns hold
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
 BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 
-def bisection_text(report: BisectionReport, *, colour: bool = False) -> str:
-    """For a terminal; foreign control characters never reach it."""
-    return render_terminal(Document(nodes=tuple(bisection_nodes(report))), width=WIDE, colour=colour, more_at="")
+def bisection_text(report: BisectionReport, *, colour: bool = False, verbose: bool = False) -> str:
+    """For a terminal; foreign control characters never reach it. `verbose`: with posteriors."""
+    evidence = [*map(Safe, phrases.evidence(report.outcome.culprits))] if verbose else []
+    more = (Bullets(items=evidence, total=len(evidence), title=Safe("Evidence")),) if evidence else ()
+    nodes = (*bisection_nodes(report), *more)
+    return render_terminal(Document(nodes=nodes), width=WIDE, colour=colour, more_at="")
 
 
 def bisection_markdown(report: BisectionReport) -> str:
@@ -167,9 +171,8 @@ def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
     facts, notes = report.facts.get(culprit.commit), []
     if facts is not None:
         notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
-    if culprit.posterior is not None:
-        certainty = phrases.certainty(culprit.posterior)
-        notes.append(f"posterior {certainty}; confirmed in rounds against its parent")
+    if (certainty := phrases.certainty(culprit)) is not None:
+        notes.append(certainty)
     if notes:
         yield Safe("; ".join(notes))
     if updates := report.updates.get(culprit.commit):
@@ -184,16 +187,16 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
 
     def suspect(entry: Suspect) -> tuple[Text, ...]:
         subject = report.subjects.get(entry.commit)
-        told = Name(subject, SUBJECT_LIMIT) if subject else Safe("")
-        cells = (Commit(entry.commit, url), Safe(percent(entry.posterior)), told)
-        return (*cells, Safe("skipped" if entry.skipped else "")) if skipped else cells
+        told = Name(subject, SUSPECT_LIMIT) if subject else Safe("")
+        was = (Safe("skipped" if entry.skipped else "yes"),) if skipped else ()
+        return (Commit(entry.commit, url), Safe(percent(entry.posterior)), *was, told)
 
     def part(entry: DecayPart) -> tuple[Text, ...]:
         change, share = Safe(percent(entry.relative_change, signed=True)), Safe(percent(entry.share))
         return Commit(entry.after, url), Commit(entry.until, url), change, share
 
     if suspects:
-        names = ("suspect", "posterior", "subject", *(("measured",) if skipped else ()))
+        names = ("suspect", "chance", *(("measured",) if skipped else ()), "subject")
         yield grid(names, [*map(suspect, _cut(suspects))])
     if report.outcome.decay:
         yield grid(("after", "until", "change", "share"), [*map(part, _cut(report.outcome.decay))])

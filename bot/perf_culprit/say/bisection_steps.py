@@ -57,12 +57,14 @@ def plan_text(
     subjects: Mapping[str, str],
     executions: tuple[int, int],
     budget: int,
+    tests: int | None = None,
     prior: Mapping[str, float] | None = None,
     noise: Sequence[StoredNoise] | None = None,
     seconds: float | None = None,
 ) -> str:
     """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
 
+    `tests`: of the weighted engine, each of one commit beside the good end.
     `prior`: the chance of each commit before anything is measured; None: all alike.
     `noise`: what the history says; None where none was asked. `seconds` of an execution, with its part of the builds.
     """
@@ -90,7 +92,14 @@ def plan_text(
     if len(commits) > LISTED:
         lines.append(f"  … and {len(commits) - LISTED} more")
     cost = f"Expected: about {clear} executions; budget {budget}."
-    if hidden > clear:
+    if tests is not None:
+        each = clear // tests // 2
+        enough = "" if clear <= budget else f", which is too small: allow --executions {clear}"
+        cost = (
+            f"Expected: {clear:,} executions, whatever the noise: the bad end and at most "
+            f"{counted(tests - 1, 'commit')} before it, {each} times each beside the good end; budget {budget}{enough}."
+        )
+    elif hidden > clear:
         cost = (
             f"Expected: about {clear} executions for a step of four standard deviations of one execution, about "
             f"{hidden} for a step of one, where the machine's level hardly moves; budget {budget}."
@@ -173,14 +182,26 @@ def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection
 
 
 def _title(progress: Progress) -> str:
-    left = max(1, round(2**progress.entropy_bits))
-    return f"{PHASES[progress.phase]}: {_of(progress)}, about {counted(left, 'commit')} left"
-
-
-def _of(progress: Progress) -> str:
+    title = f"{PHASES[progress.phase]}: "
     if progress.expected_executions is None:
-        return counted(progress.executions, "execution")
-    return f"{progress.executions:,} of about {progress.executions + progress.expected_executions:,} executions"
+        most = "" if progress.most_executions is None else f" of {progress.most_executions:,} at most"
+        return f"{title}{counted(progress.executions, 'execution')}{most}"
+    left = counted(max(1, round(2**progress.entropy_bits)), "commit")  # as many as equally suspicious ones would be
+    expected = progress.executions + progress.expected_executions
+    return f"{title}{progress.executions:,} of about {expected:,} executions, about {left} left"
+
+
+def progress_line(progress: Progress, *, verbose: bool = False) -> str:
+    """For who watches a search on this machine."""
+    parts = [_title(progress)]
+    if verbose:
+        parts.append(f"{progress.entropy_bits:.1f} bits")
+    if progress.relative_change is not None:
+        parts.append(f"bad against good {sized(progress.relative_change, progress.confidence_interval)}")
+    if progress.suspects:
+        chances = (f"{suspect.commit[:SHORT_HASH]} ({percent(suspect.posterior)})" for suspect in progress.suspects)
+        parts.append(f"suspects {', '.join(chances)}")
+    return "; ".join(parts)
 
 
 def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:

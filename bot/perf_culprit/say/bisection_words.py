@@ -1,6 +1,6 @@
 """The sentences of bisections: what the answer says, what to know of it, and what became of the dispatches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, expm1
 from typing import Final
 
@@ -48,6 +48,23 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
     SearchReason.SENT_LATE: "dispatch {dispatch} was stored and never sent: it is sent now",
     SearchReason.RUN_UNDER_WAY: "run {run:d} is under way",
     SearchReason.BEING_SENT: "dispatch {dispatch} is being sent by another job",
+    SearchReason.SOURCE_NAMES: (
+        "{after} changed by {change:+%} ({low:+%} … {high:+%}) from {before}, which was not past the good end: judged "
+        "against {before}, as the published rule does, {after} is named; engine bayes looks for every step"
+    ),
+    SearchReason.SOURCE_TESTS_NEXT: (
+        "{before} differs from the good end by {change:+%} ({low:+%} … {high:+%}): judged against {before}, as the "
+        "published rule does, {after} is tested next; engine bayes looks for every step"
+    ),
+    SearchReason.OTHER_IMAGE: (
+        "an end was recorded on {images}, the search measures on {runner}: what the image changed shows at no commit; "
+        "bisect.runner names another"
+    ),
+    SearchReason.MEASURED_ON_IMAGES: "the machines ran {images}, where {runner} was asked for",
+    SearchReason.STEP_AFTER: (
+        "the bad end differs from {before} by {change:+%} ({low:+%} … {high:+%}): to find that change, search the same "
+        "with {before} as the good end"
+    ),
 }
 
 
@@ -64,6 +81,7 @@ HEADLINES: Final = {
     OutcomeKind.BUDGET_SPENT: "Stopped before the answer was certain: the budget is spent",
     OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
 }
+SURE: Final = 0.99  # of a name: less is told
 HARDLY_ANY: Final = 0.001  # noise of an exact count; how its last digits hang together is of no use
 PLAIN: Final = {
     OutcomeKind.DECAY: "The change came in many small parts.",
@@ -81,15 +99,16 @@ def reason_of(report: BisectionReport) -> str:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
             return _resolved(outcome)
         case OutcomeKind.SUSPECT_SET:
-            return f"{left} cannot be separated because the commits between them cannot be measured."
+            skipped = sum(suspect.skipped is not None for suspect in outcome.suspects)
+            return f"{left} cannot be told apart: {skipped or 'some'} of them cannot be measured."
         case OutcomeKind.NOT_REPRODUCED:
             return _beside(report) or _denied(report)
         case OutcomeKind.INCONCLUSIVE if outcome.needed is not None:
             more = counted(outcome.needed, "more execution")
             return f"The change is real; finding its commit takes about {more}, which is over the budget."
         case OutcomeKind.BUDGET_SPENT if outcome.suspects:
-            one = "One candidate holds 95% of the probability; it is not confirmed against its parent."
-            return one if len(outcome.suspects) == 1 else f"{left} hold 95% of the probability."
+            one = "It is this commit with a chance of 95%; it is not confirmed against its parent."
+            return one if len(outcome.suspects) == 1 else f"It is one of {left} with a chance of 95%."
         case kind:
             return _beside(report) or PLAIN[kind]
 
@@ -172,9 +191,22 @@ def sized(relative_change: float, interval: Interval | None) -> str:
     return f"{percent(relative_change, signed=True)}{bounds}"
 
 
-def certainty(posterior: float) -> str:
-    """Never certain: the model itself may be wrong."""
-    return "over 99.9%" if posterior > 0.999 else percent(posterior)
+def certainty(culprit: Culprit) -> str | None:
+    """How sure the name is; its part of the change is another question."""
+    if culprit.posterior is None:
+        return None
+    sure = "" if culprit.posterior >= SURE else f"{percent(culprit.posterior)} likely; "
+    return f"{sure}confirmed in rounds against its parent"
+
+
+def evidence(culprits: Sequence[Culprit]) -> Iterator[str]:
+    """In the authors' terms."""
+    for culprit in culprits:
+        if culprit.posterior is not None and culprit.log_bayes_factor is not None:
+            yield (
+                f"{culprit.commit[:SHORT_HASH]}: posterior {culprit.posterior:.4f}, "
+                f"log evidence of its rounds {culprit.log_bayes_factor:.1f}"
+            )
 
 
 def facts_of(report: BisectionReport) -> Iterator[str]:

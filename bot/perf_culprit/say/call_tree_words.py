@@ -37,6 +37,7 @@ REASONS: Final = {
 }
 # Where another reason holds it says nothing more.
 _IMPLIED: Final = frozenset({SuspectReason.PATH_END})
+_SLOWER: Final = frozenset({SuspectReason.PATH_END, SuspectReason.OWN_TIME, SuspectReason.ORIGIN})
 CAUSES: Final = {
     ChangeCause.MORE_CALLS: "called more often",
     ChangeCause.TIME_PER_CALL: "longer per call",
@@ -132,10 +133,15 @@ def certainty(suspect: ComparedSuspect) -> str:
     return q_text(suspect.q_value) if suspect.q_value is not None else "no certainty"
 
 
+def _is_less(suspect: ComparedSuspect) -> bool:
+    return suspect.relative_change is not None and suspect.relative_change < 0
+
+
 def why(suspect: ComparedSuspect) -> str:
+    """Nothing of it is said of a method that takes less than before."""
     reasons = [reason for reason in suspect.reasons if reason not in _IMPLIED]
-    words = [REASONS[reason] for reason in reasons or suspect.reasons]
-    if suspect.cause is not None:
+    words = [REASONS[reason] for reason in reasons or suspect.reasons if not (reason in _SLOWER and _is_less(suspect))]
+    if suspect.cause is not None and not _is_less(suspect):
         words.append(CAUSES[suspect.cause])
     return "; ".join(words)
 

@@ -31,7 +31,10 @@ ALL: Final = "all"
 # Command line -> what it does; docs/commands.md has the same table.
 HELP: Final = (
     (
-        "/perf-bisect [HEAD] [benchmark=NAME] [metric=NAME] [good=COMMIT] [bad=COMMIT] [jobs=N] [budget=N|Nmin]",
+        (
+            "/perf-bisect [HEAD] [benchmark=NAME] [metric=NAME] [good=COMMIT] [bad=COMMIT] [engine=NAME] "
+            "[jobs=N] [budget=N|Nmin]"
+        ),
         "finds the commit that introduced a change, by measuring; a fork's pull request needs HEAD, all 40 digits",
     ),
     ("/perf-retry", "resumes a bisection of this thread that stopped, or measures the pull request again"),

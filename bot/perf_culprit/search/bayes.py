@@ -10,11 +10,11 @@ from perf_culprit.search import residual
 from perf_culprit.search.confirmation import confirming_rounds, log_pair
 from perf_culprit.search.cost import entropy_bits, expected_confirmation, expected_executions
 from perf_culprit.search.next_rounds import choose_suspects
-from perf_culprit.search.phases import FIRST_ANALYSIS, advance, convincing
+from perf_culprit.search.phases import FIRST_ANALYSIS, LAST_ANALYSIS, advance, convincing
 from perf_culprit.search.search_answer import outcome_of
 from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 
-__all__ = ["advance", "next_rounds", "partial_outcome", "progress"]
+__all__ = ["advance", "next_rounds", "partial_outcome", "progress", "suspects"]
 
 MORE_AT_ONCE: Final = 4  # rounds under way at once where each may be the last that is needed
 SHOWN_SUSPECTS: Final = 3
@@ -105,6 +105,11 @@ def partial_outcome(standing: Standing) -> Outcome:
     return outcome_of(standing, OutcomeKind.BUDGET_SPENT)
 
 
+def suspects(standing: Standing) -> tuple[str, ...]:
+    """The one that is measured against its parent."""
+    return () if standing.state.suspect is None else (standing.state.suspect,)
+
+
 def progress(standing: Standing) -> Progress:
     state = standing.state
     is_searching = state.phase not in (Phase.MERGE_BASE, Phase.REPRODUCE, Phase.DONE)
@@ -114,6 +119,7 @@ def progress(standing: Standing) -> Progress:
         executions=standing.executions,
         entropy_bits=entropy_bits(standing) if is_searching else float(np.log2(standing.reach.size)),
         expected_executions=_still_to_come(standing) if is_searching else None,
+        most_executions=None if is_searching else min(2 * LAST_ANALYSIS, state.settings.budget_executions),
         suspects=_suspects(standing) if is_searching and state.phase is not Phase.RESIDUAL else (),
         relative_change=None if ends is None else ends.relative_change,
         confidence_interval=None if ends is None else ends.confidence_interval,

@@ -4,11 +4,15 @@ from dataclasses import dataclass
 from math import ceil, log2
 from typing import Final
 
-from perf_culprit.model.bisection import CommitRange, SearchSettings
+import numpy as np
+
+from perf_culprit.model.bisection import CommitRange, Engine, SearchSettings
 from perf_culprit.search.cost import CONFIRMATION, OVER_THE_BOUND, STOP_BITS
+from perf_culprit.search.descendants import Reach
 from perf_culprit.search.next_rounds import information_bits
 from perf_culprit.search.phases import FIRST_ANALYSIS
 from perf_culprit.search.search_view import ROUNDS_WITHOUT_ENDS
+from perf_culprit.search.weighted import tests_left
 
 # The size of the step over the standard deviation of one execution: plain to see, and lost in the noise of one.
 CLEAR: Final = 4.0
@@ -22,13 +26,23 @@ COUNTED: Final = 4  # executions by counts beside one for each halving
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """Executions for a step of four standard deviations of one execution, and for a step of one."""
+    """Executions for a step of four standard deviations of one execution, and for a step of one.
+
+    Those of the weighted engine depend on neither; `tests` is how many commits it tests, the bad end among them.
+    """
 
     clear: int
     hidden: int
+    tests: int | None = None
 
 
 def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
+    if settings.engine is Engine.WEIGHTED:
+        left = np.ones(len(commit_range.commits), dtype=np.bool_)
+        left[list(commit_range.unchanged)] = False
+        usable = np.ones(left.size + 1, dtype=np.bool_)
+        tests = 1 + tests_left(Reach(commit_range), usable, left) + bool(commit_range.merge_bases)
+        return Forecast(clear=(each := 2 * settings.repetitions) * tests, hidden=each * tests, tests=tests)
     return Forecast(
         clear=executions_for(commit_range, settings, d_prime=CLEAR),
         hidden=executions_for(commit_range, settings, d_prime=HIDDEN),

@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
+from scipy.special import ndtr
 
 from perf_culprit.model.bisection import NamedStep, OutcomeKind, Phase, SearchState, Sought
 from perf_culprit.model.minimum_effect import reaches
@@ -22,6 +23,8 @@ NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
 DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffreys 1961, appendix B)
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60
+HARDLY: Final = 0.2  # chance that more of the ends decide, below which they are not measured on
+MISJUDGED: Final = 2  # how much cheaper a search may prove than it looks by ends that are not certain yet
 REFUTED: Final = -2.0
 SETTLED_CONVINCING: Final = 1.5  # where all samples have settled the rest: odds of 4.5
 RAMP_CONVINCING: Final = 9.2  # odds of 10,000: a decay ends the search, and three even steps look like one for long
@@ -114,9 +117,25 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
         return _enter(judged, Phase.SEARCH)
     if log_bf < DENIED and _may_deny(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
-    if per_end >= LAST_ANALYSIS:
-        return conclude(standing, OutcomeKind.INCONCLUSIVE)
-    return state
+    is_over = per_end >= LAST_ANALYSIS or (per_end >= NULL_ANALYSIS and _is_in_vain(judged, per_end))
+    return conclude(standing, OutcomeKind.INCONCLUSIVE) if is_over else state
+
+
+def _is_in_vain(standing: Standing, per_end: int) -> bool:
+    """Whether to measure on up to the last analysis will hardly deny the change, nor prove one that can be found then.
+
+    By what the ends show now: their z then is normal around z sqrt(L / n) with a variance of L / n - 1, and its log BF
+    z^2 / 2 - log(1 + g L / 2) / 2 (the closed form, where the noise is known).
+    """
+    whole, more = end_to_end(standing), LAST_ANALYSIS / per_end
+    if not whole.spread:
+        return False
+    price = float(np.log1p(pattern_evidence.G * LAST_ANALYSIS / 2))
+    center, spread = abs(whole.center) / whole.spread * np.sqrt(more), np.sqrt(more - 1)
+    denied = ndtr((np.sqrt(2 * DENIED + price) - center) / spread)
+    proven = ndtr((center - np.sqrt(2 * CONVINCING + price)) / spread)
+    is_affordable = expected_executions(standing, optimistic=True) <= MISJUDGED * standing.left
+    return bool(denied + proven * is_affordable < HARDLY)
 
 
 def _weighed(standing: Standing) -> tuple[Standing, float]:

@@ -37,6 +37,7 @@ class EngineModule(Protocol):
     def next_rounds(self, standing: Standing, k: int) -> Sequence[tuple[Purpose, tuple[int, ...]]]: ...
     def advance(self, standing: Standing) -> SearchState: ...
     def partial_outcome(self, standing: Standing) -> Outcome: ...
+    def suspects(self, standing: Standing) -> tuple[str, ...]: ...
     def progress(self, standing: Standing) -> Progress: ...
 
 
@@ -160,6 +161,11 @@ class Search:
     def shows_worsening(self) -> bool:
         """Whether the bad end is surely worse than the good one, whichever commit made it so."""
         return not self._standing.seeks_improvement and self._standing.model.log_reproduced > CONVINCING
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        """The commits of which the rounds under way may make a named one."""
+        return self._engine.suspects(self._standing)
 
     def progress(self) -> Progress:
         return self._engine.progress(self._standing)

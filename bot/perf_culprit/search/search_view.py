@@ -62,7 +62,7 @@ class Standing:
             crashes[commit] = crashes.get(commit, 0) + 1
             often = crashes[commit] >= max(CRASHES_TO_SKIP, measured[commit])
             if failure.kind is not FailureKind.CRASHED or often:
-                skipped[commit] = f"{failure.kind}: {failure.message}" if failure.message else str(failure.kind)
+                skipped[commit] = failure.message or str(failure.kind)
         return skipped
 
     @cached_property

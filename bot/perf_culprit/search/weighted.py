@@ -1,11 +1,13 @@
 """The classic engine: the heaviest commit, a fixed number of repetitions, and a test against the good end [H13].
 
 Every tested commit is interleaved with a fresh good one, and the level is shared among the log2 N + 1 tests that a
-search makes; without both, drift of the machine answers for the commit (decision rule in docs/bisection.md).
+search makes; without both, drift of the machine answers for the commit (decision rule in docs/bisection.md). The source
+moves the good end to each commit that is not slower; here it stays, and the answer says where that makes a difference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,28 +16,39 @@ from scipy.special import stdtr, stdtrit
 
 from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind, Phase, Progress, Purpose, SearchState, Suspect
 from perf_culprit.model.finding import Interval
+from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search.descendants import Reach
-from perf_culprit.search.parent_pairs import round_differences
+from perf_culprit.search.parent_pairs import LEVEL, Floats, Size, round_differences, unpooled
 from perf_culprit.search.search_view import Standing
 
 Round = tuple[Purpose, tuple[int, ...]]
-INTERVAL_LEVEL = 0.95
+Chosen = npt.NDArray[np.bool_]
+SHORT: Final = 10  # digits of a commit in a note
+UNSEEN: Final = frozenset({OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE})
+LEAST_SPREAD: Final = 1e-9  # of logarithms: what varies less is an exact count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Stand:
-    """`candidates` [N]: who is left; `target`: the commit to measure now (1..N) or None; `bad` the current bad end."""
+    """`left` [N]: who may be the culprit; `target`: the commit to measure now (1..N) or None.
 
-    candidates: npt.NDArray[np.bool_]
+    `good` and `bad` are the ends of what is left: the last commit that was not slower, and the last that was.
+    """
+
+    left: Chosen
     target: int | None
+    good: int
     bad: int
 
 
-def p_value(differences: npt.NDArray[np.float64]) -> float:
-    """One-sided paired t-test of "slower than the fresh good one" on log differences; 0 or 1 without any spread."""
+def p_value(differences: Floats, *, least: float = 0.0) -> float:
+    """One-sided paired t-test of "slower than the fresh good one" on log differences; 0 or 1 without any spread.
+
+    A difference of no more than `least` is none.
+    """
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    if spread <= 1e-9:
-        return float(mean <= 1e-9)
+    if mean <= max(least, LEAST_SPREAD) or spread <= LEAST_SPREAD:
+        return float(mean <= max(least, LEAST_SPREAD))
     return float(stdtr(len(differences) - 1, -mean / (spread / np.sqrt(len(differences)))))
 
 
@@ -44,39 +57,56 @@ def level(standing: Standing) -> float:
     return standing.state.settings.alpha / (int(np.ceil(np.log2(max(standing.reach.size, 1)))) + 1)
 
 
-def _read(standing: Standing) -> _Stand:
-    """Walk the search from its beginning with the results that there are."""
+def _is_slower(standing: Standing, differences: Floats) -> bool:
+    least = float(np.log1p(standing.state.settings.minimum_effect))
+    return p_value(differences, least=least) < level(standing)
+
+
+def _rounds(standing: Standing, commit: int) -> Floats:
+    """A commit less the good one beside it, as often as it is repeated [rounds]; fewer while it is under way."""
+    return round_differences(standing.samples, 0, commit)[: standing.state.settings.repetitions]
+
+
+def _read(standing: Standing, *, moving: bool = False) -> _Stand:
+    """Walk the search from its beginning with the results that there are.
+
+    `moving`: judge against the last commit that was not slower, as the source does; it may want another commit next.
+    """
     reach, repetitions = standing.reach, standing.state.settings.repetitions
-    left = np.ones(reach.size, dtype=np.bool_)
-    bad = reach.size
-    if len(round_differences(standing.samples, 0, bad)) < repetitions:
-        return _Stand(candidates=left, target=bad, bad=bad)
-    while True:
-        target = _heaviest(standing, left)
-        if target is None:
-            return _Stand(candidates=left, target=None, bad=bad)
-        differences = round_differences(standing.samples, 0, target)
-        if len(differences) < repetitions:
-            return _Stand(candidates=left, target=target, bad=bad)
+    left, good, bad = standing.prior > 0, 0, reach.size
+    target: int | None = bad
+    while target is not None and len(rounds := _rounds(standing, target)) == repetitions:
         ancestors = reach.column(target)
-        if p_value(differences[:repetitions]) < level(standing):
+        if _is_slower(standing, rounds - _rounds(standing, good) if moving else rounds):
             left, bad = left & ancestors, target
         else:
-            left = left & ~ancestors
+            left, good = left & ~ancestors, target
+        target = _heaviest(reach, standing.usable, left)
+    return _Stand(left=left, target=target, good=good, bad=bad)
 
 
-def _heaviest(standing: Standing, left: npt.NDArray[np.bool_]) -> int | None:
+def _heaviest(reach: Reach, usable: Chosen, left: Chosen) -> int | None:
     """The measurable candidate that splits the rest most evenly, or None where none splits it."""
-    weight = split_weights(standing.reach, left)
-    weight[~left | ~standing.usable[1:]] = 0
+    weight = split_weights(reach, left)
+    weight[~left | ~usable[1:]] = 0
     best = int(np.argmax(weight))
     return best + 1 if weight[best] > 0 else None
 
 
-def split_weights(reach: Reach, left: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+def split_weights(reach: Reach, left: Chosen) -> Floats:
     """min(c_i, n - c_i) per candidate [N]: how evenly a test of it splits the n that are `left` [H13; git bisect]."""
     counts = reach.slow_mass(left.astype(np.float64))[1:]
     return np.asarray(np.rint(np.minimum(counts, left.sum() - counts)))
+
+
+def tests_left(reach: Reach, usable: Chosen, left: Chosen) -> int:
+    """How many commits are tested until one is left, where every test leaves the larger part."""
+    tests = 0
+    while (target := _heaviest(reach, usable, left)) is not None:
+        ancestors = left & reach.column(target)
+        left = max(ancestors, left & ~ancestors, key=np.count_nonzero)
+        tests += 1
+    return tests
 
 
 def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
@@ -92,42 +122,41 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
     target = _read(standing).target
     if target is None:
         return []
-    wanted = repetitions - len(round_differences(standing.samples, 0, target)) - pending
+    wanted = repetitions - len(_rounds(standing, target)) - pending
     purpose = Purpose.REPRODUCE if state.phase is Phase.REPRODUCE else Purpose.SEARCH
     return [(purpose, (0, target))] * min(k, max(wanted, 0))
 
 
-def advance(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of the search each
+def advance(standing: Standing) -> SearchState:
     """The state after the tests that its results allow."""
     state = standing.state
     commit_range = state.commit_range
     if any(name in standing.skipped for name in (commit_range.good, commit_range.bad, *commit_range.merge_bases)):
         return _conclude(standing, OutcomeKind.UNMEASURABLE)
-    repetitions = state.settings.repetitions
-    if state.phase is Phase.MERGE_BASE:
-        differences = _merge_base_differences(standing)
-        if len(differences) < repetitions:
-            return state
-        if p_value(differences) < level(standing):
+    if state.phase is Phase.MERGE_BASE and len(rounds := _merge_base_rounds(standing)) >= state.settings.repetitions:
+        if _is_slower(standing, rounds):
             return _conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
-        state = replace(state, phase=Phase.REPRODUCE)
-        standing = standing.later(state)
-    if state.phase is Phase.REPRODUCE:
-        differences = round_differences(standing.samples, 0, standing.reach.size)
-        if len(differences) < repetitions:
-            return state
-        if p_value(differences) >= level(standing):
-            return _conclude(standing, OutcomeKind.NOT_REPRODUCED)
-        state = replace(state, phase=Phase.SEARCH)
-        standing = standing.later(state)
+        standing = standing.later(replace(state, phase=Phase.REPRODUCE))
+    ends = _rounds(standing, standing.reach.size)
+    if standing.state.phase is Phase.REPRODUCE and len(ends) == state.settings.repetitions:
+        if not _is_slower(standing, ends):
+            return _conclude(standing, _denial(ends))
+        standing = standing.later(replace(state, phase=Phase.SEARCH))
+    state = standing.state
     if state.phase is Phase.SEARCH and _read(standing).target is None:
         return replace(state, phase=Phase.DONE, outcome=_answer(standing))
-    if state.phase is not Phase.DONE and not standing.pending and standing.left < 2:
-        return replace(state, phase=Phase.DONE, outcome=partial_outcome(standing))
-    return state
+    if state.phase is Phase.DONE or standing.pending or standing.left >= 2:
+        return state
+    return replace(state, phase=Phase.DONE, outcome=partial_outcome(standing))
 
 
-def _merge_base_differences(standing: Standing) -> npt.NDArray[np.float64]:
+def _denial(ends: Floats) -> OutcomeKind:
+    """Nothing is denied that the interval of the ends asserts."""
+    size = unpooled(ends)
+    return OutcomeKind.NOT_REPRODUCED if abs(size.center) <= size.half else OutcomeKind.INCONCLUSIVE
+
+
+def _merge_base_rounds(standing: Standing) -> Floats:
     bases, good = set(standing.state.commit_range.merge_bases), standing.state.commit_range.good
     sign = standing.sign
     rounds = []
@@ -143,40 +172,72 @@ def _conclude(standing: Standing, kind: OutcomeKind) -> SearchState:
 
 
 def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
-    return Outcome(
+    outcome = Outcome(
         kind=kind, executions=standing.executions, rounds=len(standing.state.results), skipped=standing.skipped
     )
+    ends = _rounds(standing, standing.reach.size)
+    if kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE} or len(ends) < 2:
+        return outcome
+    change, interval = _change(standing, ends)
+    visible = _visible(standing, unpooled(ends)) if kind in UNSEEN else None
+    return replace(outcome, relative_change=change, confidence_interval=interval, visible_effect=visible)
+
+
+def _visible(standing: Standing, size: Size) -> float:
+    """The change that so many rounds would have missed once in twenty times."""
+    quantiles = stdtrit(size.dof, (1 - level(standing), LEVEL))
+    return max(float(np.expm1(size.spread * quantiles.sum())), standing.state.settings.minimum_effect)
+
+
+def _change(standing: Standing, differences: Floats) -> tuple[float, Interval]:
+    """As a relative change of the metric, with its interval."""
+    size, sign = unpooled(differences), standing.sign
+    low, high = sorted(float(np.expm1(sign * (size.center + side))) for side in (-size.half, size.half))
+    return float(np.expm1(sign * size.center)), Interval(low=low, high=high, level=LEVEL)
 
 
 def _answer(standing: Standing) -> Outcome:
-    left = np.flatnonzero(_read(standing).candidates)
-    if len(left) > 1:
+    stand = _read(standing)
+    left = np.flatnonzero(stand.left)
+    if len(left) != 1:
         return replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing))
-    outcome = _outcome(standing, OutcomeKind.CULPRIT)
-    return replace(outcome, culprits=(_culprit(standing, int(left[0])),))
-
-
-def _culprit(standing: Standing, candidate: int) -> Culprit:
-    """Its change against the good end: this engine knows nothing of steps before it."""
-    samples, sign = standing.samples, standing.sign
-    differences = round_differences(samples, 0, candidate + 1)
-    if len(differences) < 2:  # never measured itself: the nearest bad commit stands for it
-        differences = round_differences(samples, 0, _read(standing).bad)
-    error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
-    half = float(stdtrit(len(differences) - 1, (1 + INTERVAL_LEVEL) / 2)) * error
-    center = float(differences.mean())
-    low, high = sorted(float(np.expm1(sign * (center + side))) for side in (-half, half))
-    return Culprit(
-        commit=standing.name(candidate + 1),
+    commit = int(left[0]) + 1
+    # Never measured itself: the nearest slower commit stands for it.
+    change, interval = _change(standing, _rounds(standing, commit if len(_rounds(standing, commit)) > 1 else stand.bad))
+    culprit = Culprit(
+        commit=standing.name(commit),
         posterior=None,
-        relative_change=float(np.expm1(sign * center)),
-        confidence_interval=Interval(low=low, high=high, level=INTERVAL_LEVEL),
+        relative_change=change,
+        confidence_interval=interval,
         improvement=standing.seeks_improvement,
     )
+    outcome = _outcome(standing, OutcomeKind.CULPRIT)
+    return replace(outcome, culprits=(culprit,), notes=tuple(_levels_between(standing, stand, commit)))
+
+
+def _levels_between(standing: Standing, stand: _Stand, named: int) -> Iterator[Reason]:
+    """Where the commits between the ends have a level of their own: which commit the source names, and what is left."""
+    source = _read(standing, moving=True)
+    first = int(np.flatnonzero(source.left)[0]) + 1
+    if source.target is None and first != named:
+        differences = _rounds(standing, source.bad) - _rounds(standing, source.good)
+        yield _between(standing, SearchReason.SOURCE_NAMES, source.good, first, differences)
+    elif source.target is not None:
+        differences = _rounds(standing, source.good)
+        yield _between(standing, SearchReason.SOURCE_TESTS_NEXT, source.good, source.target, differences)
+    rest = _rounds(standing, standing.reach.size) - _rounds(standing, stand.bad)
+    if _is_slower(standing, rest):
+        yield _between(standing, SearchReason.STEP_AFTER, stand.bad, standing.reach.size, rest)
+
+
+def _between(standing: Standing, code: SearchReason, before: int, after: int, differences: Floats) -> Reason:
+    change, interval = _change(standing, differences)
+    names = {"before": standing.name(before)[:SHORT], "after": standing.name(after)[:SHORT]}
+    return because(code, **names, change=change, low=interval.low, high=interval.high)
 
 
 def _suspects(standing: Standing) -> tuple[Suspect, ...]:
-    left = np.flatnonzero(_read(standing).candidates)
+    left = np.flatnonzero(_read(standing).left)
     names = [standing.name(int(candidate) + 1) for candidate in left]
     return tuple(Suspect(commit=name, posterior=1 / len(left), skipped=standing.skipped.get(name)) for name in names)
 
@@ -187,13 +248,25 @@ def partial_outcome(standing: Standing) -> Outcome:
     return replace(outcome, suspects=_suspects(standing) if standing.state.phase is Phase.SEARCH else ())
 
 
+def suspects(standing: Standing) -> tuple[str, ...]:
+    """The two of which the last test names one."""
+    left = np.flatnonzero(_read(standing).left)
+    return tuple(standing.name(int(candidate) + 1) for candidate in left) if len(left) <= 2 else ()
+
+
 def progress(standing: Standing) -> Progress:
-    searching = standing.state.phase is Phase.SEARCH
-    candidates = int(_read(standing).candidates.sum()) if searching else standing.reach.size
-    tests = int(np.ceil(np.log2(max(candidates, 1))))
+    """Every test costs the same; those of the ends and of the rest are still to come."""
+    state, is_searching = standing.state, standing.state.phase is Phase.SEARCH
+    stand = _read(standing)
+    left = stand.left if is_searching else standing.prior > 0
+    tests = tests_left(standing.reach, standing.usable, left) + (not is_searching)
+    made = 0 if stand.target is None else len(_rounds(standing, stand.target))
+    ends = _outcome(standing, OutcomeKind.BUDGET_SPENT)
     return Progress(
-        phase=standing.state.phase,
+        phase=state.phase,
         executions=standing.executions,
-        entropy_bits=float(np.log2(max(candidates, 1))),
-        expected_executions=2 * tests * standing.state.settings.repetitions,
+        entropy_bits=float(np.log2(max(int(np.count_nonzero(left)), 1))),
+        expected_executions=2 * (tests * state.settings.repetitions - made),
+        relative_change=None if is_searching else ends.relative_change,
+        confidence_interval=None if is_searching else ends.confidence_interval,
     )

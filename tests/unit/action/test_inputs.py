@@ -4,6 +4,7 @@ import pytest
 
 from perf_culprit.action.inputs import read_inputs
 from perf_culprit.errors import EXIT_USAGE, BotError
+from perf_culprit.model.bisection import Engine
 
 WRONG = {
     "mode": "watch",
@@ -11,6 +12,7 @@ WRONG = {
     "detector": "anowa",
     "minimum-effect": "150%",
     "history-branch": "--upload-pack=x",
+    "bisect-engine": "git",
     "alert-threshold": "5%",
     "fail-threshold": "twice",
     "run-id": "first",
@@ -49,11 +51,13 @@ def test_what_is_right_reaches_the_configuration() -> None:
             "INPUT_NAME": "nightly",
             "INPUT_MINIMUM-EFFECT": "2%",
             "INPUT_HISTORY-BRANCH": "perf/nightly",
+            "INPUT_BISECT-ENGINE": "weighted",
             "INPUT_ALERT-THRESHOLD": "150%",
             "INPUT_FAIL-THRESHOLD": "300%",
             "INPUT_ALERT-COMMENT-CC-USERS": "@octocat, @octo-org/perf",
         }
     ).config
     assert (config.suite, config.minimum_effect, config.history.branch) == ("nightly", 0.02, "perf/nightly")
+    assert config.bisect.engine is Engine.WEIGHTED
     assert (config.levels.warn, config.levels.fail) == (0.5, 2.0)
     assert config.comment.mention == ("@octocat", "@octo-org/perf")

@@ -28,6 +28,9 @@ class Machine:
     def __init__(self, folder: Path, samples: Mapping[str, int], *, fault: Exception | None = None) -> None:
         self.folder, self.samples, self.fault, self.runs = folder, samples, fault, 0
 
+    def warm_up(self, commit: str) -> None:
+        """Its numbers are told."""
+
     def run(self, commit: str, *, command: str) -> Path:
         assert command == "profile"
         if self.fault is not None:

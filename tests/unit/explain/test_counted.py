@@ -58,8 +58,9 @@ def test_the_change_is_split_over_functions_exactly(tmp_path: Path) -> None:
     assert first.touched is not None
     assert (first.touched.file, first.touched.first_line) == ("app.c", 21)
     # The other way round it is gone, and still the largest part of what changed.
-    gone, _ = costly_functions(after, before)
+    gone, less = costly_functions(after, before)
     assert (gone.method, gone.score, gone.target) == ("localeconv", 0.8, None)
+    assert (less.relative_change, less.reasons) == (-0.25, ())
 
 
 def test_a_function_that_is_called_more_often(tmp_path: Path) -> None:

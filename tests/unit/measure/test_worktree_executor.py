@@ -24,7 +24,7 @@ class FakeWorkplace:
         self.commands = Commands(run="true")
         self._results = results
 
-    def prepare(self, commit: str) -> None:
+    def warm_up(self, commit: str) -> None:
         self.asked.append(f"build {commit}")
         result = self._results[commit]
         if isinstance(result, ExecutionError) and result.kind is FailureKind.BUILD:

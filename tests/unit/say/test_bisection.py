@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from perf_culprit.dispatch.bisection_view import of_its_change
 from perf_culprit.model.bisection import (
     DEFINITE,
     CulpritDiagnosis,
@@ -22,9 +23,11 @@ from perf_culprit.model.bisection import (
 from perf_culprit.model.call_tree import ChangeKind, TouchedFunction
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Doubt, because, remark
+from perf_culprit.model.report import ChangeCause, SuspectReason
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say.bisection_answer import MOST_ROWS, bisection_markdown, bisection_text, plot
 from perf_culprit.say.bisection_words import reason_of
+from perf_culprit.say.call_tree_words import why
 from tests.support.bisections import BAD, FIRST, FOLDED, GOOD, RANGE, REPORT, SECOND
 from tests.support.diagnosed_reports import diagnosis
 
@@ -35,6 +38,30 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "bisection"
 def test_whole_texts(name: str, render: object) -> None:
     assert callable(render)
     assert render(REPORT) == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+def test_how_sure_a_name_is_is_told_where_it_is_not_and_in_the_authors_terms_only_when_asked() -> None:
+    (culprit,) = REPORT.outcome.culprits
+    doubtful = structs.replace(REPORT.outcome, culprits=(structs.replace(culprit, posterior=0.93),))
+    text = bisection_text(replace(REPORT, outcome=doubtful))
+    assert "93% likely; confirmed in rounds against its parent" in text
+    assert "posterior" not in text
+    assert "- ccccccc: posterior 0.9940, log evidence of its rounds 9.5" in bisection_text(REPORT, verbose=True)
+
+
+def test_nothing_is_called_longer_of_what_takes_less() -> None:
+    suspect = structs.replace(FOLDED, baseline=FOLDED.target, reasons=(SuspectReason.OWN_TIME, SuspectReason.TOUCHED))
+    slower = structs.replace(suspect, relative_change=0.164, cause=ChangeCause.TIME_PER_CALL)
+    assert why(slower) == "its own code takes longer; the commit changed it; longer per call"
+    assert why(structs.replace(slower, relative_change=-0.164)) == "the commit changed it"
+
+
+def test_the_diagnosis_of_an_improvement_does_not_ask_what_got_slower() -> None:
+    (culprit,) = REPORT.outcome.culprits
+    told = CulpritDiagnosis(commit=SECOND, counted=(FOLDED,), comparison=diagnosis())
+    assert of_its_change(told, culprit) is told
+    better = of_its_change(told, structs.replace(culprit, improvement=True))
+    assert better == structs.replace(told, comparison=None)
 
 
 def test_the_culprits_methods_are_in_the_answer() -> None:
@@ -89,7 +116,9 @@ def test_every_outcome_has_words(kind: OutcomeKind) -> None:
     assert subject.is_definite is (kind in DEFINITE)
 
 
-@pytest.mark.parametrize(("count", "holds"), [(1, "One candidate holds 95%"), (2, "2 candidates hold 95%")])
+@pytest.mark.parametrize(
+    ("count", "holds"), [(1, "It is this commit with a chance of 95%"), (2, "It is one of 2 candidates with")]
+)
 def test_candidates_of_a_spent_budget_are_counted(count: int, holds: str) -> None:
     suspects = tuple(Suspect(commit=name, posterior=0.96 / count) for name in (FIRST, BAD)[:count])
     spent = replace(REPORT, outcome=Outcome(kind=OutcomeKind.BUDGET_SPENT, suspects=suspects))

@@ -11,7 +11,7 @@ from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Objection, SearchReason, because, remark
 from perf_culprit.model.run import MetricKey
-from perf_culprit.say.bisection_steps import step_texts
+from perf_culprit.say.bisection_steps import progress_line, step_texts
 from tests.support.bisections import BAD, FIRST, RANGE, REPORT, SECOND
 
 URL = "https://github.com/octocat/hello"
@@ -81,7 +81,7 @@ def test_nothing_is_known_before_the_first_result() -> None:
     assert "Waiting: run 55 is under way." in texts.body
     assert "Suspects" not in texts.body
     assert "**Remarks**\n\n- " in texts.body
-    assert "Reproducing the change: 0 executions, about 2 commits left." in texts.body
+    assert "Reproducing the change: 0 executions." in texts.body
     assert "░" not in texts.body
 
 
@@ -92,11 +92,28 @@ def test_while_the_change_is_reproduced_its_size_so_far_is_told() -> None:
     assert "Bad against good so far: +4.0% (" in texts.body.replace("\N{NO-BREAK SPACE}", " ")
 
 
+def test_a_line_for_who_watches_has_bits_only_when_asked() -> None:
+    interval = Interval(low=-0.02, high=0.11, level=0.95)
+    ends = replace(
+        PROGRESS,
+        phase=Phase.REPRODUCE,
+        expected_executions=None,
+        most_executions=200,
+        suspects=(),
+        relative_change=0.04,
+        confidence_interval=interval,
+    )
+    line = progress_line(ends).replace("\N{NO-BREAK SPACE}", " ")
+    assert line.startswith("reproducing the change: 30 executions of 200 at most; bad against good +4.0% (")
+    assert "bits" not in line + progress_line(PROGRESS)
+    assert "; 1.0 bits; suspects ccccccc (70%)" in progress_line(PROGRESS, verbose=True)
+
+
 def test_the_answer_replaces_the_progress() -> None:
     done = BisectionStep(bisection=BISECTION, progress=PROGRESS, report=REPORT)
     texts = step_texts(done, repository_url=URL)
     assert texts.title == "ccccccc introduced the regression: +60.4% (+55.0 … +66.0)"
-    assert "posterior" in texts.body
+    assert "confirmed in rounds against its parent" in texts.body
     moved = replace(done, bisection=structs.replace(BISECTION, stopped=Objection.HEAD_MOVED, head="a" * 40))
     stopped = step_texts(moved, repository_url=URL)
     assert stopped.title == f"Stopped: the head of the pull request has moved on from {'a' * 10}"

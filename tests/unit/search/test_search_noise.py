@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from benchmarks.bisect.grid import cells, trial
+from benchmarks.bisect.grid import Cell, cells, trial
 from benchmarks.bisect.machine import chain
 from perf_culprit.model.bisection import Outcome, OutcomeKind, Phase, Sought
 from tests.support.virtual_searches import Virtual, names, planted, steps, suspects_of
@@ -203,3 +203,11 @@ def test_a_suspect_meets_its_parent_once_the_ends_surely_differ() -> None:
     """The pair's rounds hold no ends: begun before, they convinced again and again and nothing could be named."""
     cell = next(cells("chain 64; heavy; offsets 6%"))
     assert trial(cell, "bayes", 1007, budget=400).verdict == "right"
+
+
+@pytest.mark.parametrize("number", [1, 11])
+def test_ends_that_will_hardly_decide_are_not_measured_to_the_last(number: int) -> None:
+    """+2% at 10% noise: both took 214 executions, 100 of each end, to say that they cannot tell."""
+    answer = trial(Cell(history="chain", size=8, noise="10%", effect=0.02, offset_sd=0.0), "bayes", number, budget=400)
+    assert answer.verdict == "none"
+    assert 60 <= answer.executions < 150

@@ -1,7 +1,12 @@
 """The classic engine: which commit it tests next, and what it names."""
 
-from perf_culprit.model.bisection import Engine, Failure, FailureKind, OutcomeKind, SearchSettings
+import numpy as np
+import pytest
+
+from perf_culprit.model.bisection import Engine, Failure, FailureKind, Outcome, OutcomeKind, SearchSettings
+from perf_culprit.model.reason import SearchReason
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
+from perf_culprit.search.expected_cost import forecast
 from perf_culprit.search.search import Search
 
 MERGED = "H G\nG E F\nF C\nC A\nE D\nD B\nB A\nA\n"
@@ -50,3 +55,68 @@ def test_what_does_not_build_stays_a_suspect() -> None:
     assert outcome.kind is OutcomeKind.SUSPECT_SET
     assert "F" in {suspect.commit for suspect in outcome.suspects}
     assert set(outcome.skipped) == {"F"}
+
+
+CHAIN = cut_range(parse_parents("r6 r5\nr5 r4\nr4 r3\nr3 r2\nr2 r1\nr1\n"), good="r1", bad="r6")
+
+
+def searched(levels: tuple[float, ...], engine: Engine, *, noise: float = 0.01) -> Outcome:
+    """A search of the source's six revisions; `levels` of r1 to r6."""
+    rng = np.random.default_rng(5)
+    of = {f"r{place}": value for place, value in enumerate(levels, start=1)}
+    search = Search.start(CHAIN, settings=SearchSettings(engine=engine))
+    while (outcome := search.outcome()) is None:
+        for job in search.propose():
+            search.record(job.id, {name: [of[name] * float(np.exp(rng.normal(0, noise)))] for name in job.commits})
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("levels", "weighted", "bayes"),
+    [
+        pytest.param((10, 10, 10, 10, 15, 15), "r5", {"r5"}, id="simple regression"),
+        pytest.param((10, 10, 5, 15, 15, 15), "r4", {"r3", "r4"}, id="improvement, then regression"),
+        pytest.param((10, 10, 10, 20, 15, 15), "r4", {"r4", "r5"}, id="regression, then improvement"),
+        pytest.param((10, 10, 15, 12, 15, 15), "r3", {"r3", "r4", "r5"}, id="oscillation"),
+    ],
+)
+def test_the_published_comparisons_name_the_published_commits(
+    levels: tuple[float, ...], weighted: str, bayes: set[str]
+) -> None:
+    outcome = searched(levels, Engine.WEIGHTED)
+    assert ([culprit.commit for culprit in outcome.culprits], outcome.notes) == ([weighted], ())
+    assert {step.commit for step in searched(levels, Engine.BAYES).culprits} == bayes
+
+
+def test_a_level_between_the_ends_is_judged_against_the_good_end_and_the_answer_says_who_names_what() -> None:
+    levels = (10, 10, 5, 10, 10, 11.5)
+    outcome = searched(levels, Engine.WEIGHTED)
+    (culprit,) = outcome.culprits
+    assert (culprit.commit, culprit.relative_change) == ("r6", pytest.approx(0.15, abs=0.02))
+    (note,) = outcome.notes
+    assert note.code is SearchReason.SOURCE_NAMES
+    assert (note.arguments["after"], note.arguments["before"]) == ("r4", "r3")
+    assert note.arguments["change"] == pytest.approx(1.0, abs=0.05)
+    assert {step.commit for step in searched(levels, Engine.BAYES).culprits} == {"r3", "r4", "r6"}
+
+
+def test_a_step_after_the_named_commit_is_told() -> None:
+    outcome = searched((10, 10, 11, 11, 11, 15), Engine.WEIGHTED)
+    assert [culprit.commit for culprit in outcome.culprits] == ["r3"]
+    (note,) = outcome.notes
+    assert (note.code, note.arguments["before"]) == (SearchReason.STEP_AFTER, "r3")
+    assert note.arguments["change"] == pytest.approx(15 / 11 - 1, abs=0.02)
+
+
+def test_ends_that_differ_a_little_are_not_denied() -> None:
+    """A difference that the interval asserts and the test's level does not."""
+    outcome = searched((10, 10, 10, 10, 10, 10.12), Engine.WEIGHTED)
+    interval = outcome.confidence_interval
+    assert interval is not None
+    assert (interval.low > 0, outcome.kind) == (True, OutcomeKind.INCONCLUSIVE)
+
+
+def test_the_plan_is_what_the_search_then_takes() -> None:
+    planned = forecast(CHAIN, SearchSettings(engine=Engine.WEIGHTED))
+    assert (planned.tests, planned.clear, planned.hidden) == (4, 80, 80)
+    assert searched((10, 10, 10, 10, 15, 15), Engine.WEIGHTED).executions == 80

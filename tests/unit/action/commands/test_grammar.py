@@ -2,6 +2,7 @@ import pytest
 
 from perf_culprit.action.command_grammar import AcceptCommand, BisectCommand, Command, HelpCommand, RetryCommand, parse
 from perf_culprit.errors import UsageError
+from perf_culprit.model.bisection import Engine
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
@@ -21,6 +22,7 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
         pytest.param(
             "/perf-bisect benchmark=x metric=ns/op", BisectCommand(benchmark="x", metric="ns/op"), id="metric"
         ),
+        pytest.param("/perf-bisect engine=weighted", BisectCommand(engine=Engine.WEIGHTED), id="engine"),
         pytest.param("/perf-bisect budget=90min", BisectCommand(minutes=90), id="minutes"),
         pytest.param("/perf-bisect benchmark=a=b", BisectCommand(benchmark="a=b"), id="equals sign in a value"),
         pytest.param('/perf-bisect "benchmark=a b"', BisectCommand(benchmark="a b"), id="whole word quoted"),
@@ -99,6 +101,7 @@ def test_leaves_other_comments_alone(body: str) -> None:
         ("/perf-bisect budget=20000", "isn't a budget", "10,000"),
         ("/perf-bisect budget=2000min", "isn't a budget", "1,440"),
         ("/perf-bisect good=--upload-pack=x", "isn't a commit", "a hash, a tag or a branch"),
+        ("/perf-bisect engine=git", "`git` isn't an engine", "`engine=bayes` or `engine=weighted`"),
         ("/perf-bisect good=a..b", "isn't a commit", "a hash, a tag or a branch"),
         ("/perf-bisect HEAD", "neither a commit hash nor an option", "write the head's 40 digits"),
         ("/perf-bisect good=HEAD", "`HEAD` isn't a commit", "a hash, a tag or a branch"),
