@@ -82,6 +82,7 @@ def main(other: Path, pairs: int) -> None:
                     now[side] = seconds_of(side, workspace, environment)
                     assert len(fake.state.comments) == 1
                 seconds.append((now[sides[0]], now[sides[1]]))
+                print(f"{number}: other {seconds[-1][0]:.2f} s, this {seconds[-1][1]:.2f} s", flush=True)
     before, after = zip(*seconds[1:], strict=True)
     ratios = sorted(new / old for old, new in seconds[1:])
     print(f"other {statistics.median(before):.2f} s, this {statistics.median(after):.2f} s of processor time")
