@@ -69,6 +69,7 @@ def _disturbed(scene: Scene, job: Job, fault: str, plan: Fault, *, is_git: bool)
         elif fault == "time-out":
             patch.setitem(client.connect.__kwdefaults__, "timeout_seconds", PATIENCE_S)  # type: ignore[arg-type]  # it has some
         result = job.run(scene)
+    scene.fake.wait_for_git()
     scene.assert_no_secret(result)
     return result
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
-from perf_culprit.errors import UsageError
+from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.explain.changed_code import changes_build, is_document_or_test
 from perf_culprit.model.bisection import ChangeFacts, CommitFacts, CommitRange
 from perf_culprit.model.run import EnvironmentChange
@@ -229,10 +229,11 @@ def _fetched_tips(
     references = [f"+refs/heads/{branch}:refs/heads/{branch}" for branch in dict.fromkeys(branches)]
     references += [] if head is None else [f"+{head}:{HEAD_REF}"]
     if not git.fetch(repository, remote, references, object_filter="blob:none"):
-        raise UsageError(
-            f"the remote does not know {' or '.join(branches)}",
+        # GitHub has just named them: what git took for an empty repository was no answer.
+        raise InfrastructureError(
+            f"the server showed git no {' or '.join(branches)}",
             place=remote.shown,
-            next_step="check that the pull request's base branch still exists",
+            next_step="run the job again; of a branch that is gone, retarget the pull request",
         )
     tips = tuple(git.resolve_commit(repository, f"refs/heads/{branch}") for branch in branches)
     return tips if head is None else (*tips, head)

@@ -59,6 +59,7 @@ class FakeGitHub:
         self.git_faults: list[Fault] = []
         self.log: list[Exchange] = []
         self.git_log: list[str] = []
+        self.git_answers_due = 0
         self.bad: list[str] = []
         self.lock = threading.RLock()
         self.description = description.load()
@@ -108,8 +109,21 @@ class FakeGitHub:
 
     def logged_git_answer(self, request: Request, fault: Fault | None) -> Answer | None:
         self.git_log.append(named(request))
-        answer = self.git_answer(request) if fault is None or fault.applied or not breaks(fault) else None
+        if fault and breaks(fault) and not fault.applied:
+            return failed(fault)
+        with self.lock:
+            self.git_answers_due += 1
+        try:
+            answer = self.git_answer(request)
+        finally:
+            with self.lock:
+                self.git_answers_due -= 1
         return failed(fault) if fault and breaks(fault) else answer
+
+    def wait_for_git(self) -> None:
+        """For what a client has given up: the server goes on with it."""
+        while self.git_answers_due:
+            time.sleep(0.01)
 
     def next_fault(self, request: Request, faults: list[Fault]) -> Fault | None:
         with self.lock:
