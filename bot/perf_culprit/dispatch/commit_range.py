@@ -229,11 +229,16 @@ def _fetched_tips(
     references = [f"+refs/heads/{branch}:refs/heads/{branch}" for branch in dict.fromkeys(branches)]
     references += [] if head is None else [f"+{head}:{HEAD_REF}"]
     if not git.fetch(repository, remote, references, object_filter="blob:none"):
-        # GitHub has just named them: what git took for an empty repository was no answer.
-        raise InfrastructureError(
-            f"the server showed git no {' or '.join(branches)}",
+        gone = [branch for branch in branches if git.remote_branch(repository, remote, branch) is None]
+        # The default branch is there: git takes a page for an empty repository.
+        if not gone or branches[-1] in gone:
+            raise InfrastructureError(
+                f"the server showed git no {branches[-1]}", place=remote.shown, next_step="run the job again later"
+            )
+        raise UsageError(
+            f"the remote does not know {' or '.join(gone)}",
             place=remote.shown,
-            next_step="run the job again; of a branch that is gone, retarget the pull request",
+            next_step="check that the pull request's base branch still exists",
         )
     tips = tuple(git.resolve_commit(repository, f"refs/heads/{branch}") for branch in branches)
     return tips if head is None else (*tips, head)
