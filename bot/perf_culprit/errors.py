@@ -8,6 +8,7 @@ import difflib
 import errno
 import unicodedata
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar, Final
 
 EXIT_FINE = 0
@@ -107,3 +108,10 @@ def of_full_disk(error: Exception) -> InfrastructureError | None:
     place = None if error.filename is None else str(error.filename)
     message = f"cannot be written: {error.strerror}"
     return InfrastructureError(message, place=place, next_step="free disk space on this machine, then run again")
+
+
+def unwritable(error: OSError, path: Path) -> BotError:
+    """A file that was asked for."""
+    error.filename = path
+    message = f"cannot be written: {error.strerror}"
+    return of_full_disk(error) or UsageError(message, place=str(path), next_step="give a path that can be written")

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from perf_culprit.errors import BotError, DataError, UsageError
+from perf_culprit.errors import BotError, DataError, unwritable
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -31,9 +31,7 @@ def replace_file(path: Path, data: bytes) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise UsageError(
-            f"cannot be written: {error.strerror}", place=str(path), next_step="give a path that can be written"
-        ) from None
+        raise unwritable(error, path) from None
 
 
 def read_limited(

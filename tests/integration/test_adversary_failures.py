@@ -15,16 +15,14 @@ from perf_culprit.github.host import marker
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Conclusion, encode_report
 from tests.support import reports
-from tests.support.adversary import MALLORY_PULL, RIGHTS, SECRET, WORKFLOW, Scene, open_scene
+from tests.support.adversary import MALLORY_PULL, RIGHTS, SECRET, Scene, open_scene
 from tests.support.fake_github.faults import PRIMARY_LIMIT, SECONDARY_LIMIT, Fault
-from tests.support.fake_github.state import BOT, Comment
+from tests.support.fake_github.state import BOT
+from tests.support.faulted_jobs import JOBS, Before, Job, own, stored
 from tests.support.forked import start_action
-from tests.support.git_repository import run_git
-from tests.support.job import JobResult, zipped
-from tests.support.webhooks import event
 
 MOST_REQUESTS: Final = 40
-JOBS: Final = ("publish", "accept", "retry")
+DISTURBED: Final = ("publish", "accept", "retry")
 
 
 @pytest.fixture
@@ -46,74 +44,14 @@ class NthFault(Fault):
         return self.passed < 0
 
 
-def report_of(scene: Scene) -> bytes:
-    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, rate=1e-6)
-    report = reports.report(Conclusion.REGRESSION, slower)
-    return encode_report(replace(report, target_commit=scene.head, suite="default"))
-
-
-def prepare(scene: Scene, job: str) -> tuple[str, dict[str, Any]]:
-    """The event that starts the job."""
-    if job == "publish":
-        scene.fake.state.add_artifact(
-            name="perf-culprit-report",
-            run_id=55,
-            head_sha=scene.head,
-            zip_bytes=zipped({"report.json": report_of(scene)}),
-        )
-        facts = {"head_sha": scene.head, "head_owner": "mallory", "head_branch": "faster", "run_id": 55}
-        payload = event("workflow_run", workflow=WORKFLOW, **facts)
-        name = "workflow_run"
-    else:
-        body = {"accept": f"/perf-accept {scene.head} parse wanted", "retry": "/perf-retry"}[job]
-        comment = scene.fake.state.add_comment(issue=MALLORY_PULL, author="octocat", body=body)
-        scene.fake.state.runs[55].conclusion = "failure"
-        name = "issue_comment"
-        payload = event(name, number=MALLORY_PULL, comment_id=comment.id, comment_body=body, author="octocat")
-    payload["repository"]["default_branch"] = "main"
-    return name, payload
-
-
-def own(scene: Scene) -> list[Comment]:
-    return [comment for comment in scene.fake.state.comments.values() if comment.author == BOT]
-
-
-def assert_done_once(scene: Scene, job: str, *, earlier_attempts: int = 0) -> None:
-    """One comment in one thread, one completed check run, one record, one more attempt: whatever happened before."""
-    (comment,) = own(scene)
-    assert comment.issue == MALLORY_PULL
-    names = stored(scene)
-    if job == "publish":
-        assert comment.body.startswith(marker("default"))
-        # A job that is run again has a check run of its own, of the same name; GitHub shows the newest.
-        *older, newest = scene.fake.state.check_runs.values()
-        assert (newest.status, newest.conclusion, names) == ("completed", "neutral", [])
-        assert {check.conclusion for check in older} <= {None, "neutral"}
-        assert len(older) <= earlier_attempts
-    elif job == "accept":
-        assert "**Accepted**" in comment.body
-        assert len([name for name in names if name.startswith("accepted/")]) == 1, names
-    else:
-        assert "Measuring again" in comment.body or "still under way" in comment.body
-        assert scene.fake.state.runs[55].attempt == 2
-    assert not scene.fake.state.dispatches
-
-
 def finished(scene: Scene) -> list[str | None]:
     return [check.conclusion for check in scene.fake.state.check_runs.values() if check.status == "completed"]
 
 
-def stored(scene: Scene) -> list[str]:
-    assert scene.fake.git_dir is not None
-    if "perf-history" not in scene.refs:
-        return []
-    return run_git(scene.fake.git_dir, "ls-tree", "-r", "--name-only", "perf-history").splitlines()
-
-
 # What was applied may be done twice, by each job in its own way; whether the client asks again is the same for all.
 FAULTS = [
-    *(pytest.param(job, {"status": 502, "applied": True}, id=f"{job}, 502 after") for job in JOBS),
-    *(pytest.param(job, {"drop": True, "applied": True}, id=f"{job}, dropped after") for job in JOBS),
+    *(pytest.param(job, {"status": 502, "applied": True}, id=f"{job}, 502 after") for job in DISTURBED),
+    *(pytest.param(job, {"drop": True, "applied": True}, id=f"{job}, dropped after") for job in DISTURBED),
     pytest.param("publish", {"status": 500}, id="500 before"),
     pytest.param("accept", {"drop": True}, id="dropped before"),
     pytest.param("retry", {"status": 503, "headers": {"retry-after": "3"}}, id="503 with Retry-After"),
@@ -132,14 +70,15 @@ FAULTS = [
 @pytest.mark.parametrize(("job", "fault"), FAULTS)
 def test_one_fault_at_any_request_changes_nothing(scene: Scene, job: str, fault: dict[str, Any]) -> None:
     """Also where what was just written is missing from the next listing."""
-    name, payload = prepare(scene, job)
+    doing = JOBS[job](scene)
     scene.fake.state.listing_lag = 1
+    before = Before(scene)
     for passed in range(MOST_REQUESTS):
-        reset(scene)
+        before.put_back(scene)
         scene.fake.faults = [planned := NthFault(request=".*", passed=passed, **fault)]
-        result = scene.runner.run(name, payload)
+        result = doing.run(scene)
         assert result.exit_code == 0, f"request {passed}: {result.log}"
-        assert_done_once(scene, job)
+        doing.right(scene, 0)
         scene.assert_no_secret(result)
         if planned.times == 1:
             break
@@ -148,28 +87,13 @@ def test_one_fault_at_any_request_changes_nothing(scene: Scene, job: str, fault:
     assert passed > 2
 
 
-def reset(scene: Scene) -> None:
-    """As before the job: the thread without our words, no check run, no record."""
-    assert scene.fake.git_dir is not None
-    for comment in own(scene):
-        del scene.fake.state.comments[comment.id]
-    for comment in scene.fake.state.comments.values():
-        comment.reactions.clear()
-    scene.fake.state.check_runs.clear()
-    run = scene.fake.state.runs[55]
-    run.attempt, run.status, run.conclusion = 1, "completed", "failure"
-    if "perf-history" in scene.refs:
-        run_git(scene.fake.git_dir, "update-ref", "-d", "refs/heads/perf-history")
-
-
 @pytest.mark.parametrize("status", [403, 429])
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("job", DISTURBED)
 def test_a_used_up_limit_ends_the_job_and_says_when_to_try_again(scene: Scene, job: str, status: int) -> None:
-    name, payload = prepare(scene, job)
-    reset(scene)
+    doing = JOBS[job](scene)
     headers = {"x-ratelimit-remaining": "0"}
     scene.fake.faults = [Fault(request=".*", status=status, message=PRIMARY_LIMIT, headers=headers, times=999)]
-    result = scene.runner.run(name, payload)
+    result = doing.run(scene)
     assert result.exit_code == 4, result.log
     assert "UTC" in result.log
     assert scene.applied == []
@@ -177,15 +101,15 @@ def test_a_used_up_limit_ends_the_job_and_says_when_to_try_again(scene: Scene, j
     scene.assert_no_secret(result)
     # The next attempt, when there are requests again.
     scene.fake.faults = []
-    result = scene.runner.run(name, payload)
+    result = doing.run(scene)
     assert result.exit_code == 0, result.log
-    assert_done_once(scene, job, earlier_attempts=1)
+    doing.right(scene, 1)
 
 
 def test_an_artifact_that_is_gone_is_told_and_nothing_written(scene: Scene) -> None:
-    name, payload = prepare(scene, "publish")
+    publishing = JOBS["publish"](scene)
     scene.fake.faults = [Fault(request=r"GET .*/zip", status=410, message="Artifact has expired")]
-    result = scene.runner.run(name, payload)
+    result = publishing.run(scene)
     assert result.exit_code == 3
     assert "expired" in result.log
     assert scene.writes == []
@@ -193,13 +117,13 @@ def test_an_artifact_that_is_gone_is_told_and_nothing_written(scene: Scene) -> N
 
 
 def test_a_body_that_github_finds_too_long_is_told(scene: Scene) -> None:
-    name, payload = prepare(scene, "publish")
+    publishing = JOBS["publish"](scene)
     scene.fake.faults = [
         Fault(
             request=r"POST .*/comments", status=422, message="Body is too long (maximum is 65536 characters)", times=9
         )
     ]
-    result = scene.runner.run(name, payload)
+    result = publishing.run(scene)
     assert result.exit_code == 4, result.log
     assert "Body is too long" in result.log
     assert own(scene) == []
@@ -225,12 +149,12 @@ def test_ten_thousand_findings_fit_a_comment(scene: Scene) -> None:
 
 
 def test_the_comment_and_the_artifact_are_found_on_the_third_page(scene: Scene) -> None:
-    name, payload = prepare(scene, "publish")
+    publishing = JOBS["publish"](scene)
     for number in range(230):
         scene.fake.state.add_comment(issue=MALLORY_PULL, author="octocat", body=f"{marker('default')} {number}")
         scene.fake.state.add_artifact(name=f"other-{number}", run_id=55, head_sha=scene.head, zip_bytes=b"")
     last = scene.fake.state.add_comment(issue=MALLORY_PULL, author=BOT, body=f"{marker('default')}\nold")
-    result = scene.runner.run(name, payload)
+    result = publishing.run(scene)
     assert result.exit_code == 0, result.log
     assert own(scene) == [last]
     assert last.writes == 2
@@ -250,28 +174,27 @@ def test_the_comment_and_the_artifact_are_found_on_the_third_page(scene: Scene) 
 def test_publishing_without_a_permission_names_it(
     scene: Scene, *, missing: str, left: str, named: str, code: int
 ) -> None:
-    name, payload = prepare(scene, "publish")
+    publishing = JOBS["publish"](scene)
     scene.fake.add_token(SECRET, RIGHTS | {missing: left} | ({"issues": "none"} if missing == "pull-requests" else {}))
-    result = scene.runner.run(name, payload)
+    result = publishing.run(scene)
     assert result.exit_code == code, result.log
     assert named in result.log
     assert len(own(scene)) == (1 if missing == "checks" else 0)
     scene.assert_no_secret(result)
 
 
-def kill(scene: Scene, job: str, *, passed: int, applied: bool) -> bool:
+def kill(scene: Scene, job: Job, *, passed: int, applied: bool) -> bool:
     """The job in a process of its own, killed at that request; False if it has fewer."""
-    name, payload = prepare_again(scene, job)
-    folder = scene.folder / f"killed-{job}-{passed}-{applied}"
+    folder = scene.folder / f"killed-{passed}-{applied}"
     folder.mkdir()
-    (folder / "event.json").write_text(json.dumps(payload))
+    (folder / "event.json").write_text(json.dumps(job.payload))
     fake = scene.fake
     fake.faults = [planned := NthFault(request=".*", passed=passed, drop=True, applied=applied, times=999)]
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "GITHUB_EVENT_PATH": str(folder / "event.json"),
-        "GITHUB_EVENT_NAME": name,
+        "GITHUB_EVENT_NAME": job.name,
         "GITHUB_REPOSITORY": fake.repository,
         "GITHUB_WORKSPACE": str(scene.runner.workspace),
         "GITHUB_SERVER_URL": fake.url,
@@ -293,29 +216,21 @@ def kill(scene: Scene, job: str, *, passed: int, applied: bool) -> bool:
     return planned.times < 999
 
 
-def prepare_again(scene: Scene, job: str) -> tuple[str, dict[str, Any]]:
-    scene.fake.state.artifacts.clear()
-    scene.fake.state.comments.clear()
-    name, payload = prepare(scene, job)
-    reset(scene)
-    return name, payload
-
-
 @pytest.mark.slow  # a process that is killed and another that repeats its work, for each request
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("job", DISTURBED)
 def test_a_job_that_was_killed_at_any_request_is_finished_by_the_next(scene: Scene, job: str) -> None:
     """Before the first request and after each: what is before a later one is after the one before it."""
+    doing = JOBS[job](scene)
+    before = Before(scene)
     for passed, applied in [(0, False), *((number, True) for number in range(MOST_REQUESTS))]:
-        is_killed = kill(scene, job, passed=passed, applied=applied)
-        repeated: JobResult | None = None
-        if is_killed:
-            payload = json.loads((scene.folder / f"killed-{job}-{passed}-{applied}" / "event.json").read_text())
-            repeated = scene.runner.run("workflow_run" if job == "publish" else "issue_comment", payload)
-            assert repeated.exit_code == 0, repeated.log
-            scene.assert_no_secret(repeated)
-        assert_done_once(scene, job, earlier_attempts=0 if repeated is None else 1)
-        if repeated is None:
+        before.put_back(scene)
+        if not kill(scene, doing, passed=passed, applied=applied):
+            doing.right(scene, 0)
             break
+        repeated = doing.run(scene)
+        assert repeated.exit_code == 0, repeated.log
+        scene.assert_no_secret(repeated)
+        doing.right(scene, 1)
     else:
         pytest.fail("a job has fewer requests")
     assert passed > 2

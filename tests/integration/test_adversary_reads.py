@@ -90,7 +90,7 @@ READS: Final[Mapping[str, Read]] = {
             ("permission", r"GET .*/collaborators/.*", {"refusals": frozenset({"404"})}),
             ("configuration", CONFIGURATION, {}),
             ("head now", rf"GET .*/pulls/{MALLORY_PULL}", {}),
-            ("history", ".*", {"is_git": True} | ({"refusals": EMPTY} if name == "bisect" else {})),
+            ("history", ".*", {"is_git": True}),
         )
     },
     "accept: own answers": Read(request=r"GET .*/issues/\d+/comments", command=ACCEPT),

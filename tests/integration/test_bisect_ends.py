@@ -31,7 +31,7 @@ def ends(
     folder: Path, *, head: str | None, good: str | None = None, bad: str | None = None, branch: str = "main"
 ) -> tuple[str, str]:
     remote = git.Remote(url=str(folder))
-    with bisection_ends(remote, branches=(branch,), head=head, good=good, bad=bad) as opened:
+    with bisection_ends(remote, branches=(branch, "main"), head=head, good=good, bad=bad) as opened:
         assert git.find_commit(opened.repository, opened.good) == opened.good
         return opened.good, opened.bad
 

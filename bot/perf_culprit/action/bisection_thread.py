@@ -230,6 +230,7 @@ def controller(job: Job, host: Host, config: Config) -> "Iterator[Controller]":
         config=config,
         remote=remote(job),
         default_branch=default_branch(job),
+        name=job.context.run_id,
         report=teller.tell,
         objection=teller.objection,
     ) as opened:

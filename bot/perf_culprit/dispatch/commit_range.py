@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit import git
-from perf_culprit.errors import UsageError
+from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.explain.changed_code import changes_build, is_document_or_test
 from perf_culprit.model.bisection import ChangeFacts, CommitFacts, CommitRange
 from perf_culprit.model.run import EnvironmentChange
@@ -229,8 +229,14 @@ def _fetched_tips(
     references = [f"+refs/heads/{branch}:refs/heads/{branch}" for branch in dict.fromkeys(branches)]
     references += [] if head is None else [f"+{head}:{HEAD_REF}"]
     if not git.fetch(repository, remote, references, object_filter="blob:none"):
+        gone = [branch for branch in branches if git.remote_branch(repository, remote, branch) is None]
+        # The default branch is there: git takes a page for an empty repository.
+        if not gone or branches[-1] in gone:
+            raise InfrastructureError(
+                f"the server showed git no {branches[-1]}", place=remote.shown, next_step="run the job again later"
+            )
         raise UsageError(
-            f"the remote does not know {' or '.join(branches)}",
+            f"the remote does not know {' or '.join(gone)}",
             place=remote.shown,
             next_step="check that the pull request's base branch still exists",
         )

@@ -349,7 +349,9 @@ class _Event:
     def _take_over(self, dispatch: Dispatch) -> Reason | None:
         """A dispatch that was never sent: its sender may be about to, or dead."""
         now = self._controller.now()
-        if dispatch.sender and now - dispatch.stored_at < SENDER_IS_LATE:
+        # Of the same name is this job's earlier attempt, which is over.
+        is_of_another = dispatch.sender not in ("", self._controller.name)
+        if is_of_another and now - dispatch.stored_at < SENDER_IS_LATE:
             return because(SearchReason.BEING_SENT, dispatch=dispatch.id)
         self._remarks.append(because(SearchReason.SENT_LATE, dispatch=dispatch.id))
         self._bisection = self._bisection.with_dispatch(replace(dispatch, sender=self._controller.name, stored_at=now))

@@ -139,15 +139,22 @@ def open_controller(
     config: Config,
     remote: git.Remote,
     default_branch: str,
+    name: str,
     report: Callable[[BisectionStep], None],
     objection: Callable[[Bisection], Objection | None] = no_objection,
 ) -> Iterator[Controller]:
     """The controller in a job on GitHub: kept in the history (a branch of `remote`), measured by the bisect workflow.
 
-    `config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's.
+    `config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's. `name`
+    is the job's, the same for each of its attempts.
     """
     with open_history(config.history, url=remote.url, token=remote.token) as bisections:
         runs = host.dispatcher(workflow=config.bisect.workflow, ref=default_branch)
         yield Controller(
-            bisections=bisections, dispatcher=Workflow(runs), report=report, history=bisections, objection=objection
+            bisections=bisections,
+            dispatcher=Workflow(runs),
+            report=report,
+            history=bisections,
+            objection=objection,
+            name=name,
         )

@@ -220,6 +220,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 WORKFLOW_FOLDER: Final = ".github/workflows"
 LOOKED_AT_PAGES: Final = 3
+READ_OF_RUN: Final = ("display_title", "event", "head_branch", "head_sha", "path", "status")
 # Servers that do not know `return_run_details` call the whole request invalid.
 UNKNOWN_PARAMETER_STATUSES: Final = (400, 422)
 
@@ -302,11 +303,12 @@ class GitHubDispatcher:
     def _run(self, run_id: int) -> dict[str, Any] | None:
         with explained("look at the bisect workflow's run"):
             try:
-                return _read_run(self._client, run_id)
+                run = _read_run(self._client, run_id)
             except GithubException as error:
                 if error.status == 404:
                     return None
                 raise
+            return {name: run[name] for name in READ_OF_RUN}
 
     def _is_ours(self, run: Mapping[str, Any]) -> bool:
         """The workflow's file on a branch of ours, started by a dispatch: its title cannot be a stranger's."""

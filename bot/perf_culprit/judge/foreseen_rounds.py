@@ -1,7 +1,6 @@
 """What rounds of a paired measurement would show, by the noise of an earlier one: the plan of `measure`."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterable
 from statistics import median
 from typing import Final
@@ -10,20 +9,22 @@ import numpy as np
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.metric_pairs import MetricPair, pair_metrics
-from perf_culprit.judge.paired_executions import Executions, executions_of, least_rounds
+from perf_culprit.judge.paired_executions import (
+    Executions,
+    executions_of,
+    least_rounds,
+    rounds_that_show,
+    shown_by_rounds,
+)
 from perf_culprit.judge.unit_factors import depends_on_machine
-from perf_culprit.judge.verdict import MOST_ROUNDS
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.run import Run
-from perf_culprit.stats.power import noncentrality
 from perf_culprit.stats.shared_shift import without_block_means
 from perf_culprit.stats.variance_components import variance_components
 
 # A mixed model of more takes seconds and says the same.
 MOST_MODELLED: Final = 10
-# More than this, a millionfold, is no number that tells anything.
-LARGEST: Final = 1e6
 
 
 def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySettings) -> Foresight | None:
@@ -44,19 +45,17 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
     noisiest = int(np.argmax(noises))
     least = least_rounds(settings.proven)
     effect = settings.of(measured[noisiest][0].key).minimum_effect
-    choices = range(least, MOST_ROUNDS + 1)
-    needed = bisect_left(choices, True, key=lambda count: _shown(noises[noisiest], count, alpha=alpha) <= effect)
     step = max(1, len(measured) // MOST_MODELLED)
     between, within = _sources(executions for _, executions in measured[::step][:MOST_MODELLED])
     return Foresight(
         rounds=rounds,
         metrics=len(measured),
-        typical=_shown(median(noises), rounds, alpha=alpha) if rounds >= least else None,
-        largest=_shown(noises[noisiest], rounds, alpha=alpha) if rounds >= least else None,
+        typical=shown_by_rounds(rounds, median(noises), alpha=alpha) if rounds >= least else None,
+        largest=shown_by_rounds(rounds, noises[noisiest], alpha=alpha) if rounds >= least else None,
         noisiest=measured[noisiest][0].key,
         least=least,
         effect=effect,
-        needed=choices[needed] if needed < len(choices) else None,
+        needed=rounds_that_show(effect, noises[noisiest], alpha=alpha, least=least),
         executions=between,
         samples=within,
         per_execution=round(median(len(one) for _, executions in measured for one in executions.samples)),
@@ -80,11 +79,6 @@ def _noise(executions: Executions) -> float:
     rest = values - side * float(side @ values) / float(side @ side)
     freedom = len(values) - int(rounds.max()) - 2
     return math.sqrt(float(rest @ rest) / freedom) if freedom > 0 else math.inf
-
-
-def _shown(noise: float, rounds: int, *, alpha: float) -> float:
-    """The change that is found with the power: each side has two executions a round."""
-    return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST)))
 
 
 def _sources(measured: Iterable[Executions]) -> tuple[float | None, float | None]:

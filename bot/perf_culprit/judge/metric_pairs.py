@@ -7,7 +7,7 @@ from itertools import accumulate, chain, pairwise
 from msgspec import structs
 
 from perf_culprit.judge.families import families
-from perf_culprit.judge.statistic import is_measurable
+from perf_culprit.judge.statistic import unmeasurable
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason, Untested, because
@@ -142,9 +142,16 @@ def _pair(
             run if factor in {None, 1.0} else scaled(run, metric, factor or 1.0)
             for run, factor in zip(earlier, factors, strict=True)
         )
-    if obstacle is None and not all(map(is_measurable, (*converted, target))):
-        obstacle = because(Untested.UNMEASURABLE_NUMBERS)
+    if obstacle is None:
+        obstacle = _unmeasurable(target, converted)
     return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle)
+
+
+def _unmeasurable(target: Benchmark, baseline: Sequence[Benchmark]) -> Reason | None:
+    for side, benchmark in (*(("baseline", run) for run in baseline), ("target", target)):
+        if (number := unmeasurable(benchmark)) is not None:
+            return because(Untested.UNMEASURABLE_NUMBERS, side=side, number=number)
+    return None
 
 
 def obstacle_of(metric: Metric, earlier: Iterable[Metric], trusted_direction: bool) -> Reason | None:

@@ -1,6 +1,7 @@
 """The executions behind a paired metric, each reduced to one number, in their rounds."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -10,10 +11,15 @@ import numpy as np
 
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.model.run import Benchmark
+from perf_culprit.stats.power import noncentrality
 from perf_culprit.stats.ragged import Floats
 
 # Of A B B A: the ways in which two of four executions can be the target's.
 WAYS_PER_ROUND: Final = 6
+# A number of rounds beyond this is no advice.
+MOST_ROUNDS: Final = 1_000
+# More than this, a millionfold, is no number that tells anything.
+LARGEST: Final = 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +38,18 @@ class Executions:
 def least_rounds(proven: float) -> int:
     """Rounds of A B B A below which no labelling of the executions is as rare, however large the difference."""
     return max(2, math.ceil(math.log(2 / proven) / math.log(WAYS_PER_ROUND)))
+
+
+def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
+    """The change that so many rounds of A B B A find with the power; `noise` as a logarithm, of an execution."""
+    return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST)))
+
+
+def rounds_that_show(change: float, noise: float, *, alpha: float, least: int) -> int | None:
+    """The fewest, at `least` so many, that find such a change with the power."""
+    choices = range(least, MOST_ROUNDS + 1)
+    place = bisect_left(choices, True, key=lambda count: shown_by_rounds(count, noise, alpha=alpha) <= change)
+    return choices[place] if place < len(choices) else None
 
 
 def executions_of(pair: MetricPair) -> Executions | None:

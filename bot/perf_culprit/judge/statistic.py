@@ -20,8 +20,8 @@ def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) 
     return named.pop() if len(named) == 1 else None
 
 
-def is_measurable(benchmark: Benchmark) -> bool:
-    """Whether all numbers that are tested are zero or of a magnitude whose squared quotients do not overflow."""
+def unmeasurable(benchmark: Benchmark) -> float | None:
+    """The first number that is neither zero nor of a magnitude whose squared quotients do not overflow."""
     summary = benchmark.summary
     numbers: tuple[float, ...] = benchmark.samples
     if summary is not None:
@@ -29,8 +29,8 @@ def is_measurable(benchmark: Benchmark) -> bool:
         numbers += () if summary.median is None else (summary.median,)
     # In C where all is well, which is nearly always: a suite has millions of samples.
     if min(numbers) >= SMALLEST and max(numbers) <= LARGEST:
-        return True
-    return all(number == 0 or SMALLEST <= abs(number) <= LARGEST for number in numbers)
+        return None
+    return next((number for number in numbers if number != 0 and not SMALLEST <= abs(number) <= LARGEST), None)
 
 
 def states(summary: Summary, statistic: str) -> bool:

@@ -15,7 +15,7 @@ from perf_culprit.judge.allocated_bytes import least_told, smaller_than_allocati
 from perf_culprit.judge.detector import Assessed, DetectorOptions
 from perf_culprit.judge.evidence_columns import EXACT, untested
 from perf_culprit.judge.metric_pairs import MetricPair
-from perf_culprit.judge.paired_executions import least_rounds
+from perf_culprit.judge.paired_executions import least_rounds, rounds_that_show
 from perf_culprit.judge.suite_units import SuiteUnits, suite_units, units_of, without_copies
 from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
@@ -113,6 +113,7 @@ class _Rows:
     is_exact: list[bool]
     is_constant: list[bool]
     rounds: int | None
+    rounds_to_prove: list[int | None]
     is_paired: bool
 
     @classmethod
@@ -124,7 +125,7 @@ class _Rows:
         moments = suite.samples.moments()
         baseline, target = _sides(suite, moments)
         constant = (moments.squares == 0).reshape(-1, 2).all(axis=1)
-        blocks = suite.table.block
+        rounds = None if suite.table.block is None else int(suite.table.block.max()) + 1
         return cls(
             change=shown(judgement.change),
             low=shown(judgement.low),
@@ -137,7 +138,8 @@ class _Rows:
             effect=np.expm1(effects).tolist(),
             is_exact=(suite.table.is_exact & (judgement.low == judgement.high)).tolist(),
             is_constant=constant.tolist(),
-            rounds=None if blocks is None else int(blocks.max()) + 1,
+            rounds=rounds,
+            rounds_to_prove=_to_prove(judgement, rounds, options.settings.proven),
             is_paired=options.paired,
         )
 
@@ -171,10 +173,29 @@ class _Rows:
             score=described.score,
             threshold=described.threshold,
             evidence_reason=described.obstacle or objection or _unbounded(before, is_told),
-            precision=Precision(visible_change=abs(worse) if math.isfinite(worse) else None, rounds=self.rounds),
+            precision=Precision(
+                visible_change=abs(worse) if math.isfinite(worse) else None,
+                rounds=self.rounds,
+                rounds_to_prove=self.rounds_to_prove[row],
+            ),
             details=described.details,
             notes=(because(Remark.COARSE_CLOCK),) if coarse else described.notes,
         )
+
+
+def _to_prove(judgement: Judgement, rounds: int | None, proven: float) -> list[int | None]:
+    """(m,): of each suspected change, how many rounds of this noise prove it among as many benchmarks."""
+    if rounds is None:
+        return [None] * len(judgement.change)
+    alpha = proven / max(int(np.isfinite(judgement.error).sum()), 1)
+    least = max(least_rounds(proven), rounds + 1)
+    # What was noticed is rather smaller than it looked: by a standard error.
+    sizes = np.expm1(np.maximum(np.abs(judgement.change) - judgement.error, 0))
+    is_open = judgement.is_suspected & ~judgement.is_proven & np.isfinite(sizes)
+    return [
+        rounds_that_show(size, error * math.sqrt(rounds), alpha=alpha, least=least) if asked else None
+        for size, error, asked in zip(sizes.tolist(), judgement.error.tolist(), is_open.tolist(), strict=True)
+    ]
 
 
 def _unbounded(baseline: Side, is_told: bool) -> Reason | None:

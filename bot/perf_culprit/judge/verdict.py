@@ -2,15 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final
 
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.evidence_columns import EXACT
 from perf_culprit.model.finding import Evidence, Level, Verdict
 from perf_culprit.model.reason import Reason, VerdictReason, because
-
-# A number of rounds beyond this is no advice.
-MOST_ROUNDS: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,18 +56,9 @@ def _proof(evidence: Evidence) -> Reason:
 
 
 def _what_decides(evidence: Evidence) -> Reason:
-    rounds, visible, change = evidence.precision.rounds, evidence.precision.visible_change, evidence.relative_change
-    if rounds is None:
+    if evidence.precision.rounds is None:
         return because(VerdictReason.SUSPECTED, rate=evidence.rate)
-    needed = None
-    if visible is not None and change is not None and -1 < change != 0:
-        # The noise of a change falls with the square root of the rounds.
-        needed = max(math.ceil(rounds * (math.log1p(visible) / math.log1p(change)) ** 2), rounds + 1)
-    return because(
-        VerdictReason.SUSPECTED_ROUNDS,
-        rate=evidence.rate,
-        rounds=needed if needed is not None and needed <= MOST_ROUNDS else None,
-    )
+    return because(VerdictReason.SUSPECTED_ROUNDS, rate=evidence.rate, rounds=evidence.precision.rounds_to_prove)
 
 
 def _excludes(evidence: Evidence, effect: float) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import BinaryIO, Final, Self
 
-from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.errors import InfrastructureError, unwritable
 from perf_culprit.undumpable import close_process
 
 # Ctrl-C and a cancelled job: stop once, in order.
@@ -192,9 +192,7 @@ class Log:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("ab" if keep else "wb", buffering=0)
         except OSError as error:
-            raise UsageError(
-                f"cannot be written: {error.strerror}", place=str(path), next_step="give a path that can be written"
-            ) from None
+            raise unwritable(error, path) from None
         self._left = 0
         self._end = b""
 

@@ -185,11 +185,12 @@ class Side(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Precision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`visible_change`: a worsening of this fraction would have been suspected in 90% of cases; None beyond four times.
 
-    `rounds`: of a paired measurement.
+    `rounds`: of a paired measurement. `rounds_to_prove`: as many as prove a change like this in 90% of cases.
     """
 
     visible_change: float | None = None
     rounds: int | None = None
+    rounds_to_prove: int | None = None
 
 
 class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

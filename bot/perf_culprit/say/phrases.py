@@ -72,7 +72,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Untested.UNIT_CHANGED: "the unit changed from {before} to {now}",
     Untested.DIRECTION_CHANGED: "the direction changed from {before} to {now}",
     Untested.DIFFERENT_STATISTICS: "the runs report different statistics, such as a mean and a median",
-    Untested.UNMEASURABLE_NUMBERS: "the numbers are too large or too small to calculate with",
+    Untested.UNMEASURABLE_NUMBERS: "the {side:prose} has the number {number:g}, too large or small to calculate with",
     Untested.BASELINE_ZERO: "the baseline's {statistic:prose} is zero, so there is no relative change",
     Untested.BASELINE_NEAR_ZERO: (
         "the baseline's {statistic:prose} is not clearly different from zero, so the relative change has no bounds"

@@ -73,6 +73,7 @@ def _nothing(size: int) -> Judgement:
         is_proven=no,
         is_suspected=no,
         visible_change=unknown,
+        error=unknown,
         suite=SuiteShift(),
         least_rate=1.0,
     )
@@ -226,6 +227,7 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
         is_proven=rate <= tiers.proven,
         is_suspected=rate <= tiers.suspected,
         visible_change=np.where(visible <= LARGEST_VISIBLE, visible, np.inf),
+        error=noise.error[:, 0],
         suite=values.suite,
         least_rate=labellings.least_rate,
     )

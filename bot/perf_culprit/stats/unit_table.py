@@ -160,6 +160,8 @@ class Judgement:
     is_suspected: Booleans
     visible_change: Floats
     """The change that is found as suspected in 90% of cases; infinite where nothing short of four times is."""
+    error: Floats
+    """The standard error of `change` by the suite's own noise."""
     suite: SuiteShift
     least_rate: float
     """What relabelling can reach with these units."""

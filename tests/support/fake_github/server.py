@@ -58,6 +58,8 @@ class FakeGitHub:
         self.faults: list[Fault] = []
         self.git_faults: list[Fault] = []
         self.log: list[Exchange] = []
+        self.git_log: list[str] = []
+        self.git_answers_due = 0
         self.bad: list[str] = []
         self.lock = threading.RLock()
         self.description = description.load()
@@ -86,15 +88,13 @@ class FakeGitHub:
 
     def answer(self, request: Request) -> Answer | None:
         """None drops the connection."""
-        if request.path.startswith(f"/{self.repository}.git/"):
-            fault = self.next_fault(request, self.git_faults)
-            return self.git_answer(request) if fault is None else failed(fault)
         if request.path.startswith(STORE_PATH):
             return self.store_answer(request)
-        fault = self.next_fault(request, self.faults)
+        is_git = request.path.startswith(f"/{self.repository}.git/")
+        fault = self.next_fault(request, self.git_faults if is_git else self.faults)
         if fault and not fault.applied:
             time.sleep(fault.delay_seconds)
-        answer = self.logged_answer(request, fault)
+        answer = self.logged_git_answer(request, fault) if is_git else self.logged_answer(request, fault)
         if fault and fault.applied:
             time.sleep(fault.delay_seconds)
         return answer
@@ -107,10 +107,28 @@ class FakeGitHub:
             self.log.append(Exchange(request=request, status=answer.status if answer else None))
             return answer
 
+    def logged_git_answer(self, request: Request, fault: Fault | None) -> Answer | None:
+        self.git_log.append(named(request))
+        if fault and breaks(fault) and not fault.applied:
+            return failed(fault)
+        with self.lock:
+            self.git_answers_due += 1
+        try:
+            answer = self.git_answer(request)
+        finally:
+            with self.lock:
+                self.git_answers_due -= 1
+        return failed(fault) if fault and breaks(fault) else answer
+
+    def wait_for_git(self) -> None:
+        """For what a client has given up: the server goes on with it."""
+        while self.git_answers_due:
+            time.sleep(0.01)
+
     def next_fault(self, request: Request, faults: list[Fault]) -> Fault | None:
         with self.lock:
             for fault in faults:
-                if fault.matches(request.method, request.path):
+                if fault.matches(*named(request).split(" ", 1)):
                     fault.times -= 1
                     return fault
         return None
@@ -200,6 +218,12 @@ class FakeGitHub:
             return Answer(403, {"message": "Permission to the repository denied"})
         status, headers, body = git_http.answer(git_request, self.git_dir)
         return Answer(status, body, headers)
+
+
+def named(request: Request) -> str:
+    """Of git's requests with the service, which makes a fetch or a push of them."""
+    service = request.query.get("service")
+    return f"{request.method} {request.path}" + (f"?service={service}" if service else "")
 
 
 def breaks(fault: Fault) -> bool:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from perf_culprit.errors import InfrastructureError
+from perf_culprit.files import replace_file
+
 INSTALLED = str(Path(sys.executable).with_name("perf-culprit"))
 
 
@@ -17,6 +20,12 @@ def test_a_full_disk_is_told_as_one(options: tuple[str, ...]) -> None:
         done = subprocess.run([INSTALLED, *options], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (4, 2)
     assert done.stderr.startswith("error: cannot be written: No space left on device\nNext: ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+def test_a_file_that_was_asked_for_on_a_full_disk_is_not_the_users_mistake() -> None:
+    with pytest.raises(InfrastructureError, match="/dev/full: cannot be written: No space left"):
+        replace_file(Path("/dev/full"), b"x")
 
 
 @pytest.mark.parametrize("handle", ["99", "0", "9" * 30, "²"])

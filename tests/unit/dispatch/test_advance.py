@@ -1,5 +1,6 @@
 """A bisection that other machines measure: whatever is lost, late, doubled, killed or forged, it is the same search."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from datetime import timedelta
@@ -219,6 +220,16 @@ def test_a_dispatch_that_was_never_sent_is_sent_after_a_while() -> None:
     scene.clock.pass_minutes(6)
     step = advance_bisection(scene.controller(), bisection=NAME)
     assert any(remark.code is SearchReason.SENT_LATE for remark in step.remarks)
+    assert numbers(scene) == [1]
+
+
+def test_a_jobs_next_attempt_sends_at_once_what_the_one_before_has_stored() -> None:
+    scene = Scene(pool=Pool(slow_from=CULPRIT, seed=1))
+    scene.pool.before = lambda _: (_ for _ in ()).throw(Killed)
+    with pytest.raises(Killed):
+        settle(dataclasses.replace(scene.controller(), name="55"), new_bisection(seed=1), loaded=None)
+    scene.pool.before = lambda _: None
+    advance_bisection(dataclasses.replace(scene.controller(), name="55"), bisection=NAME)
     assert numbers(scene) == [1]
 
 

@@ -174,7 +174,7 @@ def test_runs_of_different_statistics_are_not_compared() -> None:
 
 
 def test_numbers_beyond_all_measure_are_not_calculated_with() -> None:
-    assert "too large or too small" in words_of(judged(runs([*levels()[:-1], 1e300])).reason)
+    assert "too large or small" in words_of(judged(runs([*levels()[:-1], 1e300])).reason)
 
 
 def test_another_unit_is_an_obstacle() -> None:

@@ -303,7 +303,7 @@ def test_a_benchmark_needs_samples() -> None:
 
 def test_numbers_beyond_all_measure_are_not_charted() -> None:
     finding = only(judged(run_of([[1e300] * 5]), run_of([[1.0] * 5])))
-    assert words_of(finding.reason) == "the numbers are too large or too small to calculate with"
+    assert words_of(finding.reason) == "the target has the number 1.00e300, too large or small to calculate with"
 
 
 def test_bad_input_too_few_samples() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from perf_culprit.judge.statistic import MEDIAN, common_statistic, is_measurable
+from perf_culprit.judge.statistic import MEDIAN, common_statistic, unmeasurable
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 
 METRIC = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
@@ -43,4 +43,4 @@ def test_the_mean_is_preferred() -> None:
     ("value", "measurable"), [(0.0, True), (1e-60, True), (-1e60, True), (9e-61, False), (1.1e60, False)]
 )
 def test_numbers_whose_quotients_overflow_are_not_measurable(value: float, measurable: bool) -> None:
-    assert is_measurable(summarised("mean", value=value)) is measurable
+    assert (unmeasurable(summarised("mean", value=value)) is None) is measurable
