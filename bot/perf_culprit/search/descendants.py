@@ -1,4 +1,4 @@
-"""Which commits a change reaches: the sets S_c of docs/bisection.md, over strands instead of commits.
+"""Which commits a change reaches: the sets S_c of docs/evidence/bisection.md, over strands instead of commits.
 
 A strand is a maximal run of commits without branch or merge. Ancestor sets are unions of whole strands and the
 beginning of the commit's own, so that a bit matrix over strands serves ranges of 50,000 commits.

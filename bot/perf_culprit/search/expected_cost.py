@@ -18,7 +18,7 @@ from perf_culprit.search.weighted import tests_left
 CLEAR: Final = 4.0
 HIDDEN: Final = 1.0
 # One machine, whose level hardly moves: the ends until a change is likely, and the suspects over the bound, as
-# simulated for 64 commits at d' of 1 to 3 (docs/bisection.md).
+# simulated for 64 commits at d' of 1 to 3 (docs/evidence/bisection.md).
 STABLE_ENDS: Final = 4
 STABLE_OVER_THE_BOUND: Final = 1.3
 COUNTED: Final = 4  # executions by counts beside one for each halving

@@ -3,7 +3,7 @@
 Model: y = mu + sum_j delta_j x_j + u_b + e with e ~ N(0, sigma^2 / w), u_b ~ N(0, lambda^2 sigma^2) for block b.
 Prior: mu flat, p(sigma^2) ~ 1/sigma^2, delta | sigma^2 ~ N(0, g sigma^2), the half normal where delta > 0 is asked for.
 lambda is averaged over `LAMBDAS`, with a prior of 1 / sqrt(1 + lambda^2): most machines are calm. Its largest value is
-the projection of the block means (docs/bisection.md).
+the projection of the block means (docs/evidence/bisection.md).
 """
 
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ def log_one_step(design: Design, x: Floats) -> Floats:
     """Log m_c for patterns `x` [k, n] in [0, 1] with a positive step: [k].
 
     log m_c = -1/2 log(1 + g Sxx) - (n-1)/2 log SSE_c + log(2 T(t_c)), SSE_c = Syy - Sxy^2/D, D = Sxx + 1/g,
-    t_c = Sxy / sqrt(D SSE_c / (n-1)), T the t distribution's cdf (decision rule in docs/bisection.md).
+    t_c = Sxy / sqrt(D SSE_c / (n-1)), T the t distribution's cdf (decision rule in docs/evidence/bisection.md).
     """
     sxx = np.maximum(design.paired_products(x), 0.0)
     sxy = design.products(x, design.samples.y[None])[:, :, 0]

@@ -1,4 +1,4 @@
-"""The decision rule: from which phase to which, and when the search ends (docs/bisection.md)."""
+"""The decision rule: from which phase to which, and when the search ends (docs/evidence/bisection.md)."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -2,7 +2,7 @@
 
 y = mu + delta*x + u_b + m_t + e. The mode m_t is 0 (slow) or -gap (fast), a Markov chain over the executions of a
 round: with probability `stickiness` the mode stays, else it is drawn independently. Heavy tails are the case
-gap = 0. The levels mu and delta are summed over a grid, never plugged in (decision rule in docs/bisection.md).
+gap = 0. The levels mu and delta are summed over a grid, never plugged in (decision rule in docs/evidence/bisection.md).
 """
 
 from collections.abc import Sequence

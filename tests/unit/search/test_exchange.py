@@ -31,7 +31,7 @@ def exchanged(differences: "np.typing.NDArray[np.float64]", shape: DifferenceSha
 @pytest.mark.parametrize("name", NOISES)
 def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_stated(name: str) -> None:
     generator = np.random.default_rng(5)
-    runs, rounds, level = 300, 40, 0.05  # of docs/bisection.md
+    runs, rounds, level = 300, 40, 0.05  # of docs/evidence/bisection.md
 
     convinced = 0
     for _ in range(runs):

@@ -87,7 +87,7 @@ def test_the_weighted_engine_finds_one_regression_of_an_oscillation() -> None:
     ("changes", "least"),
     [
         pytest.param({12: 0.10, 40: 0.10}, 4, id="+10% and +10%"),
-        # The smaller of two such steps is often left to a second search (docs/bisection.md).
+        # The smaller of two such steps is often left to a second search (docs/evidence/bisection.md).
         pytest.param({12: 0.05, 40: 0.15}, 1, id="+5% and +15%"),
         pytest.param({12: -0.10, 40: 0.20}, 4, id="-10%, then +20%"),
     ],

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow  # dozens of whole searches
 COMMITS = 64
 RUNS = 12
 STEP, NOISE_SD, OFFSET_SD = 0.05, 0.03, 0.06
-# Fano (docs/bisection.md): executions between the ends that a search needs even if it knows both distributions.
+# Fano (docs/evidence/bisection.md): executions between the ends that a search needs even if it knows both laws.
 FANO_EXECUTIONS = 15.0
 G = 16.0
 

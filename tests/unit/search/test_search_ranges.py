@@ -109,7 +109,7 @@ def test_what_cannot_be_the_culprit_is_never_named(culprit: int) -> None:
 
 
 def test_a_wrong_prior_costs_a_little_and_misleads_nobody() -> None:
-    """Nine tenths of the prior on the wrong commits, one tenth everywhere (docs/bisection.md)."""
+    """Nine tenths of the prior on the wrong commits, one tenth everywhere (docs/evidence/bisection.md)."""
     virtual = steps(chain(24), {17: 0.15})
     liked = {f"c{place}" for place in (2, 5, 11)}
     prior = {c: 0.1 / 24 + (0.3 if c in liked else 0.0) for c in virtual.commit_range.commits}
