@@ -1,7 +1,6 @@
 """The commands diagnose and simulate."""
 
 import sys
-from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -67,7 +66,7 @@ def _refuse_unused(asked: Diagnose) -> None:
         )
 
 
-def _used(asked: Diagnose) -> Set[str]:
+def _used(asked: Diagnose) -> frozenset[str]:
     """The options that do something where these files are given."""
     is_pair, pattern = bool(asked.baseline or asked.target), asked.pattern or ""
     used = OF_TWO if is_pair else OF_ONE
@@ -80,7 +79,7 @@ def _used(asked: Diagnose) -> Set[str]:
     if is_pair:
         return used | {"workers"}
     # The workers of a cluster are its own.
-    return used | OF_LOGS - ({"workers"} if asked.cluster else set())
+    return used | (OF_LOGS - {"workers"} if asked.cluster else OF_LOGS)
 
 
 def _show(diagnosis: "Diagnosis", asked: Diagnose) -> None:
