@@ -51,7 +51,9 @@ class Compared:
 
     @property
     def swapped(self) -> "Compared":
-        return Compared(baseline=self.target, target=self.baseline, source=self.source)
+        """A target is one test of counters."""
+        target = self.baseline[:1] if self.baseline[0].counters else self.baseline
+        return Compared(baseline=self.target, target=target, source=self.source)
 
 
 def paired_rounds(rng: np.random.Generator) -> Compared:

@@ -187,7 +187,8 @@ class Given(Declared):
         tuple[str, ...],
         Input(
             "baseline-file-path",
-            "Results of the base commit, measured in this job (paired); empty judges against the stored history",
+            "Results of the base commit, measured in this job (paired); several tables of the same counters are a run "
+            "each; empty judges against the stored history",
         ),
     ]
     confirm_files: Annotated[

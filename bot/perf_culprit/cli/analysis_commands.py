@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from perf_culprit.cli.options import chosen_config
 from perf_culprit.cli.output import Status, colour, show, shown, table_width, text_stream, write
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 # The command that looks for the code behind a regression: diagnose.
 
 SPAN_TABLE = "csv:"
-
-
-def _minimum_effect(text: str) -> float:
-    from perf_culprit.config.units import parse_change
-
-    return parse_change(text, name="--minimum-effect")
+# What some ways of calling use and others do not, by the names of `Diagnose`.
+OF_ONE: Final = frozenset({"fluctuation_weight", "minimum_self_ms"})
+OF_TWO: Final = frozenset({"repository", "commit", "base", "head", "same_work", "minimum_effect", "flame"})
+OF_PROFILES: Final = frozenset({"format", "trusted"})
+OF_LOGS: Final = frozenset({"window_s", "workers", "cluster"})
 
 
 def diagnose(asked: Diagnose) -> int:
     from perf_culprit.flows.diagnose import diagnose_logs
 
     if asked.pattern and asked.pattern.startswith(SPAN_TABLE):
+        _refuse_unused(asked)
         # Rows with parents instead of labels are traces.
         asked = asked.replaced(format=asked.pattern, pattern=None, profile=asked.profile or asked.log, log=())
     if asked.baseline or asked.target:
@@ -41,10 +41,45 @@ def diagnose(asked: Diagnose) -> int:
             place="diagnose",
             next_step="give execution logs and how to read them, or profiles",
         )
+    _refuse_unused(asked)
     with shown(asked):
         diagnosis = diagnose_logs(asked)
     _show(diagnosis, asked)
     return EXIT_FINE
+
+
+def _refuse_unused(asked: Diagnose) -> None:
+    """An option that another way of calling uses; one with its default's value changes nothing there either."""
+    every = OF_ONE | OF_TWO | OF_PROFILES | OF_LOGS
+    given = {
+        field.name: field.option.flags[0]
+        for field in asked.fields()
+        if field.name in every and getattr(asked, field.name) != field.default
+    }
+    unused = [flag for name, flag in given.items() if name not in _used(asked)]
+    if unused:
+        revisions = given.keys() & OF_TWO and not asked.target
+        other = ", or compare two revisions by --baseline and --target" if revisions else ""
+        does, which = ("does", "it") if len(unused) == 1 else ("do", "them")
+        raise UsageError(
+            f"{', '.join(unused)} {does} nothing here", place="diagnose", next_step=f"leave {which} out{other}"
+        )
+
+
+def _used(asked: Diagnose) -> frozenset[str]:
+    """The options that do something where these files are given."""
+    is_pair, pattern = bool(asked.baseline or asked.target), asked.pattern or ""
+    used = OF_TWO if is_pair else OF_ONE
+    if not (asked.commit or asked.base or asked.head):
+        used -= {"repository"}
+    if not pattern:
+        return used | OF_PROFILES
+    if pattern.startswith(SPAN_TABLE):
+        return used
+    if is_pair:
+        return used | {"workers"}
+    # The workers of a cluster are its own.
+    return used | (OF_LOGS - {"workers"} if asked.cluster else OF_LOGS)
 
 
 def _show(diagnosis: "Diagnosis", asked: Diagnose) -> None:
@@ -63,6 +98,7 @@ def _diagnose_profiles(asked: Diagnose) -> int:
         raise UsageError(
             "--profile takes the place of --log and --pattern", place="diagnose", next_step="give one of the two"
         )
+    _refuse_unused(asked)
     diagnosis, remarks = diagnose_profiles(asked)
     _show(diagnosis, asked)
     for remark in remarks:
@@ -81,6 +117,7 @@ def _diagnose_revisions(asked: Diagnose) -> int:
             place="diagnose",
             next_step="give the files of both revisions",
         )
+    _refuse_unused(asked)
     with shown(asked):
         comparison = diagnose_revisions(asked)
     if asked.json:

@@ -17,6 +17,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
+from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.policy import judge
@@ -311,7 +312,7 @@ def compare_runs(
 
     `merge`: the run is of GitHub's merge of a pull request.
     """
-    runs, run = named_alike(baseline, run)
+    runs, run = named_alike(tests_apart(baseline, run), run)
     commits = {each.commit for each in runs}
     stated = commits.pop() if len(commits) == 1 else None
     base_commit = base_commit or stated or (merge.base if merge else None)

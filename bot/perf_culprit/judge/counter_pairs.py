@@ -1,21 +1,24 @@
 """What is compared with what, for counters: each table of the target with the same table of the baseline's runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from msgspec import structs
 
+from perf_culprit.errors import UsageError, listed
 from perf_culprit.judge.common_rows import common_rows
 from perf_culprit.judge.counter_load import Load, load_of
 from perf_culprit.judge.metric_pairs import obstacle_of
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.reason import Reason
-from perf_culprit.model.run import CounterTable, Direction, Metric, MetricKey, Run
+from perf_culprit.model.run import NO_COST, CounterTable, Direction, Metric, MetricKey, Run
 from perf_culprit.stats.ragged import Floats, Integers
 
 ABSENT = -1
+MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -85,6 +88,37 @@ class CounterPairing:
     missing: tuple[MetricKey, ...] = ()
     new: tuple[MetricKey, ...] = ()
     notes: tuple[Reason, ...] = ()
+
+
+def tests_apart(baseline: Sequence[Run], target: Run) -> tuple[Run, ...]:
+    """Each test as a run of its own, where a run holds several of what is one table in the target."""
+    if len(target.counters) != 1:
+        _refuse_several(baseline, target)
+        return tuple(baseline)
+    wanted = {metric.name for metric in target.counters[0].metrics}
+    return tuple(part for run in baseline for part in _tests(run, wanted))
+
+
+def _refuse_several(baseline: Sequence[Run], target: Run) -> None:
+    """No table of the target has the name of one of the baseline: which test should be judged is not known."""
+    names = [table.name for table in target.counters]
+    before = {table.name for run in baseline for table in run.counters}
+    kinds = {frozenset(metric.name for metric in table.metrics) for table in target.counters}
+    if before and len(kinds) == 1 and before.isdisjoint(names):
+        raise UsageError(
+            f"the target holds {len(names)} tests of the same counters ({listed(names, most=MOST_NAMED)})",
+            next_step="give one of them as the target, and the files of earlier tests as the baseline",
+        )
+
+
+def _tests(run: Run, wanted: set[str]) -> Iterator[Run]:
+    """The benchmarks stay with the last: a report's missing ones are those of the newest run."""
+    tables = run.counters
+    if len(tables) < 2 or not all(wanted & {metric.name for metric in table.metrics} for table in tables):
+        yield run
+        return
+    yield from (structs.replace(run, counters=(table,), benchmarks=(), cost=NO_COST) for table in tables[:-1])
+    yield structs.replace(run, counters=tables[-1:])
 
 
 def pair_counters(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -27,6 +28,9 @@ from perf_culprit.stats.multiplicity import known_q_values, number, numbers
 from perf_culprit.stats.ragged import Floats
 
 FEWEST_SAMPLES: Final = 4  # that a counter's limits are judged by
+# Percentiles of a counter's samples: where none of them moves by the minimum effect, no change is called.
+MOVED: Final = (5, 50, 95)
+CALLED: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 # Counters to draw; their samples are sorted once more.
 MOST_CHARTS: Final = 200
 
@@ -113,8 +117,11 @@ def counter_findings(
     for row, ((pair, index), entry) in enumerate(zip(places, evidence, strict=True)):
         q_value = number(q_values[row])
         metric = settings.of(entry.key)
-        decided = decide_by_limit(entry, q_value=q_value, metric=metric, policy=settings, by_effect=False)
-        changed = decided.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}
+        decide = partial(decide_by_limit, entry, q_value=q_value, metric=metric, policy=settings)
+        decided = decide(by_effect=False)
+        if decided.verdict in CALLED and _moved_little(entry, pair, index, metric.minimum_effect):
+            decided = decide(by_effect=True)
+        changed = decided.verdict in CALLED
         regressed = decided.verdict is Verdict.REGRESSION
         finding = Finding.judged(
             # A table has thousands of counters: what could not be scaled matters where something changed.
@@ -128,6 +135,16 @@ def counter_findings(
         )
         findings.append(with_chart(finding, pair, index) if row in drawn else finding)
     return findings
+
+
+def _moved_little(evidence: Evidence, pair: TablePair, index: int, minimum_effect: float) -> bool:
+    """Whether neither the median nor a tail of the samples moved by the minimum effect: a new spread is a change."""
+    if reaches(_worsening(evidence), minimum_effect):
+        return False
+    target, runs, _ = _charted_sides(evidence, pair, index)
+    before, after = (np.nanpercentile(side, MOVED) for side in (np.concatenate(runs), target))
+    usual = abs(before[1])
+    return bool(usual and not reaches((after - before) / usual, minimum_effect).any())
 
 
 def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
@@ -187,18 +204,22 @@ MOST_INTERVALS: Final = 160
 
 def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
     """Of the counter at `index` of the pair, with the limits or levels that its evidence names."""
-    one = slice(index, index + 1)
-    target, runs = pair.target_values(one)[:, 0], [run.values(one)[:, 0] for run in pair.baseline]
-    is_scaled = False
-    if finding.test == CONTROL_CHART:
-        (target, scaled), is_scaled = at_one_load(pair, index)
-        runs = list(scaled)
+    target, runs, is_scaled = _charted_sides(finding, pair, index)
     drawn = Drawn(
         baseline_samples=_some(runs),
         target_samples=_some([target]),
         time_series=_time_series(finding, pair.target.times_s, target, is_scaled=is_scaled),
     )
     return structs.replace(finding, drawn=drawn)
+
+
+def _charted_sides(evidence: Evidence, pair: TablePair, index: int) -> tuple[Floats, Sequence[Floats], bool]:
+    """The target's samples and each run's, and whether they had to be scaled to one load."""
+    if evidence.test == CONTROL_CHART:
+        (target, scaled), is_scaled = at_one_load(pair, index)
+        return target, scaled, is_scaled
+    one = slice(index, index + 1)
+    return pair.target_values(one)[:, 0], [run.values(one)[:, 0] for run in pair.baseline], False
 
 
 def _some(sides: Sequence[Floats]) -> tuple[float, ...]:

@@ -1,6 +1,5 @@
 """Findings as tables: a row's cells, what changed, what did not, what is out of control."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -28,11 +27,11 @@ from perf_culprit.say.document import (
     table,
     words,
 )
-from perf_culprit.say.headlines import CHANGE_POINT, CONTROL_CHART, comparison
+from perf_culprit.say.headlines import CHANGE_POINT, comparison
 from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import worded
-from perf_culprit.say.sections import Sections, crossing
+from perf_culprit.say.sections import CONTROL_CHART, Sections, crossing, violation
 
 # A finding's cells.
 
@@ -219,8 +218,8 @@ _OUTSIDE: Final = (
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
     """In the order of their violation relative to its limit."""
-    findings = (entry for entry in sections.quiet if entry.test == CONTROL_CHART and _violation(entry) > 1)
-    return tuple(sorted(findings, key=lambda finding: (-_violation(finding), finding.key)))
+    findings = (entry for entry in sections.quiet if entry.test == CONTROL_CHART and violation(entry) > 1)
+    return tuple(sorted(findings, key=lambda finding: (-violation(finding), finding.key)))
 
 
 def outside_title(sections: Sections, count: int) -> str:
@@ -237,10 +236,3 @@ def outside_table(sections: Sections) -> Table:
         return Row((name, *shares, *change_cells(finding), worded(finding.reason)))
 
     return table(_OUTSIDE, not_called(sections), row)
-
-
-def _violation(finding: Finding) -> float:
-    score, limit = finding.score, finding.threshold
-    if not score or limit is None:
-        return 0.0
-    return score / limit if limit else math.inf

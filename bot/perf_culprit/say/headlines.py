@@ -15,7 +15,7 @@ from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Ton
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, percent, percent_at_least, significant
 from perf_culprit.say.render_markdown import markdown, markdown_text
-from perf_culprit.say.sections import Sections
+from perf_culprit.say.sections import CONTROL_CHART, Sections
 
 
 def took(cost: Cost | None) -> str:
@@ -70,7 +70,6 @@ class NextStep:
 
 # From here on a factor is read more easily than a percentage.
 MANIFOLD = 9.0
-CONTROL_CHART = "control_chart"
 CHANGE_POINT = "change_point"
 _EXPECTED = {
     Direction.LOWER_IS_BETTER: ", where lower is better",
@@ -233,7 +232,7 @@ def _changed(sections: Sections) -> str:
     text = ", ".join(parts)
     if worse := sections.looking_worse:
         text += f"; {len(worse):,} {_look(worse)} {word(worse, better=False)}, not proven"
-    return text[0].upper() + text[1:]
+    return "; ".join([text[0].upper() + text[1:], *_untestable(sections)])
 
 
 def _look(findings: tuple[Finding, ...]) -> str:
@@ -250,7 +249,14 @@ def _suspected(report: Report, sections: Sections) -> str:
         by = "".join(f" by {percent(change, signed=True)}" for change in moved if isinstance(change, float))
         text = f"All benchmarks moved together{by}, not proven"
     better = sections.improvements
-    return f"{text}; {len(better):,} got {word(better, better=True)}" if better else text
+    text += f"; {len(better):,} got {word(better, better=True)}" if better else ""
+    return "; ".join([text, *_untestable(sections)])
+
+
+def _untestable(sections: Sections) -> list[str]:
+    """What no sentence about the others speaks for."""
+    count = sum(not _is_blind(finding) for finding in sections.untested)
+    return [f"{share(count, sections)} could not be tested"] if count else []
 
 
 def _untold(report: Report, sections: Sections) -> str:
@@ -266,13 +272,16 @@ def _untold(report: Report, sections: Sections) -> str:
 
 
 def _blind(sections: Sections) -> bool:
-    return any(finding.reason.code is VerdictReason.BLIND for finding in sections.untested)
+    return any(map(_is_blind, sections.untested))
+
+
+def _is_blind(finding: Finding) -> bool:
+    return finding.reason.code is VerdictReason.BLIND
 
 
 def untested_words(sections: Sections) -> str:
     """What to call them: those that were tested in vain are not told from noise."""
-    blind = all(finding.reason.code is VerdictReason.BLIND for finding in sections.untested)
-    return "not told from noise" if blind else "not tested"
+    return "not told from noise" if all(map(_is_blind, sections.untested)) else "not tested"
 
 
 def _untested_advice(sections: Sections) -> str:
@@ -300,16 +309,21 @@ def no_change(sections: Sections) -> str:
         (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
         (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
-        (sections.untested, untested_words(sections)),
+        (tuple(filter(_is_blind, sections.untested)), "not told from noise"),
+        (sections.outside, "left the limits, not called"),
     )
-    parts = [*_quiet(sections), *(f"{len(findings):,} {told}" for findings, told in counts if findings)]
+    parts = [
+        *_quiet(sections),
+        *(f"{len(findings):,} {told}" for findings, told in counts if findings),
+        *_untestable(sections),
+    ]
     return "; ".join(parts) or f"No change seen in {counted(sections.total, sections.noun)}"
 
 
 def _quiet(sections: Sections) -> Iterator[str]:
     """What was seen of a change in the quiet ones, and those apart that have none of the minimum effect."""
-    if sections.not_seen:
-        yield f"No change seen in {share(len(sections.not_seen), sections, all_of='')}"
+    if inside := len(sections.not_seen) - len(sections.outside):
+        yield f"No change seen in {share(inside, sections, all_of='')}"
         if seen := _detectable(sections):
             yield seen
     if sections.unchanged:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from perf_culprit.model.count import BENCHMARK
 from perf_culprit.model.finding import QUIET, Finding, Level, Severity, Verdict
@@ -14,6 +15,7 @@ from perf_culprit.say.numbers import is_time
 # Conclusions that say: these numbers do not judge the code.
 UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN)
 
+CONTROL_CHART: Final = "control_chart"
 _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 
 
@@ -59,6 +61,16 @@ class Sections:
         return tuple(finding for finding in self.quiet if finding.verdict is Verdict.NOT_SEEN)
 
     @property
+    def outside(self) -> tuple[Finding, ...]:
+        """Left their limits by more than a trifle, and were not called."""
+        trifle = VerdictReason.OVER_LIMIT_SMALL_EFFECT
+        return tuple(
+            one
+            for one in self.not_seen
+            if one.test == CONTROL_CHART and violation(one) > 1 and one.reason.code is not trifle
+        )
+
+    @property
     def unchanged(self) -> tuple[Finding, ...]:
         return tuple(
             one
@@ -86,6 +98,14 @@ def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
     for key in keys:
         metrics.setdefault(key.benchmark, []).append(key.metric)
     return tuple(MetricKey(name, ", ".join(own)) for name, own in metrics.items())
+
+
+def violation(finding: Finding) -> float:
+    """How many times the limit."""
+    score, limit = finding.score, finding.threshold
+    if not score or limit is None:
+        return 0.0
+    return score / limit if limit else math.inf
 
 
 def split(report: Report) -> Sections:

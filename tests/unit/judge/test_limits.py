@@ -146,6 +146,25 @@ def runs_of(values: Floats, *, load: Floats | None = None) -> list[Run]:
     return [counter_run({"busy": each}, load=load) for each in values]
 
 
+# As three runs of a counter that hardly varies: each sample is within 0.02% of its level.
+STEADY = np.random.default_rng(3).normal(100, 0.01, (4, 90))
+
+
+@pytest.mark.parametrize("change", [0.999, 1.001])
+def test_a_counter_that_moved_by_less_than_the_minimum_effect_is_not_called(change: float) -> None:
+    finding = drawn(counter_run({"busy": STEADY[0] * change}), *runs_of(STEADY[1:]))
+    assert is_out_of_control(finding)
+    assert (finding.verdict, finding.reason.code) == (Verdict.NOT_SEEN, VerdictReason.OVER_LIMIT_SMALL_EFFECT)
+    assert drawn(counter_run({"busy": STEADY[0] * 1.06}), *runs_of(STEADY[1:])).verdict is Verdict.REGRESSION
+
+
+def test_a_counter_that_spread_around_the_same_median_is_called() -> None:
+    wide = STEADY[0] + np.tile([-20.0, 0.0, 20.0], 30)
+    finding = drawn(counter_run({"busy": wide}), *runs_of(STEADY[1:]))
+    assert abs(finding.relative_change or 0.0) < 0.01
+    assert finding.verdict is Verdict.REGRESSION
+
+
 @pytest.mark.parametrize("detector", ["control_chart", "rule_ensemble"])
 def test_spans_beyond_the_limits_are_in_violation(detector: str) -> None:
     values = QUIET[0].copy()

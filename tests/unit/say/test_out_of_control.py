@@ -1,12 +1,16 @@
 """What left its limits without being called is listed, in the comment and on a terminal."""
 
+import pytest
+from msgspec.structs import replace
+
 from perf_culprit.model.finding import Evidence, Finding, Side, Verdict
-from perf_culprit.model.reason import VerdictReason, because
+from perf_culprit.model.reason import Untested, VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Direction, Metric, MetricKey
 from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
 from perf_culprit.say.finding_tables import not_called
+from perf_culprit.say.headlines import headline
 from perf_culprit.say.sections import split
 from tests.support.reports import report
 
@@ -58,3 +62,29 @@ def test_without_any_nothing_is_said() -> None:
     inside = report(Conclusion.NO_CHANGE, QUIET[0], charted("b", 0.0, 0.0))
     assert "left its limits" not in render_markdown(inside)
     assert "not called" not in render_text(inside, colour=False, width=100)
+
+
+def test_the_headline_says_what_left_its_limits_and_no_more_of_it_than_that() -> None:
+    title = headline(report(Conclusion.NO_CHANGE, *QUIET), split(report(Conclusion.NO_CHANGE, *QUIET))).text
+    assert title == "No change seen in 1 of 3 metrics; 2 left the limits, not called"
+    trifle = replace(QUIET[1], reason=because(VerdictReason.OVER_LIMIT_SMALL_EFFECT, outside=0.13, limit_outside=0.12))
+    made = report(Conclusion.NO_CHANGE, QUIET[0], trifle)
+    assert headline(made, split(made)).text == "No change seen in 2 metrics"
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "verdict", "of_tested"),
+    [
+        (
+            Conclusion.NO_CHANGE,
+            Verdict.NOT_SEEN,
+            "No change seen in 1 of 4 metrics",
+        ),
+        (Conclusion.REGRESSION, Verdict.REGRESSION, "1 of 4 metrics got worse"),
+    ],
+)
+def test_the_headline_counts_what_could_not_be_tested(conclusion: Conclusion, verdict: Verdict, of_tested: str) -> None:
+    why = because(Untested.WITHOUT_RULES)
+    untested = [replace(charted(name, 0.1, 0.12, verdict=Verdict.UNTESTED), reason=why) for name in ("a", "b", "c")]
+    made = report(conclusion, charted("tested", 0.1, 0.12, verdict=verdict), *untested)
+    assert headline(made, split(made)).text == f"{of_tested}; 3 of 4 metrics could not be tested"
