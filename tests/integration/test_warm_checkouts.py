@@ -48,7 +48,9 @@ def test_a_checkout_that_was_removed_and_made_again_is_warm(
     (tmp_path / "bin/valgrind").write_text(VALGRIND)
     (tmp_path / "bin/valgrind").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setitem(Trees.__init__.__kwdefaults__, "kept", 3)
+    defaults = Trees.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "kept", 3)
     hashes = program(tmp_path / "repository", count=34, step_at=17)
     out = tmp_path / "answer.json"
     argv = ["bisect", "--repo", str(tmp_path / "repository"), "--good", hashes["c0"], "--bad", hashes["c33"], *options]

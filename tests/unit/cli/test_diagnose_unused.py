@@ -8,13 +8,14 @@ from perf_culprit.cli.entry import main
 from perf_culprit.commands.analysis_requests import Diagnose
 from perf_culprit.errors import UsageError
 
+Options = dict[str, str | None]
 LOG = ("--log", "a.log", "--pattern", "labelled")
 PROFILE = ("--profile", "a.json")
 REVISIONS = ("--baseline", "a.json", "--target", "b.json")
 LOG_REVISIONS = (*REVISIONS, "--pattern", "labelled")
 TABLE = ("--log", "a.csv", "--pattern", "csv:id=a")
 
-OF_REVISIONS = {
+OF_REVISIONS: Options = {
     "--flame": "x.html",
     "--repo": "elsewhere",
     "--commit": "HEAD",
@@ -23,16 +24,17 @@ OF_REVISIONS = {
     "--same-work": None,
     "--minimum-effect": "2%",
 }
-OF_PROFILES = {"--format": "speedscope", "--trusted-profile": None}
-OF_LOGS = {"--window": "30", "--cluster": "tcp://a:1"}
-OF_ONE = {"--lambda": "2", "--minimum-self-time": "1"}
-WORKERS = {"--workers": "4"}
+OF_PROFILES: Options = {"--format": "speedscope", "--trusted-profile": None}
+OF_LOGS: Options = {"--window": "30", "--cluster": "tcp://a:1"}
+OF_ONE: Options = {"--lambda": "2", "--minimum-self-time": "1"}
+REPO: Options = {"--repo": "elsewhere"}
+WORKERS: Options = {"--workers": "4"}
 
-UNUSED = [
+UNUSED: list[tuple[tuple[str, ...], Options]] = [
     (LOG, OF_REVISIONS | OF_PROFILES),
     (PROFILE, OF_REVISIONS | OF_LOGS | WORKERS),
     (TABLE, OF_REVISIONS | OF_LOGS | OF_PROFILES | WORKERS),
-    (REVISIONS, OF_ONE | OF_LOGS | WORKERS | {"--repo": "elsewhere"}),
+    (REVISIONS, OF_ONE | OF_LOGS | WORKERS | REPO),
     (LOG_REVISIONS, OF_ONE | OF_LOGS | OF_PROFILES),
 ]
 

@@ -92,7 +92,8 @@ def test_a_level_between_the_ends_is_judged_against_the_good_end_and_the_answer_
     levels = (10, 10, 5, 10, 10, 11.5)
     outcome = searched(levels, Engine.WEIGHTED)
     (culprit,) = outcome.culprits
-    assert (culprit.commit, culprit.relative_change) == ("r6", pytest.approx(0.15, abs=0.02))
+    assert culprit.commit == "r6"
+    assert culprit.relative_change == pytest.approx(0.15, abs=0.02)
     (note,) = outcome.notes
     assert note.code is SearchReason.SOURCE_NAMES
     assert (note.arguments["after"], note.arguments["before"]) == ("r4", "r3")
