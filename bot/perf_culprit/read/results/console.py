@@ -1,5 +1,7 @@
 """Console outputs of benchmark tools: lines, numbers, times and names, and formats with a result per line."""
 
+import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +35,26 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(source.text().split("\n"), start=1):
         text = _COLOUR.sub("", line) if "\x1b" in line else line
         yield number, text.rstrip("\r").rpartition("\r")[2] if "\r" in text else text
+
+
+def csv_cells(source: Source, *, tool: str, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
+    """The place of each row and its cells by the header. A cell may hold line ends, so lines are no rows."""
+    reader = csv.reader(io.StringIO(source.text().lstrip("\ufeff"), newline=""), delimiter=delimiter)
+    header: list[str] = []
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error:
+            cells = [""]
+        if cells is None:
+            return
+        if not header:
+            header = cells
+        elif len(cells) == len(header):
+            yield f"{source.place}:{reader.line_num}", dict(zip(header, cells, strict=True))
+        elif cells:
+            next_step = f"check that only {tool} writes to this file"
+            raise source.error("has another number of cells than the header", next_step, line=reader.line_num)
 
 
 def is_number(text: str) -> bool:

@@ -62,6 +62,7 @@ READERS: Final = by_id(
         google_benchmark.GOOGLE_BENCHMARK,
         google_benchmark.GOOGLE_BENCHMARK_CSV,
         jvm_and_dotnet.JMH,
+        jvm_and_dotnet.JMH_CSV,
         jvm_and_dotnet.BENCHMARKDOTNET,
         other_languages.JULIA,
         python_benchmarks.ASV,
