@@ -103,6 +103,8 @@ READERS: Final = by_id(
         valgrind_counts.GUNGRAUN,
         valgrind_counts.IAI,
         javascript_benchmarks.BENCHMARKJS_TEXT,
+        javascript_benchmarks.MITATA_TEXT,
+        javascript_benchmarks.VITEST_TEXT,
         other_languages.BENCHMARK_IPS_TEXT,
         jvm_and_dotnet.JMH_TEXT,
         python_benchmarks.ASV_TEXT,
