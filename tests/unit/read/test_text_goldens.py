@@ -33,6 +33,8 @@ FILES = (
     ("iai", golden("iai/iai.txt")),
     ("luau_text", golden("luau/bench.txt")),
     ("gnu_time", golden("gnu_time/verbose.txt")),
+    ("benchmarkdotnet_csv", golden("benchmarkdotnet/report.csv")),
+    ("benchmarkdotnet_text", golden("benchmarkdotnet/report.md")),
     ("mitata_text", golden("mitata/groups.txt")),
     ("vitest_text", golden("vitest/bench-4.txt")),
     ("jmh_csv", golden("jmh/german.scsv")),
@@ -112,6 +114,8 @@ HOSTILE = {
     ),
     "gnu_time": ('Command being timed: "', "User time (seconds): ", "\t", "Command being timed:"),
     "luau_text": ("SUCCESS: ", "SUCCESS: a" + " " * 900, "SUCCESS: " + "a " * 30, "SUCCESS: a : 1ms +/- 1% on "),
+    "benchmarkdotnet_csv": ("Method,Job,a,", "Method,Job,a,Mean,\n", "Method,Job," + "a" * 9000, '"', "1,"),
+    "benchmarkdotnet_text": ("| Method | Mean |\n", "| Method | Mean |\n| a | 1.0 ns |\n", "| ", "| a" * 99 + " |\n"),
     "mitata_text": (
         "(min … ",
         "(min … • a\n",
