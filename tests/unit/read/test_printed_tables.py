@@ -86,7 +86,7 @@ def test_codspeed_s_names_do_not_hold_the_checkout() -> None:
 
 
 def test_benchmarkdotnet_s_table() -> None:
-    run = read(golden("benchmarkdotnet/report.md"))
+    run = read(golden("benchmarkdotnet/report.txt"))
     assert numbers(run) == pytest.approx(
         {
             ("Sort(N: 10)", "time"): 81.25,

@@ -116,6 +116,7 @@ READERS: Final = by_id(
         printed_tables.HYPERFINE_TEXT,
         printed_tables.HYPERFINE_MARKDOWN,
         printed_tables.CONSOLE_TABLE,
+        perf_stat.PERF_STAT_TEXT,
         load_generators.WRK,
         load_generators.HEY,
         load_generators.VEGETA,
