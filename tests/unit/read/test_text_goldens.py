@@ -35,6 +35,7 @@ FILES = (
     ("gnu_time", golden("gnu_time/verbose.txt")),
     ("benchmarkdotnet_csv", golden("benchmarkdotnet/report.csv")),
     ("benchmarkdotnet_text", golden("benchmarkdotnet/report.txt")),
+    ("nyrkio", golden("nyrkio/lines.ndjson")),
     ("mitata_text", golden("mitata/groups.txt")),
     ("vitest_text", golden("vitest/bench-4.txt")),
     ("jmh_csv", golden("jmh/german.scsv")),
@@ -117,6 +118,7 @@ HOSTILE = {
     "luau_text": ("SUCCESS: ", "SUCCESS: a" + " " * 900, "SUCCESS: " + "a " * 30, "SUCCESS: a : 1ms +/- 1% on "),
     "benchmarkdotnet_csv": ("Method,Job,a,", "Method,Job,a,Mean,\n", "Method,Job," + "a" * 9000, '"', "1,"),
     "benchmarkdotnet_text": ("| Method | Mean |\n", "| Method | Mean |\n| a | 1.0 ns |\n", "| ", "| a" * 99 + " |\n"),
+    "nyrkio": ('{"timestamp":', '{"timestamp":1,"metrics":[],"attributes":{}}\n', "{\n", "[" * 99),
     "mitata_text": (
         "(min … ",
         "(min … • a\n",
