@@ -10,6 +10,7 @@ from perf_culprit.model.run import Direction
 from perf_culprit.read.results.collect import Reading, collect_history, collect_sources
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
+from tests.support.goldens import golden
 from tests.support.readings import keyed, parse
 
 COMMITS = ["a" * 40, "b" * 40, "c" * 40]
@@ -140,3 +141,11 @@ def test_skia_results_that_nothing_tells_apart_are_refused() -> None:
     result = {"key": {"test": "a", "units": "ms"}, "measurement": 1.0}
     with pytest.raises(DataError, match="`a` is also at"):
         parse("skia_perf", {"version": 1, "git_hash": "x", "results": [result, result]})
+
+
+def test_nyrkio_with_an_entry_a_line_is_read_as_its_list_and_a_broken_line_is_named() -> None:
+    lines = golden("nyrkio/lines.ndjson")
+    runs = READERS["nyrkio"].history(Source("f.ndjson", lines))
+    assert runs == READERS["nyrkio"].history(Source("f.json", golden("nyrkio/two_commits.json")))
+    with pytest.raises(DataError, match=r"f\.ndjson:3"):
+        READERS["nyrkio"].read(Source("f.ndjson", lines + lines[:40]))

@@ -144,3 +144,46 @@ def test_an_error_of_all_or_more_bounds_nothing() -> None:
 def test_other_lines_are_passed_over() -> None:
     text = "Fastest is b\nf x 1 ops/sec ±1% (2 runs sampled)\ng x many ops/sec ±1% (2 runs sampled)\nh: Error\n"
     assert list(summaries(text.encode())) == ["f"]
+
+
+def test_vitest_s_text_gives_what_its_json_says_once() -> None:
+    parsed = READERS["vitest_text"].read(Source("v.txt", golden("vitest/bench-4.txt")))
+    results = {benchmark.name: benchmark for benchmark in parsed.benchmarks}
+    assert not any(benchmark.samples for benchmark in parsed.benchmarks)
+    summary = results["src/other.bench.mjs > more > replace all"].summary
+    assert summary is not None
+    assert (summary.value, summary.count) == (pytest.approx(0.04924452904973279), 4062)
+    assert summary.confidence_interval == pytest.approx((0.0448358, 0.0536532), rel=1e-4)
+    assert results["src/sort.bench.mjs > text > long > split"].value == 100.58
+    assert {"src/sort.bench.mjs > join", "src/other.bench.mjs > join"} <= results.keys()
+    assert parsed.notes == ("left out: benchmarks that failed, with their suites: 1",)
+
+
+def test_the_text_of_another_vitest_is_not_read() -> None:
+    text = golden("vitest/bench-4.txt").replace(b" RUN  v4", b" RUN  v5")
+    with pytest.raises(DataError, match="no known format"):
+        collect_sources([Source("v.txt", text)])
+
+
+def test_mitata_s_text_has_its_groups_before_the_names() -> None:
+    parsed = READERS["mitata_text"].read(Source("m.txt", golden("mitata/groups.txt")))
+    times = {benchmark.name: benchmark.value for benchmark in parsed.benchmarks}
+    assert times == pytest.approx(
+        {
+            "text > split": 31_300,
+            "text > replace": 49_150,
+            "split": 2_980,
+            "sort 10": 2_170,
+            "sort 1000": 278_760,
+            "compact > split": 24_630,
+        }
+    )
+    assert parsed.notes == ("left out: benchmarks that failed or whose names are cut off: 1",)
+
+
+def test_a_name_that_mitata_cut_off_is_left_out() -> None:
+    rows = ("a long na..  1.00 µs/iter  1.00 µs █", "b  2.00 h/iter  2.00 h █", "c  1.00 s/iter  1.00 s █")
+    text = "\n".join(("benchmark  avg (min … max)", *rows))
+    parsed = READERS["mitata_text"].read(Source("m.txt", text.encode()))
+    assert [benchmark.name for benchmark in parsed.benchmarks] == ["c"]
+    assert parsed.notes == ("left out: benchmarks that failed or whose names are cut off: 2",)

@@ -6,6 +6,8 @@ import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Direction
+from perf_culprit.read.results.result_formats import READERS
+from perf_culprit.read.results.source import Source
 from tests.support.readings import from_golden, keyed, parse, parse_golden
 
 LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
@@ -93,5 +95,48 @@ def test_jmh_scores_have_their_mode_and_interval_and_what_has_no_score_is_noted(
     assert summary is not None
     assert (summary.value, summary.count) == (9120.771, 10)
     assert summary.confidence_interval == pytest.approx((9016.160, 9225.382))
-    assert {"Words.pick sample_time", "Words.pick:p0.50 sample_time", "Words.load single_shot_time"} <= results.keys()
+    assert {"Words.pick sample_time", "Words.pick p0.50", "Words.load single_shot_time"} <= results.keys()
     assert parsed.notes == ("left out: scores that the text only names by their power of ten: 1",)
+
+
+def test_jmh_csv_names_its_results_as_the_json_does_and_profiles_have_their_own_direction() -> None:
+    results = {b.key.full_name: b for b in parse_golden("jmh_csv", "jmh/modes.csv").benchmarks}
+    joined = results["demo.Text.join(separator=a,b, size=10) throughput"]
+    assert joined.summary is not None
+    assert (joined.summary.value, joined.summary.count, joined.metric.direction) == (0.799541, 6, HIGHER)
+    assert joined.summary.confidence_interval == pytest.approx((0.094055, 1.505027))
+    assert results["demo.Text.join(separator=a,b, size=10) gc.alloc.rate.norm"].metric.direction is LOWER
+    assert results["demo.Text.join(separator=a,b, size=10) gc.alloc.rate"].metric.direction is Direction.UNKNOWN
+    assert {f"demo.Text.hash(separator=a,b, size=10) {name}" for name in ("p0.50", "ss.gc.count")} <= results.keys()
+
+
+def test_jmh_csv_of_a_german_machine_has_decimal_commas() -> None:
+    parsed = parse_golden("jmh_csv", "jmh/german.scsv")
+    assert [benchmark.value for benchmark in parsed.benchmarks] == [0.570627, 0.026629]
+
+
+def test_jmh_csv_without_a_score_is_refused_and_a_profile_without_one_is_noted() -> None:
+    header = '"Benchmark","Mode","Threads","Samples","Score","Score Error (99.9%)","Unit"\n'
+    source = Source(
+        "f.csv", f'{header}"a.b","avgt",1,1,1.0,NaN,"ns/op"\n"a.b:gc.time","avgt",1,1,NaN,NaN,"ms"\n'.encode()
+    )
+    assert READERS["jmh_csv"].read(source).notes == ("secondary results without a finite value are left out: 1",)
+    for row in ('"a.b","avgt",1,1,NaN,NaN,"ns/op"', '"a.b","all",1,1,1.0,NaN,"ns/op"'):
+        with pytest.raises(DataError, match=r"f\.csv:2: has no known mode or no score"):
+            READERS["jmh_csv"].read(Source("f.csv", f"{header}{row}\n".encode()))
+
+
+def test_profiles_in_jmh_s_text_are_metrics_of_their_benchmark() -> None:
+    results = {b.key.full_name: b.metric for b in parse_golden("jmh_text", "jmh/profiled.txt").benchmarks}
+    assert results["Text.join a,b 10 throughput"].direction is HIGHER
+    assert results["Text.join a,b 10 gc.alloc.rate.norm"].direction is LOWER
+    assert results["Text.join a,b 10 gc.time"].unit == "ms"
+    assert {"Text.hash a,b 10 avgt.gc.alloc.rate", "Text.hash a,b 10 ss.gc.alloc.rate"} <= results.keys()
+
+
+def test_a_colon_in_a_parameter_is_no_profile() -> None:
+    text = (
+        b"Benchmark  (url)  Mode  Cnt  Score   Error  Units\nText.get  http://x:80  avgt  5  1.5 \xc2\xb1 0.1  ns/op\n"
+    )
+    (benchmark,) = READERS["jmh_text"].read(Source("f.txt", text)).benchmarks
+    assert benchmark.key.full_name == "Text.get http://x:80 time"

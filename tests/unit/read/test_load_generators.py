@@ -5,6 +5,7 @@ import pytest
 from perf_culprit.model.run import Run
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.load_generators import milliseconds
+from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 
@@ -71,3 +72,26 @@ def test_a_repeated_run_of_one_load_is_its_samples() -> None:
 )
 def test_durations(text: str, expected: float) -> None:
     assert milliseconds(text) == pytest.approx(expected)
+
+
+def test_the_sections_of_perf_stat_are_benchmarks_of_their_commands() -> None:
+    parsed = READERS["perf_stat_text"].read(Source("f.txt", golden("load/perf_stat.txt")))
+    results = {each.key.full_name: each for each in parsed.benchmarks}
+    assert results["sort -n /etc/services page-faults"].value == 69
+    assert results["sort -n /etc/services time"].value == 0.008705794
+    repeated = results["seq 200000 task-clock"].summary
+    assert repeated is not None
+    assert repeated.confidence_interval == pytest.approx((3.51 * 0.9335, 3.51 * 1.0665))
+    assert results["seq 200000 time"].value == 0.01201
+    assert parsed.notes[0].endswith("LC_ALL=C: 1")
+
+
+def test_perf_stat_s_numbers_of_another_language_and_estimates_are_left_out() -> None:
+    text = (
+        " Performance counter stats for 'a':\n\n              3,51 msec task-clock\n"
+        "             1.234      page-faults\n             1,234      cs      #  1 K/sec   (83.21%)\n"
+        "       0,008705794 seconds time elapsed\n                58      faults\n"
+    )
+    parsed = READERS["perf_stat_text"].read(Source("f.txt", text.encode()))
+    assert [each.key.full_name for each in parsed.benchmarks] == ["a faults"]
+    assert parsed.notes[0].endswith("LC_ALL=C: 4")

@@ -83,3 +83,34 @@ def test_codspeed_s_names_do_not_hold_the_checkout() -> None:
     assert "tests/test_words.py::test_many[10]" in names
     outside = read(text.replace(b'"uri": "tests/', b'"uri": "/tmp/1-abc/tests/'))
     assert "test_words.py::test_many[10]" in {each.name for each in outside.benchmarks}
+
+
+def test_benchmarkdotnet_s_table() -> None:
+    run = read(golden("benchmarkdotnet/report.txt"))
+    assert numbers(run) == pytest.approx(
+        {
+            ("Sort(N: 10)", "time"): 81.25,
+            ("Sort(N: 10)", "allocated"): 64,
+            ("by key(N: 10)", "time"): 121.5,
+            ("by key(N: 10)", "allocated"): 0,
+            ("Sort(N: 10000)", "time"): 612_345.7,
+            ("Sort(N: 10000)", "allocated"): 78.2 * 1024,
+        }
+    )
+    summary = next(each.summary for each in run.benchmarks if each.name == "Sort(N: 10)" and each.summary)
+    assert (summary.standard_deviation, summary.confidence_level) == (0.479, 0.999)
+    assert summary.confidence_interval == pytest.approx((80.738, 81.762))
+    assert "left out because they failed: 1" in str(run.notes)
+
+
+def test_benchmarkdotnet_s_csv_names_jobs_where_they_differ() -> None:
+    assert {name for name, _ in numbers(read(golden("benchmarkdotnet/report.csv")))} == {
+        "Sort(Runtime: .NET 8.0, N: 10)",
+        "Sort(Runtime: .NET 9.0, N: 10)",
+        "by key(Runtime: .NET 8.0, N: 1000)",
+    }
+
+
+def test_benchmarkdotnet_s_decimal_commas_are_refused() -> None:
+    with pytest.raises(DataError, match="`7,513 us` is no mean with a decimal point"):
+        read("| Method | Mean |\n|---|---|\n| Sort | 7,513 us |\n")

@@ -11,6 +11,7 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.counters.counter_shapes import LineRecords
 from perf_culprit.read.counters.counter_tables import Readings, counter, names_shown
+from perf_culprit.read.results.console import Lines, Measured, line_reader
 from perf_culprit.read.results.parsed import TIME_UNITS, Parsed, ResultReader, from_summary, gathered
 from perf_culprit.read.results.source import Source
 
@@ -87,14 +88,18 @@ def _benchmark(name: str, reading: Reading) -> tuple[Benchmark, str]:
     value = reading.value or 0.0
     direction = Direction.LOWER_IS_BETTER if _is_cost(reading) else Direction.UNKNOWN
     metric = Metric(name=reading.name, unit=reading.unit, direction=direction)
-    error = abs(value) * reading.spread / 100 if reading.spread else None
-    summary = Summary(
+    summary = _summary(value, reading.spread)
+    return from_summary(name, metric=metric, summary=summary, place=reading.place), reading.place
+
+
+def _summary(value: float, spread: float | None) -> Summary:
+    error = abs(value) * spread / 100 if spread else None
+    return Summary(
         value=value,
-        statistic="value" if reading.spread is None else "mean",
+        statistic="value" if spread is None else "mean",
         confidence_interval=None if error is None else (value - error, value + error),
         confidence_level=None if error is None else STANDARD_ERROR_LEVEL,
     )
-    return from_summary(name, metric=metric, summary=summary, place=reading.place), reading.place
 
 
 def _is_cost(reading: Reading) -> bool:
@@ -241,4 +246,45 @@ PERF_STAT_JSON = ResultReader(
     ),
     read=LineRecords(taker=_Objects, broken="is not a line of perf stat -j"),
     is_console=True,
+)
+
+
+# perf's own text, a section per command. Only the numbers of LC_ALL=C are sure: elsewhere a point may group thousands.
+WHOLE = r"[0-9]{1,3}(?:,?[0-9]{3}){0,9}"
+TEXT_TIMES = {"time elapsed": "time", "user": "user_time", "sys": "system_time"}
+
+
+def _text_measures(row: re.Match[str]) -> tuple[Measured]:
+    if row["seconds"] is not None:
+        metric = Metric(name=TEXT_TIMES[row["which"]], unit="s", direction=Direction.LOWER_IS_BETTER)
+        return (Measured(metric=metric, group="seconds"),)
+    group = "count" if row["time"] is None else "time"
+    reading = Reading(event=row["event"], value=None, unit=row["unit"] or "", place="")
+    direction = Direction.LOWER_IS_BETTER if _is_cost(reading) else Direction.UNKNOWN
+    return (Measured(metric=Metric(name=reading.event, unit=reading.unit, direction=direction), group=group),)
+
+
+def _text_summary(row: re.Match[str], value: float) -> Summary:
+    return _summary(value, None if row["spread"] is None else float(row["spread"]))
+
+
+PERF_STAT_TEXT = line_reader(
+    "perf_stat_text",
+    Lines(
+        mark="Performance counter stats for ",
+        title=re.compile(r" Performance counter stats for '(?P<name>.{1,9999})'(?: \([0-9]{1,9} runs\))?:"),
+        row=re.compile(
+            rf"\s{{1,40}}(?:(?P<seconds>[0-9]{{1,12}}\.[0-9]{{1,12}})(?: \+- [0-9.]{{1,20}})? seconds "
+            rf"(?P<which>{'|'.join(TEXT_TIMES)})"
+            rf"|(?:(?P<time>{WHOLE}\.[0-9]{{1,9}}) (?P<unit>msec|ns)|(?P<count>{WHOLE}) {{5}}) "
+            r"(?P<event>[a-zA-Z]\S{0,200}))"
+            r"(?:\s{1,60}#[^()]{0,200})?(?:\s{1,60}\( \+- {1,9}(?P<spread>[0-9]{1,9}\.[0-9]{1,5})% \))?\s{0,60}"
+        ),
+        measures=_text_measures,
+        summary=_text_summary,
+        lost=re.compile(r"\s{1,40}(?:<not (?:supported|counted)>|[0-9][0-9.,]{0,40})\s{1,60}[a-zA-Z+].{0,999}"),
+        loss="events not counted, or only part of the time, and numbers of another language than that of LC_ALL=C",
+    ),
+    description="perf stat's console text",
+    example="LC_ALL=C perf stat -o counts.txt --append COMMAND",
 )

@@ -12,7 +12,7 @@ from itertools import islice
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary, in_utc
 from perf_culprit.read.results.console import is_number, number_of
-from perf_culprit.read.results.content import shown
+from perf_culprit.read.results.content import load_json, shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     NAMED_DIRECTIONS,
@@ -176,7 +176,28 @@ OTAVA_CSV_SMALLER, OTAVA_CSV_BIGGER = (
 
 # Nyrkiö JSON: `[{timestamp, metrics, attributes}]`, one entry per measured commit.
 
+NYRKIO_MEMBERS = ("timestamp", "metrics", "attributes")
 NYRKIO_DIRECTIONS = {direction.value: direction for direction in Direction}
+
+
+def _is_nyrkio(source: Source) -> bool:
+    if are_objects(source.json_or_none(), *NYRKIO_MEMBERS):
+        return True
+    head = source.head().lstrip().partition("\n")[0]
+    return head.startswith("{") and are_objects([load_json(head, source.place)], *NYRKIO_MEMBERS)
+
+
+def _nyrkio_entries(source: Source) -> Iterator[JsonValue]:
+    """The elements of the file's list, or an entry on each line."""
+    if not source.text().lstrip().startswith("{"):
+        yield from source.root().elements()
+        return
+    for number, line in enumerate(source.text().splitlines(), start=1):
+        if line.strip():
+            place = f"{source.place}:{number}"
+            if isinstance(entry := load_json(line, place), DataError):
+                raise DataError(entry.message, place=place, next_step=entry.next_step)
+            yield JsonValue(entry, place)
 
 
 def _read_nyrkio(source: Source) -> Parsed:
@@ -187,7 +208,7 @@ def _read_nyrkio(source: Source) -> Parsed:
 
 def _read_nyrkio_history(source: Source) -> tuple[Parsed, ...]:
     commits: dict[object, list[JsonValue]] = {}
-    entries = sorted(source.root().elements(), key=lambda entry: entry.at("timestamp").number())
+    entries = sorted(_nyrkio_entries(source), key=lambda entry: entry.at("timestamp").number())
     for entry in entries:
         identity = entry.at("attributes").find("git_commit")
         commits.setdefault(entry.value["timestamp"] if identity is None else identity.text(), []).append(entry)
@@ -230,7 +251,7 @@ NYRKIO = ResultReader(
     id="nyrkio",
     description="Nyrkiö JSON (nyrkioJson)",
     example="any tool that writes Nyrkiö's JSON",
-    matches=lambda source: are_objects(source.json_or_none(), "timestamp", "metrics", "attributes"),
+    matches=_is_nyrkio,
     read=_read_nyrkio,
     read_history=_read_nyrkio_history,
     aliases=("nyrkioJson",),

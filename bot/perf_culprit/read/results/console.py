@@ -1,5 +1,7 @@
 """Console outputs of benchmark tools: lines, numbers, times and names, and formats with a result per line."""
 
+import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +35,26 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(source.text().split("\n"), start=1):
         text = _COLOUR.sub("", line) if "\x1b" in line else line
         yield number, text.rstrip("\r").rpartition("\r")[2] if "\r" in text else text
+
+
+def csv_cells(source: Source, *, tool: str, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
+    """The place of each row and its cells by the header. A cell may hold line ends, so lines are no rows."""
+    reader = csv.reader(io.StringIO(source.text().lstrip("\ufeff"), newline=""), delimiter=delimiter)
+    header: list[str] = []
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error:
+            cells = [""]
+        if cells is None:
+            return
+        if not header:
+            header = cells
+        elif len(cells) == len(header):
+            yield f"{source.place}:{reader.line_num}", dict(zip(header, cells, strict=True))
+        elif cells:
+            next_step = f"check that only {tool} writes to this file"
+            raise source.error("has another number of cells than the header", next_step, line=reader.line_num)
 
 
 def is_number(text: str) -> bool:
@@ -85,10 +107,12 @@ class Lines:
 
     `row` matches a whole line of a result, with a group `value` or those that `measures` names, and perhaps `name`.
     `title` matches another line, whose `name` is that of the rows after it. Where neither names a row, the file does.
+    With a `separator`, the title's name stands before the row's own, up to a title without a name.
     `measures` says what a row is; nothing: it is left out. `number` makes a number of the text; `summary` takes the row
     and the number in the metric's unit, and is None where the number is a sample; `spelling` takes a name as the line
     has it. `mark` stands in every such file. `lost` matches lines whose results cannot be read, which `loss` describes.
     `warm_up` matches the lines before and after results that do not count; the one before has a group `begins`.
+    `is_printed_twice`: a row that is there again word for word is the same result.
     """
 
     mark: str
@@ -101,6 +125,8 @@ class Lines:
     warm_up: re.Pattern[str] | None = None
     lost: re.Pattern[str] | None = None
     loss: str = ""
+    separator: str = ""
+    is_printed_twice: bool = False
 
     def matches(self, source: Source) -> bool:
         kinds = (self.row,) if self.lost is None else (self.row, self.lost)
@@ -110,21 +136,27 @@ class Lines:
 
     def read(self, source: Source) -> Parsed:
         placed: list[tuple[Benchmark, str]] = []
-        name = "value" if source.name == STDIN_NAME else PurePath(source.parts[-1]).stem
+        file_name = "value" if source.name == STDIN_NAME else PurePath(source.parts[-1]).stem
+        name = "" if self.separator else file_name
+        earlier: set[tuple[str, str]] = set()
         lost = 0
         counts = True
         for number, line in lines(source):
             if self.warm_up is not None and (edge := self.warm_up.fullmatch(line)) is not None:
                 counts = edge["begins"] is None
             elif counts and (row := self.row.fullmatch(line)) is not None:
-                own = self.spelling(row.groupdict().get("name") or "") or name
-                benchmarks = self.measured(own, row, f"{source.place}:{number}")
+                own = self.spelling(row.groupdict().get("name") or "")
+                full_name = f"{name}{self.separator}{own}" if self.separator and name else own or name
+                if self.is_printed_twice and (full_name, line) in earlier:
+                    continue
+                earlier.add((full_name, line))
+                benchmarks = self.measured(full_name, row, f"{source.place}:{number}")
                 placed += benchmarks
                 lost += not benchmarks
             elif self.lost is not None and self.lost.fullmatch(line) is not None:
                 lost += 1
             elif self.title is not None and (title := self.title.fullmatch(line)) is not None:
-                name = title["name"].strip()
+                name = (title["name"] or "").strip()
         return Parsed(benchmarks=gathered(placed), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
 
     def measured(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:

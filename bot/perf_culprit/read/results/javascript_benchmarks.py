@@ -1,5 +1,6 @@
 """JavaScript: mitata, tinybench, vitest, Deno and benchmark.js."""
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -11,10 +12,13 @@ from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Su
 from perf_culprit.read.results.console import (
     NAME_GROUP,
     NUMBER,
+    SPACE,
+    TIME_UNIT,
     VALUE_GROUP,
     Lines,
     Measured,
     line_reader,
+    nanoseconds,
     number_of,
     qualified,
 )
@@ -99,6 +103,40 @@ MITATA = ResultReader(
     example="await run({ format: 'json' }), then node bench.mjs > bench.json",
     matches=_is_mitata,
     read=_read_mitata,
+)
+
+
+# mitata's console text: the average per call, in three digits or so.
+
+# The rule below a group's name belongs to it; any other rule ends the group.
+MITATA_HEADING = re.compile(r"(• [^\n]{1,999}\n)(?:\x1b\[[0-9;]{0,16}m)?-{20,2000}[^\n]{0,99}")
+MITATA_LINES = Lines(
+    mark="(min … ",
+    title=re.compile(r"• (?P<name>.{1,999})|-{20,2000} -{20,99}"),
+    # A name that is cut off ends with two full stops.
+    row=re.compile(
+        rf"{NAME_GROUP}(?<!\s)(?<!\.\.)\s{{1,1000}}{VALUE_GROUP} (?P<unit>{TIME_UNIT})/iter(?:\s(?!\(\+/-).{{0,999}})?"
+    ),
+    measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=nanoseconds("1", row["unit"])),),
+    summary=lambda _, value: Summary(value=value, statistic="mean"),
+    lost=re.compile(r"\S.{0,999}/iter \s{0,9}[0-9].{0,999}|\S.{0,999} error: .{0,9999}"),
+    loss="benchmarks that failed or whose names are cut off",
+    separator=" > ",
+)
+
+
+def _read_mitata_text(source: Source) -> Parsed:
+    text = MITATA_HEADING.sub(r"\1", source.text())
+    return MITATA_LINES.read(dataclasses.replace(source, data=text.encode()))
+
+
+MITATA_TEXT = ResultReader(
+    id="mitata_text",
+    description="mitata's console text",
+    example="node bench.mjs | tee bench.txt",
+    matches=MITATA_LINES.matches,
+    read=_read_mitata_text,
+    is_console=True,
 )
 
 
@@ -221,6 +259,44 @@ VITEST = ResultReader(
     example="vitest bench --run --reporter=json --outputFile=bench.json",
     matches=_is_vitest,
     read=_read_vitest,
+)
+
+
+# vitest's console text, of version 4 only: milliseconds with four digits after the point, and the rate with two.
+
+
+def _vitest_summary(row: re.Match[str], mean: float) -> Summary:
+    """The mean of fast benchmarks is the rate's inverse, as it was when both were computed."""
+    rate, error = number_of(row["rate"]), number_of(row["error"]) / 100.0
+    mean = 1000.0 / rate if rate > 1000.0 else mean
+    return Summary(
+        value=mean,
+        statistic="mean",
+        count=int(row["count"]),
+        confidence_interval=(mean * (1.0 - error), mean * (1.0 + error)),
+        confidence_level=TINYBENCH_LEVEL,
+    )
+
+
+VITEST_TEXT = line_reader(
+    "vitest_text",
+    Lines(
+        mark=" RUN  v4.",
+        title=re.compile(r" \S (?P<name>\S.{0,999}?) [0-9.]{1,20}m?s"),
+        row=re.compile(
+            rf"\s{{1,9}}· {NAME_GROUP}{SPACE}(?P<rate>{NUMBER}){SPACE}{NUMBER}{SPACE}{NUMBER}{SPACE}{VALUE_GROUP}"
+            rf"(?:{SPACE}{NUMBER}){{4}}{SPACE}±(?P<error>{NUMBER})%{SPACE}(?P<count>[0-9]{{1,15}})(?:\s.{{0,99}})?"
+        ),
+        measures=lambda _: (Measured(metric=MILLISECOND_TIME),),
+        summary=_vitest_summary,
+        # Of a suite with a benchmark that threw, vitest prints no table.
+        lost=re.compile(r"\s{1,9}· .{1,1999}|\s{1,9}NaNx faster than .{1,999}"),
+        loss="benchmarks that failed, with their suites",
+        separator=" > ",
+        is_printed_twice=True,
+    ),
+    description="vitest bench's console text, version 4",
+    example="NO_COLOR=1 vitest bench --run | tee bench.txt",
 )
 
 

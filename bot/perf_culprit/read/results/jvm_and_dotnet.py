@@ -1,4 +1,4 @@
-"""The JVM and .NET: JMH (JSON and text) and BenchmarkDotNet."""
+"""The JVM and .NET: JMH (JSON, CSV and text) and BenchmarkDotNet."""
 
 import re
 from collections import Counter
@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Environment, Metric, Summary
-from perf_culprit.read.results.console import NUMBER, SPACE, VALUE_GROUP, Lines, Measured, line_reader, number_of
+from perf_culprit.read.results.console import (
+    NUMBER,
+    SPACE,
+    VALUE_GROUP,
+    Lines,
+    Measured,
+    csv_cells,
+    is_number,
+    line_reader,
+    number_of,
+)
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     ALLOCATED,
@@ -33,6 +43,8 @@ JMH_MODES = {
 # JMH's own, fixed in its source: scoreConfidence is the 99.9% interval.
 JMH_LEVEL = 0.999
 LOWER_SECONDARY_UNITS = ("counts", "ms")
+JMH_PERCENTILE = re.compile(r"p[01]\.[0-9]{1,20}")
+JMH_WITHOUT = "secondary results without a finite value are left out"
 
 
 def _read_jmh(source: Source) -> Parsed:
@@ -49,36 +61,36 @@ def _read_jmh(source: Source) -> Parsed:
     return Parsed(
         benchmarks=unique(primary + further),
         environment=components(java=", ".join(sorted(versions))),
-        notes=(f"secondary results without a finite value are left out: {without}",) * bool(without),
+        notes=(f"{JMH_WITHOUT}: {without}",) * bool(without),
     )
 
 
 def _jmh_primary(entry: JsonValue) -> Benchmark:
-    name, direction = _jmh_mode(entry)
-    score = entry.at("primaryMetric")
-    return _jmh_benchmark(entry, score, Metric(name=name, unit=score.at("scoreUnit").text(), direction=direction))
-
-
-def _jmh_mode(entry: JsonValue) -> tuple[str, Direction]:
-    mode = entry.at("mode")
+    score, mode = entry.at("primaryMetric"), entry.at("mode")
     if mode.text() not in JMH_MODES:
         raise mode.error("is not a known mode (thrpt, avgt, sample, ss)")
-    return JMH_MODES[mode.text()]
+    return _jmh_benchmark(entry, score, _jmh_metric(mode.text(), "", score.at("scoreUnit").text()))
+
+
+def _jmh_metric(mode: str, label: str, unit: str) -> Metric:
+    """Of a score or, by its label, of a secondary result. Only rates have units such as ops/s."""
+    name, direction = JMH_MODES[mode]
+    if label:
+        # Older versions mark profilers with a middle dot. What a profiler saw differs between a method's modes.
+        label, direction = label.removeprefix("·"), Direction.UNKNOWN
+        name = label if mode == "thrpt" or JMH_PERCENTILE.fullmatch(label) else f"{mode}.{label}"
+        if unit.startswith("ops/"):
+            direction = Direction.HIGHER_IS_BETTER
+        elif unit.endswith("/op") or (label.startswith("gc.") and unit in LOWER_SECONDARY_UNITS):
+            direction = Direction.LOWER_IS_BETTER
+    return Metric(name=name, unit=unit, direction=direction)
 
 
 def _jmh_secondary(entry: JsonValue, score: JsonValue) -> Benchmark | None:
     """A profiler's or an auxiliary counter's result, or None where it has no value."""
-    unit = score.at("scoreUnit").text()
-    # Older versions mark profilers with a middle dot.
-    name = score.path.partition(".secondaryMetrics.")[2].removeprefix("·")
-    if unit == entry.at("primaryMetric").at("scoreUnit").text():
-        direction = _jmh_mode(entry)[1]
-    elif unit.endswith("/op") or (name.startswith("gc.") and unit in LOWER_SECONDARY_UNITS):
-        direction = Direction.LOWER_IS_BETTER
-    else:
-        direction = Direction.UNKNOWN
+    label = score.path.partition(".secondaryMetrics.")[2]
     try:
-        return _jmh_benchmark(entry, score, Metric(name=name, unit=unit, direction=direction))
+        return _jmh_benchmark(entry, score, _jmh_metric(entry.at("mode").text(), label, score.at("scoreUnit").text()))
     except DataError:
         # A profiler that saw nothing writes "NaN"; that is no reason to lose the times.
         return None
@@ -141,20 +153,76 @@ JMH = ResultReader(
 )
 
 
-def _jmh_measures(row: re.Match[str]) -> tuple[Measured]:
-    name, direction = JMH_MODES[row["mode"]]
-    return (Measured(metric=Metric(name=name, unit=row["unit"], direction=direction)),)
+# JMH CSV (`-rf csv`, `-rf scsv`): the same scores without their samples, numbers as the machine's language writes them.
+
+JMH_CSV_HEADER = re.compile(r'\ufeff?"Benchmark"(?P<delimiter>[,;])"Mode"[,;]"Threads"[,;]"Samples"[,;]"Score"[,;]')
+JMH_PARAMETER = "Param: "
 
 
-def _jmh_text_summary(row: re.Match[str], value: float) -> Summary:
-    error = None if row["error"] is None else number_of(row["error"])
+def _read_jmh_csv(source: Source) -> Parsed:
+    header = JMH_CSV_HEADER.match(source.text())
+    placed: list[tuple[Benchmark, str]] = []
+    without = 0
+    for place, row in csv_cells(source, tool="JMH", delimiter="," if header is None else header["delimiter"]):
+        if (benchmark := _jmh_row(row, place)) is None:
+            without += 1
+        else:
+            placed.append((benchmark, place))
+    return Parsed(benchmarks=unique(placed), notes=(f"{JMH_WITHOUT}: {without}",) * bool(without))
+
+
+def _jmh_row(row: dict[str, str], place: str) -> Benchmark | None:
+    method, _, label = row.get("Benchmark", "").partition(":")
+    mode, score, count = (row.get(name, "") for name in ("Mode", "Score", "Samples"))
+    error = next((cell.replace(",", ".") for name, cell in row.items() if name.startswith("Score Error (99")), "")
+    # JMH groups no thousands.
+    score = score.replace(",", ".")
+    if label and not is_number(score):
+        return None
+    if mode not in JMH_MODES or not is_number(score):
+        raise DataError("has no known mode or no score", place=place, next_step="check this row")
+    parameters = {
+        key.removeprefix(JMH_PARAMETER): row[key] for key in row if key.startswith(JMH_PARAMETER) and row[key]
+    }
+    return from_summary(
+        _jmh_name(JsonValue({"benchmark": method, "params": parameters}, place)),
+        metric=_jmh_metric(mode, label, row.get("Unit", "")),
+        summary=_jmh_summary(score, error, count),
+        place=place,
+    )
+
+
+def _jmh_summary(score: str, error: str, count: str) -> Summary:
+    value, half = number_of(score), number_of(error) if is_number(error) else None
     return Summary(
         value=value,
         statistic="mean",
-        count=None if row["count"] is None else int(row["count"]),
-        confidence_interval=None if error is None else (value - error, value + error),
-        confidence_level=None if error is None else JMH_LEVEL,
+        count=int(count) if count.isdecimal() and len(count) < 16 else None,
+        confidence_interval=None if half is None else (value - half, value + half),
+        confidence_level=None if half is None else JMH_LEVEL,
     )
+
+
+JMH_CSV = ResultReader(
+    id="jmh_csv",
+    description="JMH CSV (-rf csv or scsv)",
+    example="java -jar benchmarks.jar -rf csv -rff bench.csv",
+    matches=lambda source: JMH_CSV_HEADER.match(source.text_or_empty()) is not None,
+    read=_read_jmh_csv,
+)
+
+
+JMH_LABEL = re.compile(r"(?P<method>[^\s:]{1,999}):(?P<label>\S{1,999})")
+
+
+def _jmh_measures(row: re.Match[str]) -> tuple[Measured]:
+    label = JMH_LABEL.match(row["name"])
+    return (Measured(metric=_jmh_metric(row["mode"], "" if label is None else label["label"], row["unit"])),)
+
+
+def _jmh_text_name(name: str) -> str:
+    """Without a secondary result's label, and without a parameter that the benchmark does not have."""
+    return " ".join(word for word in re.sub(r"^([^\s:]{1,999}):\S{1,999}", r"\1", name).split() if word != "N/A")
 
 
 JMH_TEXT = line_reader(
@@ -164,12 +232,11 @@ JMH_TEXT = line_reader(
         row=re.compile(
             rf"(?P<name>\S{{1,999}}(?:{SPACE}\S{{1,200}}){{0,20}}?){SPACE}(?P<mode>thrpt|avgt|sample|ss)"
             rf"(?:{SPACE}(?P<count>[0-9]{{1,15}}))?{SPACE}(?:≈\s)?{VALUE_GROUP}"
-            rf"(?:{SPACE}±{SPACE}(?P<error>{NUMBER}))?{SPACE}(?P<unit>\S{{1,20}}/\S{{1,20}})\s{{0,9}}"
+            rf"(?:{SPACE}±{SPACE}(?P<error>{NUMBER}))?{SPACE}(?P<unit>\S{{1,20}}/\S{{1,20}}|counts|ms)\s{{0,9}}"
         ),
         measures=_jmh_measures,
-        # A parameter that a benchmark does not have.
-        spelling=lambda name: " ".join(word for word in name.split() if word != "N/A"),
-        summary=_jmh_text_summary,
+        spelling=_jmh_text_name,
+        summary=lambda row, _: _jmh_summary(row["value"], row["error"] or "", row["count"] or ""),
         lost=re.compile(r"\S{1,999} .{1,999} ≈ 10⁻.{1,99}"),
         loss="scores that the text only names by their power of ten",
     ),

@@ -1,5 +1,6 @@
-"""Tables that benchmark tools print for people: console.table, hyperfine's Markdown, pytest-benchmark's."""
+"""Tables that benchmark tools print for people: console.table, hyperfine's, BenchmarkDotNet's, pytest-benchmark's."""
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -12,12 +13,23 @@ from perf_culprit.read.results.console import (
     TIME_UNIT,
     Lines,
     Measured,
+    csv_cells,
     line_reader,
     lines,
     nanoseconds,
     number_of,
 )
-from perf_culprit.read.results.parsed import NANOSECOND_TIME, TIME, Parsed, ResultReader, from_summary, gathered
+from perf_culprit.read.results.content import shown
+from perf_culprit.read.results.parsed import (
+    ALLOCATED,
+    NANOSECOND_TIME,
+    TIME,
+    Parsed,
+    ResultReader,
+    from_summary,
+    gathered,
+    unique,
+)
 from perf_culprit.read.results.source import Source
 
 # Rows of cells under a header whose cells name the units.
@@ -25,7 +37,7 @@ from perf_culprit.read.results.source import Source
 FIRST_NUMBER: Final = re.compile(rf"['\"`]?({NUMBER})")
 UNIT: Final = re.compile(rf"(?P<name>.{{0,99}}?)\s?[(\[](?P<unit>{TIME_UNIT}|ops/s(?:ec)?)[)\]]")
 RATES: Final = ("ops/s", "ops/sec", "hz")
-NAMES: Final = ("task name", "name", "benchmark", "command", "task")
+NAMES: Final = ("task name", "name", "benchmark", "command", "task", "method")
 MAX_CELLS: Final = 100
 
 Row = tuple[str, dict[str, str]]
@@ -100,6 +112,95 @@ HYPERFINE_MARKDOWN = ResultReader(
     matches=lambda source: _is_table(source, edge="|", mark="| Command | Mean ["),
     read=lambda source: _table(source, edge="|"),
     is_console=True,
+)
+
+
+# BenchmarkDotNet's summary, in the console, Markdown and CSV: what tells the benchmarks apart, then `Mean` and others.
+
+DOTNET_CSV: Final = re.compile(
+    r"\ufeff?(?:Namespace[,;])?(?:Type[,;])?Method(?P<delimiter>[,;])Job[,;].{1,9999}[,;]Mean[,;].{0,999}"
+)
+# A mean has a fraction always: without a point its comma is a decimal one.
+DOTNET_TIME: Final = re.compile(rf"([0-9][0-9,]{{0,40}}\.[0-9]{{1,20}}) ({TIME_UNIT})")
+DOTNET_SIZE: Final = re.compile(rf"({NUMBER}) (B|KB|MB|GB)")
+DOTNET_BYTES: Final = {"B": 1.0, "KB": 1024.0, "MB": 1024.0**2, "GB": 1024.0**3}
+# `Error` is half of the 99.9% interval.
+DOTNET_LEVEL: Final = 0.999
+LAST_JOB_COLUMN: Final = "WarmupCount"
+
+
+def _dotnet(rows: list[Row]) -> Parsed:
+    placed: list[tuple[Benchmark, str]] = []
+    failed = 0
+    for place, row in rows:
+        cells = {header: html.unescape(cell.strip("* ")).strip("'` ") for header, cell in row.items()}
+        if cells.get("Mean") in ("NA", "?"):
+            failed += 1
+            continue
+        if (mean := _dotnet_time(cells, "Mean")) is None:
+            raise DataError(
+                f"`{shown(cells.get('Mean', ''))}` is no mean with a decimal point and a unit of time",
+                place=place,
+                next_step="let BenchmarkDotNet write numbers in the invariant culture, or use its JSON exporter",
+            )
+        error = _dotnet_time(cells, "Error")
+        summary = Summary(
+            value=mean,
+            statistic="mean",
+            standard_deviation=_dotnet_time(cells, "StdDev"),
+            confidence_interval=None if error is None else (mean - error, mean + error),
+            confidence_level=None if error is None else DOTNET_LEVEL,
+        )
+        name = _dotnet_name(cells, rows)
+        placed.append((from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=place), place))
+        if (size := DOTNET_SIZE.fullmatch(cells.get("Allocated", "").replace("-", "0 B"))) is not None:
+            value = Summary(value=number_of(size[1]) * DOTNET_BYTES[size[2]])
+            placed.append((from_summary(name, metric=ALLOCATED, summary=value, place=place), place))
+    return Parsed(benchmarks=unique(placed), notes=(f"left out because they failed: {failed}",) * bool(failed))
+
+
+def _dotnet_time(cells: dict[str, str], column: str) -> float | None:
+    match = DOTNET_TIME.fullmatch(cells.get(column, ""))
+    return None if match is None else nanoseconds(match[1], match[2])
+
+
+def _dotnet_name(cells: dict[str, str], rows: list[Row]) -> str:
+    """The method with its parameters, and with what the CSV says of its job where jobs differ in it."""
+    telling = list(cells)[: list(cells).index("Mean")]
+    of_job = telling[: telling.index(LAST_JOB_COLUMN) + 1] if LAST_JOB_COLUMN in telling else []
+    others = [
+        f"{header}: {cells[header]}"
+        for header in telling
+        if header not in ("Namespace", "Type", "Method", "Job")
+        and (header not in of_job or len({row.get(header) for _, row in rows}) > 1)
+    ]
+    scope = [cells[header] for header in ("Namespace", "Type", "Method") if header in cells]
+    return f"{'.'.join(scope)}({', '.join(others)})" if others else ".".join(scope)
+
+
+def _dotnet_rows(source: Source) -> list[Row]:
+    return [row for row in _rows(source, edge="|") if {"Method", "Mean"} <= row[1].keys()]
+
+
+def _read_dotnet_csv(source: Source) -> Parsed:
+    header = DOTNET_CSV.match(source.text())
+    return _dotnet(list(csv_cells(source, tool="BenchmarkDotNet", delimiter=header["delimiter"] if header else ",")))
+
+
+BENCHMARKDOTNET_TEXT = ResultReader(
+    id="benchmarkdotnet_text",
+    description="BenchmarkDotNet's summary in the console or as Markdown",
+    example="dotnet run -c Release | tee bench.txt",
+    matches=lambda source: "| Method " in source.text_or_empty() and bool(_dotnet_rows(source)),
+    read=lambda source: _dotnet(_dotnet_rows(source)),
+    is_console=True,
+)
+BENCHMARKDOTNET_CSV = ResultReader(
+    id="benchmarkdotnet_csv",
+    description="BenchmarkDotNet CSV (*-report.csv)",
+    example="dotnet run -c Release -- --exporters csv, then BenchmarkDotNet.Artifacts/results/",
+    matches=lambda source: DOTNET_CSV.match(source.text_or_empty()) is not None,
+    read=_read_dotnet_csv,
 )
 
 

@@ -1,7 +1,5 @@
 """Timers of commands and code: hyperfine, GNU time, the shells' time, Ruby's Benchmark, console.time, plain numbers."""
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +14,7 @@ from perf_culprit.read.results.console import (
     VALUE_GROUP,
     Lines,
     Measured,
+    csv_cells,
     is_number,
     line_reader,
     lines,
@@ -84,29 +83,10 @@ CSV_PARAMETER = "parameter_"
 
 
 def _csv_results(source: Source) -> Iterator[JsonValue]:
-    # A command may hold line ends, so lines are no rows.
-    reader = csv.reader(io.StringIO(source.text().lstrip("\ufeff"), newline=""))
-    header: list[str] = []
-    while True:
-        try:
-            cells = next(reader, None)
-        except csv.Error:
-            cells = [""]
-        if cells is None:
-            return
-        if not header:
-            header = cells
-        elif len(cells) == len(header):
-            row = dict(zip(header, cells, strict=True))
-            parameters = {
-                name.removeprefix(CSV_PARAMETER): row[name] for name in header if name.startswith(CSV_PARAMETER)
-            }
-            values = {name: number_of(row[name]) for name in CSV_COLUMNS[1:] if is_number(row.get(name, ""))}
-            command = {"command": row.get("command", ""), "parameters": parameters, **values}
-            yield JsonValue(command, f"{source.place}:{reader.line_num}")
-        elif cells:
-            next_step = "check that only hyperfine writes to this file"
-            raise source.error("has another number of cells than the header", next_step, line=reader.line_num)
+    for place, row in csv_cells(source, tool="hyperfine"):
+        parameters = {name.removeprefix(CSV_PARAMETER): row[name] for name in row if name.startswith(CSV_PARAMETER)}
+        values = {name: number_of(row[name]) for name in CSV_COLUMNS[1:] if is_number(row.get(name, ""))}
+        yield JsonValue({"command": row.get("command", ""), "parameters": parameters, **values}, place)
 
 
 HYPERFINE_CSV = ResultReader(
