@@ -54,7 +54,7 @@ def _rows(source: Source, *, edge: str) -> Iterator[Row]:
             continue
         if not header:
             header = cells if _name_column(cells) is not None else []
-        elif not all(set(cell) <= set(":- ") for cell in cells):
+        elif text.strip(f"{edge}:- "):  # no line of dashes
             yield f"{source.place}:{number}", dict(zip(header, cells, strict=True))
 
 
@@ -131,7 +131,7 @@ LAST_JOB_COLUMN: Final = "WarmupCount"
 
 def _dotnet(rows: list[Row]) -> Parsed:
     placed: list[tuple[Benchmark, str]] = []
-    failed = 0
+    failed, same_jobs = 0, _same_jobs(rows)
     for place, row in rows:
         cells = {header: html.unescape(cell.strip("* ")).strip("'` ") for header, cell in row.items()}
         if cells.get("Mean") in ("NA", "?"):
@@ -151,7 +151,7 @@ def _dotnet(rows: list[Row]) -> Parsed:
             confidence_interval=None if error is None else (mean - error, mean + error),
             confidence_level=None if error is None else DOTNET_LEVEL,
         )
-        name = _dotnet_name(cells, rows)
+        name = _dotnet_name(cells, same_jobs)
         placed.append((from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=place), place))
         if (size := DOTNET_SIZE.fullmatch(cells.get("Allocated", "").replace("-", "0 B"))) is not None:
             value = Summary(value=number_of(size[1]) * DOTNET_BYTES[size[2]])
@@ -164,22 +164,24 @@ def _dotnet_time(cells: dict[str, str], column: str) -> float | None:
     return None if match is None else nanoseconds(match[1], match[2])
 
 
-def _dotnet_name(cells: dict[str, str], rows: list[Row]) -> str:
+def _same_jobs(rows: list[Row]) -> frozenset[str]:
+    """What the CSV says of jobs, where all have the same."""
+    headers = list(rows[0][1]) if rows else []
+    of_job = headers[: headers.index(LAST_JOB_COLUMN) + 1] if LAST_JOB_COLUMN in headers else []
+    return frozenset(header for header in of_job if len({row.get(header) for _, row in rows}) == 1)
+
+
+def _dotnet_name(cells: dict[str, str], same_jobs: frozenset[str]) -> str:
     """The method with its parameters, and with what the CSV says of its job where jobs differ in it."""
     telling = list(cells)[: list(cells).index("Mean")]
-    of_job = telling[: telling.index(LAST_JOB_COLUMN) + 1] if LAST_JOB_COLUMN in telling else []
-    others = [
-        f"{header}: {cells[header]}"
-        for header in telling
-        if header not in ("Namespace", "Type", "Method", "Job")
-        and (header not in of_job or len({row.get(header) for _, row in rows}) > 1)
-    ]
     scope = [cells[header] for header in ("Namespace", "Type", "Method") if header in cells]
+    told = {"Namespace", "Type", "Method", "Job"} | same_jobs
+    others = [f"{header}: {cells[header]}" for header in telling if header not in told]
     return f"{'.'.join(scope)}({', '.join(others)})" if others else ".".join(scope)
 
 
-def _dotnet_rows(source: Source) -> list[Row]:
-    return [row for row in _rows(source, edge="|") if {"Method", "Mean"} <= row[1].keys()]
+def _dotnet_rows(source: Source) -> Iterator[Row]:
+    return (row for row in _rows(source, edge="|") if {"Method", "Mean"} <= row[1].keys())
 
 
 def _read_dotnet_csv(source: Source) -> Parsed:
@@ -191,8 +193,8 @@ BENCHMARKDOTNET_TEXT = ResultReader(
     id="benchmarkdotnet_text",
     description="BenchmarkDotNet's summary in the console or as Markdown",
     example="dotnet run -c Release | tee bench.txt",
-    matches=lambda source: "| Method " in source.text_or_empty() and bool(_dotnet_rows(source)),
-    read=lambda source: _dotnet(_dotnet_rows(source)),
+    matches=lambda source: "| Method " in source.text_or_empty() and next(_dotnet_rows(source), None) is not None,
+    read=lambda source: _dotnet(list(_dotnet_rows(source))),
     is_console=True,
 )
 BENCHMARKDOTNET_CSV = ResultReader(
