@@ -148,7 +148,7 @@ def test_a_sampled_program_may_put_another_in_its_place(tmp_path: Path) -> None:
 def test_a_command_without_python_is_refused(project: Path, *, beside: bool) -> None:
     other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={}) if beside else None
     with pytest.raises(TraceError, match="left a trace: it runs no Python") as refused:
-        traced(running("sleep", "0.1", folder=project), project)
+        traced(running("sleep", "0.5", folder=project), project)
     assert "--profile" in refused.value.next_step
     if other is not None:
         other.communicate(b"\n")
