@@ -28,7 +28,7 @@ from scipy import stats
 from perf_culprit.config.policy_settings import PROFILES, PolicySettings
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.policy import judge
-from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
+from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.stats.ragged import Booleans, Floats
 
@@ -54,7 +54,6 @@ class Suite(NamedTuple):
 
 Judge = Callable[[Suite, Booleans], Called]
 TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
-PROVEN: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
 def by_product(suite: Suite, is_target: Booleans, *, is_paired: bool = False, profile: str = "balanced") -> Called:

@@ -7,28 +7,26 @@ import numpy as np
 
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.suite_units import SuiteUnits
+from perf_culprit.judge.unit_factors import is_bytes_per_operation
 from perf_culprit.model.finding import Side
 from perf_culprit.model.reason import Reason, VerdictReason, because
 from perf_culprit.stats.ragged import Floats
 
-UNITS: Final = frozenset({"b/op", "bytes/op"})
 SMALLEST_ALLOCATION: Final = 8.0  # Go's smallest size class
 
 
 def least_told(pairs: Sequence[MetricPair], suite: SuiteUnits) -> Floats:
     """(m,): the logarithm of the smallest change that is an allocation; 0 of other units."""
     size = np.where(suite.size > 0, suite.size, SMALLEST_ALLOCATION)
-    least: Floats = np.where([_is_divided(pair) for pair in pairs], np.log1p(SMALLEST_ALLOCATION / size), 0.0)
+    least: Floats = np.where(
+        [is_bytes_per_operation(pair.metric.unit) for pair in pairs], np.log1p(SMALLEST_ALLOCATION / size), 0.0
+    )
     return least
 
 
 def smaller_than_allocation(pair: MetricPair, baseline: Side, target: Side) -> Reason | None:
     """Why a difference is none: it is smaller than anything that an operation can allocate."""
     difference = round(abs(target.value - baseline.value), 3)
-    if not _is_divided(pair) or not 0 < difference < SMALLEST_ALLOCATION:
+    if not is_bytes_per_operation(pair.metric.unit) or not 0 < difference < SMALLEST_ALLOCATION:
         return None
     return because(VerdictReason.SMALLER_THAN_ALLOCATION, bytes=SMALLEST_ALLOCATION)
-
-
-def _is_divided(pair: MetricPair) -> bool:
-    return pair.metric.unit.strip().lower() in UNITS

@@ -20,7 +20,6 @@ from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from perf_culprit.judge.recommendation import recommend
 from perf_culprit.judge.trials import (
-    CALLS,
     Choose,
     Judge,
     JudgedTrial,
@@ -33,7 +32,7 @@ from perf_culprit.judge.trials import (
 )
 from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import Audit, DetectorAudit, MetricLimit, NoiseSources, TrialKind
-from perf_culprit.model.finding import QUIET
+from perf_culprit.model.finding import CALLED, QUIET
 from perf_culprit.model.reason import AuditReason, Reason, because
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 from perf_culprit.stats.variance_components import VarianceComponents, variance_components
@@ -121,7 +120,7 @@ def _audit_detector(
     return DetectorAudit(
         detector=judge.detector,
         alarms=wrong_runs(alarms),
-        suspicions=wrong_runs(alarms, CALLS),
+        suspicions=wrong_runs(alarms, CALLED),
         metric_alarms=wrong_metrics(alarms),
         lasting=sum(entry.lasting for entry in alarms),
         unknown=sum(entry.unknown for entry in alarms),

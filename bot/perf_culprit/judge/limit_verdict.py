@@ -19,7 +19,7 @@ from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
 from perf_culprit.judge.run_medians import FEW_RUNS
 from perf_culprit.judge.verdict import Decided, level_of
-from perf_culprit.model.finding import QUIET, Drawn, Evidence, Finding, Level, Verdict
+from perf_culprit.model.finding import PROVEN, QUIET, Drawn, Evidence, Finding, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
 from perf_culprit.model.run import TimeSeries
@@ -30,7 +30,6 @@ from perf_culprit.stats.ragged import Floats
 FEWEST_SAMPLES: Final = 4  # that a counter's limits are judged by
 # Percentiles of a counter's samples: where none of them moves by the minimum effect, no change is called.
 MOVED: Final = (5, 50, 95)
-CALLED: Final = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 # Counters to draw; their samples are sorted once more.
 MOST_CHARTS: Final = 200
 
@@ -119,9 +118,9 @@ def counter_findings(
         metric = settings.of(entry.key)
         decide = partial(decide_by_limit, entry, q_value=q_value, metric=metric, policy=settings)
         decided = decide(by_effect=False)
-        if decided.verdict in CALLED and _moved_little(entry, pair, index, metric.minimum_effect):
+        if decided.verdict in PROVEN and _moved_little(entry, pair, index, metric.minimum_effect):
             decided = decide(by_effect=True)
-        changed = decided.verdict in CALLED
+        changed = decided.verdict in PROVEN
         regressed = decided.verdict is Verdict.REGRESSION
         finding = Finding.judged(
             # A table has thousands of counters: what could not be scaled matters where something changed.

@@ -11,7 +11,7 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.metric_pairs import scaled
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.accuracy import Power, Rate
-from perf_culprit.model.finding import QUIET, Baseline, BaselineSource, Finding, Verdict
+from perf_culprit.model.finding import CALLED, PROVEN, QUIET, Baseline, BaselineSource, Finding, Verdict
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, MetricKey, Run
 from perf_culprit.stats.binomial import share_interval
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
@@ -122,10 +122,6 @@ def _split(benchmark: Benchmark, rng: np.random.Generator) -> tuple[Benchmark, B
     return first, second
 
 
-CHANGES: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
-CALLS: Final = CHANGES | {Verdict.SUSPECTED}
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alarms:
     """Of one trial: the proofs and suspicions of an unchanged metric, how many were right, how many had an answer.
@@ -144,7 +140,7 @@ class Alarms:
 
 def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
     """An alarm lasts if the following runs, judged against the same baseline, move the metric the same way."""
-    called = [entry for entry in judged.findings if entry.verdict in CALLS]
+    called = [entry for entry in judged.findings if entry.verdict in CALLED]
     answered = sum(entry.verdict is not Verdict.UNTESTED for entry in judged.findings)
     if surely_unchanged or not called:
         return Alarms(wrong=tuple(called), judged=answered)
@@ -160,19 +156,19 @@ def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = Fal
 
 def _direction(finding: Finding) -> int:
     """1 where it was called worse, -1 better, 0 neither."""
-    if finding.verdict not in CALLS:
+    if finding.verdict not in CALLED:
         return 0
     return 1 if finding.verdict is Verdict.REGRESSION or finding.looks_worse else -1
 
 
-def wrong_runs(alarms: Sequence[Alarms], verdicts: frozenset[Verdict] = CHANGES) -> Rate:
+def wrong_runs(alarms: Sequence[Alarms], verdicts: frozenset[Verdict] = PROVEN) -> Rate:
     """Runs with a false alarm, of those of which all is known."""
     decided = [entry for entry in alarms if entry.wrong or not entry.unknown]
     return rate(sum(bool(entry.of(verdicts)) for entry in decided), len(decided))
 
 
 def wrong_metrics(alarms: Sequence[Alarms]) -> Rate:
-    return rate(sum(len(entry.of(CHANGES)) for entry in alarms), sum(entry.judged for entry in alarms))
+    return rate(sum(len(entry.of(PROVEN)) for entry in alarms), sum(entry.judged for entry in alarms))
 
 
 def rate(count: int, trials: int) -> Rate:

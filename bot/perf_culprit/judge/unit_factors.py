@@ -15,7 +15,8 @@ BYTES = {
 }  # fmt: skip
 
 # Counted, not timed: the same code gives the same number, so one measurement without spread can decide.
-DETERMINISTIC_UNITS = frozenset({"allocs/op", "allocs", "allocations", "b/op", "bytes/op", "instructions", "instrs"})
+BYTES_PER_OPERATION = frozenset({"b/op", "bytes/op"})
+DETERMINISTIC_UNITS = BYTES_PER_OPERATION | {"allocs/op", "allocs", "allocations", "instructions", "instrs"}
 
 
 def conversion_factor(source: str, target: str) -> float | None:
@@ -37,6 +38,10 @@ def is_rate(unit: str) -> bool:
     """Something per time, such as ops/s."""
     kind, _ = _parsed(unit)
     return "time" in kind[1:] and kind[0] != "time"
+
+
+def is_bytes_per_operation(unit: str) -> bool:
+    return unit.strip().lower() in BYTES_PER_OPERATION
 
 
 def is_deterministic(unit: str) -> bool:

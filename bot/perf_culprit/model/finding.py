@@ -138,6 +138,8 @@ class Verdict(StrEnum):
 
 
 QUIET: Final = frozenset({Verdict.UNCHANGED, Verdict.NOT_SEEN})
+PROVEN: Final = frozenset({Verdict.REGRESSION, Verdict.IMPROVEMENT})
+CALLED: Final = PROVEN | {Verdict.SUSPECTED}
 
 
 class Severity(StrEnum):
@@ -308,7 +310,7 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def is_decided(self) -> bool:
         """A change is proven, or one of the minimum effect is excluded: more measuring would not be worth its time."""
-        return self.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT, Verdict.UNCHANGED}
+        return self.verdict in PROVEN | {Verdict.UNCHANGED}
 
     @property
     def looks_worse(self) -> bool:

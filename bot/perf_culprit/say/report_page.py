@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from perf_culprit.model.finding import Finding, Verdict, ViolatedRule
+from perf_culprit.model.finding import PROVEN, Finding, Verdict, ViolatedRule
 from perf_culprit.model.report import Report, TreeComparison
 from perf_culprit.model.run import MetricKey, TimeSeries
 from perf_culprit.model.series import ChangePoint
@@ -69,7 +69,7 @@ def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[Change
 
 def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> list[Any]:
     """[name, verdict, in words, before, after, change, its interval, how sure or why not, what is drawn]."""
-    key, changed = finding.key, finding.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT)
+    key, changed = finding.key, finding.verdict in PROVEN
     return [
         plain(key.full_name if with_metric else key.benchmark, limit=_NAME_LIMIT),
         _WORDS[finding.verdict],

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from perf_culprit.model.count import BENCHMARK
-from perf_culprit.model.finding import QUIET, Finding, Level, Severity, Verdict
+from perf_culprit.model.finding import PROVEN, QUIET, Finding, Level, Severity, Verdict
 from perf_culprit.model.reason import VerdictReason
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, MetricKey
@@ -182,7 +182,7 @@ def _reading_order(finding: Finding) -> tuple[int, int, int, float, str, str]:
     change = worsening(finding)
     size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET else abs(change)
     # No relative change in a regression or improvement: it started from zero, which is the largest of all.
-    if change is None and finding.verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
+    if change is None and finding.verdict in PROVEN:
         size = math.inf
     return (
         0,
