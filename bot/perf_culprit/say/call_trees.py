@@ -218,9 +218,10 @@ def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
     if suspect.touched is not None:
         one = report.diagnosis is not None and report.diagnosis.commit is not None
         changed = "; this commit changed it" if one else "; it was changed in between"
-    sure = "" if suspect.q_value is not None else " (by totals alone, without certainty)"
-    place = words("{} {}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(changed))
-    return words("{}{}", Strong(place), Safe(sure))
+    sure = "" if suspect.q_value is not None else " by totals alone, without certainty"
+    return words(
+        "{}", Strong(words("{} {}{}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(sure), Safe(changed)))
+    )
 
 
 def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:
