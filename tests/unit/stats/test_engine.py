@@ -119,6 +119,17 @@ def test_counts_are_compared_as_they_are() -> None:
     assert judged.change[2:].tolist() == [np.inf, -np.inf, 0.0]
 
 
+@pytest.mark.parametrize(("wobble", "is_told"), [(0.001, True), (0.2, False)])
+def test_counts_that_vary_hide_changes_only_by_what_would_be_called(wobble: float, *, is_told: bool) -> None:
+    """Nine of 40 counts differ in one baseline unit each; another doubles in the target."""
+    y, side = np.full((40, 10), np.log(100.0)), units(9, 1)
+    y[:9, :9] += log_change(wobble) * np.eye(9)
+    y[20, 9] += log_change(1.0)
+    judged = judge(UnitTable.of(y, side, is_exact=np.ones(40, np.bool_)), least_change=log_change(0.005))
+    assert judged.is_proven[20] == is_told
+    assert np.isfinite(judged.visible_change[30]) == is_told
+
+
 def test_counts_find_what_times_alone_find_and_the_other_way() -> None:
     rng, side = np.random.default_rng(5), units(5, 5)
     times = noisy(rng, 10, 10)
