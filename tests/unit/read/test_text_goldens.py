@@ -92,7 +92,7 @@ MEBIBYTE = 1 << 20
 SIZE = 2 * MEBIBYTE
 
 
-LIMIT_SECONDS = 2.0
+LIMIT_SECONDS = 5.0
 
 
 T = TypeVar("T")

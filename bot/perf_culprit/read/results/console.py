@@ -90,7 +90,7 @@ class Measured:
 
 
 # Parts that formats share.
-SPACE: Final = r"\s{1,60}"
+SPACE: Final = r"\s{1,60}+"
 NAME_GROUP: Final = r"(?P<name>\S.{0,1000}?)"
 VALUE_GROUP: Final = rf"(?P<value>{NUMBER})"
 SCALES: Final = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
