@@ -10,9 +10,9 @@ from scipy.special import chdtri
 
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.hypotheses import Model
+from perf_culprit.search.level_sizes import round_differences
 from perf_culprit.search.noise import UNNAMED
 from perf_culprit.search.pair_evidence import DifferenceShape, combined, log_exchange_factors, log_quotient
-from perf_culprit.search.parent_pairs import round_differences
 from perf_culprit.search.round_samples import Samples, samples_of
 from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 
