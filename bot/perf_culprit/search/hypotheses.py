@@ -106,13 +106,10 @@ class Model(MachineNoise):
 
     @cached_property
     def _steps(self) -> tuple[StepSets, ...]:
-        """One (further) step, two, and three among the likeliest patterns for one of two.
-
-        More than one needs as many commits between the ends, and the closed forms: the learned shape knows one step.
-        """
+        """One (further) step, two, and three among the likeliest patterns for one of two, where enough was measured."""
         count, interior = len(self._class_prior), len(self.samples.measured()) - 2
         steps = [StepSets(np.arange(count)[:, None], self._log_one + self._log_class_prior)]
-        if interior > 2 and (self.named or self.modes is None):
+        if interior > 2:
             steps.append(self._sets(2, np.arange(count)))
         if interior > 3 and np.isfinite(steps[-1].log_total):  # else too few commits can be a step
             likely = np.sum(steps[-1].masses(count), axis=0)
@@ -136,7 +133,9 @@ class Model(MachineNoise):
 
     @cached_property
     def step_count(self) -> int:
-        """How many (further) steps explain the samples best: 1, 2 or 3."""
+        """How many (further) steps explain the samples best: 1, 2 or 3; the learned shape knows a single one."""
+        if self.modes is not None:
+            return 1
         return int(np.argmin(np.append(np.diff(self._log_counts) > 0, False))) + 1
 
     @cached_property
@@ -144,13 +143,14 @@ class Model(MachineNoise):
         """Log BF of more steps somewhere against the named steps alone, with the price of each step more."""
         alone = np.arange(len(self.named))[None]
         none = float(pattern_evidence.log_sets(self.design, self.named_columns, alone)[0])
-        return float(self._log_counts.max()) - none + PRICE
+        return float(self._log_counts[self.step_count - 1]) - none + PRICE
 
     @cached_property
     def log_ramp(self) -> float:
-        """Log BF of a steady decay against the best of one step, two and three."""
+        """Log BF of a steady decay against the best of one step, two and three, by the closed forms."""
         ramp = float(pattern_evidence.log_one_step(self.design, self.depth[self.samples.commit][None])[0])
-        return ramp + RAMP_PRICE - float(self._log_counts.max())
+        one = float(np.logaddexp.reduce(self._log_first + self._log_class_prior))
+        return ramp + RAMP_PRICE - max(one, *self._log_counts[1:].tolist())
 
     @cached_property
     def step_masses(self) -> tuple[Floats, ...]:
