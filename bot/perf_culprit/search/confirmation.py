@@ -135,7 +135,7 @@ def _round_noise(standing: Standing) -> tuple[float, float, float]:
     if modes is not None:
         share = modes.slow_share
         inside = share * modes.slow_sd + (1 - share) * modes.fast_sd
-        return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share) * (1 - modes.stickiness)
+        return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share)
     ends = standing.samples.select(standing.model.ends)
     pairs = round_differences(ends, 0, standing.reach.size)
     center = float(np.median(pairs)) if pairs.size else 0.0

@@ -106,12 +106,12 @@ class Model(MachineNoise):
 
     @cached_property
     def _steps(self) -> tuple[StepSets, ...]:
-        """One (further) step, two, and three among the likeliest patterns for one of two, where enough was measured."""
+        """One (further) step, two, and, where two are likelier, three among the likeliest patterns for one of two."""
         count, interior = len(self._class_prior), len(self.samples.measured()) - 2
         steps = [StepSets(np.arange(count)[:, None], self._log_one + self._log_class_prior)]
         if interior > 2:
             steps.append(self._sets(2, np.arange(count)))
-        if interior > 3 and np.isfinite(steps[-1].log_total):  # else too few commits can be a step
+        if interior > 3 and steps[1].log_total + PRICE > steps[0].log_total:
             likely = np.sum(steps[-1].masses(count), axis=0)
             steps.append(self._sets(3, np.sort(np.argsort(-likely, kind="stable")[:LARGEST_TRIPLE])))
         return tuple(steps)
@@ -150,7 +150,7 @@ class Model(MachineNoise):
         """Log BF of a steady decay against the best of one step, two and three, by the closed forms."""
         ramp = float(pattern_evidence.log_one_step(self.design, self.depth[self.samples.commit][None])[0])
         one = float(np.logaddexp.reduce(self._log_first + self._log_class_prior))
-        return ramp + RAMP_PRICE - max(one, *self._log_counts[1:].tolist())
+        return ramp + RAMP_PRICE - max([one, *map(float, self._log_counts[1:])])
 
     @cached_property
     def step_masses(self) -> tuple[Floats, ...]:

@@ -62,8 +62,8 @@ def level_difference(standing: Standing, low: int, high: int, *, cleaned: bool =
 
     Every commit has a level of its own, so that nothing is assumed about the rest of the range: its samples only say
     how noisy the machine is, and how far off a round was. Where that leaves too few to say how noisy it is, the other
-    commits have the levels that the named steps give them. Samples `cleaned` of the machine's modes look surer than they
-    are, so that sizes are of those that were measured.
+    commits have the levels that the named steps give them. Samples `cleaned` of the machine's modes look surer than
+    they are, so that sizes are of those that were measured.
     """
     samples = standing.model.design.samples if cleaned else standing.samples
     measured = samples.measured().tolist()
