@@ -25,7 +25,7 @@ from benchmarks.bisect import machine, scales
 from benchmarks.bisect.machine import Machine, chain, levels_of, offsets, play, stream
 from perf_culprit.model.bisection import SearchSettings
 from perf_culprit.search.descendants import Reach
-from perf_culprit.search.parent_pairs import step_size
+from perf_culprit.search.level_sizes import step_size
 from perf_culprit.search.search import Search
 from perf_culprit.search.search_view import Standing
 

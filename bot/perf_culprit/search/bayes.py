@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.model.bisection import Outcome, OutcomeKind, Phase, Progress, Purpose, Suspect
-from perf_culprit.search import residual
+from perf_culprit.search import further_steps
 from perf_culprit.search.confirmation import confirming_rounds, log_pair
 from perf_culprit.search.cost import entropy_bits, expected_confirmation, expected_executions
 from perf_culprit.search.next_rounds import choose_suspects
@@ -53,10 +53,10 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
         case Phase.RESIDUAL:
             if standing.unseen:
                 return [(Purpose.RESIDUAL, (*_references(standing), *standing.unseen))] * min(k, max(1 - pending, 0))
-            stretches = [stretch for stretch in residual.stretches(standing) if stretch.open]
+            stretches = [stretch for stretch in further_steps.stretches(standing) if stretch.open]
             corners = (corner for stretch in stretches for corner in (stretch.low, stretch.high))
             one = _distinct(*_references(standing), *corners)
-            room = residual.budget(standing) - standing.fresh_executions
+            room = further_steps.budget(standing) - standing.fresh_executions
             return [(Purpose.RESIDUAL, one)] * min(k, max(-(-room // len(one)) - pending, 0), MORE_AT_ONCE)
         case Phase.DONE:
             return []
@@ -153,5 +153,5 @@ def _still_to_come(standing: Standing) -> int:
         if under_way:
             return under_way
         commits = next((commits for _, commits in next_rounds(standing, 1)), ())
-        return min(len(commits), max(residual.budget(standing) - standing.fresh_executions, 0))
+        return min(len(commits), max(further_steps.budget(standing) - standing.fresh_executions, 0))
     return expected_executions(standing)

@@ -10,9 +10,9 @@ from scipy.special import chdtri
 
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.hypotheses import Model
+from perf_culprit.search.level_sizes import round_differences
 from perf_culprit.search.noise import UNNAMED
 from perf_culprit.search.pair_evidence import DifferenceShape, combined, log_exchange_factors, log_quotient
-from perf_culprit.search.parent_pairs import round_differences
 from perf_culprit.search.round_samples import Samples, samples_of
 from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 
@@ -135,7 +135,7 @@ def _round_noise(standing: Standing) -> tuple[float, float, float]:
     if modes is not None:
         share = modes.slow_share
         inside = share * modes.slow_sd + (1 - share) * modes.fast_sd
-        return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share) * (1 - modes.stickiness)
+        return ROOT_TWO * inside, modes.gap, 2 * share * (1 - share)
     ends = standing.samples.select(standing.model.ends)
     pairs = round_differences(ends, 0, standing.reach.size)
     center = float(np.median(pairs)) if pairs.size else 0.0

@@ -15,14 +15,10 @@ from perf_culprit.search.pair_evidence import log_t
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
 
-ONE_STEP_PRIOR: Final = 0.80
-TWO_STEPS_PRIOR: Final = 0.15
-RAMP_PRIOR: Final = 0.05
-THREE_STEPS_PRIOR: Final = 0.05  # asked for only where a decay would be the answer
 LARGEST_TRIPLE: Final = 12  # patterns of which three are taken
-LARGEST_PAIRED: Final = 10  # patterns of which two further ones are taken
 SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # of a machine that may be in one of two states
-PRICE: Final = float(np.log(TWO_STEPS_PRIOR / ONE_STEP_PRIOR))  # of one step more
+PRICE: Final = float(np.log(0.15 / 0.80))  # of one step more
+RAMP_PRICE: Final = float(np.log(0.05 / 0.80))  # of a decay in place of one step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,20 +102,19 @@ class Model(MachineNoise):
     @cached_property
     def mass(self) -> Floats:
         """P(c | samples) [N] of the one (further) step."""
-        _, member = self._patterns
-        with np.errstate(divide="ignore"):
-            log_class = np.where(self._class_prior > 0, self._log_one, -np.inf)
-        class_mass = np.exp(log_class - log_class[self._class_prior > 0].max())
-        mass = self.prior * class_mass[member]
-        return np.asarray(mass / mass.sum())
+        return self._masses_of(self._steps[0])[0]
 
     @cached_property
-    def log_further(self) -> float:
-        """Log BF of one more step somewhere against the named steps alone, with the price of one step more."""
-        some = float(np.logaddexp.reduce(self._log_one + self._log_class_prior))
-        alone = np.arange(len(self.named))[None]
-        none = float(pattern_evidence.log_sets(self.design, self.named_columns, alone)[0])
-        return max(some - none + PRICE, self._further_pairs.log_total - none + 2 * PRICE)
+    def _steps(self) -> tuple[StepSets, ...]:
+        """One (further) step, two, and, where two are likelier, three among the likeliest patterns for one of two."""
+        count, interior = len(self._class_prior), len(self.samples.measured()) - 2
+        steps = [StepSets(np.arange(count)[:, None], self._log_one + self._log_class_prior)]
+        if interior > 2:
+            steps.append(self._sets(2, np.arange(count)))
+        if interior > 3 and steps[1].log_total + PRICE > steps[0].log_total:
+            likely = np.sum(steps[-1].masses(count), axis=0)
+            steps.append(self._sets(3, np.sort(np.argsort(-likely, kind="stable")[:LARGEST_TRIPLE])))
+        return tuple(steps)
 
     def _sets(self, size: int, among: Integers) -> StepSets:
         return weighed_sets(
@@ -132,89 +127,43 @@ class Model(MachineNoise):
         )
 
     @cached_property
-    def _further_pairs(self) -> StepSets:
-        """Two further steps at once, which cancel where neither shows alone.
-
-        Asked for in small ranges only, where every commit is measured; longer ones cannot see such a pair anyway.
-        """
-        count = len(self._class_prior)
-        return self._sets(2, np.arange(count if self.named and count <= LARGEST_PAIRED else 0))
-
-    @cached_property
-    def _further_two(self) -> bool:
-        """Two further steps are likelier than one, the price of the second paid."""
-        return self._further_pairs.log_total + PRICE > float(np.logaddexp.reduce(self._log_one + self._log_class_prior))
-
-    @cached_property
-    def _pairs(self) -> StepSets:
-        return self._sets(2, np.arange(len(self._class_prior)))
-
-    @cached_property
-    def _triples(self) -> StepSets:
-        """Three steps among the likeliest patterns for one of two."""
-        if not np.isfinite(self._pairs.log_total):  # too few commits can be a step
-            return self._pairs
-        likely = np.sum(self._pairs.masses(len(self._class_prior)), axis=0)
-        return self._sets(3, np.sort(np.argsort(-likely, kind="stable")[:LARGEST_TRIPLE]))
-
-    @cached_property
-    def _log_shapes(self) -> tuple[float, float, float]:
-        """Log (prior * m) of one step, of two, and of a steady decay."""
-        one = float(np.logaddexp.reduce(self._log_first + self._log_class_prior))
-        ramp = float(pattern_evidence.log_one_step(self.design, self.depth[self.samples.commit][None])[0])
-        two = self._pairs.log_total + float(np.log(TWO_STEPS_PRIOR))
-        return one + float(np.log(ONE_STEP_PRIOR)), two, ramp + float(np.log(RAMP_PRIOR))
-
-    @cached_property
-    def _log_three(self) -> float:
-        return self._triples.log_total + float(np.log(THREE_STEPS_PRIOR))
-
-    @cached_property
-    def log_ramp(self) -> float:
-        """Log BF of a steady decay against the best of one step, two and three."""
-        one, two, ramp = self._log_shapes
-        return ramp - max(one, two, self._log_three)
+    def _log_counts(self) -> Floats:
+        """Log (prior * m) of as many steps as place + 1, each with the price of one step more than the last."""
+        return np.array([steps.log_total + place * PRICE for place, steps in enumerate(self._steps)])
 
     @cached_property
     def step_count(self) -> int:
-        """How many (further) steps explain the samples best: 1, 2 or 3.
+        """How many (further) steps explain the samples best: 1, 2 or 3; the learned shape knows a single one."""
+        if self.modes is not None:
+            return 1
+        return int(np.argmin(np.append(np.diff(self._log_counts) > 0, False))) + 1
 
-        More than one is asked for only where enough commits between the ends were measured, and only by the closed
-        forms: the learned shape knows a single step.
-        """
-        interior = len(self.samples.measured()) - 2
-        if self.named:
-            return 2 if self._further_two else 1
-        if self.modes is not None or interior < 3:
-            return 1
-        one, two, _ = self._log_shapes
-        if two <= one:
-            return 1
-        return 3 if interior >= 4 and self._log_three > two else 2
+    @cached_property
+    def log_further(self) -> float:
+        """Log BF of more steps somewhere against the named steps alone, with the price of each step more."""
+        alone = np.arange(len(self.named))[None]
+        none = float(pattern_evidence.log_sets(self.design, self.named_columns, alone)[0])
+        return float(self._log_counts[self.step_count - 1]) - none + PRICE
+
+    @cached_property
+    def log_ramp(self) -> float:
+        """Log BF of a steady decay against the best of one step, two and three, by the closed forms."""
+        ramp = float(pattern_evidence.log_one_step(self.design, self.depth[self.samples.commit][None])[0])
+        one = float(np.logaddexp.reduce(self._log_first + self._log_class_prior))
+        return ramp + RAMP_PRICE - max([one, *map(float, self._log_counts[1:])])
 
     @cached_property
     def step_masses(self) -> tuple[Floats, ...]:
         """P(the first, second, … step is c) [N] each, for as many steps as explain the samples best."""
-        if self.step_count == 1:
-            return (self.mass,)
-        if self.named:
-            return self._masses_of(self._further_pairs)
-        return self._masses_of(self._pairs if self.step_count == 2 else self._triples)
+        return self._masses_of(self._steps[self.step_count - 1])
 
     @cached_property
     def posterior(self) -> Floats:
         """P(c is a step) [N], averaged over up to as many steps as explain the samples best."""
-        if self.step_count == 1:
-            return self.mass
-        if self.named:
-            return np.asarray(np.minimum(np.sum(self.step_masses, axis=0), 1.0))
-        one, two, _ = self._log_shapes
-        three = self._log_three if self.step_count == 3 else -np.inf
-        share = np.exp(np.array([one, two, three]) - np.logaddexp.reduce([one, two, three]))
-        average = share[0] * self.mass + share[1] * np.sum(self._masses_of(self._pairs), axis=0)
-        if self.step_count == 3:
-            average = average + share[2] * np.sum(self.step_masses, axis=0)
-        return np.asarray(np.minimum(average, 1.0))
+        log_counts = self._log_counts[: self.step_count]
+        shares = np.exp(log_counts - np.logaddexp.reduce(log_counts))
+        masses = [np.sum(self._masses_of(steps), axis=0) for steps in self._steps[: self.step_count]]
+        return np.asarray(np.minimum(shares @ masses, 1.0))
 
     @property
     def looks_like_decay(self) -> bool:

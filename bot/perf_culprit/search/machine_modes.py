@@ -9,9 +9,8 @@ from perf_culprit.search.two_mode_noise import (
     Floats,
     Integers,
     Modes,
-    Rounds,
     log_classes,
-    log_likelihoods,
+    log_likelihood,
     log_null,
     normal,
     pad,
@@ -19,10 +18,11 @@ from perf_culprit.search.two_mode_noise import (
 
 PRIOR_EXECUTIONS: Final = 3.0
 PRIOR_WIDTH: Final = 0.35  # of the whole noise's standard deviation
-STICKINESSES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95)
 SMALLEST_FIT: Final = 16  # executions below which no shape is learned
 SMALLEST_SPREAD: Final = 1e-6  # ends that never differ more are counts, not times: no noise to learn
-STARTS_KEPT: Final = 6  # best solutions of the expectation maximisation that get a chain
+STARTS_KEPT: Final = (
+    6  # best solutions of the expectation maximisation that are compared with all offsets integrated out
+)
 SETTLED_AFTER: Final = 12  # iterations after which only those go on
 
 
@@ -46,20 +46,15 @@ def log_bayes_factor(y: Floats, x: Floats, block: Integers) -> float:
 
 
 def _best(y: Floats, x: Floats, block: Integers) -> tuple[float, Modes]:
+    """The likeliest modes, with offsets of rounds or without, and their log likelihood."""
     rounds = pad(y, x, block)
-    return max((_chained(rounds, modes) for modes in _em(y, x, block)), key=lambda pair: pair[0])
-
-
-def _chained(rounds: Rounds, modes: Modes) -> tuple[float, Modes]:
-    """The best stickiness and offset spread for these modes, with the log likelihood."""
-    offsets = (0.0, modes.offset_sd) if modes.offset_sd > 0.1 * modes.slow_sd else (0.0,)
-    level, step = np.array([modes.level]), np.array([modes.step])
-    scored = []
-    for offset in offsets:
-        variant = replace(modes, offset_sd=offset)
-        sums = log_likelihoods(rounds, variant, STICKINESSES, level=level, step=step).sum(axis=(1, 2, 3))
-        best = int(np.argmax(sums))
-        scored.append((float(sums[best]), replace(variant, stickiness=STICKINESSES[best])))
+    fitted = _em(y, x, block)
+    still = [replace(modes, offset_sd=0.0) for modes in fitted]
+    moving = [modes for modes in fitted if modes.offset_sd > 0.1 * modes.slow_sd]
+    scored = [
+        (float(log_likelihood(rounds, modes, level=np.array([modes.level]), step=np.array([modes.step])).sum()), modes)
+        for modes in (*still, *moving)
+    ]
     return max(scored, key=lambda pair: pair[0])
 
 

@@ -1,17 +1,17 @@
 """What was measured at each commit, for people who want to see the evidence and not only the posterior."""
 
 from collections import defaultdict
-from math import exp, log, sqrt
-from statistics import fmean, stdev
+from math import exp, log
+from statistics import fmean
 from typing import Final
 
+import numpy as np
 from msgspec.structs import replace
-from scipy.special import stdtrit
 
 from perf_culprit.model.bisection import MeasuredCommit, SearchState
 from perf_culprit.model.finding import Interval
+from perf_culprit.search.level_sizes import LEVEL, mean_difference
 
-LEVEL: Final = 0.95
 ONE_LEVEL: Final = 0.25  # of the change, by which executions on several machines may differ to be compared at all
 
 
@@ -63,9 +63,9 @@ def _measured(
 ) -> MeasuredCommit:
     interval = None
     if len(ratios) > 1 and not is_good:
-        middle = fmean(ratios)
-        half = float(stdtrit(len(ratios) - 1, 0.5 + LEVEL / 2)) * stdev(ratios) / sqrt(len(ratios))
-        interval = Interval(low=exp(middle - half) - 1, high=exp(middle + half) - 1, level=LEVEL)
+        size = mean_difference(np.array(ratios))
+        low, high = np.expm1([size.center - size.half, size.center + size.half]).tolist()
+        interval = Interval(low=low, high=high, level=LEVEL)
     return MeasuredCommit(
         commit=commit,
         executions=executions,

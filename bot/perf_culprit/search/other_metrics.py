@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from math import log, sqrt
-from statistics import fmean, stdev
+from math import log
 from typing import Final
 
 import numpy as np
-from scipy.special import stdtrit
 
 from perf_culprit.model.bisection import CommitRange
-from perf_culprit.search.descendants import Floats, Reach
-from perf_culprit.search.parent_pairs import LEVEL
+from perf_culprit.search import pattern_evidence
+from perf_culprit.search.descendants import Reach
+from perf_culprit.search.level_sizes import mean_difference
+from perf_culprit.search.pattern_evidence import Design
+from perf_culprit.search.round_samples import Samples
 
-# A Bayes factor of 20 by the likelihood ratio of two least-squares fits: "strong" [Kass & Raftery 1995].
-CONVINCING: Final = log(20)
+CONVINCING: Final = log(20)  # "strong" [Kass & Raftery 1995]
 LEAST_BLOCKS: Final = 3
 REFUTING_ANALYSIS: Final = 6  # executions per end before a change that was expected is denied
 REFUTED_SHARE: Final = 0.5  # of it: what looked like a change is often larger than it is
@@ -36,38 +36,27 @@ def place_of(
 ) -> Place:
     """Whether the metric steps at `culprit`.
 
-    `blocks` hold a positive number per commit, measured side by side; what they share is the machine's. One step of
-    any candidate is fitted to their logarithms by least squares, and those fits are compared; `convincing` is the
-    logarithm of the ratio from which on one was seen at all.
+    `blocks` hold a positive number per commit, measured side by side; what they share is the machine's. The evidence
+    for one step of any candidate is compared as in a search; `convincing` is the log Bayes factor from which on one
+    was seen at all.
     """
     position = {commit: place for place, commit in enumerate((commit_range.good, *commit_range.commits))}
     rows = [
-        (number, position[commit], log(value))
+        (worse_sign * log(value), position[commit], number)
         for number, block in enumerate(blocks)
         for commit, value in block.items()
         if commit in position
     ]
-    if len({number for number, _, _ in rows}) < LEAST_BLOCKS or culprit not in position:
+    if len({number for *_, number in rows}) < LEAST_BLOCKS or culprit not in position:
         return Place.UNKNOWN
-    owner, commits = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    y = _centred(np.array([row[2] for row in rows]) * worse_sign, owner)
+    y, commit, owner = (np.array(column) for column in zip(*rows, strict=True))
+    _, block_number = np.unique(owner, return_inverse=True)
+    design = Design(Samples(y=y, commit=commit, block=block_number, weight=np.ones(len(y))))
     reach = Reach(commit_range)
-    measured = np.unique(commits)
-    columns = {int(commit): reach.column(int(commit)) for commit in measured}
-    x = _centred(np.array([columns[int(commit)] for commit in commits], dtype=np.float64), owner)
-    product, length = x.T @ y, np.einsum("ij,ij->j", x, x)
-    fits = np.where(product > 0, product**2 / np.maximum(length, 1e-12), 0.0)  # of a step for the worse
-    total = float(y @ y)
-    half = len(rows) / 2
-    own = position[culprit] - 1
-
-    def likelihood(explained: float) -> float:
-        return -half * log(max(total - explained, total * 1e-9, 1e-18))
-
-    best = likelihood(float(fits.max(initial=0.0)))
-    if best - likelihood(0.0) < convincing:
+    steps = pattern_evidence.log_one_step(design, np.stack([reach.row(c)[commit] for c in range(reach.size)]) * 1.0)
+    if steps.max() - pattern_evidence.log_no_step(design) < convincing:
         return Place.NOWHERE
-    return Place.HERE if best - likelihood(float(fits[own])) < CONVINCING else Place.ELSEWHERE
+    return Place.HERE if steps.max() - steps[position[culprit] - 1] < CONVINCING else Place.ELSEWHERE
 
 
 def is_refuted(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign: int, expected: float) -> bool:
@@ -79,8 +68,8 @@ def is_refuted(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign
     steps = [worse_sign * log(block[bad] / block[good]) for block in blocks if good in block and bad in block]
     if len(steps) < REFUTING_ANALYSIS:
         return False
-    half = float(stdtrit(len(steps) - 1, (1 + LEVEL) / 2)) * stdev(steps) / sqrt(len(steps))
-    return excludes(fmean(steps), half, expected=expected)
+    size = mean_difference(np.array(steps))
+    return excludes(size.center, size.half, expected=expected)
 
 
 def excludes(center: float, half: float, *, expected: float) -> bool:
@@ -90,12 +79,3 @@ def excludes(center: float, half: float, *, expected: float) -> bool:
     away; and a change that it asserts is never denied, however small.
     """
     return max(half, center + half) < REFUTED_SHARE * expected and center - half <= 0
-
-
-def _centred(values: Floats, owner: np.ndarray) -> Floats:
-    """Without the mean of each block, of every column."""
-    out = values.astype(np.float64)
-    for number in np.unique(owner):
-        rows = owner == number
-        out[rows] -= out[rows].mean(axis=0)
-    return out

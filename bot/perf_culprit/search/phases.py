@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from perf_culprit.model.bisection import NamedStep, OutcomeKind, Phase, SearchState, Sought
 from perf_culprit.model.minimum_effect import reaches
-from perf_culprit.search import pattern_evidence, residual, second_culprit
+from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import CONVINCING, confirming_rounds, is_certain, is_settled, log_pair
 from perf_culprit.search.cost import expected_executions
 from perf_culprit.search.early_start import QUIET_ANALYSIS, begins_early, is_premature, seems_quiet
@@ -186,7 +186,7 @@ def _search(standing: Standing) -> SearchState:
     state, model = standing.state, standing.model
     if not state.named and is_premature(standing):
         return _enter(standing, Phase.REPRODUCE)
-    if state.named and (second_culprit.is_explained(standing) or second_culprit.is_given_up(standing)):
+    if state.named and (further_steps.is_explained(standing) or further_steps.is_given_up(standing)):
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
         is_denied = standing.fresh_rounds % 5 == 4 and standing.model.log_reproduced < DENIED and _may_deny(standing)
@@ -220,8 +220,8 @@ def _confirm(standing: Standing) -> SearchState:
         return _enter(standing, Phase.SEARCH, suspect=None)
     is_named = is_convincing and posterior >= NAMED_POSTERIOR
     is_no_step = bool(state.named) and (
-        second_culprit.is_small(standing, candidate)
-        or (posterior < LOST_POSTERIOR and second_culprit.is_explained(standing))
+        further_steps.is_small(standing, candidate)
+        or (posterior < LOST_POSTERIOR and further_steps.is_explained(standing))
     )
     if is_named and not is_no_step:
         step = NamedStep(
@@ -233,7 +233,7 @@ def _confirm(standing: Standing) -> SearchState:
         )
         return _enter(standing, Phase.RESIDUAL, suspect=None, named=(*state.named, step))
     is_spent = standing.fresh_rounds >= LAST_CONFIRM_ROUND or (
-        state.named and second_culprit.is_given_up(standing, share=second_culprit.CONFIRMED_SHARE)
+        state.named and further_steps.is_given_up(standing, share=further_steps.CONFIRMED_SHARE)
     )
     if log_e < REFUTED or is_no_step or is_spent:
         return _enter(standing, Phase.SEARCH, suspect=None, withdrawn=(*state.withdrawn, state.suspect))
@@ -253,12 +253,12 @@ def _residual(standing: Standing) -> SearchState:
     state = standing.state
     if (reopened := _reopened(standing)) is not None:
         return reopened
-    if second_culprit.is_sought(standing):
+    if further_steps.is_sought(standing):
         return replace(state, phase=Phase.SEARCH)
     if standing.unseen and standing.left > 0:
         return state
-    room = residual.budget(standing) - standing.fresh_executions
-    open_ends = [stretch for stretch in residual.stretches(standing) if stretch.open]
+    room = further_steps.budget(standing) - standing.fresh_executions
+    open_ends = [stretch for stretch in further_steps.stretches(standing) if stretch.open]
     per_round = len({0, standing.reach.size, *(end for stretch in open_ends for end in (stretch.low, stretch.high))})
     if room > 0 and any(stretch.decidable(-(-room // per_round)) for stretch in open_ends):
         return state

@@ -5,14 +5,14 @@ from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
+from scipy.optimize import isotonic_regression
 
 from perf_culprit.model.bisection import Culprit, DecayPart, Noise, Outcome, OutcomeKind, Phase, SearchState, Suspect
 from perf_culprit.model.finding import Interval
-from perf_culprit.search import pattern_evidence, residual
+from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import is_certain
-from perf_culprit.search.culprit_sizes import named_sizes
+from perf_culprit.search.level_sizes import LEVEL, Size, named_sizes, sizes_of
 from perf_culprit.search.other_metrics import REFUTING_ANALYSIS, excludes
-from perf_culprit.search.parent_pairs import LEVEL, Size, sizes_of
 from perf_culprit.search.pattern_evidence import Design, G
 from perf_culprit.search.round_samples import autocorrelation
 from perf_culprit.search.search_view import Standing
@@ -115,7 +115,7 @@ def _change(standing: Standing, step: Size) -> tuple[float, Interval]:
 
 def _culprits(standing: Standing, base: Outcome) -> Outcome:
     steps = {step.commit: step for step in standing.state.named}
-    further = residual.further_probability(standing)
+    further = further_steps.further_probability(standing)
     culprits = []
     suspects: list[Suspect] = []
     for candidate, size in zip(standing.named, named_sizes(standing), strict=True):
@@ -136,8 +136,8 @@ def _culprits(standing: Standing, base: Outcome) -> Outcome:
         if len(group) > 1:
             share = standing.prior[group] / max(float(standing.prior[group].sum()), 1e-300) * step.posterior
             suspects += [_suspect(standing, int(c), float(p)) for c, p in zip(group, share, strict=True)]
-    open_stretches = [stretch for stretch in residual.stretches(standing) if stretch.probability > 0.05]
-    widest = max(open_stretches, key=lambda stretch: stretch.upper, default=None) or residual.contradicted(standing)
+    possible = [stretch for stretch in further_steps.stretches(standing) if stretch.probability > 0.05]
+    widest = max(possible, key=lambda stretch: stretch.upper, default=None) or further_steps.contradicted(standing)
     if suspects:
         kind = OutcomeKind.SUSPECT_SET
         culprits = [culprit for culprit in culprits if culprit.commit not in {suspect.commit for suspect in suspects}]
@@ -175,7 +175,7 @@ def _decay(standing: Standing, base: Outcome) -> Outcome:
     mean = np.array(
         [np.average(samples.y[samples.commit == c], weights=samples.weight[samples.commit == c]) for c in measured]
     )
-    level = isotonic(mean, total)
+    level = isotonic_regression(mean, weights=total).x
     whole = max(float(level[-1] - level[0]), 1e-12)
     sign = standing.sign
     corners = [0, *(np.flatnonzero(np.diff(level) > 1e-12) + 1).tolist()]
@@ -191,17 +191,6 @@ def _decay(standing: Standing, base: Outcome) -> Outcome:
             )
         )
     return replace(base, decay=tuple(parts))
-
-
-def isotonic(values: pattern_evidence.Floats, weights: pattern_evidence.Floats) -> pattern_evidence.Floats:
-    """The non-decreasing sequence nearest to `values` [n] in weighted squares: pool adjacent violators."""
-    pools: list[tuple[float, float, int]] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        pools.append((value, weight, 1))
-        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            (a, wa, na), (b, wb, nb) = pools[-2:]
-            pools[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, na + nb)]
-    return np.concatenate([np.full(count, value) for value, _, count in pools])
 
 
 def _noise(standing: Standing) -> Noise | None:

@@ -1,11 +1,9 @@
-"""The shape of real noise: two modes of the machine, learned from the ends, shared by neighbours in a round.
+"""The shape of real noise: two modes of the machine, learned from the ends.
 
-y = mu + delta*x + u_b + m_t + e. The mode m_t is 0 (slow) or -gap (fast), a Markov chain over the executions of a
-round: with probability `stickiness` the mode stays, else it is drawn independently. Heavy tails are the case
-gap = 0. The levels mu and delta are summed over a grid, never plugged in (decision rule in docs/evidence/bisection.md).
+y = mu + delta*x + u_b + m + e. The mode m is 0 (slow) or -gap (fast), drawn by every execution. Heavy tails are the
+case gap = 0. The levels mu and delta are summed over a grid, never plugged in (docs/evidence/bisection.md).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,7 +30,6 @@ class Modes:
     slow_share: float
     slow_sd: float
     fast_sd: float
-    stickiness: float = 0.0
     offset_sd: float = 0.0
     level: float = 0.0
     step: float = 0.0
@@ -52,14 +49,17 @@ class Modes:
         fast = (1 - OUTLIER_SHARE) * normal(residual + self.gap, self.fast_sd) + wide
         return slow, fast
 
+    def density(self, residual: Floats) -> Floats:
+        slow, fast = self.densities(residual)
+        return np.asarray(self.slow_share * slow + (1 - self.slow_share) * fast)
+
     @property
     def information(self) -> float:
         """Fisher information of one execution about its level: integral of f'^2 / f."""
         reach = 4 * (self.slow_sd + self.fast_sd)
         # The rarer mode may be the slower one: then the gap is negative.
         grid = np.linspace(min(-self.gap, 0.0) - reach, max(-self.gap, 0.0) + reach, 801)
-        slow, fast = self.densities(grid)
-        f = self.slow_share * slow + (1 - self.slow_share) * fast
+        f = self.density(grid)
         slope = np.gradient(f, grid)
         return float(np.sum(slope**2 / np.maximum(f, 1e-12)) * (grid[1] - grid[0]))
 
@@ -85,16 +85,8 @@ def pad(y: Floats, x: Floats, block: Integers) -> Rounds:
 
 def log_likelihood(rounds: Rounds, modes: Modes, *, level: Floats, step: Floats) -> Floats:
     """Log p(round | level, step) by round and node: [rounds, levels, steps]; the round's offset is integrated out."""
-    return np.asarray(log_likelihoods(rounds, modes, (modes.stickiness,), level=level, step=step)[0])
-
-
-def log_likelihoods(
-    rounds: Rounds, modes: Modes, stickiness: Sequence[float], *, level: Floats, step: Floats
-) -> Floats:
-    """`log_likelihood` for each `stickiness` in the place of the modes' own: [stickiness, rounds, levels, steps]."""
-    stays = np.array(stickiness)[:, None, None, None]
     if modes.offset_sd <= 0:
-        return _log_forward(rounds, modes, stays, level, step)
+        return _log_densities(rounds, modes, level, step)
     # mu and u_b only enter as their sum: one grid of sums serves all levels.
     fine = min(modes.slow_sd, modes.fast_sd, modes.offset_sd) * 0.7
     reach = 3.2 * modes.offset_sd
@@ -102,28 +94,15 @@ def log_likelihoods(
     sums = np.linspace(level.min() - reach, level.max() + reach, nodes)
     kernel = np.exp(-0.5 * ((sums[None] - level[:, None]) / modes.offset_sd) ** 2)
     kernel /= kernel.sum(axis=1, keepdims=True)
-    log_p = _log_forward(rounds, modes, stays, sums, step)
-    highest = log_p.max(axis=2, keepdims=True)
+    log_p = _log_densities(rounds, modes, sums, step)
+    highest = log_p.max(axis=1, keepdims=True)
     return np.asarray(np.log(np.maximum(kernel @ np.exp(log_p - highest), 1e-300)) + highest)
 
 
-def _log_forward(rounds: Rounds, modes: Modes, stay: Floats, level: Floats, step: Floats) -> Floats:
-    """The forward recursion over the two modes, for every stickiness `stay` [stickiness, 1, 1, 1], round and node."""
-    prior = (modes.slow_share, 1 - modes.slow_share)
-    move = 1 - stay
-    shape = (len(stay), len(rounds.y), len(level), len(step))
-    slow, fast = np.full(shape, prior[0]), np.full(shape, prior[1])
-    for place in range(rounds.y.shape[1]):
-        y, x, present = (part[:, place] for part in (rounds.y, rounds.x, rounds.present))
-        residual = (y[:, None] - level)[:, :, None] - x[:, None, None] * step
-        slow_density, fast_density = modes.densities(residual)
-        if place:
-            total = slow + fast
-            slow, fast = stay * slow + move * prior[0] * total, stay * fast + move * prior[1] * total
-        absent = np.logical_not(present)
-        slow_density[absent] = fast_density[absent] = 1.0
-        slow, fast = slow * slow_density, fast * fast_density
-    return np.asarray(np.log(np.maximum(slow + fast, 1e-300)))
+def _log_densities(rounds: Rounds, modes: Modes, level: Floats, step: Floats) -> Floats:
+    residual = rounds.y[..., None, None] - level[:, None] - rounds.x[..., None, None] * step
+    log_f = np.log(np.maximum(modes.density(residual), 1e-300))
+    return np.asarray(np.where(rounds.present[..., None, None], log_f, 0.0).sum(axis=1))
 
 
 def log_classes(y: Floats, block: Integers, x: Floats, modes: Modes, *, references: int) -> Floats:

@@ -18,7 +18,7 @@ from perf_culprit.model.bisection import Culprit, Outcome, OutcomeKind, Phase, P
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search.descendants import Reach
-from perf_culprit.search.parent_pairs import LEVEL, Floats, Size, round_differences, unpooled
+from perf_culprit.search.level_sizes import LEVEL, Floats, Size, mean_difference, round_differences
 from perf_culprit.search.search_view import Standing
 
 Round = tuple[Purpose, tuple[int, ...]]
@@ -152,7 +152,7 @@ def advance(standing: Standing) -> SearchState:
 
 def _denial(ends: Floats) -> OutcomeKind:
     """Nothing is denied that the interval of the ends asserts."""
-    size = unpooled(ends)
+    size = mean_difference(ends)
     return OutcomeKind.NOT_REPRODUCED if abs(size.center) <= size.half else OutcomeKind.INCONCLUSIVE
 
 
@@ -179,7 +179,7 @@ def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
     if kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE} or len(ends) < 2:
         return outcome
     change, interval = _change(standing, ends)
-    visible = _visible(standing, unpooled(ends)) if kind in UNSEEN else None
+    visible = _visible(standing, mean_difference(ends)) if kind in UNSEEN else None
     return replace(outcome, relative_change=change, confidence_interval=interval, visible_effect=visible)
 
 
@@ -191,7 +191,7 @@ def _visible(standing: Standing, size: Size) -> float:
 
 def _change(standing: Standing, differences: Floats) -> tuple[float, Interval]:
     """As a relative change of the metric, with its interval."""
-    size, sign = unpooled(differences), standing.sign
+    size, sign = mean_difference(differences), standing.sign
     low, high = sorted(float(np.expm1(sign * (size.center + side))) for side in (-size.half, size.half))
     return float(np.expm1(sign * size.center)), Interval(low=low, high=high, level=LEVEL)
 

@@ -5,27 +5,9 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.model.bisection import OutcomeKind, Phase, Purpose
-from perf_culprit.search.search_answer import is_refuted, isotonic, outcome_of
+from perf_culprit.search.search_answer import is_refuted, outcome_of
 from perf_culprit.search.search_view import Standing
 from tests.unit.search.test_standing import ENDS, searched
-
-
-@pytest.mark.parametrize(
-    ("values", "weights", "expected"),
-    [
-        ([1, 3, 2, 4], [1, 1, 1, 1], [1, 2.5, 2.5, 4]),
-        ([3, 2, 1], [1, 1, 1], [2, 2, 2]),
-        ([0, 3, 1], [1, 3, 1], [0, 2.5, 2.5]),
-        ([2, 1], [1, 3], [1.25, 1.25]),
-        ([1, 1, 2], [1, 1, 1], [1, 1, 2]),
-        ([0, 4, 5, 1, 1], [1, 1, 1, 1, 1], [0, 2.75, 2.75, 2.75, 2.75]),
-    ],
-)
-def test_neighbours_that_fall_share_their_weighted_mean(
-    values: list[float], weights: list[float], expected: list[float]
-) -> None:
-    result = isotonic(np.array(values, dtype=float), np.array(weights, dtype=float))
-    assert result.tolist() == pytest.approx(expected)
 
 
 def test_a_decay_is_told_in_stretches_between_levels() -> None:

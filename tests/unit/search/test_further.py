@@ -5,10 +5,9 @@ from msgspec.structs import replace
 
 from perf_culprit.model.bisection import Phase, Purpose
 from perf_culprit.search.descendants import Reach
-from perf_culprit.search.parent_pairs import step_size
+from perf_culprit.search.further_steps import is_explained, is_small
 from perf_culprit.search.phases import advance
 from perf_culprit.search.search_view import Standing
-from perf_culprit.search.second_culprit import is_explained, is_small
 from tests.unit.search.test_standing import ENDS, LEVELS, searched
 
 WHOLE = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
@@ -29,27 +28,9 @@ def test_the_named_step_explains_all_once_fresh_rounds_speak_against_another(las
 def test_a_further_step_is_small_where_all_of_its_interval_is_below_a_fifth_of_the_largest(
     last: float, noise: float, small: bool
 ) -> None:
-    pairs = ((Purpose.CONFIRM, ("c1", "c2")), (Purpose.CONFIRM, ("c3", "c4")))
+    pairs = ((Purpose.CONFIRM, ("c1", "c2")), *3 * ((Purpose.CONFIRM, ("c3", "c4")),))
     levels = {**LEVELS, "c4": last}
     assert is_small(searched(ENDS, *pairs, levels=levels, named="c2", noise=noise), 3) is small
-
-
-def test_a_further_step_is_small_by_the_variance_of_its_own_rounds_where_the_ends_met_a_slow_spell() -> None:
-    spell = {**LEVELS, "c4": 3.6}
-    ends = [searched(ENDS, levels=levels).state for levels in (LEVELS, spell)]
-    pairs = searched((Purpose.CONFIRM, ("c1", "c2")), (Purpose.CONFIRM, ("c2", "c3")), named="c2").state
-    parts = [
-        (replace(job, id=f"{n}-{job.id}"), replace(result, job_id=f"{n}-{job.id}"))
-        for n, part in enumerate((*ends, pairs))
-        for job, result in zip(part.jobs, part.results, strict=True)
-    ]
-    jobs, results = zip(*parts, strict=True)
-    measured = Standing(replace(pairs, jobs=jobs, results=results), Reach(pairs.commit_range))
-    pooled = step_size(measured, 2)
-    assert pooled is not None
-    assert pooled.half > 0.1
-    assert is_small(measured, 2)
-    assert not is_small(measured, 1)
 
 
 @pytest.mark.parametrize(("last", "withdrawn"), [(1.2, ("c4",)), (1.5, ())])

@@ -17,8 +17,8 @@ from perf_culprit.model.bisection import (
     SearchState,
 )
 from perf_culprit.search.descendants import Reach
-from perf_culprit.search.parent_pairs import round_differences, step_size
-from perf_culprit.search.residual import contradicted, stretches
+from perf_culprit.search.further_steps import contradicted, stretches
+from perf_culprit.search.level_sizes import round_differences, step_size
 from perf_culprit.search.round_samples import Samples
 from perf_culprit.search.search_view import Standing
 
@@ -90,25 +90,6 @@ ENDS = (Purpose.REPRODUCE, ("g", "c4"))
 
 
 @pytest.mark.parametrize(
-    ("purpose", "commits", "counts"),
-    [
-        (Purpose.CONFIRM, ("c1", "c2"), True),
-        (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"), True),
-        (Purpose.SEARCH, ("g", "c1", "c2", "c4"), False),
-        (Purpose.RESIDUAL, ("g", "c1", "c2", "c4"), False),
-    ],
-)
-def test_a_steps_size_is_of_rounds_that_its_search_did_not_choose(
-    purpose: Purpose, commits: tuple[str, ...], counts: bool
-) -> None:
-    size = step_size(searched(ENDS, (purpose, commits)), 1)
-    assert (size is not None) is counts
-    if size:
-        assert size.center == pytest.approx(np.log(1.2), abs=0.002)
-        assert 0 < size.half < 0.01
-
-
-@pytest.mark.parametrize(
     ("further", "high"), [({}, None), ({"c4": 1.5}, ("c3", "c4")), ({"c3": 1.5, "c4": 1.5}, ("c2", "c3"))]
 )
 def test_a_commit_that_the_named_step_surely_does_not_explain_contradicts_it(
@@ -164,11 +145,3 @@ def test_more_executions_of_a_commit_contradict_the_named_step_more_surely() -> 
     left, whole = bad - good - size.center, where.model.step.delta[0]
     assert left / whole == pytest.approx(np.log(1.25) / np.log(1.5), abs=0.02)
     assert stretch.upper == pytest.approx((left - allowance) / whole, abs=1e-6)
-
-
-def test_of_a_single_commit_the_rounds_that_asked_whether_there_is_a_change_do_not_size_it() -> None:
-    one = CommitRange(good="g", bad="c1", commits=("c1",), parents=((),))
-    for purpose, counts in ((Purpose.REPRODUCE, False), (Purpose.CONFIRM, True)):
-        jobs = tuple(Job(id=f"{i}", commits=("g", "c1"), purpose=purpose) for i in range(4))
-        results = [Result(job_id=job.id, values={"g": (NOISE[k],), "c1": (1.2,)}) for k, job in enumerate(jobs)]
-        assert (step_size(standing(one, *results, jobs=jobs), 0) is not None) is counts

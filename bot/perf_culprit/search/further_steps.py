@@ -1,0 +1,171 @@
+"""What the named steps leave over: whether it is looked at again, and whether a further step is searched."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import expit, stdtr, stdtrit
+
+from perf_culprit.model.bisection import NEGLIGIBLE
+from perf_culprit.search import pattern_evidence
+from perf_culprit.search.level_sizes import level_difference, mean_difference, named_sizes, round_differences
+from perf_culprit.search.round_samples import samples_of
+from perf_culprit.search.search_view import Standing, executions
+
+SURE: Final = 0.95
+OPEN: Final = 0.25  # probability below which nothing was seen that would have to be looked at again
+LEFT_OVER: Final = 0.99  # probability at which a further step is looked for without knowing where
+Z_SURE: Final = 1.645
+Z_CHANGE: Final = 3.0  # a change that would stand out this much is worth its executions
+LEAST_BUDGET: Final = 30
+LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search cost more than that
+LIKELY: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
+ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
+# Part of the budget that the search for a further step may cost: a confirmed culprit is an answer already.
+SHARE: Final = 0.25
+CONFIRMED_SHARE: Final = 0.4  # with the confirmation of what that search came to
+SMALLEST: Final = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stretch:
+    """From commit `low` to `high` (0..N) without a named step: P(its change exceeds rho * Delta), and its upper bound.
+
+    `upper` is the 95% bound of its change as a fraction of the whole. In standard errors: `distance`, how far its
+    change lies from rho * Delta, and `size`, how far from none. `samples`: executions at the end that has fewer.
+    """
+
+    low: int
+    high: int
+    probability: float = 0.5
+    upper: float = 1.0
+    distance: float = 0.0
+    size: float = 0.0
+    samples: int = 0
+
+    @property
+    def open(self) -> bool:
+        return OPEN <= self.probability < LEFT_OVER
+
+    def decidable(self, more: int) -> bool:
+        """Whether `more` executions at each end would tell, if its change is what it seems to be."""
+        if not self.samples:
+            return more > 0
+        sharper = float(np.sqrt((self.samples + more) / self.samples))
+        return self.distance * sharper >= Z_SURE or self.size * sharper >= Z_CHANGE
+
+
+def budget(standing: Standing) -> int:
+    """Executions that the residual check may spend: as many as the search, or those that a cheap search saved."""
+    return max(min(standing.executions - standing.fresh_executions, LARGEST_BUDGET), LEAST_BUDGET)
+
+
+def stretches(standing: Standing) -> tuple[Stretch, ...]:
+    """The stretches beside the named steps, with what their ends' samples say about a change between them."""
+    corners = [0]
+    for candidate in standing.named:
+        before, after = standing.edges(candidate)
+        corners += [before[0], after]
+    corners.append(standing.reach.size)
+    pairs = zip(corners[::2], corners[1::2], strict=True)
+    return tuple(_stretch(standing, low, high) for low, high in pairs if low < high)
+
+
+def _stretch(standing: Standing, low: int, high: int) -> Stretch:
+    size = level_difference(standing, low, high, cleaned=True)
+    if size is None:
+        return Stretch(low=low, high=high)
+    whole, change, spread = _whole(standing), abs(size.center), max(size.spread, SMALLEST)
+    limit = NEGLIGIBLE * whole
+    counts = standing.samples.counts(standing.reach.size + 1)
+    return Stretch(
+        low=low,
+        high=high,
+        probability=float(stdtr(size.dof, (change - limit) / spread) + stdtr(size.dof, (-limit - change) / spread)),
+        upper=(change + float(stdtrit(size.dof, SURE)) * spread) / whole,
+        distance=abs(change - limit) / spread,
+        size=change / spread,
+        samples=int(min(counts[low], counts[high])),
+    )
+
+
+def _whole(standing: Standing) -> float:
+    """Delta: the change from end to end, or the largest named step where steps cancel."""
+    named = pattern_evidence.fit(standing.model.design, standing.model.named_columns).delta
+    return max(abs(float(standing.model.step.delta[0])), float(np.abs(named).max()), SMALLEST)
+
+
+def contradicted(standing: Standing) -> Stretch | None:
+    """From the nearest commit that the named steps explain to the first that they surely do not.
+
+    The same change on another side of a merge is such a one: neither side's commits descend from the other's. Only
+    where an execution tells a level by itself.
+    """
+    model, samples = standing.model, standing.samples
+    if not (model.is_quiet or model.is_stable):
+        return None
+    sizes = named_sizes(standing)
+    explained = np.array([size.center for size in sizes]) @ model.named_columns
+    unsure = np.array([size.half for size in sizes]) @ model.named_columns
+    left = samples.y - samples.y[samples.commit == 0].mean() - explained
+    bound = Z_CHANGE * model.spread_bound
+    shares = {}
+    for commit in map(int, samples.measured()):
+        own = samples.commit == commit
+        allowance = bound / np.sqrt(own.sum()) + float(unsure[own][0])
+        shares[commit] = max(abs(float(left[own].mean())) - allowance, 0.0) / _whole(standing)
+    high = next((commit for commit, share in shares.items() if share > NEGLIGIBLE), 0)
+    if not high:
+        return None
+    earlier = [one for one in shares if 0 < one < high and standing.reach.column(high)[one - 1]]
+    return Stretch(low=max(earlier, default=0), high=high, probability=1.0, upper=shares[high])
+
+
+def is_left_over(standing: Standing) -> bool:
+    """The named steps surely leave a change over that matters, wherever it may be; where the noise is plain."""
+    return standing.model.modes is None and any(stretch.probability > LEFT_OVER for stretch in stretches(standing))
+
+
+def further_probability(standing: Standing) -> float:
+    """P(a step that nobody named), prices paid; 1 where the samples contradict the named ones."""
+    if standing.exhausted:
+        return 0.0
+    if is_left_over(standing) or contradicted(standing) is not None:
+        return 1.0
+    return float(expit(standing.model.log_further))
+
+
+def is_sought(standing: Standing) -> bool:
+    """Whether one more step is likely, large enough to matter, and still affordable."""
+    model = standing.model
+    if standing.exhausted or is_given_up(standing):
+        return False
+    if model.log_further <= LIKELY and not is_left_over(standing):
+        return False
+    further = [model.column_of(int(np.argmax(mass))) for mass in model.step_masses]
+    steps = np.abs(pattern_evidence.fit(model.design, np.vstack([model.named_columns, *further])).delta)
+    named = len(model.named)
+    return bool(steps[named:].max() >= NEGLIGIBLE * steps[:named].max())
+
+
+def is_explained(standing: Standing) -> bool:
+    """The search for a further step has measured, and what it measured speaks against one."""
+    return bool(standing.fresh_rounds) and standing.model.log_further < 0 and not is_left_over(standing)
+
+
+def is_given_up(standing: Standing, *, share: float = SHARE) -> bool:
+    state = standing.state
+    last = state.named[-1]
+    spent = executions(state.results[last.rounds :])
+    failed = len(state.withdrawn) - last.withdrawn
+    return spent > share * state.settings.budget_executions or failed >= ATTEMPTS
+
+
+def is_small(standing: Standing, candidate: int) -> bool:
+    """A further step that its own rounds, which no search chose, show to be smaller than what is looked for."""
+    before, after = standing.edges(candidate)
+    fresh = samples_of(standing.state, standing.positions, standing.state.results[standing.state.since :])
+    differences = (round_differences(fresh, commit, after) for commit in before)
+    sizes = [mean_difference(own) for own in differences if own.size]
+    largest = max(abs(named.center) for named in named_sizes(standing))
+    return any(abs(size.center) + size.half < NEGLIGIBLE * largest for size in sizes)
