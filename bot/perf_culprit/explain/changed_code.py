@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -21,6 +21,7 @@ from perf_culprit.explain.python_code import (
     read_within,
 )
 from perf_culprit.explain.syntax_tree import GRAMMARS, read_with_grammar
+from perf_culprit.model.bisection import ExecutedCode
 from perf_culprit.model.call_tree import ChangeKind, LineRange, Scope, Touched, TouchedFunction, UnresolvedFile
 from perf_culprit.model.reason import Caveat, because
 
@@ -297,3 +298,55 @@ def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[Un
             lines = tuple(LineRange(first, last) for first, last in ranges)
         files.append(UnresolvedFile(path=change.path, lines=lines))
     return tuple(files)
+
+
+# Many commits -> what each of them changes of the code that a benchmark executes.
+
+
+def executed_changes(
+    repository: Path, changes: Mapping[str, Sequence[git.FileChange]], executed: Collection[tuple[str, str]]
+) -> dict[str, tuple[ExecutedCode, ...] | None]:
+    """By commit; `executed` are files and qualified names of functions. All files are read by two git calls.
+
+    None where that is not known: a file of another kind may be read, whatever its name is.
+    """
+    names: dict[str, set[str]] = defaultdict(set)
+    for path, name in executed:
+        names[path].add(name)
+    kinds = {PurePosixPath(path).suffix for path in names}
+    asked = [one for files in changes.values() for one in files if {one.path, one.old_path} & names.keys()]
+    paths = {blob: one.path for one in asked for blob in (one.old_blob, one.blob) if blob is not None}
+    sources = read_within(repository, {blob: blob for blob in paths})
+    scopes: dict[str | None, tuple[CodeScope, ...] | None] = {None: ()}
+    scopes |= {blob: _readable(paths[blob], source) for blob, source in sources.items()}
+
+    def of_commit(files: Sequence[git.FileChange]) -> tuple[ExecutedCode, ...] | None:
+        code = tuple(
+            ExecutedCode(one.path, name)
+            for one in files
+            if (run := names.get(one.path, set()) | names.get(one.old_path, set()))
+            for name in _changed_names(scopes.get(one.old_blob), scopes.get(one.blob), run)
+        )
+        seen = (PurePosixPath(one.path).suffix in kinds or is_document_or_test(one.path) for one in files)
+        return code if code or all(seen) else None
+
+    return {commit: of_commit(files) for commit, files in changes.items()}
+
+
+def _readable(path: str, source: bytes) -> tuple[CodeScope, ...] | None:
+    try:
+        return _read(path, source)
+    except UnreadableCodeError:
+        return None
+
+
+def _changed_names(
+    base: Sequence[CodeScope] | None, head: Sequence[CodeScope] | None, executed: Collection[str]
+) -> Sequence[str]:
+    """Of the functions in `executed` those that differ; else "" where code outside functions does, or nobody knows."""
+    if base is None or head is None:
+        return [""]
+    before, after = ({(key, one.code) for key, ones in _by_name(side).items() for one in ones} for side in (base, head))
+    changed = {key for key, _ in before ^ after}
+    functions = sorted(name for name, scope in changed if scope is Scope.FUNCTION and name in executed)
+    return functions or [""] * any(scope is not Scope.FUNCTION for _, scope in changed)
