@@ -257,6 +257,51 @@ def test_spent_time_is_a_partial_answer(repository: Path) -> None:
     assert any("time budget exhausted" in note["text"] for note in answer["notes"])
 
 
+BENCH = "import shop\n\nprint(shop.price())\n"
+PRICE = "def price():\n    return {}\n\n\ndef unused():\n    return {}\n"
+
+
+def shop_line(step_at: int) -> dict[str, Commit]:
+    """c0 … c11; each changes what no benchmark executes, and one changes `price`."""
+    files = ({"shop.py": PRICE.format(16 if number >= step_at else 10, number)} for number in range(12))
+    return {f"c{number}": Commit(files={"bench.py": BENCH, **own}) for number, own in enumerate(files)}
+
+
+def test_what_the_benchmark_executes_is_in_the_prior_and_in_the_answer(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hashes, state = measured_repository(repository, shop_line(CULPRIT)), tmp_path / "state.json"
+    ends = {"good": hashes["c0"], "bad": hashes["c11"], "run": f"{sys.executable} bench.py"}
+    bisect(repository, "--executions", "4", "--state", str(state), **ends)
+    prior = json.loads(state.read_bytes())["search"]["prior"]
+    assert prior[hashes["c5"]] > 3 * max(chance for commit, chance in prior.items() if commit != hashes["c5"])
+    _, answer = bisect(repository, "--executions", "50", "--resume", str(state), **ends)
+    (culprit,) = answer["culprits"]
+    assert culprit["commit"] == hashes["c5"]
+    assert culprit["executed"] == [{"path": "shop.py", "function": "price"}]
+    assert "touches price (shop.py), which the benchmark runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "program", ["print(16 if sys.gettrace() is None else 1 / 0)", "import os; os.write(1, b'16'); os._exit(0)"]
+)
+def test_a_benchmark_that_cannot_be_traced_is_searched_without(
+    repository: Path, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commits = {f"c{number}": Commit(files={"bench.py": f"import sys\n# {number}\n{program}\n"}) for number in range(4)}
+    hashes = measured_repository(repository, commits)
+    code, answer = bisect(repository, good=hashes["c0"], bad=hashes["c3"], run=f"{sys.executable} bench.py")
+    assert (code, answer["outcome"]) == (0, "not_reproduced")
+    assert "does not know what the benchmark executes" in capsys.readouterr().err
+
+
+def test_a_uniform_prior_asks_for_no_trace(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hashes = measured_repository(repository, line(4, step_at=2))
+    run = 'test -z "$PERF_CULPRIT_TRACE" || exit 1; ' + RUN
+    assert bisect(repository, "--prior", "uniform", good=hashes["c0"], bad=hashes["c3"], run=run)[0] == 0
+    assert "the benchmark executes" not in capsys.readouterr().err
+
+
 def start(repository: Path, good: str, bad: str, state: Path, run: str) -> subprocess.Popen[bytes]:
     argv = [sys.executable, "-m", "perf_culprit", "bisect", "--repo", str(repository), "--good", good, "--bad", bad]
     return subprocess.Popen(

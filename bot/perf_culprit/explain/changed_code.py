@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import structs
 
@@ -17,6 +17,7 @@ from perf_culprit.explain.python_code import (
     MissingGrammarError,
     UnreadableCodeError,
     find_callers,
+    function_codes,
     read_python,
     read_within,
 )
@@ -313,40 +314,37 @@ def executed_changes(
     names: dict[str, set[str]] = defaultdict(set)
     for path, name in executed:
         names[path].add(name)
-    kinds = {PurePosixPath(path).suffix for path in names}
     asked = [one for files in changes.values() for one in files if {one.path, one.old_path} & names.keys()]
-    paths = {blob: one.path for one in asked for blob in (one.old_blob, one.blob) if blob is not None}
-    sources = read_within(repository, {blob: blob for blob in paths})
-    scopes: dict[str | None, tuple[CodeScope, ...] | None] = {None: ()}
-    scopes |= {blob: _readable(paths[blob], source) for blob, source in sources.items()}
+    blobs = (blob for one in asked for blob in (one.old_blob, one.blob) if blob is not None)
+    sources = read_within(repository, {blob: blob for blob in blobs})
+    codes: dict[str | None, _Codes] = {None: frozenset(), **{blob: _codes(sources[blob]) for blob in sources}}
 
     def of_commit(files: Sequence[git.FileChange]) -> tuple[ExecutedCode, ...] | None:
         code = tuple(
             ExecutedCode(one.path, name)
             for one in files
             if (run := names.get(one.path, set()) | names.get(one.old_path, set()))
-            for name in _changed_names(scopes.get(one.old_blob), scopes.get(one.blob), run)
+            for name in _changed_names(codes.get(one.old_blob), codes.get(one.blob), run)
         )
-        seen = (PurePosixPath(one.path).suffix in kinds or is_document_or_test(one.path) for one in files)
-        return code if code or all(seen) else None
+        is_clear = all(one.path.endswith(".py") or is_document_or_test(one.path) for one in files)
+        return code if code or is_clear else None
 
     return {commit: of_commit(files) for commit, files in changes.items()}
 
 
-def _readable(path: str, source: bytes) -> tuple[CodeScope, ...] | None:
+_Codes: TypeAlias = frozenset[tuple[str, object]] | None
+
+
+def _codes(source: bytes) -> _Codes:
     try:
-        return _read(path, source)
+        return function_codes(source)
     except UnreadableCodeError:
         return None
 
 
-def _changed_names(
-    base: Sequence[CodeScope] | None, head: Sequence[CodeScope] | None, executed: Collection[str]
-) -> Sequence[str]:
+def _changed_names(base: _Codes, head: _Codes, executed: Collection[str]) -> Sequence[str]:
     """Of the functions in `executed` those that differ; else "" where code outside functions does, or nobody knows."""
     if base is None or head is None:
         return [""]
-    before, after = ({(key, one.code) for key, ones in _by_name(side).items() for one in ones} for side in (base, head))
-    changed = {key for key, _ in before ^ after}
-    functions = sorted(name for name, scope in changed if scope is Scope.FUNCTION and name in executed)
-    return functions or [""] * any(scope is not Scope.FUNCTION for _, scope in changed)
+    changed = {name for name, _ in base ^ head}
+    return sorted(changed & set(executed)) or [""] * ("" in changed)

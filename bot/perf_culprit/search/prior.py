@@ -14,7 +14,7 @@ CHANGES_DEPENDENCY: Final = 3.0
 ONLY_DOCUMENTS: Final = 1 / 50
 CLEAN_MERGE: Final = 1 / 20
 # What one execution of each end says (docs/evidence/bisection.md: real culprits of six Python projects).
-EXECUTED_FUNCTION: Final = 4.0
+EXECUTED_FUNCTION: Final = 8.0
 EXECUTED_FILE: Final = 1.0
 NOT_EXECUTED: Final = 1 / 8
 CHURN_EXPONENT: Final = 0.3  # per doubling of the changed lines, in natural logarithms
@@ -26,7 +26,7 @@ def prior_weights(facts: Sequence[ChangeFacts], *, unchanged: Collection[int] = 
     """P(c) of each candidate [N]: 0.9 w_c / sum(w) + 0.1 / (number that can be it); they sum to 1.
 
     log w = 0.3 log2(1 + churn) + ln 3 [dependency or build flags changed] - ln 50 [only documents, tests or comments]
-    - ln 20 [clean merge] + ln 4 [changes a function that the benchmark executes] - ln 8 [nothing that it executes,
+    - ln 20 [clean merge] + ln 8 [changes a function that the benchmark executes] - ln 8 [nothing that it executes,
     and neither dependencies nor build flags].
 
     `unchanged` candidates (their build inputs are their parent's) get exactly 0, all others more than 0. All 0 where
