@@ -51,14 +51,23 @@ def test_each_kind_of_change(repository: Path) -> None:
     }
 
 
-SHOP = (
-    "RATE = {rate}\n\ndef price():\n    return {price}\n\nclass Cart:\n    def total(self):\n        return {total}\n"
-)
+SHOP = """\
+RATE = {rate}
+
+def price():
+    return {price}
+
+class Cart:
+    size = {size}
+
+    def total(self):
+        return {total}
+"""
 EXECUTED = {("shop.py", "<module>"), ("shop.py", "price"), ("shop.py", "Cart"), ("tests/bench.py", "work")}
 
 
 def shop(**values: object) -> str:
-    return SHOP.format(**{"rate": 1, "price": 1, "total": 1, **values})
+    return SHOP.format(**{"rate": 1, "price": 1, "size": 1, "total": 1, **values})
 
 
 def test_what_each_commit_changes_of_the_executed_code(repository: Path) -> None:
@@ -67,9 +76,10 @@ def test_what_each_commit_changes_of_the_executed_code(repository: Path) -> None
         write(repository, {"shop.py": shop(price=2)}): (ExecutedCode("shop.py", "price"),),
         write(repository, {"shop.py": shop(price=2, rate=2)}): (ExecutedCode("shop.py"),),
         write(repository, {"shop.py": shop(price=3, rate=3)}): (ExecutedCode("shop.py", "price"),),
+        write(repository, {"shop.py": shop(price=3, rate=3, size=2)}): (ExecutedCode("shop.py"),),
         # Not executed, or no code at all.
-        write(repository, {"shop.py": shop(price=3, rate=3, total=2)}): (),
-        write(repository, {"shop.py": "# Prices.\n" + shop(price=3, rate=3, total=2)}): (),
+        write(repository, {"shop.py": shop(price=3, rate=3, size=2, total=2)}): (),
+        write(repository, {"shop.py": "# Prices.\n" + shop(price=3, rate=3, size=2, total=2)}): (),
         write(repository, {"other.py": "x = 2\n"}): (),
         write(repository, {"README.md": "a\n"}): (),
         # A file of another kind may be read, whatever it is called.
@@ -83,7 +93,7 @@ def test_what_each_commit_changes_of_the_executed_code(repository: Path) -> None
     assert {commit: one.executed for commit, one in facts.items()} == expected
     assert len(started) == 4
     documents = [commit for commit, one in facts.items() if one.only_documents]
-    assert documents == [list(expected)[6]]  # the benchmark lies among the tests, and runs
+    assert documents == [list(expected)[7]]  # the benchmark lies among the tests, and runs
     assert all(one.executed is None for one in change_facts(repository, commit_range).values())
 
 
