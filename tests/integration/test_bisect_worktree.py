@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +281,21 @@ def test_what_the_benchmark_executes_is_in_the_prior_and_in_the_answer(
     assert culprit["commit"] == hashes["c5"]
     assert culprit["executed"] == [{"path": "shop.py", "function": "price"}]
     assert "touches price (shop.py), which the benchmark runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["table.json", "table.py"])
+def test_a_culprit_that_no_trace_sees_is_named_all_the_same(repository: Path, name: str) -> None:
+    commits = shop_line(0)
+    for number, commit in enumerate(commits.values()):
+        table = "[16]" if number >= CULPRIT else "[10]"
+        price = f"def price():\n    return eval(open('{name}').read())[0] + {number % 2}e-6\n"
+        own = {"bench.py": BENCH, "shop.py": price, name: table}
+        commits[f"c{number}"] = replace(commit, files=own)
+    hashes = measured_repository(repository, commits)
+    code, answer = bisect(repository, good=hashes["c0"], bad=hashes["c11"], run=f"{sys.executable} bench.py")
+    (culprit,) = answer["culprits"]
+    assert (code, culprit["commit"]) == (0, hashes["c5"])
+    assert answer["executions"] < 25
 
 
 @pytest.mark.parametrize(
