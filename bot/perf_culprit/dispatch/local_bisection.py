@@ -64,7 +64,7 @@ from perf_culprit.store.opening import open_history
 FOLDER: Final = "perf-culprit"
 DEFAULT_EXECUTIONS: Final = 400
 FIRST_TRIES: Final = 3
-KEPT_CODE: Final = 10  # names of executed code that a candidate changes
+KEPT_CODE: Final = 100  # names of executed code that a candidate changes
 MOST_STATE_BYTES: Final = 256 << 20
 
 

@@ -307,7 +307,7 @@ def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[Un
 def executed_changes(
     repository: Path, changes: Mapping[str, Sequence[git.FileChange]], executed: Collection[tuple[str, str]]
 ) -> dict[str, tuple[ExecutedCode, ...] | None]:
-    """By commit; `executed` are files and qualified names of functions. All files are read by two git calls.
+    """By commit, functions first; `executed` are files and qualified names of functions. Two git calls read all files.
 
     None where that is not known: a file of another kind may be read, whatever its name is.
     """
@@ -320,14 +320,14 @@ def executed_changes(
     codes: dict[str | None, _Codes] = {None: frozenset(), **{blob: _codes(sources[blob]) for blob in sources}}
 
     def of_commit(files: Sequence[git.FileChange]) -> tuple[ExecutedCode, ...] | None:
-        code = tuple(
+        code = [
             ExecutedCode(one.path, name)
             for one in files
             if (run := names.get(one.path, set()) | names.get(one.old_path, set()))
             for name in _changed_names(codes.get(one.old_blob), codes.get(one.blob), run)
-        )
+        ]
         is_clear = all(one.path.endswith(".py") or is_document_or_test(one.path) for one in files)
-        return code if code or is_clear else None
+        return tuple(sorted(code, key=lambda one: not one.function)) if code or is_clear else None
 
     return {commit: of_commit(files) for commit, files in changes.items()}
 

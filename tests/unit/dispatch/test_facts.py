@@ -84,7 +84,13 @@ def test_what_each_commit_changes_of_the_executed_code(repository: Path) -> None
         write(repository, {"README.md": "a\n"}): (),
         # A file of another kind may be read, whatever it is called.
         write(repository, {"other.py": "x = 3\n", "data.json": "{}"}): None,
-        write(repository, {"tests/bench.py": "def work():\n    return 1\n"}): (ExecutedCode("tests/bench.py", "work"),),
+        write(
+            repository,
+            {"tests/bench.py": "def work():\n    return 1\n", "shop.py": shop(price=3, rate=4, size=2, total=2)},
+        ): (
+            ExecutedCode("tests/bench.py", "work"),
+            ExecutedCode("shop.py"),
+        ),
         write(repository, {"shop.py": "def price(:\n"}): (ExecutedCode("shop.py"),),
     }
     commit_range = find_candidates(repository, good=good, bad="HEAD").commit_range
