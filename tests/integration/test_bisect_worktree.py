@@ -311,10 +311,13 @@ def test_a_benchmark_that_cannot_be_traced_is_searched_without(
     assert "does not know what the benchmark executes" in capsys.readouterr().err
 
 
-def test_a_uniform_prior_asks_for_no_trace(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("options", [("--prior", "uniform"), ("--engine", "weighted"), ("--metric", "size:value")])
+def test_nothing_is_traced_for_a_search_that_asks_no_trace(
+    repository: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     hashes = measured_repository(repository, line(4, step_at=2))
     run = 'test -z "$PERF_CULPRIT_TRACE" || exit 1; ' + RUN
-    assert bisect(repository, "--prior", "uniform", good=hashes["c0"], bad=hashes["c3"], run=run)[0] == 0
+    assert bisect(repository, *options, good=hashes["c0"], bad=hashes["c3"], run=run)[0] == 0
     assert "the benchmark executes" not in capsys.readouterr().err
 
 

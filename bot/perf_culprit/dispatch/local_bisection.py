@@ -110,7 +110,8 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
     ) as workplace:
         begun = time.monotonic()
         if session is None:
-            is_traced = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
+            has_prior = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
+            is_traced = has_prior and not is_built(plan.commands.count)
             key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
             blocks = _blocks(stored, candidates, key, plan, say)
             settings = _settings_of(plan, config, metric)
@@ -205,7 +206,7 @@ def _tried(
         executed |= functions
         require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
     if is_traced and not executed:
-        say("the prior does not know what the benchmark executes: it runs no Python code of the repository")
+        say("the prior does not know what the benchmark executes: no Python (3.11 or newer) of the repository ran")
     return *choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric), executed
 
 
@@ -219,8 +220,6 @@ def _traced_run(workplace: Workplace, commit: str) -> tuple[Run | None, frozense
         else:
             workplace.run(commit, variables=variables)
 
-    if is_built(count):
-        return None, frozenset()
     try:
         python_path = os.environ.get("PYTHONPATH", "")
         executed = executed_functions(execute, root=workplace.tree(commit), python_path=python_path)
