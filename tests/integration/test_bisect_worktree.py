@@ -264,19 +264,25 @@ PRICE = "def price():\n    return {}\n\n\ndef unused():\n    return {}\n"
 
 def shop_line(step_at: int) -> dict[str, Commit]:
     """c0 … c11; each changes what no benchmark executes, and one changes `price`."""
-    files = ({"shop.py": PRICE.format(16 if number >= step_at else 10, number)} for number in range(12))
-    return {f"c{number}": Commit(files={"bench.py": BENCH, **own}) for number, own in enumerate(files)}
+    prices = [PRICE.format(16 if number >= step_at else 10, number) for number in range(12)]
+    commits = line(12, step_at=step_at)
+    return {
+        name: replace(commit, files={"bench.py": BENCH, "shop.py": price})
+        for (name, commit), price in zip(commits.items(), prices, strict=True)
+    }
 
 
+@pytest.mark.parametrize("options", [(), ("--metric", "instructions", "--profile-seconds", "0")])
+@pytest.mark.usefixtures("counting")
 def test_what_the_benchmark_executes_is_in_the_prior_and_in_the_answer(
-    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    repository: Path, tmp_path: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     hashes, state = measured_repository(repository, shop_line(CULPRIT)), tmp_path / "state.json"
     ends = {"good": hashes["c0"], "bad": hashes["c11"], "run": f"{sys.executable} bench.py"}
-    bisect(repository, "--executions", "4", "--state", str(state), **ends)
+    bisect(repository, *options, "--executions", "4", "--state", str(state), **ends)
     prior = json.loads(state.read_bytes())["search"]["prior"]
     assert prior[hashes["c5"]] > 3 * max(chance for commit, chance in prior.items() if commit != hashes["c5"])
-    _, answer = bisect(repository, "--executions", "50", "--resume", str(state), **ends)
+    _, answer = bisect(repository, *options, "--executions", "50", "--resume", str(state), **ends)
     (culprit,) = answer["culprits"]
     assert culprit["commit"] == hashes["c5"]
     assert culprit["executed"] == [{"path": "shop.py", "function": "price"}]
