@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,75 @@ def test_spent_time_is_a_partial_answer(repository: Path) -> None:
     code, answer = bisect(repository, "--minutes", "0.0001", good=hashes["c0"], bad=hashes["c11"])
     assert code == 3
     assert any("time budget exhausted" in note["text"] for note in answer["notes"])
+
+
+BENCH = "import shop\n\nprint(shop.price())\n"
+PRICE = "def price():\n    return {}\n\n\ndef unused():\n    return {}\n"
+
+
+def shop_line(step_at: int) -> dict[str, Commit]:
+    """c0 … c11; each changes what no benchmark executes, and one changes `price`."""
+    prices = [PRICE.format(16 if number >= step_at else 10, number) for number in range(12)]
+    commits = line(12, step_at=step_at)
+    return {
+        name: replace(commit, files={"bench.py": BENCH, "shop.py": price})
+        for (name, commit), price in zip(commits.items(), prices, strict=True)
+    }
+
+
+@pytest.mark.parametrize("options", [(), ("--metric", "instructions", "--profile-seconds", "0")])
+@pytest.mark.usefixtures("counting")
+def test_what_the_benchmark_executes_is_in_the_prior_and_in_the_answer(
+    repository: Path, tmp_path: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hashes, state = measured_repository(repository, shop_line(CULPRIT)), tmp_path / "state.json"
+    ends = {"good": hashes["c0"], "bad": hashes["c11"], "run": f"{sys.executable} bench.py"}
+    bisect(repository, *options, "--executions", "4", "--state", str(state), **ends)
+    prior = json.loads(state.read_bytes())["search"]["prior"]
+    assert prior[hashes["c5"]] > 3 * max(chance for commit, chance in prior.items() if commit != hashes["c5"])
+    _, answer = bisect(repository, *options, "--executions", "50", "--resume", str(state), **ends)
+    (culprit,) = answer["culprits"]
+    assert culprit["commit"] == hashes["c5"]
+    assert culprit["executed"] == [{"path": "shop.py", "function": "price"}]
+    assert "touches price (shop.py), which the benchmark runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["table.json", "table.py"])
+def test_a_culprit_that_no_trace_sees_is_named_all_the_same(repository: Path, name: str) -> None:
+    commits = shop_line(0)
+    for number, commit in enumerate(commits.values()):
+        table = "[16]" if number >= CULPRIT else "[10]"
+        price = f"def price():\n    return eval(open('{name}').read())[0] + {number % 2}e-6\n"
+        own = {"bench.py": BENCH, "shop.py": price, name: table}
+        commits[f"c{number}"] = replace(commit, files=own)
+    hashes = measured_repository(repository, commits)
+    code, answer = bisect(repository, good=hashes["c0"], bad=hashes["c11"], run=f"{sys.executable} bench.py")
+    (culprit,) = answer["culprits"]
+    assert (code, culprit["commit"]) == (0, hashes["c5"])
+    assert answer["executions"] < 25
+
+
+@pytest.mark.parametrize(
+    "program", ["print(16 if sys.gettrace() is None else 1 / 0)", "import os; os.write(1, b'16'); os._exit(0)"]
+)
+def test_a_benchmark_that_cannot_be_traced_is_searched_without(
+    repository: Path, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commits = {f"c{number}": Commit(files={"bench.py": f"import sys\n# {number}\n{program}\n"}) for number in range(4)}
+    hashes = measured_repository(repository, commits)
+    code, answer = bisect(repository, good=hashes["c0"], bad=hashes["c3"], run=f"{sys.executable} bench.py")
+    assert (code, answer["outcome"]) == (0, "not_reproduced")
+    assert "does not know what the benchmark executes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [("--prior", "uniform"), ("--engine", "weighted"), ("--metric", "size:value")])
+def test_nothing_is_traced_for_a_search_that_asks_no_trace(
+    repository: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hashes = measured_repository(repository, line(4, step_at=2))
+    run = 'test -z "$PERF_CULPRIT_TRACE" || exit 1; ' + RUN
+    assert bisect(repository, *options, good=hashes["c0"], bad=hashes["c3"], run=run)[0] == 0
+    assert "the benchmark executes" not in capsys.readouterr().err
 
 
 def start(repository: Path, good: str, bad: str, state: Path, run: str) -> subprocess.Popen[bytes]:

@@ -173,7 +173,7 @@ class Bisect(
         str,
         Option(
             "--prior",
-            "bayes: chances to start from: what the commits changed (default), or all equal",
+            "bayes: chances to start from: what commits change, and whether that is executed (default), or all equal",
             choices=("changes", "uniform"),
         ),
     ] = "changes"

@@ -71,6 +71,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
         command=command_line(bisection),
         diagnosis=None if culprit is None else of_its_change(next(diagnoses, None), culprit),
         updates=bisection.updates,
+        executed=bisection.executed,
         runner_seconds=bisection.runner_seconds,
     )
 

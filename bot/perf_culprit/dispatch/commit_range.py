@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,8 +11,8 @@ from typing import Final
 
 from perf_culprit import git
 from perf_culprit.errors import InfrastructureError, UsageError
-from perf_culprit.explain.changed_code import changes_build, is_document_or_test
-from perf_culprit.model.bisection import ChangeFacts, CommitFacts, CommitRange
+from perf_culprit.explain.changed_code import changes_build, executed_changes, is_document_or_test
+from perf_culprit.model.bisection import ChangeFacts, CommitFacts, CommitRange, ExecutedCode
 from perf_culprit.model.run import EnvironmentChange
 from perf_culprit.read.results.surroundings import ecosystem_of, packages
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
@@ -104,33 +104,50 @@ class Prior(StrEnum):
 
 
 def prior_of(repository: Path, commit_range: CommitRange, prior: Prior) -> Mapping[str, float] | None:
-    """As `Search.start` takes it; None for uniform, also where the changes are not here (a partial clone)."""
+    """As `Search.start` takes it; None for uniform."""
+    facts = prior_facts(repository, commit_range, prior)
+    return None if facts is None else prior_by_commit(commit_range, facts)
+
+
+def prior_facts(
+    repository: Path, commit_range: CommitRange, prior: Prior, executed: Collection[tuple[str, str]] = ()
+) -> Mapping[str, ChangeFacts] | None:
+    """What the prior is made of; None for uniform, also where the changes are not here (a partial clone)."""
     if prior is Prior.UNIFORM:
         return None
     try:
-        facts = change_facts(repository, commit_range)
+        return change_facts(repository, commit_range, executed)
     except git.GitError:
         return None
-    return prior_by_commit(commit_range, facts)
 
 
-def change_facts(repository: Path, commit_range: CommitRange) -> dict[str, ChangeFacts]:
-    """By candidate; of all of them by two git calls. On the main line alone a merge stands for all that it brought."""
+def change_facts(
+    repository: Path, commit_range: CommitRange, executed: Collection[tuple[str, str]] = ()
+) -> dict[str, ChangeFacts]:
+    """By candidate; of all of them by two git calls. On the main line alone a merge stands for all that it brought.
+
+    `executed`: files and functions that the benchmark executes; two calls more say who changes them.
+    """
     commits = commit_range.commits
     first_parent = commit_range.first_parent
     changes = git.commit_changes(repository, commits, first_parent=first_parent)
     resolutions = {} if first_parent else git.merge_resolutions(repository, commits)
-    return {commit: _facts(changes[commit], resolutions.get(commit)) for commit in commits}
+    files = {commit: [one.change for one in changes[commit]] for commit in commits if commit not in resolutions}
+    code = executed_changes(repository, files, executed) if executed else {}
+    return {commit: _facts(changes[commit], resolutions.get(commit), code.get(commit)) for commit in commits}
 
 
-def _facts(changes: Sequence[git.CountedChange], resolution: int | None) -> ChangeFacts:
+def _facts(
+    changes: Sequence[git.CountedChange], resolution: int | None, executed: tuple[ExecutedCode, ...] | None
+) -> ChangeFacts:
     if resolution is not None:
         return ChangeFacts(churn=resolution, clean_merge=resolution == 0)
     paths = {path for one in changes for path in (one.change.path, one.change.old_path)}
     return ChangeFacts(
         churn=sum(one.lines for one in changes if not is_document_or_test(one.change.path)),
         changes_dependency=any(map(changes_build, paths)),
-        only_documents=bool(paths) and all(map(is_document_or_test, paths)),
+        only_documents=bool(paths) and all(map(is_document_or_test, paths)) and not executed,
+        executed=executed,
     )
 
 

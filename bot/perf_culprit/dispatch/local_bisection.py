@@ -1,5 +1,6 @@
 """A bisection on this machine, and what it would measure and cost."""
 
+import os
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -21,27 +22,31 @@ from perf_culprit.dispatch.commit_range import (
     commit_facts,
     dependency_updates,
     find_candidates,
-    prior_of,
+    prior_facts,
 )
 from perf_culprit.dispatch.controller import Controller, Dispatcher, advance, ended, settle
 from perf_culprit.dispatch.culprit_trace import Profiling, Say, diagnose_culprit, diagnosed_step, this_machine
 from perf_culprit.dispatch.local_dispatcher import StateFile, open_dispatcher
 from perf_culprit.dispatch.stored_samples import record_search, stored_runs, usable_blocks
-from perf_culprit.errors import UsageError
+from perf_culprit.errors import BotError, UsageError
+from perf_culprit.explain.tracer.traced_command import executed_functions
 from perf_culprit.files import read_limited
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark
 from perf_culprit.model.bisection import (
     BisectionReport,
+    ChangeFacts,
     CulpritDiagnosis,
+    Engine,
+    ExecutedCode,
     FailureKind,
     SearchSettings,
     SearchState,
     Sought,
 )
 from perf_culprit.model.bisection_files import BisectSession, decode_session
-from perf_culprit.model.count import is_exact, quantity_of
+from perf_culprit.model.count import is_built, is_exact, quantity_of
 from perf_culprit.model.dispatch import BisectCommands, Bisection
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
@@ -50,6 +55,7 @@ from perf_culprit.read.results.surroundings import machine_environment
 from perf_culprit.say.bisection_steps import StoredNoise, plan_text
 from perf_culprit.search.added_budget import with_budget
 from perf_culprit.search.expected_cost import executions_for, forecast
+from perf_culprit.search.prior import prior_by_commit
 from perf_culprit.search.search import Search
 from perf_culprit.store.opening import open_history
 
@@ -58,6 +64,7 @@ from perf_culprit.store.opening import open_history
 FOLDER: Final = "perf-culprit"
 DEFAULT_EXECUTIONS: Final = 400
 FIRST_TRIES: Final = 3
+KEPT_CODE: Final = 100  # names of executed code that a candidate changes
 MOST_STATE_BYTES: Final = 256 << 20
 
 
@@ -103,14 +110,19 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
     ) as workplace:
         begun = time.monotonic()
         if session is None:
-            key, metric = _tried(workplace, candidates, plan, say)
+            has_prior = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
+            is_traced = has_prior and not is_built(plan.commands.count)
+            key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
             blocks = _blocks(stored, candidates, key, plan, say)
-            state = _begun(repository, candidates, plan, settings=_settings_of(plan, config, metric), stored=blocks)
+            settings = _settings_of(plan, config, metric)
+            facts = prior_facts(repository, candidates.commit_range, plan.prior, traced)
+            state = _begun(candidates, facts, settings=settings, stored=blocks)
+            executed = _executed(facts or {})
         else:
             key, metric = session.key, session.metric
             settings = _settings_of(plan, config, metric)
             _require_same(session, settings, candidates=candidates, plan=plan)
-            state = with_budget(session.search, plan.asked.executions or 0)
+            state, executed = with_budget(session.search, plan.asked.executions or 0), session.executed
         bisection = Bisection(
             id=uuid.uuid4().hex,
             key=key,
@@ -123,6 +135,7 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
             rounds_per_job=1,
             subjects=candidates.subjects,
             updates=dependency_updates(repository, candidates.commit_range),
+            executed=executed,
             environments=(machine_environment().components,),
             runner_seconds=time.monotonic() - begun if session is None else session.runner_seconds,
         )
@@ -177,15 +190,42 @@ def _resumed(path: Path) -> BisectSession:
     return decode_session(data, place=str(path))
 
 
-def _tried(workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: Say) -> tuple[MetricKey, Metric]:
-    """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count."""
-    runs = []
+def _tried(
+    workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: Say, *, is_traced: bool
+) -> tuple[MetricKey, Metric, frozenset[tuple[str, str]]]:
+    """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count.
+
+    With what they execute where that `is_traced`: files and functions.
+    """
+    runs, executed = [], frozenset[tuple[str, str]]()
     for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
         say(f"try the {name} commit {commit[:12]}")
         workplace.prepare(commit)
-        runs.append(_first_run(workplace, commit))
+        run, functions = _traced_run(workplace, commit) if is_traced else (None, frozenset())
+        runs.append(run or _first_run(workplace, commit))
+        executed |= functions
         require_benchmark(runs[-1], benchmark=plan.asked.benchmark, metric=plan.asked.metric, end=name)
-    return choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric)
+    if is_traced and not executed:
+        say("the prior does not know what the benchmark executes: no Python (3.11 or newer) of the repository ran")
+    return *choose_metric(*runs, benchmark=plan.asked.benchmark, metric=plan.asked.metric), executed
+
+
+def _traced_run(workplace: Workplace, commit: str) -> tuple[Run | None, frozenset[tuple[str, str]]]:
+    """A run whose functions are listed, if that works; under what counts it would take twice as long, so beside it."""
+    count, runs = workplace.commands.count, list[Run]()
+
+    def execute(variables: Mapping[str, str]) -> None:
+        if count is None:
+            runs.append(workplace.execute(commit, variables=variables)[1])
+        else:
+            workplace.run(commit, variables=variables)
+
+    try:
+        python_path = os.environ.get("PYTHONPATH", "")
+        executed = executed_functions(execute, root=workplace.tree(commit), python_path=python_path)
+    except BotError:
+        executed = frozenset()
+    return (runs[0] if runs else None), executed
 
 
 def _first_run(workplace: Workplace, commit: str) -> Run:
@@ -200,19 +240,20 @@ def _first_run(workplace: Workplace, commit: str) -> Run:
 
 
 def _begun(
-    repository: Path,
     candidates: Candidates,
-    plan: BisectPlan,
+    facts: Mapping[str, ChangeFacts] | None,
     *,
     settings: SearchSettings,
     stored: Sequence[Mapping[str, tuple[float, ...]]],
 ) -> SearchState:
-    return Search.start(
-        candidates.commit_range,
-        settings=settings,
-        prior=prior_of(repository, candidates.commit_range, plan.prior),
-        stored=stored,
-    ).state
+    commit_range = candidates.commit_range
+    prior = None if facts is None else prior_by_commit(commit_range, facts)
+    return Search.start(commit_range, settings=settings, prior=prior, stored=stored).state
+
+
+def _executed(facts: Mapping[str, ChangeFacts]) -> Mapping[str, tuple[ExecutedCode, ...]]:
+    """What an answer may say of the candidate that it names."""
+    return {commit: one.executed[:KEPT_CODE] for commit, one in facts.items() if one.executed}
 
 
 def _require_same(
@@ -341,10 +382,12 @@ def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
                         benchmark=benchmark, metric=metric, spread=spread, runs=len(values), executions=tuple(costs)
                     )
                 )
+    facts = prior_facts(repository, commit_range, plan.prior) if expected.tests is None else None
     return plan_text(
         commit_range,
         subjects=candidates.subjects,
-        prior=prior_of(repository, commit_range, plan.prior) if expected.tests is None else None,
+        facts=facts,
+        prior=None if facts is None else prior_by_commit(commit_range, facts),
         executions=(expected.clear, expected.hidden),
         budget=settings.budget_executions,
         tests=expected.tests,

@@ -117,6 +117,7 @@ def _session(bisection: Bisection) -> BisectSession:
         metric=bisection.metric,
         search=replace(state, jobs=tuple(job for job in state.jobs if job.id in over)),
         runner_seconds=bisection.runner_seconds,
+        executed=bisection.executed,
     )
 
 

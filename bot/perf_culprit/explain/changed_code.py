@@ -2,10 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import structs
 
@@ -17,10 +17,12 @@ from perf_culprit.explain.python_code import (
     MissingGrammarError,
     UnreadableCodeError,
     find_callers,
+    function_codes,
     read_python,
     read_within,
 )
 from perf_culprit.explain.syntax_tree import GRAMMARS, read_with_grammar
+from perf_culprit.model.bisection import ExecutedCode
 from perf_culprit.model.call_tree import ChangeKind, LineRange, Scope, Touched, TouchedFunction, UnresolvedFile
 from perf_culprit.model.reason import Caveat, because
 
@@ -297,3 +299,52 @@ def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[Un
             lines = tuple(LineRange(first, last) for first, last in ranges)
         files.append(UnresolvedFile(path=change.path, lines=lines))
     return tuple(files)
+
+
+# Many commits -> what each of them changes of the code that a benchmark executes.
+
+
+def executed_changes(
+    repository: Path, changes: Mapping[str, Sequence[git.FileChange]], executed: Collection[tuple[str, str]]
+) -> dict[str, tuple[ExecutedCode, ...] | None]:
+    """By commit, functions first; `executed` are files and qualified names of functions. Two git calls read all files.
+
+    None where that is not known: a file of another kind may be read, whatever its name is.
+    """
+    names: dict[str, set[str]] = defaultdict(set)
+    for path, name in executed:
+        names[path].add(name)
+    asked = [one for files in changes.values() for one in files if {one.path, one.old_path} & names.keys()]
+    blobs = (blob for one in asked for blob in (one.old_blob, one.blob) if blob is not None)
+    sources = read_within(repository, {blob: blob for blob in blobs})
+    codes: dict[str | None, _Codes] = {None: frozenset(), **{blob: _codes(sources[blob]) for blob in sources}}
+
+    def of_commit(files: Sequence[git.FileChange]) -> tuple[ExecutedCode, ...] | None:
+        code = [
+            ExecutedCode(one.path, name)
+            for one in files
+            if (run := names.get(one.path, set()) | names.get(one.old_path, set()))
+            for name in _changed_names(codes.get(one.old_blob), codes.get(one.blob), run)
+        ]
+        is_clear = all(one.path.endswith(".py") or is_document_or_test(one.path) for one in files)
+        return tuple(sorted(code, key=lambda one: not one.function)) if code or is_clear else None
+
+    return {commit: of_commit(files) for commit, files in changes.items()}
+
+
+_Codes: TypeAlias = frozenset[tuple[str, object]] | None
+
+
+def _codes(source: bytes) -> _Codes:
+    try:
+        return function_codes(source)
+    except UnreadableCodeError:
+        return None
+
+
+def _changed_names(base: _Codes, head: _Codes, executed: Collection[str]) -> Sequence[str]:
+    """Of the functions in `executed` those that differ; else "" where code outside functions does, or nobody knows."""
+    if base is None or head is None:
+        return [""]
+    changed = {name for name, _ in base ^ head}
+    return sorted(changed & set(executed)) or [""] * ("" in changed)

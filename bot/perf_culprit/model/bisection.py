@@ -39,14 +39,25 @@ class CommitRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     first_parent: bool = False
 
 
+class ExecutedCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Code that a commit changes and the benchmark executes; without a `function` what the file runs when imported."""
+
+    path: str
+    function: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangeFacts:
-    """What is known about one commit's change before anything is measured; `churn` counts changed lines."""
+    """What is known about one commit's change before anything is measured; `churn` counts changed lines.
+
+    `executed`: what it changes of the code that the benchmark executes at the ends; None where nobody knows.
+    """
 
     churn: int = 0
     changes_dependency: bool = False
     only_documents: bool = False
     clean_merge: bool = False
+    executed: tuple[ExecutedCode, ...] | None = None
 
 
 class Engine(StrEnum):
@@ -358,8 +369,8 @@ class BisectionReport:
     `facts` are of the named commits. `repository_url` is the one of a web page that has `/commit/HASH` beneath it.
 
     `command` is the command line that searches the same again. `diagnosis` is of the largest regression named.
-    `updates`: the packages to which a candidate gave another version. `runner_seconds`: of all its jobs together,
-    builds included; 0 where nobody knows.
+    `updates`: the packages to which a candidate gave another version; `executed`: what it changes of the code that the
+    benchmark executes. `runner_seconds`: of all its jobs together, builds included; 0 where nobody knows.
     """
 
     outcome: Outcome
@@ -374,6 +385,7 @@ class BisectionReport:
     command: str = ""
     diagnosis: CulpritDiagnosis | None = None
     updates: Mapping[str, tuple[EnvironmentChange, ...]] = field(default_factory=dict)
+    executed: Mapping[str, tuple[ExecutedCode, ...]] = field(default_factory=dict)
     runner_seconds: float = 0.0
 
     @property

@@ -1,6 +1,6 @@
 """Files of bisections: the session, its jobs, the stored state and the answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -12,6 +12,7 @@ from perf_culprit.model.bisection import (
     Culprit,
     CulpritDiagnosis,
     Engine,
+    ExecutedCode,
     Failure,
     MeasuredCommit,
     Outcome,
@@ -187,6 +188,7 @@ class BisectSession(
     metric: Metric
     search: SearchState
     runner_seconds: Annotated[float, Meta(ge=0)] = 0.0
+    executed: Mapping[str, tuple[ExecutedCode, ...]] = {}
 
 
 def encode_session(session: BisectSession) -> bytes:
@@ -267,10 +269,14 @@ def _faults(bisection: Bisection) -> Iterator[str]:
 
 
 class NamedCulprit(Culprit, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`updates`: the packages to which this commit gave another version."""
+    """`updates`: the packages to which this commit gave another version.
+
+    `executed`: what it changes of the code that the benchmark executes.
+    """
 
     subject: str | None
     updates: tuple[EnvironmentChange, ...] = ()
+    executed: tuple[ExecutedCode, ...] = ()
 
 
 class NamedSuspect(Suspect, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -318,7 +324,12 @@ def encode_bisection(
     subject = report.subjects.get
     named = {
         "culprits": tuple(
-            NamedCulprit(**structs.asdict(one), subject=subject(one.commit), updates=report.updates.get(one.commit, ()))
+            NamedCulprit(
+                **structs.asdict(one),
+                subject=subject(one.commit),
+                updates=report.updates.get(one.commit, ()),
+                executed=report.executed.get(one.commit, ()),
+            )
             for one in report.outcome.culprits
         ),
         "suspects": tuple(

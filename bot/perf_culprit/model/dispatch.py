@@ -10,7 +10,15 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import structs
 
-from perf_culprit.model.bisection import BisectionReport, CulpritDiagnosis, Job, Progress, Result, SearchState
+from perf_culprit.model.bisection import (
+    BisectionReport,
+    CulpritDiagnosis,
+    ExecutedCode,
+    Job,
+    Progress,
+    Result,
+    SearchState,
+)
 from perf_culprit.model.reason import Objection, Reason, because
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
 
@@ -193,7 +201,8 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
     `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
     times follows. `notes` are for the answer, of searches before this one. `updates`: the packages that a candidate
-    gave another version. `alarm`: nobody asked for it; `followed` are the numbers of its further metrics.
+    gave another version; `executed`: what it changes of the code that the benchmark executes. `alarm`: nobody asked for
+    it; `followed` are the numbers of its further metrics.
     `diagnoses`: of suspects that were confirmed or not. `runner_seconds`: of all jobs whose results count.
     """
 
@@ -223,6 +232,7 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     diagnoses: tuple[CulpritDiagnosis, ...] = ()
     runner_seconds: float = 0.0
     updates: Mapping[str, tuple[EnvironmentChange, ...]] = {}
+    executed: Mapping[str, tuple[ExecutedCode, ...]] = {}
     alarm: Alarm | None = None
     followed: FollowedValues = {}
 

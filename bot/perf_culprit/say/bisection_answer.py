@@ -9,6 +9,7 @@ from perf_culprit.model.bisection import (
     BisectionReport,
     Culprit,
     DecayPart,
+    ExecutedCode,
     MeasuredCommit,
     OutcomeKind,
     Suspect,
@@ -51,6 +52,7 @@ SUBJECT_LIMIT: Final = 120
 SUSPECT_LIMIT: Final = 48  # of a subject in a table that 80 columns hold
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
+SHOWN_CODE: Final = 3
 BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 
@@ -177,8 +179,14 @@ def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
         yield Safe("; ".join(notes))
     if updates := report.updates.get(culprit.commit):
         yield words("a dependency update: {}", some([Name(change_words(one)) for one in updates], SHOWN_UPDATES))
+    if code := report.executed.get(culprit.commit):
+        yield words("touches {}, which the benchmark runs", some([*map(_code, code)], SHOWN_CODE))
     if report.repository_url is not None:
         yield Address(f"{report.repository_url}/commit/{culprit.commit}")
+
+
+def _code(code: ExecutedCode) -> Text:
+    return words("{} ({})", Name(code.function), Name(code.path)) if code.function else Name(code.path)
 
 
 def _candidates(report: BisectionReport) -> Iterator[Table]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from perf_culprit.model.bisection import CommitRange, Phase, Progress
+from perf_culprit.model.bisection import ChangeFacts, CommitRange, Phase, Progress
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Objection
 from perf_culprit.say.bisection_answer import bisection_nodes, headline
@@ -59,13 +59,14 @@ def plan_text(
     budget: int,
     tests: int | None = None,
     prior: Mapping[str, float] | None = None,
+    facts: Mapping[str, ChangeFacts] | None = None,
     noise: Sequence[StoredNoise] | None = None,
     seconds: float | None = None,
 ) -> str:
     """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
 
     `tests`: of the weighted engine, each of one commit beside the good end.
-    `prior`: the chance of each commit before anything is measured; None: all alike.
+    `prior`: the chance of each commit before anything is measured, by its `facts`; None: all alike.
     `noise`: what the history says; None where none was asked. `seconds` of an execution, with its part of the builds.
     """
     commits = commit_range.commits
@@ -85,7 +86,7 @@ def plan_text(
         "",
         *(
             f"  {commit[:SHORT_HASH]}  {_chance(commit, prior)}{plain(subjects.get(commit, ''), limit=SUBJECT_LIMIT)}"
-            + ("  (unchanged)" if place in commit_range.unchanged else "")
+            + ("  (unchanged)" if place in commit_range.unchanged else _why(commit, facts))
             for place, commit in islice(enumerate(commits), LISTED)
         ),
     ]
@@ -104,6 +105,8 @@ def plan_text(
             f"Expected: about {clear} executions for a step of four standard deviations of one execution, about "
             f"{hidden} for a step of one, where the machine's level hardly moves; budget {budget}."
         )
+    if facts is not None:
+        lines.append("  A search raises the chance of what the benchmark executes: it looks when it begins.")
     lines += ["", cost, _minutes(executions, budget, seconds), *_history(noise), "Nothing was measured."]
     return "\n".join(lines) + "\n"
 
@@ -118,6 +121,19 @@ def _minutes(executions: tuple[int, int], budget: int, seconds: float | None) ->
 
 def _chance(commit: str, prior: Mapping[str, float] | None) -> str:
     return "" if prior is None else f"{percent(prior.get(commit, 0.0)):>7}  "
+
+
+def _why(commit: str, facts: Mapping[str, ChangeFacts] | None) -> str:
+    """What its chance is made of."""
+    if facts is None or (one := facts.get(commit)) is None:
+        return ""
+    kinds = {
+        "dependencies or the build": one.changes_dependency,
+        "documents or tests only": one.only_documents,
+        "a clean merge": one.clean_merge,
+        f"{counted(one.churn, 'line')} of code": one.churn,
+    }
+    return f"  ({', '.join(kind for kind, holds in kinds.items() if holds) or 'no line of code'})"
 
 
 def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:

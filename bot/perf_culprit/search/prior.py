@@ -13,6 +13,10 @@ from perf_culprit.model.bisection import ChangeFacts, CommitRange
 CHANGES_DEPENDENCY: Final = 3.0
 ONLY_DOCUMENTS: Final = 1 / 50
 CLEAN_MERGE: Final = 1 / 20
+# What one execution of each end says (docs/evidence/bisection.md: real culprits of six Python projects).
+EXECUTED_FUNCTION: Final = 8.0
+EXECUTED_FILE: Final = 1.0
+NOT_EXECUTED: Final = 1 / 8
 CHURN_EXPONENT: Final = 0.3  # per doubling of the changed lines, in natural logarithms
 # What facts do not decide. It bounds what wrong facts can cost: log2(1 / 0.1) = 3.3 bits.
 UNIFORM_SHARE: Final = 0.1
@@ -22,7 +26,8 @@ def prior_weights(facts: Sequence[ChangeFacts], *, unchanged: Collection[int] = 
     """P(c) of each candidate [N]: 0.9 w_c / sum(w) + 0.1 / (number that can be it); they sum to 1.
 
     log w = 0.3 log2(1 + churn) + ln 3 [dependency or build flags changed] - ln 50 [only documents, tests or comments]
-    - ln 20 [clean merge].
+    - ln 20 [clean merge] + ln 8 [changes a function that the benchmark executes] - ln 8 [nothing that it executes,
+    and neither dependencies nor build flags].
 
     `unchanged` candidates (their build inputs are their parent's) get exactly 0, all others more than 0. All 0 where
     none is left. Source: BISECT 2.5; the weights are a choice to start with, the mixture is what makes them safe.
@@ -41,8 +46,16 @@ def _log_weight(facts: ChangeFacts) -> float:
         (facts.changes_dependency, CHANGES_DEPENDENCY),
         (facts.only_documents, ONLY_DOCUMENTS),
         (facts.clean_merge, CLEAN_MERGE),
+        (facts.executed is not None, _of_executed(facts)),
     )
     return sum(log(ratio) for holds, ratio in odds if holds) + CHURN_EXPONENT * log2(1 + facts.churn)
+
+
+def _of_executed(facts: ChangeFacts) -> float:
+    """Documents have their odds already, and a new dependency is executed wherever its version is named."""
+    if facts.executed:
+        return EXECUTED_FUNCTION if any(one.function for one in facts.executed) else EXECUTED_FILE
+    return 1.0 if facts.only_documents or facts.changes_dependency else NOT_EXECUTED
 
 
 def prior_by_commit(commit_range: CommitRange, facts: Mapping[str, ChangeFacts]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from perf_culprit.dispatch.commit_range import Prior, change_facts, dependency_updates, find_candidates, prior_of
-from perf_culprit.model.bisection import ChangeFacts
+from perf_culprit.model.bisection import ChangeFacts, ExecutedCode
 from perf_culprit.model.run import EnvironmentChange
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.processes import counted_processes
@@ -49,6 +49,71 @@ def test_each_kind_of_change(repository: Path) -> None:
         empty: ChangeFacts(),
         odd: ChangeFacts(churn=1),
     }
+
+
+SHOP = """\
+RATE = {rate}
+
+def price():
+    return {price}
+
+class Cart:
+    size = {size}
+
+    def total(self):
+        return {total}
+"""
+EXECUTED = {("shop.py", "<module>"), ("shop.py", "price"), ("shop.py", "Cart"), ("tests/bench.py", "work")}
+
+
+def shop(**values: object) -> str:
+    return SHOP.format(**{"rate": 1, "price": 1, "size": 1, "total": 1, **values})
+
+
+def test_what_each_commit_changes_of_the_executed_code(repository: Path) -> None:
+    good = write(repository, {"shop.py": shop(), "other.py": "x = 1\n", "tests/bench.py": "def work():\n    pass\n"})
+    expected = {
+        write(repository, {"shop.py": shop(price=2)}): (ExecutedCode("shop.py", "price"),),
+        write(repository, {"shop.py": shop(price=2, rate=2)}): (ExecutedCode("shop.py"),),
+        write(repository, {"shop.py": shop(price=3, rate=3)}): (ExecutedCode("shop.py", "price"),),
+        write(repository, {"shop.py": shop(price=3, rate=3, size=2)}): (ExecutedCode("shop.py"),),
+        # Not executed, or no code at all.
+        write(repository, {"shop.py": shop(price=3, rate=3, size=2, total=2)}): (),
+        write(repository, {"shop.py": "# Prices.\n" + shop(price=3, rate=3, size=2, total=2)}): (),
+        write(repository, {"other.py": "x = 2\n"}): (),
+        write(repository, {"README.md": "a\n"}): (),
+        # A file of another kind may be read, whatever it is called.
+        write(repository, {"other.py": "x = 3\n", "data.json": "{}"}): None,
+        write(
+            repository,
+            {"tests/bench.py": "def work():\n    return 1\n", "shop.py": shop(price=3, rate=4, size=2, total=2)},
+        ): (
+            ExecutedCode("tests/bench.py", "work"),
+            ExecutedCode("shop.py"),
+        ),
+        write(repository, {"shop.py": "def price(:\n"}): (ExecutedCode("shop.py"),),
+    }
+    commit_range = find_candidates(repository, good=good, bad="HEAD").commit_range
+    with counted_processes() as started:
+        facts = change_facts(repository, commit_range, EXECUTED)
+    assert {commit: one.executed for commit, one in facts.items()} == expected
+    assert len(started) == 4
+    documents = [commit for commit, one in facts.items() if one.only_documents]
+    assert documents == [list(expected)[7]]  # the benchmark lies among the tests, and runs
+    assert all(one.executed is None for one in change_facts(repository, commit_range).values())
+
+
+def test_a_merge_changes_nothing_by_itself_and_a_file_that_moved_is_the_same(repository: Path) -> None:
+    good, merge = merged(repository, main="one\n", side="two\n", result="both\n")
+    run_git(repository, "mv", "a.py", "b.py")
+    moved = write(repository, {"b.py": "def price():\n    return 2\n"})
+    run_git(repository, "mv", "b.py", "c.py")
+    renamed = write(repository, {})
+    commit_range = find_candidates(repository, good=good, bad="HEAD").commit_range
+    facts = change_facts(repository, commit_range, {("c.py", "price"), ("c.py", "<module>")})
+    assert facts[merge].executed is None
+    assert facts[renamed].executed == ()
+    assert facts[moved].executed == ()  # under a name that neither end knows
 
 
 def merged(repository: Path, *, main: str, side: str, result: str | None) -> tuple[str, str]:

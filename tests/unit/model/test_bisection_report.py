@@ -28,6 +28,7 @@ def test_the_whole_answer() -> None:
             "log_bayes_factor": 9.5,
             "improvement": False,
             "updates": [],
+            "executed": [],
         }
     ]
     assert [entry["executions"] for entry in answer["measured"]] == [16, 1, 14, 16]

@@ -1,4 +1,6 @@
-from perf_culprit.model.bisection import CommitRange
+import pytest
+
+from perf_culprit.model.bisection import ChangeFacts, CommitRange
 from perf_culprit.say.bisection_steps import LISTED, StoredNoise, plan_text
 
 RANGE = CommitRange(good="a" * 40, bad="b" * 40, commits=("b" * 40,), parents=((),))
@@ -55,3 +57,21 @@ def test_the_plan_lists_the_chances_that_it_starts_from() -> None:
     text = plan_text(RANGE, subjects={"b" * 40: "Only"}, executions=(1, 2), budget=400, prior={"b" * 40: 0.25})
     line = next(line for line in text.splitlines() if line.endswith("Only"))
     assert "25" in line
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (ChangeFacts(churn=1200), "1,200 lines of code"),
+        (ChangeFacts(churn=1, changes_dependency=True), "dependencies or the build, 1 line of code"),
+        (ChangeFacts(only_documents=True), "documents or tests only"),
+        (ChangeFacts(clean_merge=True), "a clean merge"),
+        (ChangeFacts(), "no line of code"),
+    ],
+)
+def test_each_chance_has_its_reason(facts: ChangeFacts, why: str) -> None:
+    commit = "b" * 40
+    text = plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, prior={commit: 0.25}, facts={commit: facts})
+    assert f"({why})" in next(line for line in text.splitlines() if line.startswith("  bbbbbbb"))
+    assert "executes: it looks when it begins" in text
+    assert "executes" not in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400)

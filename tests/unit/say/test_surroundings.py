@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from perf_culprit.model.bisection import ExecutedCode
 from perf_culprit.model.run import Environment, EnvironmentChange
 from perf_culprit.say.bisection_answer import bisection_markdown
 from perf_culprit.say.comment import render_markdown
@@ -40,3 +41,11 @@ def test_a_culprit_that_updates_a_dependency_is_called_that() -> None:
     answer = bisection_markdown(replace(REPORT, updates={REPORT.outcome.culprits[0].commit: (numpy,)}))
     assert "a dependency update: `numpy 2.4.5 → 2.4.6`" in answer
     assert "dependency update" not in bisection_markdown(REPORT)
+
+
+def test_a_culprit_says_what_it_touches_of_the_code_that_runs() -> None:
+    code = (ExecutedCode("a|b.py", "Cart.total"), ExecutedCode("shop.py"), *[ExecutedCode("c.py", "f")] * 3)
+    (culprit,) = REPORT.outcome.culprits
+    answer = bisection_markdown(replace(REPORT, executed={culprit.commit: code}))
+    assert "touches `Cart.total` (`a|b.py`), `shop.py`, `f` (`c.py`) and 2 more, which the benchmark runs" in answer
+    assert "touches" not in bisection_markdown(replace(REPORT, executed={"e" * 40: code}))

@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 
 from benchmarks.bisect.machine import chain
-from perf_culprit.model.bisection import ChangeFacts, CommitRange, Phase
-from perf_culprit.search.prior import prior_by_commit, prior_weights
+from perf_culprit.model.bisection import ChangeFacts, CommitRange, ExecutedCode, Phase
+from perf_culprit.search.prior import (
+    EXECUTED_FILE,
+    EXECUTED_FUNCTION,
+    NOT_EXECUTED,
+    prior_by_commit,
+    prior_weights,
+)
 from tests.support.virtual_searches import Virtual, names
 
 PLAIN = ChangeFacts()
+FUNCTION, MODULE = (ExecutedCode("a.py", "parse"),), (ExecutedCode("a.py"),)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +26,12 @@ PLAIN = ChangeFacts()
         (ChangeFacts(clean_merge=True), 1 / 20),
         (ChangeFacts(churn=7), float(np.exp(0.9))),
         (ChangeFacts(changes_dependency=True, churn=1), float(3 * np.exp(0.3))),
+        (ChangeFacts(executed=FUNCTION), EXECUTED_FUNCTION),
+        (ChangeFacts(executed=(*MODULE, *FUNCTION)), EXECUTED_FUNCTION),
+        (ChangeFacts(executed=MODULE), EXECUTED_FILE),
+        (ChangeFacts(executed=()), NOT_EXECUTED),
+        (ChangeFacts(executed=(), changes_dependency=True), 3.0),
+        (ChangeFacts(executed=(), only_documents=True), 1 / 50),
     ],
 )
 def test_each_fact_has_its_odds_and_a_tenth_is_uniform(facts: ChangeFacts, ratio: float) -> None:
@@ -45,7 +58,9 @@ def test_absurd_churn_leaves_the_others_their_share() -> None:
 
 def test_the_prior_costs_at_most_the_logarithm_of_ten() -> None:
     weights = prior_weights(
-        [ChangeFacts(changes_dependency=True, churn=1000)] * 5 + [ChangeFacts(only_documents=True)] * 59
+        [ChangeFacts(churn=1000, executed=FUNCTION)] * 5
+        + [ChangeFacts(only_documents=True, executed=())] * 29
+        + [ChangeFacts(executed=())] * 30
     )
     assert np.log2(1 / 64 / weights.min()) <= np.log2(10) + 1e-9
 

@@ -11,9 +11,9 @@ from perf_culprit.explain.tracer import traced_command
 from perf_culprit.explain.tracer.trace_child import FOLDER_VARIABLE
 from perf_culprit.explain.tracer.trace_levels import Budget
 from perf_culprit.explain.tracer.trace_profile import Trace
-from perf_culprit.explain.tracer.traced_command import Execute, trace_command
+from perf_culprit.explain.tracer.traced_command import Execute, executed_functions, trace_command
 from perf_culprit.explain.tracer.tracer_fault import TraceError
-from tests.support.interpreters import newer_interpreter
+from tests.support.interpreters import newer_interpreter, newer_interpreters
 
 BENCHMARK = """
 import sys
@@ -90,6 +90,45 @@ def test_a_profiler_in_the_command_is_refused(project: Path) -> None:
     (project / "bench.py").write_text("import sys\nsys.setprofile(lambda *_: None)\n")
     with pytest.raises(TraceError, match="would be measured too"):
         traced(running(newer_interpreter(), "bench.py", folder=project), project)
+
+
+THREADED = """
+import json, threading
+import shop
+
+class Cart:
+    def total(self):
+        return [price() for _ in range(3)]
+
+    def unused(self):
+        return 0
+
+def price():
+    return json.dumps({})
+
+thread = threading.Thread(target=shop.serve)
+thread.start()
+thread.join()
+Cart().total()
+"""
+
+
+@pytest.mark.parametrize("python", [sys.executable, *newer_interpreters()])
+def test_one_execution_lists_the_functions_that_run(tmp_path: Path, python: str) -> None:
+    (tmp_path / "bench.py").write_text(THREADED)
+    (tmp_path / "shop.py").write_text("def serve(): pass\n\ndef other(): pass\n")
+    ran: list[Mapping[str, str]] = []
+    executed = executed_functions(running(python, "bench.py", folder=tmp_path, ran=ran), root=tmp_path)
+    functions = {one for one in executed if "<" not in one[1]}
+    assert functions == {("bench.py", "Cart"), ("bench.py", "Cart.total"), ("bench.py", "price"), ("shop.py", "serve")}
+    assert ("shop.py", "<module>") in executed
+    assert len(ran) == 1
+
+
+def test_a_command_without_python_is_executed_once_and_lists_nothing(tmp_path: Path) -> None:
+    ran: list[Mapping[str, str]] = []
+    assert executed_functions(running("true", folder=tmp_path, ran=ran), root=tmp_path) == frozenset()
+    assert len(ran) == 1
 
 
 BUSY = """

@@ -10,9 +10,10 @@ import os
 import sys
 import threading
 from contextlib import AbstractContextManager
+from types import CodeType, FrameType
 from typing import Any, Final
 
-from .call_paths import Scope, Tree, tree_from_rows
+from .call_paths import Kind, Scope, Tree, tree_from_rows
 from .hooks import corrected, hooks
 from .sampling import Sampler
 from .session import hide_untimed, refuse_foreign_tool
@@ -35,6 +36,9 @@ def start(folder: str) -> None:
 
 
 def _start(folder: str, plan: dict[str, Any]) -> None:
+    if plan.get("listed"):
+        _start_listing(folder, plan)
+        return
     is_sampled = plan.get("sampled", False)
     if sys.version_info < (3, 12) and not is_sampled:
         raise SamplesOnlyError(
@@ -95,6 +99,27 @@ def _start_sampling(folder: str, plan: dict[str, Any]) -> None:
 
     atexit.register(finish)
     running.__enter__()
+
+
+def _start_listing(folder: str, plan: dict[str, Any]) -> None:
+    """Which functions run at all. A trace function that wants no lines is asked once per call."""
+    codes: dict[int, CodeType] = {}
+    pid = os.getpid()
+
+    def note(frame: FrameType, _event: str, _argument: object) -> None:
+        codes[id(frame.f_code)] = frame.f_code
+
+    def finish() -> None:
+        if os.getpid() == pid:
+            sys.settrace(None)
+            scope = Scope(plan["root"])
+            methods = ((*scope.of(code), code.co_qualname) for code in tuple(codes.values()))
+            followed = {(method.file, name) for method, kind, name in methods if kind is Kind.FOLLOWED}
+            _write(folder, {"executed": sorted(followed)})
+
+    atexit.register(finish)
+    threading.settrace(note)
+    sys.settrace(note)
 
 
 def _write(folder: str, result: dict[str, Any]) -> None:

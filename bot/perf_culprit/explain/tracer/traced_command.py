@@ -6,7 +6,8 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -256,17 +257,33 @@ def _nothing_traced(*, is_sampled: bool) -> TraceError:
     )
 
 
+def executed_functions(execute: Execute, *, root: Path, python_path: str = "") -> frozenset[tuple[str, str]]:
+    """File (below `root`) and qualified name of what one execution runs; nothing where it runs no such Python.
+
+    Raises: what `execute` does, and TraceError where its Python is too old.
+    """
+    with _planned({"root": str(root), "listed": True}, python_path) as (folder, variables):
+        execute(variables)
+        rows = [row for result in _results(folder) for row in _checked(list, result.get("executed", []))]
+        return frozenset(_checked(lambda row: (str(row[0]), str(row[1])), row) for row in rows)
+
+
 def _executed(execute: Execute, plan: dict[str, Any], *, python_path: str, budget: Budget) -> list[dict[str, Any]]:
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
-        folder = Path(name)
-        (folder / PLAN_NAME).write_text(json.dumps(plan))
-        paths = [str(HOOK_FOLDER), *([python_path] if python_path else [])]
-        variables = {FOLDER_VARIABLE: name, "PYTHONPATH": ":".join(paths)}
+    with _planned(plan, python_path) as (folder, variables):
         budget.execute(lambda: execute(variables), is_usual=plan["selected"] is not None)
         results = _results(folder)
         if not results:
             raise why_lost(lambda: execute(variables), hook=str(HOOK_FOLDER), folder_variable=FOLDER_VARIABLE)
         return results
+
+
+@contextmanager
+def _planned(plan: dict[str, Any], python_path: str) -> Iterator[tuple[Path, dict[str, str]]]:
+    """The folder of the plan and its results, and the variables by which a command finds it."""
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
+        (Path(name) / PLAN_NAME).write_text(json.dumps(plan))
+        paths = [str(HOOK_FOLDER), *([python_path] if python_path else [])]
+        yield Path(name), {FOLDER_VARIABLE: name, "PYTHONPATH": ":".join(paths)}
 
 
 def _results(folder: Path) -> list[dict[str, Any]]:
