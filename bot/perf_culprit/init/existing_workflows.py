@@ -134,11 +134,10 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             continue
         if step.action.endswith(GAB):
             output, tool = step.given.get("output-file-path", ""), step.given.get("tool", "")
-            position = _writer(job, end, output)
-            command = "" if position is None else _without_noise(job.steps[position].run)
+            position, command = _written(job, end, output)
             yield Measuring(
                 job=job,
-                position=position or 0,
+                position=position,
                 command=command,
                 source=GAB,
                 output=output.removeprefix("./"),
@@ -156,6 +155,20 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             yield replace(one, output=_uploaded(one)) if source in ("task", "script") else one
 
 
+def _written(job: Job, end: int, output: str) -> tuple[int, str]:
+    """Where the file comes from and by which command, with the measurement that it is made of."""
+    position = _writer(job, end, output)
+    if position is None:
+        return 0, ""
+    last = job.steps[position].run
+    first = position
+    for i in range(position) if not measuring_tool(last) else ():
+        made = re.findall(r"(?:\btee|>)\s+['\"]?([\w./-]+)", job.steps[i].run)
+        if measuring_tool(job.steps[i].run) and any(re.search(rf"(?<!\w){re.escape(name)}\b", last) for name in made):
+            first = i
+    return first, "\n".join(_without_noise(job.steps[i].run) for i in sorted({first, position}))
+
+
 def _writer(job: Job, end: int, output: str) -> int | None:
     """The step before the one that stores which names the file, else the one that measures, else the last one."""
     stores = [i for i in range(end) if job.steps[i].action.endswith(GAB)]
@@ -163,7 +176,9 @@ def _writer(job: Job, end: int, output: str) -> int | None:
     # What another store has read is its own.
     before = [i for i in before if not stores or i > stores[-1]] or before
     name = output.rpartition("/")[2]
-    naming = [i for i in before if name and name in job.steps[i].run and not TALK.match(job.steps[i].run)]
+    written = re.compile(rf"(>|\btee)\s*\S*{re.escape(name)}")
+    named = [i for i in before if name and name in job.steps[i].run]
+    naming = [i for i in named if not TALK.match(job.steps[i].run) or written.search(job.steps[i].run)]
     measuring = [i for i in before if measuring_tool(job.steps[i].run)]
     return next(iter(naming[:1] or measuring[-1:] or before[-1:]), None)
 
@@ -222,7 +237,7 @@ TOOL_ACTIONS: Final = re.compile(
     r"|/(hatch|pixi|just|poetry|pdm|bun|deno)\b"
 )
 IGNORED_ACTIONS: Final = re.compile(
-    r"checkout|/cache|-cache|upload-artifact|harden-runner|github-script|paths-filter|free-disk|qemu|\bauth\b|login"
+    r"checkout|/cache|-cache\b|upload-artifact|harden-runner|github-script|paths-filter|free-disk|qemu|\bauth\b|login"
     r"|benchmark|codspeed|bencher|comment|label|gcloud"
 )
 ACTION_COMMANDS: Final = (
@@ -244,7 +259,9 @@ CODSPEED_BUILD: Final = re.compile(r"\bcargo\s+codspeed\s+build\b")
 # `echo NAME=VALUE >> $GITHUB_ENV`, of a value that is no command.
 STORED_VARIABLE: Final = re.compile(r"echo\s+['\"]?([A-Z_]\w*)=([^'\"\n>$]*?)['\"]?\s*>>\s*['\"]?\$\{?GITHUB_ENV")
 # A step that runs, but not to build.
-TESTS: Final = re.compile(r"\bsmoke\b|^(run )?(unit )?tests?\b|\blint|clippy|^check\b", re.IGNORECASE)
+TESTS: Final = re.compile(
+    r"\bsmoke\b|^(run )?(unit )?tests?\b|\blint|clippy|^check\b|\bdoc(s|umentation)?\b", re.IGNORECASE
+)
 VENV: Final = ". .venv/bin/activate"
 BASH: Final = re.compile(
     r"\[\[|pipefail|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"
@@ -277,7 +294,8 @@ class Preparation:
 
 def _preparation(job: Job, position: int) -> Preparation:
     done = Preparation()
-    before = [_as_command(step) for step in job.steps[:position] if not step.is_skipped and not TESTS.search(step.name)]
+    there = [step for step in job.steps[:position] if not step.is_skipped and not TESTS.search(step.name)]
+    before = [_as_command(step) for step in (*there, _before_asv(job.steps[position]))]
     in_venv = any(PROJECT_PIP.search(line) for step in before for line in logical_lines(step.run))
     for step in before:
         if step.uses:
@@ -289,6 +307,14 @@ def _preparation(job: Job, position: int) -> Preparation:
         shared = " --system-site-packages" if done.launcher else ""
         done.build.insert(0, f"python3 -m venv{shared} .venv && {VENV}")
     return done
+
+
+def _before_asv(step: Step) -> Step:
+    """What its own step prepares: of asv's commands only this is kept, others stay as they are."""
+    text = re.split(r"(?m)^.*\basv\s+(?:run|continuous)\b", step.run, maxsplit=1)
+    lines = logical_lines(text[0]) if len(text) > 1 else []
+    prepares = [line for line in lines if MACHINE.search(line) or line.startswith("git clone ")]
+    return replace(step, uses="", run="\n".join(prepares))
 
 
 def _as_command(step: Step) -> Step:
@@ -428,7 +454,9 @@ def _native(one: Measuring, done: Preparation, repository: Repository) -> Comman
     text = "\n".join(one.step.variants) if one.step.variants and one.source != "Bencher" else one.command
     if one.source == "asv":
         # Where its files are stands in variables.
-        text = re.sub(r"\$\{?(\w+)\}?", lambda match: one.step.environment.get(match[1], match[0]), text)
+        own = dict(re.findall(r"""(?m)^\s*(?:export\s+)?(\w+)=["']?([^"'\n]*)""", one.step.run))
+        texts = {**one.step.environment, **own}
+        text = re.sub(r"\$\{?(\w+)\}?", lambda match: texts.get(match[1], match[0]), text)
     inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
     builds = (*done.builds, *inside) if "codspeed run" in text else ()
     return native(Command(text=text, output=one.output, folder=one.step.folder, builds=builds), repository)

@@ -228,7 +228,10 @@ def _step(
         uses=str(about.get("uses", "")),
         given={str(key): text(value) for key, value in _mapping(about.get("with")).items() if _is_public(value)},
         environment={**outer, **own},
-        folder=text(about.get("working-directory", "")).rstrip("/"),
+        # CodSpeed's action has an input of that name.
+        folder=text(_mapping(about.get("with")).get("working-directory") or about.get("working-directory", "")).rstrip(
+            "/"
+        ),
         shell=str(about.get("shell", "")),
         variants=variants,
         matrix_key=matrix_key,
