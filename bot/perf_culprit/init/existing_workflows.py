@@ -10,6 +10,9 @@ from perf_culprit.init.native_output import OUTPUT, Command, native
 from perf_culprit.init.repository import Repository, Suggestion
 from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
 
+# A step of these is a whole suite, whose command is written anew.
+REWRITTEN: Final = ("asv", "Julia", "CodSpeed", "cargo codspeed", "Bencher")
+CHECKS_OUT: Final = re.compile(r"actions/checkout|\bgit (checkout|switch|worktree|stash|reset)\b")
 GAB: Final = "github-action-benchmark"
 CODSPEED: Final = re.compile(r"^codspeedhq/(action|codspeed)")
 BENCHER: Final = re.compile(r"\bbencher\s+run\b")
@@ -106,17 +109,25 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
 
 
 def _same_kind(those: list[Measuring]) -> list[Measuring]:
-    """The suites that one job stores one after the other; else the surest command alone."""
-    stored = {one.output: one for one in those if one.source == GAB and one.output}
-    return list(stored.values()) if len(stored) > 1 else those[:1]
+    """What one job measures by the surest tool, or stores, step by step, up to where it checks out another commit."""
+    steps = those[0].job.steps
+    alike = [one for one in those if one.source == those[0].source and one.is_sure == those[0].is_sure]
+    if those[0].source in REWRITTEN:
+        return those[:1]
+    first = min(one.position for one in alike)
+    changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
+    until = next(iter(changes), len(steps))
+    near = {(one.step.folder, one.command): one for one in alike if one.position < until}
+    return list(near.values())
 
 
 def _elsewhere(one: Measuring, others: list[Measuring]) -> Measuring:
     """A job that only stores what another one of the file measured stands for that one."""
-    if one.command:
+    takes = any("download-artifact" in step.uses for step in one.job.steps)
+    if one.command and not (takes and one.source == GAB and not measuring_tool(one.command)):
         return one
     file = one.job.place.partition(",")[0]
-    same = [other for other in others if other.command and other.job.place.startswith(f"{file},")]
+    same = [other for other in others if other.command and other.job.place.startswith(f"{file},") and other != one]
     measured = max(same, key=lambda other: other.score, default=None)
     return one if measured is None else replace(measured, source=one.source, tool=one.tool, output=_uploaded(measured))
 
@@ -134,15 +145,15 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             continue
         if step.action.endswith(GAB):
             output, tool = step.given.get("output-file-path", ""), step.given.get("tool", "")
-            position, command = _written(job, end, output)
-            yield Measuring(
-                job=job,
-                position=position,
-                command=command,
-                source=GAB,
-                output=output.removeprefix("./"),
-                tool=tool,
-            )
+            for position, command in _written(job, end, output):
+                yield Measuring(
+                    job=job,
+                    position=position,
+                    command=command,
+                    source=GAB,
+                    output=output.removeprefix("./"),
+                    tool=tool,
+                )
         elif "airspeedvelocity" in step.action:
             yield Measuring(job=job, position=end, command="benchpkg", source="Julia")
         elif CODSPEED.search(step.action) and step.given.get("run"):
@@ -155,37 +166,41 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             yield replace(one, output=_uploaded(one)) if source in ("task", "script") else one
 
 
-def _written(job: Job, end: int, output: str) -> tuple[int, str]:
-    """Where the file comes from and by which command, with the measurement that it is made of."""
-    position = _writer(job, end, output)
-    if position is None:
-        return 0, ""
-    last = job.steps[position].run
-    first = position
-    for i in range(position) if not measuring_tool(last) else ():
+def _written(job: Job, end: int, output: str) -> list[tuple[int, str]]:
+    """The steps that the file comes from, each with its command and the measurement that it is made of."""
+    writers = _writers(job, end, output)
+    if not writers:
+        return [(0, "")]
+    last = job.steps[writers[0]].run
+    first = writers[0]
+    for i in range(first) if not measuring_tool(last) else ():
         made = re.findall(r"(?:\btee|>)\s+['\"]?([\w./-]+)", job.steps[i].run)
         if measuring_tool(job.steps[i].run) and any(re.search(rf"(?<!\w){re.escape(name)}\b", last) for name in made):
             first = i
-    return first, "\n".join(_without_noise(job.steps[i].run) for i in sorted({first, position}))
+    if first != writers[0]:
+        return [(first, "\n".join(_without_noise(job.steps[i].run) for i in (first, writers[0])))]
+    return [(position, _without_noise(job.steps[position].run)) for position in writers]
 
 
-def _writer(job: Job, end: int, output: str) -> int | None:
-    """The step before the one that stores which names the file, else the one that measures, else the last one."""
+def _writers(job: Job, end: int, output: str) -> list[int]:
+    """The steps before the one that stores which write the file, else the one that measures, else the last one."""
     stores = [i for i in range(end) if job.steps[i].action.endswith(GAB)]
     before = [i for i in range(end) if job.steps[i].run and not job.steps[i].is_skipped]
     # What another store has read is its own.
     before = [i for i in before if not stores or i > stores[-1]] or before
     name = output.rpartition("/")[2]
-    written = re.compile(rf"(>|\btee)\s*\S*{re.escape(name)}")
-    named = [i for i in before if name and name in job.steps[i].run]
-    naming = [i for i in named if not TALK.match(job.steps[i].run) or written.search(job.steps[i].run)]
+    written = re.compile(rf"(>|\btee)(\s+-\S+)*\s*\S*{re.escape(name)}")
     measuring = [i for i in before if measuring_tool(job.steps[i].run)]
-    return next(iter(naming[:1] or measuring[-1:] or before[-1:]), None)
+    named = [i for i in before if name and name in job.steps[i].run]
+    writing = [i for i in measuring if i in named and written.search(job.steps[i].run)]
+    naming = [i for i in named if not TALK.match(job.steps[i].run) or written.search(job.steps[i].run)]
+    return writing or naming[:1] or measuring[-1:] or before[-1:]
 
 
 def measuring_tool(text: str) -> str:
     """What the first line that measures is called; "" where none does."""
-    lines = [line for line in logical_lines(text) if not TALK.search(line)]
+    lines = [re.sub(r"^cd \S+ && ", "", line) for line in logical_lines(text)]
+    lines = [line for line in lines if not TALK.search(line)]
     return next((tool for tool, pattern in MEASURING for line in lines if pattern.search(line)), "")
 
 
@@ -255,6 +270,7 @@ PIP: Final = re.compile(r"\bpip3? install\b")
 PROJECT_PIP: Final = re.compile(
     r"\bpip3? install\b.*(\s['\"]?\.(\[\S*)?['\"]?(\s|$)|\s(-e|--editable|-r|--requirement|-c)[= ]|\s['\"]?\./)"
 )
+OWN_VENV: Final = re.compile(r"\buv (venv|sync)\b|\b(virtualenv|python3? -m venv) ")
 CODSPEED_BUILD: Final = re.compile(r"\bcargo\s+codspeed\s+build\b")
 # `echo NAME=VALUE >> $GITHUB_ENV`, of a value that is no command.
 STORED_VARIABLE: Final = re.compile(r"echo\s+['\"]?([A-Z_]\w*)=([^'\"\n>$]*?)['\"]?\s*>>\s*['\"]?\$\{?GITHUB_ENV")
@@ -266,6 +282,8 @@ VENV: Final = ". .venv/bin/activate"
 BASH: Final = re.compile(
     r"\[\[|pipefail|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"
 )
+OTHER_SHELL: Final = re.compile(r"\b(pwsh|python3?|julia|node|ruby|perl)\b")
+SHELL_OPTIONS: Final = {"pwsh": "-Command", "python": "-c", "python3": "-c"}
 UNUSED: Final = re.compile(
     r"COLOR|TELEMETRY|NOLOGO|TOKEN|CACHE|CODSPEED|^CI$|INCREMENTAL|BACKTRACE|^PIP_|CLOUD|^PRE_COMMIT|^TERM$|SECRET|^GH_"
     r"|XMLDOC|SCCACHE|^RUSTC_WRAPPER|RETR(Y|IES)$|_ACTION$|^PYTHON(IOENCODING|UTF8|UNBUFFERED)|^GITHUB_"
@@ -296,7 +314,8 @@ def _preparation(job: Job, position: int) -> Preparation:
     done = Preparation()
     there = [step for step in job.steps[:position] if not step.is_skipped and not TESTS.search(step.name)]
     before = [_as_command(step) for step in (*there, _before_asv(job.steps[position]))]
-    in_venv = any(PROJECT_PIP.search(line) for step in before for line in logical_lines(step.run))
+    lines = [line for step in before for line in logical_lines(step.run)]
+    in_venv = any(PROJECT_PIP.search(line) for line in lines) and not any(OWN_VENV.search(line) for line in lines)
     for step in before:
         if step.uses:
             _action(step, done)
@@ -329,7 +348,9 @@ def _action(step: Step, done: Preparation) -> None:
     if step.action == "actions/checkout":
         if step.given.get("submodules", "false") not in ("", "false"):
             done.build.append("git submodule update --init --recursive")
-        if other := step.given.get("repository"):
+        if (other := step.given.get("repository")) and (path := step.given.get("path")):
+            done.build.append(f"git clone --depth 1 https://github.com/{other} {path}")
+        elif other:
             done.notes.append(f"it checks out {other} as well: let the build clone it")
     elif "download-artifact" in step.action:
         done.notes.append("it takes an artifact of another job, which the build has to make")
@@ -386,8 +407,8 @@ def _placed(command: str, step: Step) -> str:
     """In the step's folder, environment and shell, leaving those of what follows as they are."""
     environment = " ".join(f"{name}={_quoted(value)}" for name, value in _environment(step))
     inner = f"export {environment}\n{command}" if environment else command
-    if step.shell.startswith("pwsh"):
-        inner = f"pwsh -Command {shlex.quote(command)}"
+    if other := OTHER_SHELL.search(step.shell):
+        inner = f"{other[1]} {SHELL_OPTIONS.get(other[1], '-e')} {shlex.quote(command)}"
     elif BASH.search(command):
         inner = f"bash -e -o pipefail -c {shlex.quote(inner)}"
     if step.folder not in ("", "."):
@@ -415,12 +436,14 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
     done.unknown += [name for one in ordered if one.source not in rewritten for name in one.step.unknown]
     parts = [VENV] * any(VENV in part for part in done.build) + done.servers
-    if len(ordered) > 1:
+    if _needs_folder(ordered, commands):
         parts.append(f"mkdir -p {OUTPUT}")
         names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(ordered, 1)]
         commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
     for command, one in zip(commands, ordered, strict=True):
         step = replace(one.step, environment={**done.variables, **one.step.environment})
+        # What several fill together is copied once.
+        parts = [part for part in parts if not command.after or part != command.after]
         parts += [_placed(command.text, step), command.after]
     customs = [one for one, command in zip(ordered, commands, strict=True) if command.output and "custom" in one.tool]
     notes = [*(note for command in commands for note in command.notes), *done.notes, *_lost(ordered, done)]
@@ -438,6 +461,13 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
         steps=tuple(done.steps),
         services=first.job.services,
     )
+
+
+def _needs_folder(those: list[Measuring], commands: list[Command]) -> bool:
+    """Whether they write results of their own; those that print, or fill one folder, write one together."""
+    afters = {command.after for command in commands}
+    outputs = {one.output for one in those if one.source == GAB}
+    return len(those) > 1 and (len(afters) > 1 or len(outputs) > 1 or any(OUTPUT in one.text for one in commands))
 
 
 def _joined(parts: Iterable[str]) -> str:

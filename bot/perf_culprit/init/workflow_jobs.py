@@ -14,6 +14,9 @@ EXPRESSION: Final = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 COMPARISON: Final = re.compile(r"^!?([\w.-]+)(?:\s*(==|!=)\s*'([^']*)')?$")
 # The machines that are not ours: their steps are of no use in a job on Linux.
 OTHER_SYSTEMS: Final = re.compile(r"windows|macos|osx|darwin", re.IGNORECASE)
+STORED_OUTPUT: Final = re.compile(
+    r"""echo\s+['"]?([A-Za-z_][\w-]*)=((?:[^'"\n>$`]|\$\{\{[^}]*\}\})*?)['"]?\s*>>\s*['"]?\$\{?GITHUB_OUTPUT"""
+)
 OUTCOMES: Final = re.compile(r"failure\(\)|cancelled\(\)|always\(\)")
 # What an expression is called in a command that `measure` runs.
 IN_COMMANDS: Final[Mapping[str, str]] = {
@@ -106,6 +109,7 @@ def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], 
             continue
         taken, others = _matrix(_mapping(about.get("strategy")).get("matrix"))
         resolvable = {**IN_COMMANDS, **values, **taken}
+        resolvable |= _outputs(about["steps"], resolvable)
         yield Job(
             place=f"{name}, job {key}" + f" (called by {caller})" * bool(caller),
             title=" ".join(str(text) for text in (name, workflow.get("name", ""), key, about.get("name", ""))),
@@ -117,6 +121,16 @@ def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], 
             others=others,
             notes=tuple(_notes(about)),
         )
+
+
+def _outputs(steps: Iterable[Any], values: Mapping[str, str]) -> dict[str, str]:
+    """What steps say by `echo NAME=VALUE >> $GITHUB_OUTPUT` for others, where the value is no command's."""
+    return {
+        f"steps.{about['id']}.outputs.{name}": _resolved(value, values)[0]
+        for about in steps
+        if isinstance(about, dict) and "id" in about
+        for name, value in STORED_OUTPUT.findall(str(about.get("run", "")))
+    }
 
 
 def _notes(about: Mapping[str, Any]) -> Iterator[str]:
