@@ -133,3 +133,27 @@ def test_values_have_to_be_numbers() -> None:
     broken = entry(FIRST, 1, benches=[{"name": "f", "value": "1", "unit": "ns/iter"}])
     with pytest.raises(DataError, match=r"entries\.S\[0\]\.benches\[0\]\.value: is text"):
         READERS["gab_data_js"].history(store(S=[broken]))
+
+
+def test_the_columns_of_version_2_are_runs() -> None:
+    columns = {
+        "version": 2,
+        "runs": [
+            {"id": "a" * 40, "timestamp": "2026-07-01T10:00:00+02:00"},
+            {"id": "b" * 40, "timestamp": "", "cpu": "x"},
+        ],
+        "names": ["BenchmarkA - ns/op", "BenchmarkA - MB/s", "BenchmarkOld"],
+        "units": ["ns/op", "MB/s", "ns/op"],
+        "values": [[58, 60.5], [None, 1977.09], [7]],
+    }
+    source = Source("data.js", f"window.BENCHMARK_DATA = {json.dumps(columns)}\n".encode())
+    first, second = READERS["gab_data_js"].history(source)
+    assert first.commit == "a" * 40
+    assert first.time is not None
+    assert first.time.isoformat() == "2026-07-01T08:00:00+00:00"
+    assert {b.name: b.value for b in first.benchmarks} == {"BenchmarkA - ns/op": 58.0, "BenchmarkOld": 7.0}
+    assert {b.name: (b.metric.name, b.metric.direction) for b in second.benchmarks} == {
+        "BenchmarkA - ns/op": ("time", Direction.LOWER_IS_BETTER),
+        "BenchmarkA - MB/s": ("value", Direction.HIGHER_IS_BETTER),
+    }
+    assert READERS["gab_data_js"].read(source).commit in ("a" * 40, "b" * 40)

@@ -23,6 +23,12 @@ DATA_JS = (
 )
 
 
+DATA_JS_COLUMNS = (
+    b'window.BENCHMARK_DATA = {"version": 2, "runs": [{"id": "x"}], "names": ["f"], '
+    b'"units": ["ns/op"], "values": [[1]]}'
+)
+
+
 FILES = (
     ("bencher_text", golden("criterion/bencher_0.5.txt")),
     ("bencher_text", golden("criterion/bencher_0.8.txt")),
@@ -36,6 +42,7 @@ FILES = (
     ("benchmarkdotnet_csv", golden("benchmarkdotnet/report.csv")),
     ("benchmarkdotnet_text", golden("benchmarkdotnet/report.txt")),
     ("nyrkio", golden("nyrkio/lines.ndjson")),
+    ("mitata_text", golden("mitata/groups-0.1.txt")),
     ("mitata_text", golden("mitata/groups.txt")),
     ("vitest_text", golden("vitest/bench-4.txt")),
     ("jmh_csv", golden("jmh/german.scsv")),
@@ -56,6 +63,7 @@ FILES = (
     ("criterion_text", golden("criterion/native_0.8_with_progress.txt")),
     ("divan", golden("divan/table.txt")),
     ("gab_data_js", DATA_JS),
+    ("gab_data_js", DATA_JS_COLUMNS),
     ("go_json", golden("go/events.jsonl")),
     ("go_text", golden("go/duplicate_names.txt")),
     ("go_text", golden("go/single.txt")),
@@ -80,6 +88,14 @@ FILES = (
     ("sysbench", golden("load/sysbench.txt")),
     ("vegeta", golden("load/vegeta.txt")),
     ("wrk", golden("load/wrk.txt")),
+    ("gatling", golden("load/gatling.txt")),
+    ("jmeter_summary", golden("load/jmeter.txt")),
+    ("julia_text", golden("julia/group.txt")),
+    ("julia_text", golden("julia/trial.txt")),
+    ("locust_text", golden("load/locust.txt")),
+    ("memtier", golden("load/memtier.txt")),
+    ("phpbench_text", golden("phpbench/run.txt")),
+    ("vitest_5_text", golden("vitest/bench-5.txt")),
 )
 
 
@@ -103,7 +119,57 @@ HEADER = "benchmark name          samples       iterations    estimated\n-------
 
 # Each is repeated to 5 MiB: prefixes that patterns begin with and never end.
 HOSTILE = {
-    "asv_text": ("[50.00%] ··· ", "[50.00%] ··· a  1", "[50.00%] ··· a" + " " * 50, " ··· "),
+    "asv_text": (
+        "[50.00%] ··· ",
+        "[50.00%] ··· a  1",
+        "[50.00%] ··· a" + " " * 50,
+        " ··· ",
+        "[50.00%] ··· a ok\n" + "= " * 900 + "\n",
+        "[50.00%] ··· a ok\n==\na\n==\n" + "1\n" * 900,
+    ),
+    "gatling": (
+        "---- Global Information",
+        "> mean response time 1 (OK=",
+        "> mean response time | 1 | ",
+        "> request count" + " |" * 900,
+        "> response time 50th percentile " + "1" * 900,
+    ),
+    "jmeter_summary": ("summary =", "summary = 1 in 1 = 1/s Avg: ", "summary = " + "1" * 900, "summary =" + " " * 900),
+    "julia_text": (
+        "BenchmarkTools.",
+        ' "a" => 1-element BenchmarkTools.BenchmarkGroup:\n  "b" => Trial(1 ns)\n',
+        " a => ",
+        "\t" * 90 + "BenchmarkTools.a => Trial(1 n\n",
+        " Time (mean ± \N{GREEK SMALL LETTER SIGMA}): 1 ns ± ",
+    ),
+    "locust_text": (
+        "# reqs\nGET ",
+        "GET a 1 1(1%) | 1 1 1 1 | 1 ",
+        "GET " + "1 " * 900,
+        "GET a" + " " * 900,
+        "1 GET a: ",
+    ),
+    "memtier": (
+        "p50 Latency     p99 Latency   p99.9 Latency\n",
+        "Sets 1 1 1 ",
+        "Sets " + "--- " * 900,
+        "Sets" + " " * 900,
+    ),
+    "phpbench_text": (
+        " - Mo",
+        "  a...",
+        "  a....R1 I1 - Mo1",
+        "  a # b" + "." * 900,
+        "\\A" * 900,
+        "  a" + "." * 99 + "ERROR",
+    ),
+    "vitest_5_text": (
+        " RUN  v5.",
+        " ✓ a\n   a 1 1 1 1 1 1 1 1 ±1% 1\n",
+        " ✓ |bench| a (",
+        " ✓ a" + " " * 900,
+        "   a" + " 1" * 400,
+    ),
     "benchmark_ips_text": ("a ", "a 1 (±1%) i/s - ", " i/s - 1 ", "a" + " " * 300, " "),
     "dart": ("a(RunTime", "(RunTime): ", "a(RunTime): 1 us", "a ", "flutter (", "a(RunTime): 1 us |"),
     "iai": ("  L1 Accesses: ", "  L1 Accesses: 1 (", "a" * 900 + "\n", "  A" + " " * 40),
@@ -124,6 +190,7 @@ HOSTILE = {
         "(min … • a\n",
         "(min … \n• a\n" + "-" * 900,
         "(min … a 1 ns/iter ",
+        "(min … a" + " 1'1" * 300,
         "(min … \na " + " " * 900,
     ),
     "vitest_text": (" RUN  v4.", "  · a 1 1 1 1 1 1 1 1 ±", " RUN  v4.\n ✓ a 1", " RUN  v4.\n  · a" + " 1" * 400),
