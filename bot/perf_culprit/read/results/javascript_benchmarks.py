@@ -117,7 +117,9 @@ MITATA_LINES = Lines(
     title=re.compile(r"• (?P<name>.{1,999})|-{20,2000} -{20,99}"),
     # A name that is cut off ends with two full stops.
     row=re.compile(
-        rf"{NAME_GROUP}(?<!\s)(?<!\.\.)\s{{1,1000}}(?P<value>[0-9']{{1,40}}(?:\.[0-9]{{1,40}})?) (?P<unit>{TIME_UNIT})/iter(?:\s(?!\(\+/-).{{0,999}})?"
+        rf"{NAME_GROUP}(?<!\s)(?<!\.\.)\s{{1,1000}}(?P<value>[0-9']{{1,40}}(?:\.[0-9]{{1,40}})?) "
+        rf"(?P<unit>{TIME_UNIT})/iter"
+        r"(?:\s(?!\(\+/-).{0,999})?"
     ),
     measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=nanoseconds("1", row["unit"])),),
     # Up to version 0.1 an apostrophe groups thousands.

@@ -188,7 +188,7 @@ MEMTIER = _reader(
     lost=r"connection error: .{1,200}",
 )
 # What succeeded: failed requests have times of their own.
-GATLING_OK: Final = rf"[ |]{{1,60}}+{NUMBER}(?: \| {{0,30}}| \(OK=)"
+GATLING_OK: Final = rf"[ |]{{1,200}}+{NUMBER}(?: \| {{0,30}}| \(OK=)"
 GATLING = _reader(
     "gatling",
     "Gatling's summary",

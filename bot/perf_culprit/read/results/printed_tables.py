@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from perf_culprit.errors import DataError
@@ -299,6 +300,7 @@ PYTEST_TEXT = ResultReader(
 ASV_LINE: Final = re.compile(r"(?P<done>\[[ 0-9.]{1,9}%\] ··· )(?P<rest>.{0,9999})")
 ASV_NAMED: Final = re.compile(rf"(?P<name>\S{{1,999}}){SPACE}(?P<cell>\S.{{0,99}}?)\s{{0,99}}")
 ASV_CELL: Final = re.compile(rf"({NUMBER})(?:±{NUMBER})?(?:({TIME_UNIT})|([kMGT]))?")
+MAX_ASV_VALUES: Final = 100_000
 ASV_MEMORY: Final = {"mem": "memory", "peakmem": "peak_memory"}
 RULES: Final = ({"="}, {"=", " "}, {"-"}, {"-", " "})
 
@@ -335,8 +337,10 @@ def _asv_values(source: Source) -> Iterator[tuple[str, str, str]]:
         text = f"{' ' * head.end('done')}{head['rest']}" if head else line
         kind = set(text.strip())
         if kind in RULES:
-            if table is None and name and "=" in kind:
-                table = _AsvTable(name=name, starts=[match.start() for match in re.finditer("=+", text)])
+            # Of parameters and values; a column has a margin.
+            starts = [match.start() for match in re.finditer("={3,}", text)] if table is None else []
+            if name and len(starts) > 1:
+                table = _AsvTable(name=name, starts=starts)
             elif table is not None and ("=" in kind or (table.header and not table.is_spread)):
                 table.rules += 1
         elif head and (named := ASV_NAMED.fullmatch(head["rest"])) is not None:
@@ -359,7 +363,10 @@ def _asv_benchmark(name: str, place: str, cell: re.Match[str]) -> Benchmark:
 
 
 def _read_asv_text(source: Source) -> Parsed:
-    values = [(name, place, ASV_CELL.fullmatch(text)) for name, place, text in _asv_values(source)]
+    cells = list(islice(_asv_values(source), MAX_ASV_VALUES + 1))
+    if len(cells) > MAX_ASV_VALUES:
+        raise source.error(f"holds more than {MAX_ASV_VALUES:,} values", "give asv's result files instead")
+    values = [(name, place, ASV_CELL.fullmatch(text)) for name, place, text in cells]
     failed = sum(cell is None for _, _, cell in values)
     placed = [(_asv_benchmark(name, place, cell), place) for name, place, cell in values if cell is not None]
     return Parsed(benchmarks=gathered(placed), notes=(f"left out because they failed: {failed}",) * bool(failed))
