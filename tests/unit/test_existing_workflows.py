@@ -295,6 +295,36 @@ def test_shards_are_one_suite_in_the_folder_that_codspeed_s_action_names(tmp_pat
     assert result.steps == ({"uses": "hynek/setup-cached-uv@v2"},)
 
 
+def test_a_checkout_s_own_path_large_files_and_redirected_output(tmp_path: Path) -> None:
+    steps = (
+        "- uses: actions/checkout@v4\n  with: {lfs: true, repository: o/data, path: d}\n"
+        "- run: which hyperfine\n- run: go test -bench=. ./... > base.bench\n"
+        "  working-directory: ${{ runner.workspace }}/x/y\n"
+    )
+    result = proposed(tmp_path, steps)
+    assert result.build == "git lfs pull && git clone --depth 1 https://github.com/o/data d"
+    assert result.run == '(cd "$PWD/y"\ngo test -bench=. ./...)'
+
+
+def test_steps_measure_together_up_to_another_commit(tmp_path: Path) -> None:
+    bench = "- run: cargo bench --bench {}\n"
+    steps = "".join((bench.format("a"), bench.format("b"), "- run: git checkout main\n", bench.format("c")))
+    manifest = '[dev-dependencies]\ncriterion = "1"\n'
+    result = proposed(tmp_path, steps, Cargo_D_toml=manifest)
+    assert result.run == f"cargo bench --bench a && cargo bench --bench b && cp -r target/criterion {OUTPUT}"
+
+
+def test_what_steps_say_for_others_and_other_shells(tmp_path: Path) -> None:
+    steps = (
+        '- id: s\n  run: echo "dir=${{ github.workspace }}/b" >> "$GITHUB_OUTPUT"\n'
+        "- run: using Pkg\n  shell: julia --color=yes {0}\n- run: uv venv && uv pip install .\n"
+        "- run: cd x && make bench\n  working-directory: ${{ steps.s.outputs.dir }}\n"
+    )
+    result = proposed(tmp_path, steps)
+    assert result.build == "julia -e 'using Pkg' && uv venv && uv pip install ."
+    assert result.run == '(cd "$PWD/b"\ncd x && make bench)'
+
+
 POM = "<artifactId>jmh-core</artifactId>"
 SHADED = f"{POM}<n>b</n>maven-shade-plugin<finalName>${{n}}</finalName>"
 MAVEN = "mvn --quiet -DskipTests"

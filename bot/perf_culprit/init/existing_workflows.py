@@ -39,7 +39,7 @@ MEASURING: Final = tuple(
 )
 # A line that only talks of benchmarks: it installs, fetches, compares, or compiles them.
 TALK: Final = re.compile(
-    r"^\s*(#|echo\b|cat\b|ls\b|cd\b|mkdir\b|mv\b|cp\b|rm\b|cmp\b|git\b|gh\b|curl\b|wget\b|diff\b|jq\b|sed\b|awk\b|tar\b"
+    r"^\s*(#|echo\b|which\b|cat\b|ls\b|cd\b|mkdir\b|mv\b|cp\b|rm\b|cmp\b|git\b|gh\b|curl\b|wget\b|diff\b|jq\b|sed\b|awk\b|tar\b"
     r"|sudo\b|(\S+/)?pip3?\b|uv (pip|sync|venv)\b|apt(-get)?\b|npm (ci|i|install)\b|pnpm (i|install)\b|yarn install\b"
     r"|cargo install\b|go install\b|benchstat\b|critcmp\b|test -|\[|(if|for|done|fi|then|exit|export)\b"
     r"|(asv (publish|check|machine|preview)|cargo (check|build|clippy|fmt|test|doc|codspeed build))\b|\w+=(\S*$|\$\())"
@@ -49,7 +49,7 @@ TALK: Final = re.compile(
 )
 # A line that is of no use in a commit's own checkout.
 NOISE: Final = re.compile(
-    r"^(#|echo\b(?!.*>)|cat\s+\S+$|ls\b|pwd\b|free\b|lscpu\b|nproc\b|df\b|set -|asv machine\b|benchstat\b|critcmp\b"
+    r"^(#|(which|ls|pwd|free|lscpu|nproc|df)\b|echo\b(?!.*>)|cat\s+\S+$|set -|asv machine\b|benchstat\b|critcmp\b"
     r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b"
     r"|\S+ (.* )?(--version|version)\b)"
     r"|GITHUB_(OUTPUT|STEP_SUMMARY|ENV|PATH|WORKSPACE)|\bgit (push|merge)\b"
@@ -346,12 +346,7 @@ def _as_command(step: Step) -> Step:
 
 def _action(step: Step, done: Preparation) -> None:
     if step.action == "actions/checkout":
-        if step.given.get("submodules", "false") not in ("", "false"):
-            done.build.append("git submodule update --init --recursive")
-        if (other := step.given.get("repository")) and (path := step.given.get("path")):
-            done.build.append(f"git clone --depth 1 https://github.com/{other} {path}")
-        elif other:
-            done.notes.append(f"it checks out {other} as well: let the build clone it")
+        _checkout(step, done)
     elif "download-artifact" in step.action:
         done.notes.append("it takes an artifact of another job, which the build has to make")
     elif TOOL_ACTIONS.search(step.action) and not IGNORED_ACTIONS.search(step.action):
@@ -364,6 +359,17 @@ def _action(step: Step, done: Preparation) -> None:
             done.launcher = f"conda run --no-capture-output -n {name}"
     elif not IGNORED_ACTIONS.search(step.action):
         done.notes.append(f"left out: uses {step.uses}")
+
+
+def _checkout(step: Step, done: Preparation) -> None:
+    if step.given.get("submodules", "false") not in ("", "false"):
+        done.build.append("git submodule update --init --recursive")
+    if step.given.get("lfs", "false") not in ("", "false"):
+        done.build.append("git lfs pull")
+    if (other := step.given.get("repository")) and (path := step.given.get("path")):
+        done.build.append(f"git clone --depth 1 https://github.com/{other} {path}")
+    elif other:
+        done.notes.append(f"it checks out {other} as well: let the build clone it")
 
 
 def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:

@@ -60,7 +60,7 @@ def copied(command: Command) -> Command:
 
 def _printed(command: Command) -> Command:
     """`| tee FILE` and `> FILE` hide or copy what is to be printed; of several lines only those into the file count."""
-    name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.(?:out|txt|log|json))"
+    name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.\w+)"
     file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
     redirected = re.compile(
         rf"[ \t]*(2>&1[ \t]*)?(?<!2)(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|>>?[ \t]*){file}([ \t]+2>&1)?"

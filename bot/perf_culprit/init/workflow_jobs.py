@@ -14,6 +14,8 @@ EXPRESSION: Final = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 COMPARISON: Final = re.compile(r"^!?([\w.-]+)(?:\s*(==|!=)\s*'([^']*)')?$")
 # The machines that are not ours: their steps are of no use in a job on Linux.
 OTHER_SYSTEMS: Final = re.compile(r"windows|macos|osx|darwin", re.IGNORECASE)
+# The folder above the checkout, and in it the repository's.
+CHECKED_OUT: Final = re.compile(r"\$\{\{\s*runner\.workspace\s*\}\}/[\w.-]+")
 STORED_OUTPUT: Final = re.compile(
     r"""echo\s+['"]?([A-Za-z_][\w-]*)=((?:[^'"\n>$`]|\$\{\{[^}]*\}\})*?)['"]?\s*>>\s*['"]?\$\{?GITHUB_OUTPUT"""
 )
@@ -268,6 +270,7 @@ def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list
 
 def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
     """`${{ … }}` replaced by its value; what has none goes, since GitHub would resolve it in our workflow's place."""
+    text = CHECKED_OUT.sub("${{ github.workspace }}", text)
     unknown = [name for name in EXPRESSION.findall(text) if name not in values]
     return EXPRESSION.sub(lambda match: values.get(match[1], ""), text), unknown
 
