@@ -9,7 +9,7 @@ import yaml
 
 from perf_culprit.cli.entry import main
 from perf_culprit.init.benchmark_tools import suggestions
-from perf_culprit.init.existing_workflows import bencher_command, measuring_tool
+from perf_culprit.init.command_lines import bencher_command, measuring_tool
 from perf_culprit.init.repository import Suggestion, look
 from perf_culprit.init.workflow_files import check_files
 from tests.support.git_repository import init_repository, run_git

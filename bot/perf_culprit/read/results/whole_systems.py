@@ -83,10 +83,11 @@ def _read_clickbench(source: Source) -> Parsed:
 
 
 def _clickbench_query(name: str, row: JsonValue) -> Iterator[tuple[Benchmark, str]]:
-    times = [None if each.value is None else each.number() for each in row.elements()]
-    if times and times[0] is not None:
-        yield from_samples(name, metric=COLD_TIME, samples=times[:1], place=row.place), row.place
-    if hot := [time for time in times[1:] if time is not None]:
+    each = list(row.elements())
+    cold, hot = ([one.number() for one in some if one.value is not None] for some in (each[:1], each[1:]))
+    if cold:
+        yield from_samples(name, metric=COLD_TIME, samples=cold, place=row.place), row.place
+    if hot:
         yield from_samples(name, metric=SECOND_TIME, samples=hot, place=row.place), row.place
 
 
