@@ -11,6 +11,7 @@ from perf_culprit.model.run import Direction
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
+from tests.support.goldens import golden
 from tests.support.readings import parse
 
 
@@ -136,17 +137,7 @@ def test_values_have_to_be_numbers() -> None:
 
 
 def test_the_columns_of_version_2_are_runs() -> None:
-    columns = {
-        "version": 2,
-        "runs": [
-            {"id": "a" * 40, "timestamp": "2026-07-01T10:00:00+02:00"},
-            {"id": "b" * 40, "timestamp": "", "cpu": "x"},
-        ],
-        "names": ["BenchmarkA - ns/op", "BenchmarkA - MB/s", "BenchmarkOld"],
-        "units": ["ns/op", "MB/s", "ns/op"],
-        "values": [[58, 60.5], [None, 1977.09], [7]],
-    }
-    source = Source("data.js", f"window.BENCHMARK_DATA = {json.dumps(columns)}\n".encode())
+    source = Source("data.js", golden("github_action_benchmark/columns.js"))
     first, second = READERS["gab_data_js"].history(source)
     assert first.commit == "a" * 40
     assert first.time is not None

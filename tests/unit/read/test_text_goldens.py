@@ -23,12 +23,6 @@ DATA_JS = (
 )
 
 
-DATA_JS_COLUMNS = (
-    b'window.BENCHMARK_DATA = {"version": 2, "runs": [{"id": "x"}], "names": ["f"], '
-    b'"units": ["ns/op"], "values": [[1]]}'
-)
-
-
 FILES = (
     ("bencher_text", golden("criterion/bencher_0.5.txt")),
     ("bencher_text", golden("criterion/bencher_0.8.txt")),
@@ -63,7 +57,7 @@ FILES = (
     ("criterion_text", golden("criterion/native_0.8_with_progress.txt")),
     ("divan", golden("divan/table.txt")),
     ("gab_data_js", DATA_JS),
-    ("gab_data_js", DATA_JS_COLUMNS),
+    ("gab_data_js", golden("github_action_benchmark/columns.js")),
     ("go_json", golden("go/events.jsonl")),
     ("go_text", golden("go/duplicate_names.txt")),
     ("go_text", golden("go/single.txt")),
