@@ -12,6 +12,7 @@ COUNTER_GOLDENS = (
     ("jmeter_jtl", "jmeter/no_header.jtl"),
     ("jmeter_jtl", "jmeter/samples.jtl"),
     ("k6_csv", "k6/points.csv"),
+    ("k6_lines", "k6/points.ndjson"),
     ("k6_summary", "k6/export.json"),
     ("k6_summary", "k6/summary.json"),
     ("locust_history", "locust/stats_history.csv"),

@@ -9,7 +9,7 @@ import yaml
 
 from perf_culprit.cli.entry import main
 from perf_culprit.init.benchmark_tools import suggestions
-from perf_culprit.init.existing_workflows import bencher_command, measuring_tool
+from perf_culprit.init.command_lines import bencher_command, measuring_tool
 from perf_culprit.init.repository import Suggestion, look
 from perf_culprit.init.workflow_files import check_files
 from tests.support.git_repository import init_repository, run_git
@@ -263,6 +263,119 @@ def test_the_repository_s_own_folder_in_the_job_is_the_top(tmp_path: Path) -> No
         "- uses: actions/checkout@v4\n  with: {path: new}\n- run: |\n    cd new\n    go test -bench . ./... > b.txt\n"
     )
     assert proposed(tmp_path, steps).run == "go test -bench . ./..."
+
+
+def test_a_stored_file_is_made_of_what_another_step_measured(tmp_path: Path) -> None:
+    steps = "- run: make bench | tee raw.txt\n" + STORED.format(
+        run="sed s/a/b/ raw.txt > o.txt", tool="go", file="o.txt"
+    )
+    result = proposed(tmp_path, steps)
+    assert (result.build, result.run) == ("", f"make bench | tee raw.txt\nsed s/a/b/ raw.txt > {OUTPUT}")
+
+
+def test_what_asv_s_own_step_sets_and_prepares_is_kept(tmp_path: Path) -> None:
+    steps = (
+        "- run: |\n    pip install asv\n    git clone -b main https://x.test/benchmarks\n"
+        '    OPTIONS="--split --conf ci.json"\n    asv continuous $OPTIONS a b\n'
+    )
+    result = proposed(tmp_path, steps)
+    assert (result.setup, result.build) == ("pip install asv", "git clone -b main https://x.test/benchmarks")
+    assert 'asv run --config ci.json "$PERF_CULPRIT_COMMIT^!"' in result.run
+
+
+def test_shards_are_one_suite_in_the_folder_that_codspeed_s_action_names(tmp_path: Path) -> None:
+    steps = (
+        "- uses: hynek/setup-cached-uv@v2\n- uses: CodSpeedHQ/action@v4\n"
+        "  with: {run: 'pnpm bench --shard=${{ matrix.shard }}/2', working-directory: ./b}\n"
+    )
+    scripts = '{"scripts": {"bench": "pnpm bench:all", "bench:all": "vitest bench --run"}}'
+    files = {"b__package_D_json": scripts, "job": "strategy: {matrix: {shard: [1, 2]}}"}
+    result = proposed(tmp_path, steps, **files)
+    assert result.run == f"(cd ./b\npnpm bench --outputJson={OUTPUT})"
+    assert result.steps == ({"uses": "hynek/setup-cached-uv@v2"},)
+
+
+def test_a_checkout_s_own_path_large_files_and_redirected_output(tmp_path: Path) -> None:
+    steps = (
+        "- uses: actions/checkout@v4\n  with: {lfs: true, repository: o/data, path: d}\n"
+        "- run: which hyperfine\n- run: go test -bench=. ./... > base.bench\n"
+        "  working-directory: ${{ runner.workspace }}/x/y\n"
+    )
+    result = proposed(tmp_path, steps)
+    assert result.build == "git lfs pull && git clone --depth 1 https://github.com/o/data d"
+    assert result.run == '(cd "$PWD/y"\ngo test -bench=. ./...)'
+
+
+def test_steps_measure_together_up_to_another_commit(tmp_path: Path) -> None:
+    bench = "- run: cargo bench --bench {}\n"
+    steps = "".join((bench.format("a"), bench.format("b"), "- run: git checkout main\n", bench.format("c")))
+    manifest = '[dev-dependencies]\ncriterion = "1"\n'
+    result = proposed(tmp_path, steps, Cargo_D_toml=manifest)
+    assert result.run == f"cargo bench --bench a && cargo bench --bench b && cp -r target/criterion {OUTPUT}"
+
+
+def test_what_steps_say_for_others_and_other_shells(tmp_path: Path) -> None:
+    steps = (
+        '- id: s\n  run: echo "dir=${{ github.workspace }}/b" >> "$GITHUB_OUTPUT"\n'
+        "- run: using Pkg\n  shell: julia --color=yes {0}\n- run: uv venv && uv pip install .\n"
+        "- run: cd x && make bench\n  working-directory: ${{ steps.s.outputs.dir }}\n"
+    )
+    result = proposed(tmp_path, steps)
+    assert result.build == "julia -e 'using Pkg' && uv venv && uv pip install ."
+    assert result.run == '(cd "$PWD/b"\ncd x && make bench)'
+
+
+POM = "<artifactId>jmh-core</artifactId>"
+SHADED = f"{POM}<n>b</n>maven-shade-plugin<finalName>${{n}}</finalName>"
+MAVEN = "mvn --quiet -DskipTests"
+COPIED = f" && cp -r target/criterion {OUTPUT}"
+
+
+@pytest.mark.parametrize(
+    ("files", "build", "run"),
+    [
+        ({"m__pom_D_xml": SHADED}, f"{MAVEN} -f m/pom.xml package", "java -jar m/target/b.jar -rf json -rff "),
+        ({"m__pom_D_xml": SHADED, "pom_D_xml": "<module>m</module>"}, f"{MAVEN} -pl m -am package", "java -jar m/"),
+        ({"m__pom_D_xml": SHADED, "pom_D_xml": ""}, f"{MAVEN} install && {MAVEN} -f m/pom.xml package", "java -jar m/"),
+        ({"pom_D_xml": POM}, f"{MAVEN} test-compile dependency:", 'java -cp "target/test-classes:target/classes:$(cat'),
+        ({"a__b__build_D_gradle": "id 'me.champeau.jmh'"}, "", "gradle :a:b:jmh && cp a/b/build/results/jmh/"),
+        ({"Cargo_D_toml": '[package]\nname = "a"\n[dev-dependencies]\ncriterion = "1"\n'}, "", f"cargo bench{COPIED}"),
+        (
+            {
+                "Cargo_D_toml": '[workspace]\nmembers = ["c/*"]\nexclude = ["c/y"]\n',
+                "c__x__Cargo_D_toml": '[package]\nname = "x"\n[dev-dependencies]\ncriterion = "1"\n'
+                '[[bench]]\nrequired-features = ["f"]\n',
+                "c__y__Cargo_D_toml": '[package]\nname = "y"\n[dependencies]\ncriterion = "1"\n',
+            },
+            "",
+            (
+                'export CARGO_TARGET_DIR="$PWD/target"\ncargo bench -p x --features f'
+                f" && cargo bench --manifest-path c/y/Cargo.toml{COPIED}"
+            ),
+        ),
+        ({"a_D_rs": "#![cfg(bench)]\n#[bench]\n"}, "", "RUSTFLAGS=--cfg=bench cargo +nightly bench"),
+        (
+            {"CMakeLists_D_txt": "option(X_BENCH b OFF)\ntarget_link_libraries(t PRIVATE benchmark::benchmark)"},
+            "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DX_BENCH=ON && cmake --build build --parallel --target t",
+            '"$(find build -name t -type f -perm -u+x | head -n 1)" --benchmark_repetitions=5 --benchmark_out="$PERF',
+        ),
+        (
+            {
+                "CMakeLists_D_txt": "project(a)",
+                "b__CMakeLists_D_txt": "project(b)\ntarget_link_libraries(t benchmark_main)\n"
+                "target_link_libraries(u benchmark)",
+            },
+            "cmake -S b -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --parallel --target t u",
+            f'mkdir -p {OUTPUT} && "$(find build -name t ',
+        ),
+        ({"b__asv_D_conf_D_json": "{}"}, "", "(cd b\nrm -rf results\nasv machine --yes --config asv.conf.json"),
+    ],
+)
+def test_what_build_files_name(tmp_path: Path, files: dict[str, str], build: str, run: str) -> None:
+    (only,) = suggestions(look(lay_out(tmp_path, "- run: 'true'\n", **files)))
+    assert only.build.startswith(build)
+    assert bool(only.build) == bool(build)
+    assert only.run.startswith(run)
 
 
 @pytest.mark.parametrize(

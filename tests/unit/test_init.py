@@ -20,10 +20,11 @@ DOCUMENTED = Choice(
 REPOSITORIES = {
     "pytest-benchmark": {"requirements-dev.txt": "pytest-benchmark\n", "bench/test_it.py": ""},
     "Criterion": {"Cargo.toml": '[dev-dependencies]\ncriterion = "0.5"\n'},
-    "cargo bench": {"src/lib.rs": "#[bench]\nfn b() {}\n"},
+    "cargo bench": {"Cargo.toml": "", "src/lib.rs": "#[bench]\nfn b() {}\n"},
     "go test": {"a_test.go": "func BenchmarkParse(b *testing.B) {}\n"},
     "JMH (Maven)": {"pom.xml": "<artifactId>jmh-core</artifactId>"},
-    "JMH (Gradle, resultFormat JSON)": {"build.gradle.kts": 'id("me.champeau.jmh")'},
+    "JMH (Gradle)": {"build.gradle.kts": 'id("me.champeau.jmh")'},
+    "Julia": {"benchmark/benchmarks.jl": "const SUITE = BenchmarkGroup()"},
     "Google Benchmark": {"CMakeLists.txt": "target_link_libraries(b benchmark::benchmark)"},
     "asv": {"asv.conf.json": "{}"},
     "BenchmarkDotNet": {"B/B.csproj": '<PackageReference Include="BenchmarkDotNet" />'},

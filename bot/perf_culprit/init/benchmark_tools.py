@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from perf_culprit.init.build_files import build_file_suggestions
 from perf_culprit.init.existing_workflows import workflow_suggestions
-from perf_culprit.init.native_output import OUTPUT, Command, native, package_scripts
+from perf_culprit.init.native_output import JULIA_BUILD, JULIA_SUITE, OUTPUT, Command, native, package_scripts
 from perf_culprit.init.repository import Repository, Suggestion
 
 
@@ -17,8 +18,9 @@ def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
         for tool, files, text, setup, run in KNOWN
         if repository.says(files, text)
     )
-    special = (_go_modules(repository), _pytest_benchmark(repository), _benchmark_dot_net(repository))
-    return (*sure, *_tasks(repository), *filter(None, special), *guesses, *tried)
+    special = (_go_modules(repository), _pytest_benchmark(repository), _benchmark_dot_net(repository), _asv(repository))
+    built = build_file_suggestions(repository)
+    return (*sure, *_tasks(repository), *filter(None, special), *built, *guesses, *tried)
 
 
 def _tasks(repository: Repository) -> Iterator[Suggestion]:
@@ -82,6 +84,18 @@ def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
     return Suggestion(tool="BenchmarkDotNet", run=f"{run} && cp -r BenchmarkDotNet.Artifacts/results {OUTPUT}")
 
 
+def _asv(repository: Repository) -> Suggestion | None:
+    """In environments of asv's own, as its configuration says: the package of the commit is installed there."""
+    name = next(iter(repository.matching(re.compile(r"(^|/)asv\.conf\.jsonc?$"))), None)
+    if name is None:
+        return None
+    folder, _, file = name.rpartition("/")
+    command = native(Command(text=f"asv run --config {file}", folder=folder), repository)
+    inside = f"(cd {folder}\n{command.text})" if folder else command.text
+    run = f"{inside}\n{command.after}"
+    return Suggestion(tool="asv", setup="pip install asv virtualenv", run=run, place=name, notes=command.notes)
+
+
 # It is a dependency, or a test asks for its fixture.
 PYTEST_BENCHMARK: Final = (
     (r"(pyproject\.toml|setup\.(py|cfg)|tox\.ini|requirements[^/]*\.txt|Pipfile)$", "pytest.benchmark"),
@@ -89,45 +103,13 @@ PYTEST_BENCHMARK: Final = (
 )
 # Tool, the path of a file that shows it and what is in there (regular expressions), setup, run.
 KNOWN: Final = (
-    (
-        "Criterion",
-        r"Cargo\.toml$",
-        r"(?m)^criterion\b",
-        "",
-        'cargo bench && cp -r target/criterion "$PERF_CULPRIT_OUTPUT"',
-    ),
-    ("cargo bench", r"\.rs$", r"#\[bench\]", "rustup default nightly", "cargo bench"),
     ("go test", r"_test\.go$", r"func Benchmark\w*\(", "", "go test -run '^$' -bench . -benchmem ./..."),
     (
-        "JMH (Maven)",
-        r"pom\.xml$",
-        "jmh",
+        "Julia",
+        r"^benchmark/benchmarks\.jl$",
+        r"\bSUITE\b",
         "",
-        'mvn --quiet package && java -jar target/benchmarks.jar -rf json -rff "$PERF_CULPRIT_OUTPUT"',
-    ),
-    (
-        "JMH (Gradle, resultFormat JSON)",
-        r"build\.gradle(\.kts)?$",
-        "jmh",
-        "",
-        './gradlew jmh && cp build/results/jmh/results.json "$PERF_CULPRIT_OUTPUT"',
-    ),
-    (
-        "Google Benchmark",
-        r"(CMakeLists\.txt|\.cmake)$",
-        r"benchmark::benchmark|find_package\(benchmark",
-        "",
-        (
-            "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --parallel && "
-            './build/benchmarks --benchmark_out="$PERF_CULPRIT_OUTPUT" --benchmark_repetitions=5'
-        ),
-    ),
-    (
-        "asv",
-        r"asv\.conf\.jsonc?$",
-        "",
-        "pip install asv && asv machine --yes",
-        'asv run --python=same --set-commit-hash "$PERF_CULPRIT_COMMIT" && cp -r .asv/results "$PERF_CULPRIT_OUTPUT"',
+        f'{JULIA_BUILD} && {JULIA_SUITE} && cp results.json "$PERF_CULPRIT_OUTPUT"',
     ),
     ("benchmark.js", r"package\.json$", r'"benchmark"\s*:\s*"[\^~]?\d', "", "npm ci --silent && node bench.js"),
     (

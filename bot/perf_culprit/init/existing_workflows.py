@@ -3,62 +3,26 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
+from perf_culprit.init.command_lines import BENCHER, TALK, bencher_command, logical_lines, measuring_tool, without_noise
+from perf_culprit.init.job_preparation import CODSPEED_BUILD, VENV, Preparation, placed, preparation_of
 from perf_culprit.init.native_output import OUTPUT, Command, native
 from perf_culprit.init.repository import Repository, Suggestion
 from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
 
+# A step of these is a whole suite, whose command is written anew.
+REWRITTEN: Final = ("asv", "Julia", "CodSpeed", "cargo codspeed", "Bencher")
+CHECKS_OUT: Final = re.compile(r"actions/checkout|\bgit (checkout|switch|worktree|stash|reset)\b")
 GAB: Final = "github-action-benchmark"
 CODSPEED: Final = re.compile(r"^codspeedhq/(action|codspeed)")
-BENCHER: Final = re.compile(r"\bbencher\s+run\b")
-# Commands that measure: what they are called, and by what they are known.
-MEASURING: Final = tuple(
-    (tool, re.compile(pattern, re.IGNORECASE))
-    for tool, pattern in (
-        ("asv", r"\basv\s+(run|continuous)\b"),
-        ("hyperfine", r"(^|[;&|\s])hyperfine\s"),
-        ("pytest", r"pytest\b[^;&|]*(--codspeed|--benchmark-(json|only|autosave|save|enable))"),
-        ("cargo codspeed", r"\bcargo\s+codspeed\s+run\b"),
-        ("cargo bench", r"\bcargo\s+(\+\S+\s+)?(-\S+\s+)*(bench|criterion)\b"),
-        ("go test", r"\bgo\s+test\b.*\s--?(test\.)?bench[= ]"),
-        ("PHPBench", r"\bphpbench\s+run\b"),
-        ("JMH", r"gradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|benchmarks?)\S*\.jar|\bjmh:run\b"),
-        ("BenchmarkDotNet", r"\bdotnet\s+run\b.*bench"),
-        ("Google Benchmark", r"--benchmark_(out|format|filter|repetitions|min_time)\b"),
-        ("Julia", r"\bbenchpkg\b|julia\b.*benchmark"),
-        ("vitest", r"\bvitest\s+bench\b"),
-        ("pytest", r"\bpytest\b(?!-).*\bbench"),
-        ("task", r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvn|rake|bazel|task|sbt)\b.*bench"),
-        ("script", r"^([A-Z_]+=\S+\s+)*(\w+\s+(run\s+)?)?(-\w+\s+)*[\w./-]*bench[\w./-]*(\s|$)"),
-    )
-)
-# A line that only talks of benchmarks: it installs, fetches, compares, or compiles them.
-TALK: Final = re.compile(
-    r"^\s*(#|echo\b|cat\b|ls\b|cd\b|mkdir\b|mv\b|cp\b|rm\b|cmp\b|git\b|gh\b|curl\b|wget\b|diff\b|jq\b|sed\b|awk\b|tar\b"
-    r"|sudo\b|(\S+/)?pip3?\b|uv (pip|sync|venv)\b|apt(-get)?\b|npm (ci|i|install)\b|pnpm (i|install)\b|yarn install\b"
-    r"|cargo install\b|go install\b|benchstat\b|critcmp\b|test -|\[|(if|for|done|fi|then|exit|export)\b"
-    r"|(asv (publish|check|machine|preview)|cargo (check|build|clippy|fmt|test|doc|codspeed build))\b|\w+=(\S*$|\$\())"
-    r"|\b(micromamba|mamba|conda|poetry|pixi|hatch|brew) (install|add|create|update)\b|pkg\"|Pkg\.\w|display|git push"
-    r"|--no-run\b|--help\b|_build\b|\bcompile\b|GITHUB_(OUTPUT|ENV)|--collect-only|\bcompare\b|\bconvert\b|\breport\."
-    r"|\bcheck-|\blint\b"
-)
-# A line that is of no use in a commit's own checkout.
-NOISE: Final = re.compile(
-    r"^(#|echo\b(?!.*>)|cat\s+\S+$|ls\b|pwd\b|free\b|lscpu\b|nproc\b|df\b|set -|asv machine\b|benchstat\b|critcmp\b"
-    r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b"
-    r"|\S+ (.* )?(--version|version)\b)"
-    r"|GITHUB_(OUTPUT|STEP_SUMMARY|ENV|PATH|WORKSPACE)|\bgit (push|merge)\b"
-    r"|\brm\s[^\n]*\s['\"]?/(?!tmp/)|-exec rm\b|^du\b|\b(apt|apt-get)\b.*\b(remove|purge|autoremove)\b"
-)
-CONTROL: Final = re.compile(r"(?m)^\s*(if|for|while|case|function)\b|<<|^\w+\(\)|^set -")
 NAMED: Final = re.compile(r"bench|perf|codspeed|asv|bencher", re.IGNORECASE)
 SCORES: Final = {GAB: 100.0, "Bencher": 95.0, "CodSpeed": 90.0, "task": 40.0, "script": 30.0}
 # A measurement that is only tried out, as tests do.
 TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|--test\b|smoke|--profile[= ]test")
 SURE: Final = 42.0
-LONGEST_LINE: Final = 4_000
+USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
 UNKNOWN_MATRIX: Final = "only GitHub knows `matrix."
 
 
@@ -106,17 +70,25 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
 
 
 def _same_kind(those: list[Measuring]) -> list[Measuring]:
-    """The suites that one job stores one after the other; else the surest command alone."""
-    stored = {one.output: one for one in those if one.source == GAB and one.output}
-    return list(stored.values()) if len(stored) > 1 else those[:1]
+    """What one job measures by the surest tool, or stores, step by step, up to where it checks out another commit."""
+    steps = those[0].job.steps
+    alike = [one for one in those if one.source == those[0].source and one.is_sure == those[0].is_sure]
+    if those[0].source in REWRITTEN:
+        return those[:1]
+    first = min(one.position for one in alike)
+    changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
+    until = next(iter(changes), len(steps))
+    near = {(one.step.folder, one.command): one for one in alike if one.position < until}
+    return list(near.values())
 
 
 def _elsewhere(one: Measuring, others: list[Measuring]) -> Measuring:
     """A job that only stores what another one of the file measured stands for that one."""
-    if one.command:
+    takes = any("download-artifact" in step.uses for step in one.job.steps)
+    if one.command and not (takes and one.source == GAB and not measuring_tool(one.command)):
         return one
     file = one.job.place.partition(",")[0]
-    same = [other for other in others if other.command and other.job.place.startswith(f"{file},")]
+    same = [other for other in others if other.command and other.job.place.startswith(f"{file},") and other != one]
     measured = max(same, key=lambda other: other.score, default=None)
     return one if measured is None else replace(measured, source=one.source, tool=one.tool, output=_uploaded(measured))
 
@@ -134,16 +106,15 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             continue
         if step.action.endswith(GAB):
             output, tool = step.given.get("output-file-path", ""), step.given.get("tool", "")
-            position = _writer(job, end, output)
-            command = "" if position is None else _without_noise(job.steps[position].run)
-            yield Measuring(
-                job=job,
-                position=position or 0,
-                command=command,
-                source=GAB,
-                output=output.removeprefix("./"),
-                tool=tool,
-            )
+            for position, command in _written(job, end, output):
+                yield Measuring(
+                    job=job,
+                    position=position,
+                    command=command,
+                    source=GAB,
+                    output=output.removeprefix("./"),
+                    tool=tool,
+                )
         elif "airspeedvelocity" in step.action:
             yield Measuring(job=job, position=end, command="benchpkg", source="Julia")
         elif CODSPEED.search(step.action) and step.given.get("run"):
@@ -152,250 +123,58 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             command, adapter = bencher_command(step.run)
             yield Measuring(job=job, position=end, command=command, source="Bencher", tool=adapter)
         elif step.run and (source := measuring_tool(step.run)):
-            one = Measuring(job=job, position=end, command=_without_noise(step.run), source=source)
+            one = Measuring(job=job, position=end, command=without_noise(step.run), source=source)
             yield replace(one, output=_uploaded(one)) if source in ("task", "script") else one
 
 
-def _writer(job: Job, end: int, output: str) -> int | None:
-    """The step before the one that stores which names the file, else the one that measures, else the last one."""
+def _written(job: Job, end: int, output: str) -> list[tuple[int, str]]:
+    """The steps that the file comes from, each with its command and the measurement that it is made of."""
+    writers = _writers(job, end, output)
+    if not writers:
+        return [(0, "")]
+    last = job.steps[writers[0]].run
+    first = writers[0]
+    for i in range(first) if not measuring_tool(last) else ():
+        made = re.findall(r"(?:\btee|>)\s+['\"]?([\w./-]+)", job.steps[i].run)
+        if measuring_tool(job.steps[i].run) and any(re.search(rf"(?<!\w){re.escape(name)}\b", last) for name in made):
+            first = i
+    if first != writers[0]:
+        return [(first, "\n".join(without_noise(job.steps[i].run) for i in (first, writers[0])))]
+    return [(position, without_noise(job.steps[position].run)) for position in writers]
+
+
+def _writers(job: Job, end: int, output: str) -> list[int]:
+    """The steps before the one that stores which write the file, else the one that measures, else the last one."""
     stores = [i for i in range(end) if job.steps[i].action.endswith(GAB)]
     before = [i for i in range(end) if job.steps[i].run and not job.steps[i].is_skipped]
     # What another store has read is its own.
     before = [i for i in before if not stores or i > stores[-1]] or before
     name = output.rpartition("/")[2]
-    naming = [i for i in before if name and name in job.steps[i].run and not TALK.match(job.steps[i].run)]
+    written = re.compile(rf"(>|\btee)(\s+-\S+)*\s*\S*{re.escape(name)}")
     measuring = [i for i in before if measuring_tool(job.steps[i].run)]
-    return next(iter(naming[:1] or measuring[-1:] or before[-1:]), None)
-
-
-def measuring_tool(text: str) -> str:
-    """What the first line that measures is called; "" where none does."""
-    lines = [line for line in logical_lines(text) if not TALK.search(line)]
-    return next((tool for tool, pattern in MEASURING for line in lines if pattern.search(line)), "")
-
-
-def logical_lines(text: str) -> list[str]:
-    """Commands on lines of their own; a line longer than any that people write is none."""
-    joined = re.sub(r"\\\n\s*", " ", text)
-    return [line.strip() for line in joined.splitlines() if line.strip() and len(line) <= LONGEST_LINE]
-
-
-def _without_noise(text: str) -> str:
-    """Without the lines that only talk; a script with a control structure stays whole."""
-    if CONTROL.search(text):
-        return text.strip()
-    return "\n".join(line for line in logical_lines(text) if not NOISE.search(line))
-
-
-def bencher_command(text: str) -> tuple[str, str]:
-    """What `bencher run` is given to run, and its adapter."""
-    line = next(line for line in logical_lines(text) if BENCHER.search(line))
-    try:
-        words = shlex.split(BENCHER.split(line, maxsplit=1)[1])
-    except ValueError:
-        return "", ""
-    adapter = ""
-    while words:
-        name, separator, value = words.pop(0).partition("=")
-        if name == "--":
-            break
-        if not name.startswith("-"):
-            words.insert(0, name + separator + value)
-            break
-        if not separator and not BENCHER_SWITCHES.fullmatch(name) and words:
-            value = words.pop(0)
-        adapter = value if name == "--adapter" else adapter
-    return (words[0] if len(words) == 1 else shlex.join(words)), adapter
-
-
-# Options of `bencher run` without a value.
-BENCHER_SWITCHES: Final = re.compile(
-    r"--(err|html|ci-(only|public)\S*|start-point-(reset|clone\S*)|thresholds-reset|allow-failure|dry-run"
-    r"|quiet|error-on-alert|no-build|exec)"
-)
-
-
-# What comes before the measuring step: tools of the machine, and builds of the checkout.
-
-TOOL_ACTIONS: Final = re.compile(
-    r"^\./|setup|install|toolchain|micromamba|miniconda|bazel|depot|ghcup|opam|foundry|sccache"
-    r"|/(hatch|pixi|just|poetry|pdm|bun|deno)\b"
-)
-IGNORED_ACTIONS: Final = re.compile(
-    r"checkout|/cache|-cache|upload-artifact|harden-runner|github-script|paths-filter|free-disk|qemu|\bauth\b|login"
-    r"|benchmark|codspeed|bencher|comment|label|gcloud"
-)
-ACTION_COMMANDS: Final = (
-    (re.compile(r"^ramsey/composer-install"), "composer install --no-interaction --no-progress"),
-    (re.compile(r"^bahmutov/npm-install"), "npm ci"),
-    (re.compile(r"^julia-actions/julia-(buildpkg|instantiate)"), "julia --project -e 'using Pkg; Pkg.instantiate()'"),
-)
-MACHINE: Final = re.compile(
-    r"^(sudo\b|(apt|apt-get|dnf|brew|apk)\b|rustup\b|cargo (\+\S+ )?(install|binstall)\b|go install\b"
-    r"|npm (i|install) (-g|--global)\b|corepack\b|dotnet tool\b|uv (python|tool)\b|pipx\b"
-    r"|(python3? -\S*m )?pip3? install\b|pnpm add -g|gem install\b|(curl|wget|conda|mamba|micromamba|ulimit)\b"
-    r"|julia -e)"
-)
-PIP: Final = re.compile(r"\bpip3? install\b")
-PROJECT_PIP: Final = re.compile(
-    r"\bpip3? install\b.*(\s['\"]?\.(\[\S*)?['\"]?(\s|$)|\s(-e|--editable|-r|--requirement|-c)[= ]|\s['\"]?\./)"
-)
-CODSPEED_BUILD: Final = re.compile(r"\bcargo\s+codspeed\s+build\b")
-# `echo NAME=VALUE >> $GITHUB_ENV`, of a value that is no command.
-STORED_VARIABLE: Final = re.compile(r"echo\s+['\"]?([A-Z_]\w*)=([^'\"\n>$]*?)['\"]?\s*>>\s*['\"]?\$\{?GITHUB_ENV")
-# A step that runs, but not to build.
-TESTS: Final = re.compile(r"\bsmoke\b|^(run )?(unit )?tests?\b|\blint|clippy|^check\b", re.IGNORECASE)
-VENV: Final = ". .venv/bin/activate"
-BASH: Final = re.compile(
-    r"\[\[|pipefail|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"
-)
-UNUSED: Final = re.compile(
-    r"COLOR|TELEMETRY|NOLOGO|TOKEN|CACHE|CODSPEED|^CI$|INCREMENTAL|BACKTRACE|^PIP_|CLOUD|^PRE_COMMIT|^TERM$|SECRET|^GH_"
-    r"|XMLDOC|SCCACHE|^RUSTC_WRAPPER|RETR(Y|IES)$|_ACTION$|^PYTHON(IOENCODING|UTF8|UNBUFFERED)|^GITHUB_"
-)
-USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
-
-
-@dataclass(slots=True)
-class Preparation:
-    """What the steps before the measuring one do, in their order.
-
-    `builds` are those for `cargo codspeed`, `launcher` what enters the environment that an action made.
-    """
-
-    setup: list[str] = field(default_factory=list)
-    build: list[str] = field(default_factory=list)
-    builds: list[str] = field(default_factory=list)
-    variables: dict[str, str] = field(default_factory=dict)
-    launcher: str = ""
-    matrix_keys: set[str] = field(default_factory=set)
-    servers: list[str] = field(default_factory=list)
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-
-
-def _preparation(job: Job, position: int) -> Preparation:
-    done = Preparation()
-    before = [_as_command(step) for step in job.steps[:position] if not step.is_skipped and not TESTS.search(step.name)]
-    in_venv = any(PROJECT_PIP.search(line) for step in before for line in logical_lines(step.run))
-    for step in before:
-        if step.uses:
-            _action(step, done)
-        elif step.run and measuring_tool(step.run) in ("", "task", "script"):
-            _commands(step, done, in_venv=in_venv)
-    if in_venv:
-        # What `pip install .` leaves outside would be one commit's, for both sides.
-        shared = " --system-site-packages" if done.launcher else ""
-        done.build.insert(0, f"python3 -m venv{shared} .venv && {VENV}")
-    return done
-
-
-def _as_command(step: Step) -> Step:
-    """Actions that only do what one command does."""
-    if step.action.endswith("/py-dependency-install"):
-        return replace(step, uses="", run=f"pip install -r {step.given.get('path', 'requirements.txt')}")
-    command = next((command for pattern, command in ACTION_COMMANDS if pattern.search(step.action)), "")
-    return replace(step, uses="", run=command) if command else step
-
-
-def _action(step: Step, done: Preparation) -> None:
-    if step.action == "actions/checkout":
-        if step.given.get("submodules", "false") not in ("", "false"):
-            done.build.append("git submodule update --init --recursive")
-        if other := step.given.get("repository"):
-            done.notes.append(f"it checks out {other} as well: let the build clone it")
-    elif "download-artifact" in step.action:
-        done.notes.append("it takes an artifact of another job, which the build has to make")
-    elif TOOL_ACTIONS.search(step.action) and not IGNORED_ACTIONS.search(step.action):
-        # A pull request's code must not write what a later job reads.
-        given = {key: value for key, value in step.given.items() if value and "cache" not in key}
-        done.steps.append({"uses": step.uses, **({"with": given} if given else {})})
-        if (name := given.get("environment-name") or given.get("activate-environment")) and "mamba" in step.action:
-            done.launcher = f"micromamba run -n {name}"
-        elif name:
-            done.launcher = f"conda run --no-capture-output -n {name}"
-    elif not IGNORED_ACTIONS.search(step.action):
-        done.notes.append(f"left out: uses {step.uses}")
-
-
-def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
-    lines = [step.run.strip()] if CONTROL.search(step.run) else logical_lines(step.run)
-    built_for_codspeed = [line for line in logical_lines(step.run) if CODSPEED_BUILD.search(line)]
-    done.builds.extend(text for line in built_for_codspeed for text in _each_value(step, line))
-    parts = [line for line in lines if not NOISE.search(line) and not CODSPEED_BUILD.search(line)]
-    done.unknown.extend(step.unknown * bool(parts))
-    done.matrix_keys.update({step.matrix_key} if built_for_codspeed else ())
-    for name, value in STORED_VARIABLE.findall(step.run):
-        done.variables[name] = value
-    if any(re.search(r"(?<!&)&$", part) for part in parts):
-        done.servers.append(_placed("\n".join(parts), step))
-        done.notes.append("a server is started before each execution, as the workflow does once")
-        return
-    if any(re.match(r"\w+=", part) for part in parts):
-        # Later lines need the variable.
-        parts = ["\n".join(parts)]
-    is_machine = [bool(MACHINE.search(part)) and not (PIP.search(part) and in_venv) for part in parts]
-    for part, is_setup in zip(parts, is_machine, strict=True):
-        if is_setup:
-            done.setup.append(re.sub(r"(^|&& )apt", r"\1sudo apt", part))
-    if built := "\n".join(part for part, is_setup in zip(parts, is_machine, strict=True) if not is_setup):
-        # What counts instructions for CodSpeed prints no times.
-        done.build.append(_placed(re.sub(r"\s-DCODSPEED_MODE=\S+", "", built), step))
-
-
-def _each_value(step: Step, line: str) -> list[str]:
-    """A build for each value of the matrix that it names."""
-    each = [text for variant in step.variants for text in logical_lines(variant) if CODSPEED_BUILD.search(text)]
-    return each or [_without_empty(line, step)]
-
-
-def _without_empty(line: str, step: Step) -> str:
-    """Without options whose value only GitHub knows."""
-    empty = "|".join(re.escape(name) for name, value in step.environment.items() if not value)
-    return re.sub(rf"\s--?[\w-]+[= ]['\"]?\$\{{?({empty})\}}?['\"]?(?=\s|$)", "", line) if empty else line
-
-
-def _placed(command: str, step: Step) -> str:
-    """In the step's folder, environment and shell, leaving those of what follows as they are."""
-    environment = " ".join(f"{name}={_quoted(value)}" for name, value in _environment(step))
-    inner = f"export {environment}\n{command}" if environment else command
-    if step.shell.startswith("pwsh"):
-        inner = f"pwsh -Command {shlex.quote(command)}"
-    elif BASH.search(command):
-        inner = f"bash -e -o pipefail -c {shlex.quote(inner)}"
-    if step.folder not in ("", "."):
-        return f"(cd {_quoted(step.folder)}\n{inner})"
-    return f"({inner})" if re.search(r"^(export|cd)\b", inner, re.MULTILINE) else inner
-
-
-def _quoted(value: str) -> str:
-    return f'"{value}"' if value.startswith("$PWD") else shlex.quote(value)
-
-
-def _environment(step: Step) -> list[tuple[str, str]]:
-    return [
-        (name, value)
-        for name, value in step.environment.items()
-        if value and re.fullmatch(r"[A-Za-z_]\w*", name) and not UNUSED.search(name)
-    ]
+    named = [i for i in before if name and name in job.steps[i].run]
+    writing = [i for i in measuring if i in named and written.search(job.steps[i].run)]
+    naming = [i for i in named if not TALK.match(job.steps[i].run) or written.search(job.steps[i].run)]
+    return writing or naming[:1] or measuring[-1:] or before[-1:]
 
 
 def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     ordered = sorted(those, key=lambda one: one.position)
     first = ordered[0]
-    done = _preparation(first.job, first.position)
+    done = preparation_of(first.job, first.position)
     commands = [_native(one, done, repository) for one in ordered]
     rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
     done.unknown += [name for one in ordered if one.source not in rewritten for name in one.step.unknown]
     parts = [VENV] * any(VENV in part for part in done.build) + done.servers
-    if len(ordered) > 1:
+    if _needs_folder(ordered, commands):
         parts.append(f"mkdir -p {OUTPUT}")
         names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(ordered, 1)]
         commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
     for command, one in zip(commands, ordered, strict=True):
         step = replace(one.step, environment={**done.variables, **one.step.environment})
-        parts += [_placed(command.text, step), command.after]
+        # What several fill together is copied once.
+        parts = [part for part in parts if not command.after or part != command.after]
+        parts += [placed(command.text, step), command.after]
     customs = [one for one, command in zip(ordered, commands, strict=True) if command.output and "custom" in one.tool]
     notes = [*(note for command in commands for note in command.notes), *done.notes, *_lost(ordered, done)]
     if customs:
@@ -414,6 +193,13 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     )
 
 
+def _needs_folder(those: list[Measuring], commands: list[Command]) -> bool:
+    """Whether they write results of their own; those that print, or fill one folder, write one together."""
+    afters = {command.after for command in commands}
+    outputs = {one.output for one in those if one.source == GAB}
+    return len(those) > 1 and (len(afters) > 1 or len(outputs) > 1 or any(OUTPUT in one.text for one in commands))
+
+
 def _joined(parts: Iterable[str]) -> str:
     """One command: on one line where each part is, so that `sh -e` ends at the first that fails."""
     texts = [part for part in parts if part]
@@ -428,7 +214,9 @@ def _native(one: Measuring, done: Preparation, repository: Repository) -> Comman
     text = "\n".join(one.step.variants) if one.step.variants and one.source != "Bencher" else one.command
     if one.source == "asv":
         # Where its files are stands in variables.
-        text = re.sub(r"\$\{?(\w+)\}?", lambda match: one.step.environment.get(match[1], match[0]), text)
+        own = dict(re.findall(r"""(?m)^\s*(?:export\s+)?(\w+)=["']?([^"'\n]*)""", one.step.run))
+        texts = {**one.step.environment, **own}
+        text = re.sub(r"\$\{?(\w+)\}?", lambda match: texts.get(match[1], match[0]), text)
     inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
     builds = (*done.builds, *inside) if "codspeed run" in text else ()
     return native(Command(text=text, output=one.output, folder=one.step.folder, builds=builds), repository)

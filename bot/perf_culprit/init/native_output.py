@@ -60,7 +60,7 @@ def copied(command: Command) -> Command:
 
 def _printed(command: Command) -> Command:
     """`| tee FILE` and `> FILE` hide or copy what is to be printed; of several lines only those into the file count."""
-    name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.(?:out|txt|log|json))"
+    name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.\w+)"
     file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
     redirected = re.compile(
         rf"[ \t]*(2>&1[ \t]*)?(?<!2)(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|>>?[ \t]*){file}([ \t]+2>&1)?"
@@ -101,6 +101,14 @@ def _to_file(names: str, program: str, option: str) -> Callable[[Command, Reposi
     return rule
 
 
+def _vitest(command: Command, program: str, option: str) -> Command:
+    """All of it, where the workflow has a part of it in each of several jobs."""
+    whole = re.sub(r"\s--shard[= ]\S+", "", command.text)
+    plain = replace(command, text="\n".join(dict.fromkeys(whole.splitlines())))
+    changed = _option(plain.text, "outputJson", OUTPUT)
+    return replace(plain, text=changed or _appended(plain.text, program, f"{option}{OUTPUT}"), output="")
+
+
 CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes it to .codspeed, which is read"
 
 
@@ -123,12 +131,13 @@ def _asv(command: Command, repository: Repository) -> Command:
     """Of this one commit, in environments of asv's own, as the project uses it; its results from a new folder."""
     entered = re.search(r"(?m)^cd\s+['\"]?([^\s'\"]+)", command.text)
     folder = PurePosixPath(command.folder or (entered[1] if entered else "."))
-    named = re.search(r"--config[= ](\S+)", command.text)
+    named = re.search(r"--conf(?:ig)?[= ]['\"]?([^\s'\"]+)", command.text)
     options = f" --config {named[1]}" if named else ""
     path = folder / (named[1] if named else "asv.conf.json")
     set_there = re.search(r'(?m)^\s*"results_dir":\s*"([^"]+)"', repository.read(str(path)))
     results = os.path.normpath(path.parent / (set_there[1] if set_there else "results"))
-    filters = re.findall(r"(?:--bench|-b)[= ]('[^']*'|\"[^\"]*\"|[^\s'\"]+)", command.text)
+    line = "".join(re.findall(r"(?m)^.*\basv\s+(?:run|continuous)\b(.*)", command.text))
+    filters = re.findall(r"\s(?:--bench|-b)[= ]('[^']*'|\"[^\"]*\"|[^\s'\"]+)", line)
     chosen = "".join(f" --bench {value}" for value in filters)
     launched = re.search(r"(?m)^\s*((?:\S+[ \t]+)*?)asv\s+(?:run|continuous)\b", command.text)
     asv = f"{launched[1] if launched else ''}asv"
@@ -154,7 +163,7 @@ def _cargo(command: Command, repository: Repository) -> Command:
     if command.output:
         return copied(replace(command, text=text, notes=notes))
     manifests = "".join(repository.read(name) for name in repository.matching(re.compile(r"(^|/)Cargo\.toml$")))
-    others = re.search(r"(?m)^(codspeed-)?(divan|iai|gungraun|libtest)", manifests)
+    others = re.search(r"(?m)^(codspeed-)?(divan|iai|gungraun)\b", manifests)
     if "bencher" in text or others or not re.search(r"(?m)^(codspeed-)?criterion", manifests):
         return replace(command, text=text, notes=notes)
     if "cd " in text or "--manifest-path" in text:
@@ -233,7 +242,7 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
     (r"\bgo\s+test\b", _prints),
     (r"\bphpbench\b", _to_file("dump-file", "phpbench", "--dump-file=")),
     (r"\bpytest\b|--benchmark-json", _pytest),
-    (r"\bvitest\b", _to_file("outputJson", "vitest", "--outputJson=")),
+    (r"\bvitest\b", lambda command, _: _vitest(command, "vitest", "--outputJson=")),
     (r"--benchmark_\w+", _to_file("benchmark_out", "--benchmark_", "--benchmark_out=")),
     (r"\bgradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|bench)\S*\.jar", _jmh),
     (r"\bdotnet\s+run\b", _dotnet),
@@ -249,7 +258,9 @@ def _by_task(command: Command, repository: Repository) -> Command:
         if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
             return _dotnet(command, repository)
         if "vitest bench" in text:
-            return replace(command, text=f"{command.text} -- --outputJson={OUTPUT}", output="")
+            # pnpm, yarn and bun hand options on as they are.
+            dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
+            return _vitest(command, "", f"{dashes}--outputJson=")
         if "--benchmark-json" in text and "posargs" in text:
             return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
         if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
@@ -292,7 +303,8 @@ def _bodies(command: Command, repository: Repository) -> Iterator[str]:
                 yield repository.read(name)
     if re.search(r"\b(npm|pnpm|yarn|bun)\b", command.text):
         scripts = package_scripts(repository, command.within("package.json"))
-        yield from (scripts[word] for word in words if word in scripts)
+        first = [scripts[word] for word in words if word in scripts]
+        yield from (*first, *(scripts[word] for text in first for word in text.split() if word in scripts))
     for program, file in TASK_FILES:
         if re.search(rf"\b({program})\b", command.text):
             yield _section(repository.read(command.within(file)), words)

@@ -14,6 +14,11 @@ EXPRESSION: Final = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 COMPARISON: Final = re.compile(r"^!?([\w.-]+)(?:\s*(==|!=)\s*'([^']*)')?$")
 # The machines that are not ours: their steps are of no use in a job on Linux.
 OTHER_SYSTEMS: Final = re.compile(r"windows|macos|osx|darwin", re.IGNORECASE)
+# The folder above the checkout, and in it the repository's.
+CHECKED_OUT: Final = re.compile(r"\$\{\{\s*runner\.workspace\s*\}\}/[\w.-]+")
+STORED_OUTPUT: Final = re.compile(
+    r"""echo\s+['"]?([A-Za-z_][\w-]*)=((?:[^'"\n>$`]|\$\{\{[^}]*\}\})*?)['"]?\s*>>\s*['"]?\$\{?GITHUB_OUTPUT"""
+)
 OUTCOMES: Final = re.compile(r"failure\(\)|cancelled\(\)|always\(\)")
 # What an expression is called in a command that `measure` runs.
 IN_COMMANDS: Final[Mapping[str, str]] = {
@@ -106,6 +111,7 @@ def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], 
             continue
         taken, others = _matrix(_mapping(about.get("strategy")).get("matrix"))
         resolvable = {**IN_COMMANDS, **values, **taken}
+        resolvable |= _outputs(about["steps"], resolvable)
         yield Job(
             place=f"{name}, job {key}" + f" (called by {caller})" * bool(caller),
             title=" ".join(str(text) for text in (name, workflow.get("name", ""), key, about.get("name", ""))),
@@ -117,6 +123,16 @@ def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], 
             others=others,
             notes=tuple(_notes(about)),
         )
+
+
+def _outputs(steps: Iterable[Any], values: Mapping[str, str]) -> dict[str, str]:
+    """What steps say by `echo NAME=VALUE >> $GITHUB_OUTPUT` for others, where the value is no command's."""
+    return {
+        f"steps.{about['id']}.outputs.{name}": _resolved(value, values)[0]
+        for about in steps
+        if isinstance(about, dict) and "id" in about
+        for name, value in STORED_OUTPUT.findall(str(about.get("run", "")))
+    }
 
 
 def _notes(about: Mapping[str, Any]) -> Iterator[str]:
@@ -228,7 +244,10 @@ def _step(
         uses=str(about.get("uses", "")),
         given={str(key): text(value) for key, value in _mapping(about.get("with")).items() if _is_public(value)},
         environment={**outer, **own},
-        folder=text(about.get("working-directory", "")).rstrip("/"),
+        # CodSpeed's action has an input of that name.
+        folder=text(_mapping(about.get("with")).get("working-directory") or about.get("working-directory", "")).rstrip(
+            "/"
+        ),
         shell=str(about.get("shell", "")),
         variants=variants,
         matrix_key=matrix_key,
@@ -251,6 +270,7 @@ def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list
 
 def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
     """`${{ … }}` replaced by its value; what has none goes, since GitHub would resolve it in our workflow's place."""
+    text = CHECKED_OUT.sub("${{ github.workspace }}", text)
     unknown = [name for name in EXPRESSION.findall(text) if name not in values]
     return EXPRESSION.sub(lambda match: values.get(match[1], ""), text), unknown
 

@@ -11,6 +11,7 @@ from perf_culprit.model.run import Direction
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.result_formats import READERS
 from perf_culprit.read.results.source import Source
+from tests.support.goldens import golden
 from tests.support.readings import parse
 
 
@@ -133,3 +134,17 @@ def test_values_have_to_be_numbers() -> None:
     broken = entry(FIRST, 1, benches=[{"name": "f", "value": "1", "unit": "ns/iter"}])
     with pytest.raises(DataError, match=r"entries\.S\[0\]\.benches\[0\]\.value: is text"):
         READERS["gab_data_js"].history(store(S=[broken]))
+
+
+def test_the_columns_of_version_2_are_runs() -> None:
+    source = Source("data.js", golden("github_action_benchmark/columns.js"))
+    first, second = READERS["gab_data_js"].history(source)
+    assert first.commit == "a" * 40
+    assert first.time is not None
+    assert first.time.isoformat() == "2026-07-01T08:00:00+00:00"
+    assert {b.name: b.value for b in first.benchmarks} == {"BenchmarkA - ns/op": 58.0, "BenchmarkOld": 7.0}
+    assert {b.name: (b.metric.name, b.metric.direction) for b in second.benchmarks} == {
+        "BenchmarkA - ns/op": ("time", Direction.LOWER_IS_BETTER),
+        "BenchmarkA - MB/s": ("value", Direction.HIGHER_IS_BETTER),
+    }
+    assert READERS["gab_data_js"].read(source).commit in ("a" * 40, "b" * 40)

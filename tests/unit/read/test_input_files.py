@@ -27,6 +27,14 @@ def test_patterns_directories_and_files_are_found_once(tmp_path: Path) -> None:
     assert all(entry.is_search for entry in result)
 
 
+def test_hidden_files_of_a_folder_are_no_results(tmp_path: Path) -> None:
+    (tmp_path / ".codspeed").mkdir()
+    for name in (".codspeed/.gitignore", ".codspeed/results.json"):
+        (tmp_path / name).write_text("*")
+    (entry,) = read_inputs([str(tmp_path)])
+    assert [Path(source.name).name for source in entry.sources] == ["results.json"]
+
+
 def test_a_named_file_may_have_a_bracket_in_its_name(tmp_path: Path) -> None:
     path = tmp_path / "bench[1].txt"
     path.write_text("1")

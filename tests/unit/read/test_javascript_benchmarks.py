@@ -188,3 +188,27 @@ def test_a_name_that_mitata_cut_off_is_left_out() -> None:
     parsed = READERS["mitata_text"].read(Source("m.txt", text.encode()))
     assert [benchmark.name for benchmark in parsed.benchmarks] == ["c"]
     assert parsed.notes == ("left out: benchmarks that failed or whose names are cut off: 2",)
+
+
+def test_vitest_5_s_text_gives_the_means_that_it_prints() -> None:
+    text = golden("vitest/bench-5.txt")
+    parsed = READERS["vitest_5_text"].read(Source("x.txt", text))
+    assert {each.name: each.value for each in parsed.benchmarks} == {
+        "sort.bench.mjs > text > join > replace": 0.1287,
+        "sort.bench.mjs > text > join > comma": 0.1458,
+        "sort.bench.mjs > text > split > large split": 584.66,
+        "o.bench.mjs > alone > tiny": 0.0007,
+    }
+    assert parsed.notes == ("means printed with fewer than three digits, which the JSON has: 1",)
+    failed = READERS["vitest_5_text"].read(Source("x.txt", text + "   \N{MULTIPLICATION SIGN} broken 3ms\n".encode()))
+    assert failed.notes[0] == "left out because they failed: 1"
+
+
+def test_mitata_of_version_0_1_groups_thousands_by_apostrophes() -> None:
+    parsed = READERS["mitata_text"].read(Source("m.txt", golden("mitata/groups-0.1.txt")))
+    assert {each.name: each.value for each in parsed.benchmarks} == {
+        "top level": 1510.0,
+        "text > join": 1132.0,
+        "text > large split": 176_000.0,
+    }
+    assert parsed.notes == ("left out: benchmarks that failed or whose names are cut off: 1",)

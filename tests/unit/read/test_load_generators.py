@@ -34,6 +34,7 @@ def numbers(run: Run) -> dict[tuple[str, str], float]:
         ("redis.csv", {("GET", "latency_p99"): 13.591, ("LPUSH", "latency"): 1.574}),
         ("pgbench.txt", {("<builtin: TPC-B (sort of)>", "throughput"): 358.396566}),
         ("sysbench.txt", {("CPU speed", "throughput"): 1418.78, ("CPU speed", "latency_p95"): 4.33}),
+        ("memtier.txt", {("Sets", "latency_p99"): 11.455, ("Gets", "throughput"): 9080.77}),
     ],
 )
 def test_real_output(file: str, expected: dict[tuple[str, str], float]) -> None:
@@ -42,6 +43,37 @@ def test_real_output(file: str, expected: dict[tuple[str, str], float]) -> None:
     assert run.notes == ()
     directions = {each.metric.name == "throughput": each.metric.direction for each in run.benchmarks}
     assert len(set(directions.values())) == len(directions)
+
+
+OLD_GATLING = b"""---- Global Information --------------------------------------------------------
+> request count                                         20 (OK=18     KO=2     )
+> mean response time                                    79 (OK=61     KO=244   )
+> response time 99th percentile                        241 (OK=108    KO=244   )
+> mean requests/sec                                   1.25 (OK=1.12   KO=0.13  )
+"""
+
+
+def test_gatling_s_successful_requests_count_in_both_of_its_forms() -> None:
+    run = read(golden("load/gatling.txt"))
+    assert numbers(run)["x", "latency"] == 155.0
+    assert numbers(run)["x", "latency_p99"] == 1798.0
+    assert numbers(run)["x", "throughput"] == 12.5
+    assert run.notes == ("left out: lines that say that requests failed: 1",)
+    old = read(OLD_GATLING)
+    assert numbers(old) == {("x", "latency"): 61.0, ("x", "latency_p99"): 108.0, ("x", "throughput"): 1.12}
+    assert old.notes == run.notes
+
+
+def test_of_tables_that_count_from_the_start_the_last_one_counts() -> None:
+    run = read(golden("load/jmeter.txt"))
+    assert numbers(run) == {("summary", "throughput"): 42.8, ("summary", "latency"): 20.0}
+    assert run.notes == ("left out: lines that say that requests failed: 1",)
+    table = golden("load/locust.txt").partition(b"Type ")[2].partition(b"Response time")[0]
+    run = read(table.replace(b"|     14       2 ", b"|     99       2 ") + golden("load/locust.txt"))
+    expected = {("GET /", "latency"): 14.0, ("GET /", "latency_p99"): 55.0, ("GET /missing page", "throughput"): 10.84}
+    assert expected.items() <= numbers(run).items()
+    assert len(run.benchmarks) == 12
+    assert run.notes == ("left out: lines that say that requests failed: 1",)
 
 
 @pytest.mark.parametrize(

@@ -97,3 +97,26 @@ def test_luau_prints_means_with_their_interval_as_a_share() -> None:
     assert (benchmark.name, benchmark.metric.unit, benchmark.value) == ("string concat", "ms", 4.25)
     assert benchmark.summary is not None
     assert benchmark.summary.confidence_interval == pytest.approx((4.165, 4.335))
+
+
+def test_julia_s_printed_groups_and_trials() -> None:
+    group = READERS["julia_text"].read(Source("x.txt", golden("julia/group.txt")))
+    assert [(each.name, each.value) for each in group.benchmarks] == [
+        ("trig/(sin, 0.5)".replace("(sin", '("sin"'), 7.25),
+        ("trig/cos", 8.125),
+        ("sum", 15300.0),
+    ]
+    (trial,) = READERS["julia_text"].read(Source("sort.txt", golden("julia/trial.txt"))).benchmarks
+    assert (trial.name, trial.value) == ("sort", 15019.0)
+    assert trial.summary is not None
+    assert trial.summary.standard_deviation == 1982.0
+
+
+def test_phpbench_s_text_names_as_its_xml_does() -> None:
+    parsed = READERS["phpbench_text"].read(Source("x.txt", golden("phpbench/run.txt")))
+    assert [(each.name, round(each.value, 6)) for each in parsed.benchmarks] == [
+        ("Shop\\WordsBench::benchSplit", 1.421),
+        ("Shop\\WordsBench::benchJoin short", 953.0),
+        ("Shop\\WordsBench::benchJoin long", 12014.0),
+    ]
+    assert parsed.notes == ("left out: subjects that failed: 1",)

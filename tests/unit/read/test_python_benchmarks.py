@@ -9,6 +9,8 @@ from perf_culprit.errors import DataError, TooLargeError
 from perf_culprit.model.run import Direction
 from perf_culprit.read.results.collect import collect
 from perf_culprit.read.results.json_value import JsonValue
+from perf_culprit.read.results.result_formats import READERS
+from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
 from tests.support.readings import from_golden, parse, parse_golden
 
@@ -141,12 +143,29 @@ def test_list_of_more_numbers_than_samples_may_be_is_refused_unread() -> None:
         JsonValue([1] * 1_000_001, "bench.json", "data").numbers()
 
 
-def test_asv_benchmarks_without_parameters_are_read_and_others_noted() -> None:
+def test_asv_s_console_with_the_tables_of_parameters() -> None:
     parsed = parse_golden("asv_text", "asv/console.txt")
-    results = {b.key.full_name: (b.value, b.metric.unit) for b in parsed.benchmarks}
-    assert results == {
-        "b.mem_list memory": (2100.0, "B"),
-        "b.peakmem_list peak_memory": (24.7e6, "B"),
-        "b.time_join time": (pytest.approx(2.99e-6), "s"),
-    }
-    assert parsed.notes[0].endswith("which only the result file holds: 3")
+    results = {b.key.full_name: (round(b.value, 10), b.metric.unit) for b in parsed.benchmarks}
+    assert len(results) == 11
+    assert results["b.Sort.time_sort(10, up) time"] == (6.23e-6, "s")
+    assert results["b.Sort.time_sort(100, down) time"] == (4.46e-6, "s")
+    assert results["b.Sort.track_size(100, up) value"] == (100.0, "")
+    assert results["b.mem_list memory"] == (2100.0, "B")
+    assert results["b.time_join time"] == (2.99e-6, "s")
+    assert parsed.notes == ("left out because they failed: 1",)
+
+
+ASV_ONE_PARAMETER = """[50.00%] ··· b.time_a                         1/2 failed
+[50.00%] ··· ====== ==========
+              size
+             ------ ----------
+               10    1.5±0.1ms
+              100      failed
+             ====== ==========
+"""
+
+
+def test_asv_s_table_of_one_parameter() -> None:
+    parsed = READERS["asv_text"].read(Source("x.txt", ASV_ONE_PARAMETER.encode()))
+    assert [(b.name, round(b.value, 9)) for b in parsed.benchmarks] == [("b.time_a(10)", 1.5e-3)]
+    assert parsed.notes == ("left out because they failed: 1",)

@@ -1,10 +1,12 @@
 """Load-test tools: JMeter, k6 and Locust. Response times are benchmarks; what happened by the second is a table."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from perf_culprit.errors import DataError
@@ -183,6 +185,35 @@ def _k6_points(source: Source) -> Sheet:
         raise source.error("has no header of k6", "write the file with k6 run --out csv=FILE", line=1)
     again = (row for row in rows if row[1][0] != header[0])  # the header of a test that was appended
     return Sheet(rows=again, cells=len(header), taker=_K6Points(source, columns))
+
+
+# The same points as lines of JSON; a line that describes a metric comes before its first point.
+K6_LINE = re.compile(
+    r'\{(?:"metric":"[^"\n]{0,999}",)?"type":"(?:Metric|Point)"[^\n]{0,9999}\n\{"(?:metric|type)":"[^\n]{0,999}'
+)
+K6_TAGS = ("method", "name", "expected_response", "error_code", "scenario", "group")
+K6_COLUMNS = ("metric_name", "timestamp", "metric_value", *K6_TAGS)
+
+
+def _k6_lines(source: Source) -> Sheet:
+    columns = _places(K6_COLUMNS)
+    return Sheet(rows=_k6_line_rows(source), cells=len(columns), taker=_K6Points(source, columns))
+
+
+def _k6_line_rows(source: Source) -> Iterator[Row]:
+    for number, line in enumerate(source.lines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            point = msgspec.json.decode(line)
+            data = point["data"]
+            tags = (data.get("tags") or {}) if point["type"] == "Point" else None
+            if tags is not None:
+                cells = (point["metric"], data["time"], data["value"], *(tags.get(name, "") for name in K6_TAGS))
+                yield number, [str(cell) for cell in cells]
+        except (msgspec.DecodeError, KeyError, TypeError, AttributeError, RecursionError):
+            step = "write the file with k6 run --out json=FILE"
+            raise source.error("is not a line of k6", step, line=number) from None
 
 
 # The older export does not say what a trend holds; these are k6's own times.
@@ -389,6 +420,13 @@ K6_CSV = ResultReader(
     example="k6 run --out csv=points.csv script.js",
     matches=lambda source: source.head().startswith(K6_START),
     read=CsvRecords(opened=_k6_points, broken="is not a point of k6"),
+)
+K6_LINES = ResultReader(
+    id="k6_lines",
+    description="k6 raw points as lines of JSON (--out json)",
+    example="k6 run --out json=points.ndjson script.js",
+    matches=lambda source: K6_LINE.match(source.head()) is not None,
+    read=CsvRecords(opened=_k6_lines, broken="is not a point of k6"),
 )
 K6_SUMMARY = ResultReader(
     id="k6_summary",

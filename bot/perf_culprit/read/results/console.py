@@ -57,6 +57,17 @@ def csv_cells(source: Source, *, tool: str, delimiter: str = ",") -> Iterator[tu
             raise source.error("has another number of cells than the header", next_step, line=reader.line_num)
 
 
+def headed(source: Source, heading: re.Pattern[str]) -> Iterator[tuple[int, list[str], str]]:
+    """Each other line with its number and the names of the headings that it stands under, by their indentation."""
+    above: list[tuple[int, str]] = []
+    for number, line in lines(source):
+        indent = len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs())
+        if (match := heading.fullmatch(line)) is not None:
+            above = [one for one in above if one[0] < indent] + [(indent, match["name"])]
+        elif line.strip():
+            yield number, [name for at, name in above if at < indent], line
+
+
 def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
@@ -94,6 +105,7 @@ SPACE: Final = r"\s{1,60}+"
 NAME_GROUP: Final = r"(?P<name>\S.{0,1000}?)"
 VALUE_GROUP: Final = rf"(?P<value>{NUMBER})"
 SCALES: Final = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "G": 1e9}
+SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
 SECONDS: Final = Measured(metric=SECOND_TIME)
 
 
@@ -112,7 +124,8 @@ class Lines:
     and the number in the metric's unit, and is None where the number is a sample; `spelling` takes a name as the line
     has it. `mark` stands in every such file. `lost` matches lines whose results cannot be read, which `loss` describes.
     `warm_up` matches the lines before and after results that do not count; the one before has a group `begins`.
-    `is_printed_twice`: a row that is there again word for word is the same result.
+    `is_printed_twice`: a row that is there again word for word is the same result. `is_cumulative`: one that is there
+    again counts from the start, so the last one counts.
     """
 
     mark: str
@@ -127,6 +140,7 @@ class Lines:
     loss: str = ""
     separator: str = ""
     is_printed_twice: bool = False
+    is_cumulative: bool = False
 
     def matches(self, source: Source) -> bool:
         kinds = (self.row,) if self.lost is None else (self.row, self.lost)
@@ -157,6 +171,8 @@ class Lines:
                 lost += 1
             elif self.title is not None and (title := self.title.fullmatch(line)) is not None:
                 name = (title["name"] or "").strip()
+        if self.is_cumulative:
+            placed = list({(each.name, each.metric.name): (each, place) for each, place in placed}.values())
         return Parsed(benchmarks=gathered(placed), notes=(f"left out: {self.loss}: {lost}",) * bool(lost))
 
     def measured(self, name: str, row: re.Match[str], place: str) -> list[tuple[Benchmark, str]]:

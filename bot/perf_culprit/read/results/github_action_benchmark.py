@@ -20,7 +20,9 @@ from perf_culprit.read.results.parsed import (
     from_summary,
     full_hash,
     gathered,
+    newest,
     unique,
+    utc_time,
     writable,
 )
 from perf_culprit.read.results.source import Source
@@ -102,14 +104,18 @@ OTHER_TOOLS = {
     "julia": Direction.LOWER_IS_BETTER,
     "pytest": Direction.HIGHER_IS_BETTER,
 }
+COLUMNS_VERSION = 2
 # It stores pytest-benchmark's rate, which is the inverse of the mean of the times that our reader gives.
 PYTEST_RATE = ("pytest", "iter/sec")
 
 
 def _read_data_js(source: Source) -> Parsed:
     """The newest entry of each suite; a commit only where all suites agree on it."""
-    newest = {suite: entries[-1] for suite, entries in _data_js_suites(source).items() if entries}
-    runs = {suite: _data_js_run(suite, entry) for suite, entry in newest.items()}
+    root = _data_js_root(source)
+    if root.peek("version") == COLUMNS_VERSION:
+        return newest(list(_column_runs(root)))
+    latest = {suite: entries[-1] for suite, entries in _data_js_suites(root).items() if entries}
+    runs = {suite: _data_js_run(suite, entry) for suite, entry in latest.items()}
     if len(runs) == 1:
         return next(iter(runs.values()))
     names = qualified(((suite, b.name) for suite, run in runs.items() for b in run.benchmarks), separator="/")
@@ -129,24 +135,51 @@ def _read_data_js(source: Source) -> Parsed:
 
 def _read_data_js_history(source: Source) -> tuple[Parsed, ...]:
     """All entries of all suites by date, each a run of its own that names its suite."""
+    root = _data_js_root(source)
+    if root.peek("version") == COLUMNS_VERSION:
+        return tuple(_column_runs(root))
     dated = [
         (entry.at("date").number(), suite, entry)
-        for suite, entries in _data_js_suites(source).items()
+        for suite, entries in _data_js_suites(root).items()
         for entry in entries
     ]
     return tuple(_data_js_run(suite, entry) for _, suite, entry in sorted(dated, key=lambda item: item[0]))
 
 
-def _data_js_suites(source: Source) -> dict[str, list[JsonValue]]:
-    """Suites by name, entries by date."""
+def _data_js_root(source: Source) -> JsonValue:
     text = source.text()
     if (assignment := ASSIGNMENT.match(text)) is None:
         raise source.error("does not begin with `window.BENCHMARK_DATA =`", "give the stored data.js")
     # Blanks in place of the assignment keep the JSON error's line and column true.
     spaces = re.sub(r"[^\n]", " ", assignment.group())
     bare = Source(source.name, (spaces + text[assignment.end() :].rstrip().removesuffix(";")).encode())
-    suites = bare.root().at("entries").members()
+    return bare.root()
+
+
+def _data_js_suites(root: JsonValue) -> dict[str, list[JsonValue]]:
+    """Suites by name, entries by date."""
+    suites = root.at("entries").members()
     return {name: sorted(entries.elements(), key=lambda entry: entry.at("date").number()) for name, entries in suites}
+
+
+def _column_runs(root: JsonValue) -> Iterator[Parsed]:
+    """Of the form that some Go projects publish (`version` 2): a row per series, whose cells are the runs in order."""
+    series = [
+        (name.text(), unit.text(), list(row.elements()))
+        for name, unit, row in zip(*(root.at(key).elements() for key in ("names", "units", "values")), strict=False)
+    ]
+    for index, run in enumerate(root.at("runs").elements()):
+        benches = [
+            JsonValue({"name": name, "unit": unit, "value": row[index].value}, row[index].file, row[index].path)
+            for name, unit, row in series
+            if index < len(row) and row[index].value is not None
+        ]
+        measured = [(bench, _data_js_metric("go", bench.find("unit"))) for bench in benches]
+        yield Parsed(
+            benchmarks=gathered(_data_js_benchmarks(measured)),
+            commit=full_hash(run.peek("id")),
+            time=utc_time(run.peek("timestamp")),
+        )
 
 
 def _data_js_run(suite: str, entry: JsonValue) -> Parsed:

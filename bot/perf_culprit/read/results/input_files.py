@@ -104,8 +104,8 @@ def _walk(path: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(files):
             file = Path(folder) / name
-            # A link in a stranger's tree may lead anywhere.
-            if file.is_symlink() or not file.is_file():
+            # A link in a stranger's tree may lead anywhere; tools leave a .gitignore beside their results.
+            if name.startswith(".") or file.is_symlink() or not file.is_file():
                 continue
             count += 1
             yield str(file)

@@ -17,7 +17,9 @@ from perf_culprit.read.results.console import (
     VALUE_GROUP,
     Lines,
     Measured,
+    headed,
     line_reader,
+    lines,
     nanoseconds,
     number_of,
     qualified,
@@ -115,9 +117,13 @@ MITATA_LINES = Lines(
     title=re.compile(r"• (?P<name>.{1,999})|-{20,2000} -{20,99}"),
     # A name that is cut off ends with two full stops.
     row=re.compile(
-        rf"{NAME_GROUP}(?<!\s)(?<!\.\.)\s{{1,1000}}{VALUE_GROUP} (?P<unit>{TIME_UNIT})/iter(?:\s(?!\(\+/-).{{0,999}})?"
+        rf"{NAME_GROUP}(?<!\s)(?<!\.\.)\s{{1,1000}}(?P<value>[0-9']{{1,40}}(?:\.[0-9]{{1,40}})?) "
+        rf"(?P<unit>{TIME_UNIT})/iter"
+        r"(?:\s(?!\(\+/-).{0,999})?"
     ),
     measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=nanoseconds("1", row["unit"])),),
+    # Up to version 0.1 an apostrophe groups thousands.
+    number=lambda text: float(text.replace("'", "")),
     summary=lambda _, value: Summary(value=value, statistic="mean"),
     lost=re.compile(r"\S.{0,999}/iter \s{0,9}[0-9].{0,999}|\S.{0,999} error: .{0,9999}"),
     loss="benchmarks that failed or whose names are cut off",
@@ -267,8 +273,12 @@ VITEST = ResultReader(
 
 def _vitest_summary(row: re.Match[str], mean: float) -> Summary:
     """The mean of fast benchmarks is the rate's inverse, as it was when both were computed."""
-    rate, error = number_of(row["rate"]), number_of(row["error"]) / 100.0
-    mean = 1000.0 / rate if rate > 1000.0 else mean
+    rate = number_of(row["rate"])
+    return _mean_with_error(row, 1000.0 / rate if rate > 1000.0 else mean)
+
+
+def _mean_with_error(row: re.Match[str], mean: float) -> Summary:
+    error = number_of(row["error"]) / 100.0
     return Summary(
         value=mean,
         statistic="mean",
@@ -278,15 +288,16 @@ def _vitest_summary(row: re.Match[str], mean: float) -> Summary:
     )
 
 
+VITEST_ROW = (
+    rf"{NAME_GROUP}{SPACE}(?P<rate>{NUMBER}){SPACE}{NUMBER}{SPACE}{NUMBER}{SPACE}{VALUE_GROUP}"
+    rf"(?:{SPACE}{NUMBER}){{4}}{SPACE}±(?P<error>{NUMBER})%{SPACE}(?P<count>[0-9]{{1,15}})(?:\s.{{0,99}})?"
+)
 VITEST_TEXT = line_reader(
     "vitest_text",
     Lines(
         mark=" RUN  v4.",
         title=re.compile(r" \S (?P<name>\S.{0,999}?) [0-9.]{1,20}m?s"),
-        row=re.compile(
-            rf"\s{{1,9}}· {NAME_GROUP}{SPACE}(?P<rate>{NUMBER}){SPACE}{NUMBER}{SPACE}{NUMBER}{SPACE}{VALUE_GROUP}"
-            rf"(?:{SPACE}{NUMBER}){{4}}{SPACE}±(?P<error>{NUMBER})%{SPACE}(?P<count>[0-9]{{1,15}})(?:\s.{{0,99}})?"
-        ),
+        row=re.compile(rf"\s{{1,9}}· {VITEST_ROW}"),
         measures=lambda _: (Measured(metric=MILLISECOND_TIME),),
         summary=_vitest_summary,
         # Of a suite with a benchmark that threw, vitest prints no table.
@@ -297,6 +308,51 @@ VITEST_TEXT = line_reader(
     ),
     description="vitest bench's console text, version 4",
     example="NO_COLOR=1 vitest bench --run | tee bench.txt",
+)
+
+
+# Of version 5: files, suites and tests above each other, a table of benchmarks under a test.
+
+VITEST_5_MARK = " RUN  v5."
+# Four digits after the point are printed.
+VITEST_ROUGH_MS = 0.01
+VITEST_5_FAILURE = "\N{MULTIPLICATION SIGN}"
+VITEST_5_HEADING = re.compile(
+    rf" {{1,99}}[✓\N{{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}}{VITEST_5_FAILURE}] "
+    r"(?:\|bench\| (?:\S{0,999}/)?)?(?P<name>\S.{0,999}?)(?: \([0-9]{1,9}[^)]{0,99}\))?(?: [0-9.]{1,20}m?s)?"
+)
+VITEST_5_ROW = re.compile(rf" {{1,99}}(?!·){VITEST_ROW}")
+VITEST_5_FAILED = re.compile(rf" {{1,99}}{VITEST_5_FAILURE} .{{1,999}}")
+
+
+def _vitest_5_rows(source: Source) -> Iterator[tuple[str, str, re.Match[str]]]:
+    for number, above, line in headed(source, VITEST_5_HEADING):
+        if above and (row := VITEST_5_ROW.fullmatch(line)) is not None:
+            yield " > ".join([*above, row["name"]]), f"{source.place}:{number}", row
+
+
+def _read_vitest_5(source: Source) -> Parsed:
+    """The mean as printed: since version 5 the rate is a mean of its own, not its inverse."""
+    failed = sum(VITEST_5_FAILED.fullmatch(line) is not None for _, line in lines(source))
+    placed = []
+    for name, place, row in _vitest_5_rows(source):
+        summary = _mean_with_error(row, number_of(row["value"]))
+        placed.append((from_summary(name, metric=MILLISECOND_TIME, summary=summary, place=place), place))
+    rough = sum(benchmark.value < VITEST_ROUGH_MS for benchmark, _ in placed)
+    notes = (f"left out because they failed: {failed}",) * bool(failed)
+    return Parsed(
+        benchmarks=gathered(placed),
+        notes=(*notes, *(f"means printed with fewer than three digits, which the JSON has: {rough}",) * bool(rough)),
+    )
+
+
+VITEST_5_TEXT = ResultReader(
+    id="vitest_5_text",
+    description="vitest bench's console text, version 5",
+    example="NO_COLOR=1 vitest bench --run | tee bench.txt",
+    matches=lambda source: VITEST_5_MARK in source.text_or_empty() and next(_vitest_5_rows(source), None) is not None,
+    read=_read_vitest_5,
+    is_console=True,
 )
 
 

@@ -1,11 +1,11 @@
-"""Load generators that print a summary: wrk, hey, vegeta, ab, redis-benchmark, pgbench, sysbench."""
+"""Load generators that print a summary: wrk, hey, vegeta, ab, Gatling, Locust, JMeter, memtier, and of databases."""
 
 import re
 from dataclasses import replace
 from typing import Final
 
 from perf_culprit.model.run import Direction, Metric, Summary
-from perf_culprit.read.results.console import NUMBER, Lines, Measured, line_reader
+from perf_culprit.read.results.console import NUMBER, SPACE, Lines, Measured, line_reader
 from perf_culprit.read.results.parsed import Parsed, ResultReader, from_summary
 from perf_culprit.read.results.source import Source, json_object
 
@@ -44,7 +44,7 @@ def percentile(name: str, group: str) -> Measured:
 
 def _measures(row: re.Match[str]) -> tuple[Measured, ...]:
     """By the groups of the row: `rate`, `mean`, and `p50`, … or `percent` with `value`."""
-    groups = {name: text for name, text in row.groupdict().items() if text is not None}
+    groups = {name: text for name, text in row.groupdict().items() if text not in (None, "---")}
     shared = (measured for measured in (THROUGHPUT, LATENCY) if measured.group in groups)
     percents = (percentile(name[1:], name) for name in groups if re.fullmatch(r"p[0-9]{2}", name))
     named = (percentile(groups["percent"], "value"),) if "percent" in groups else ()
@@ -54,7 +54,15 @@ def _measures(row: re.Match[str]) -> tuple[Measured, ...]:
 
 
 def _reader(
-    reader_id: str, description: str, example: str, *, mark: str, row: str, title: str = "", lost: str = ""
+    reader_id: str,
+    description: str,
+    example: str,
+    *,
+    mark: str,
+    row: str,
+    title: str = "",
+    lost: str = "",
+    is_cumulative: bool = False,
 ) -> ResultReader:
     return line_reader(
         reader_id,
@@ -64,8 +72,10 @@ def _reader(
             row=re.compile(row),
             measures=_measures,
             number=milliseconds,
+            spelling=lambda text: " ".join(text.split()),
             lost=re.compile(lost) if lost else None,
             loss="lines that say that requests failed",
+            is_cumulative=is_cumulative,
         ),
         description=description,
         example=example,
@@ -164,6 +174,60 @@ SYSBENCH = _reader(
         rf"|(?P<percent>[0-9]{{2}})th percentile:\s{{1,60}}(?P<value>{NUMBER}))\s{{0,9}}"
     ),
     lost=r"\s{1,20}(?:ignored errors|reconnects):\s{1,40}[1-9].{0,99}",
+)
+
+MEMTIER = _reader(
+    "memtier",
+    "memtier_benchmark",
+    "memtier_benchmark --hide-histogram | tee bench.txt",
+    mark="Avg. Latency     p50 Latency     p99 Latency   p99.9 Latency",
+    row=(
+        rf"(?P<name>[A-Z][a-z]{{1,40}}){SPACE}(?P<rate>{NUMBER})(?:{SPACE}(?:{NUMBER}|---)){{2}}"
+        rf"{SPACE}(?P<mean>{NUMBER}){SPACE}(?P<p50>{NUMBER}){SPACE}(?P<p99>{NUMBER})(?:{SPACE}(?:{NUMBER}|---)){{2}}\s{{0,9}}"
+    ),
+    lost=r"connection error: .{1,200}",
+)
+# What succeeded: failed requests have times of their own.
+GATLING_OK: Final = rf"[ |]{{1,200}}+{NUMBER}(?: \| {{0,30}}| \(OK=)"
+GATLING = _reader(
+    "gatling",
+    "Gatling's summary",
+    "mvn gatling:test | tee bench.txt",
+    mark="---- Global Information",
+    row=(
+        rf"> (?:mean response time(?: \(ms\))?{GATLING_OK}(?P<mean>{NUMBER})"
+        rf"|response time (?P<percent>[0-9]{{2}})th percentile(?: \(ms\))?{GATLING_OK}(?P<value>{NUMBER})"
+        rf"|mean (?:requests/sec|throughput \(rps\)){GATLING_OK}(?P<rate>{NUMBER}))[ |K].{{0,99}}"
+    ),
+    lost=rf"> request count{GATLING_OK}{NUMBER}(?: {{1,30}}KO=| \| {{0,30}})[1-9].{{0,30}}",
+)
+JMETER_SUMMARY = _reader(
+    "jmeter_summary",
+    "JMeter's summary lines",
+    "jmeter -n -t test.jmx | tee bench.txt",
+    mark="summary =",
+    row=(
+        rf"(?P<name>summary) ={SPACE}[0-9]{{1,15}} in\s{{1,20}}\S{{1,20}} ={SPACE}(?P<rate>{NUMBER})/s "
+        rf"Avg:{SPACE}(?P<mean>{NUMBER}) Min:{SPACE}{NUMBER} Max:{SPACE}{NUMBER} Err:.{{0,99}}"
+    ),
+    lost=r"summary \+.{1,199} Err:\s{1,20}[1-9].{0,99}",
+    is_cumulative=True,
+)
+# While it runs, its table is printed again and again, from the start on.
+LOCUST_TEXT = _reader(
+    "locust_text",
+    "Locust's console tables",
+    "locust --headless --only-summary -t 60s 2>&1 | tee bench.txt",
+    mark="# reqs",
+    row=(
+        rf"(?P<name>[A-Z]{{1,20}}{SPACE}\S[^|]{{0,999}}?){SPACE}(?:"
+        rf"[0-9]{{1,15}}{SPACE}[0-9]{{1,15}}\([0-9.]{{1,9}}%\) \|{SPACE}(?P<mean>{NUMBER})(?:{SPACE}{NUMBER}){{3}}"
+        rf" \|{SPACE}(?P<rate>{NUMBER}){SPACE}{NUMBER}"
+        rf"|(?P<p50>{NUMBER})(?:{SPACE}{NUMBER}){{3}}{SPACE}(?P<p90>{NUMBER}){SPACE}(?P<p95>{NUMBER}){SPACE}{NUMBER}"
+        rf"{SPACE}(?P<p99>{NUMBER})(?:{SPACE}{NUMBER}){{4}})\s{{0,9}}"
+    ),
+    lost=r"[0-9]{1,15}\s{1,20}[A-Z]{1,20} .{1,999}: .{1,999}",
+    is_cumulative=True,
 )
 
 

@@ -13,13 +13,16 @@ from perf_culprit.read.results.console import (
     NANOSECONDS,
     NUMBER,
     SCALES,
+    SIGMA,
     SPACE,
     TIME_UNIT,
     VALUE_GROUP,
     Lines,
     Measured,
+    headed,
     is_number,
     line_reader,
+    nanoseconds,
     number_of,
 )
 from perf_culprit.read.results.content import shown
@@ -36,6 +39,7 @@ from perf_culprit.read.results.parsed import (
     from_groups,
     from_samples,
     from_summary,
+    gathered,
     unique,
     utc_time,
 )
@@ -109,6 +113,47 @@ JULIA = ResultReader(
     example="""julia -e 'using BenchmarkTools; BenchmarkTools.save("bench.json", run(suite))'""",
     matches=_is_julia,
     read=_read_julia,
+)
+
+
+# What Julia prints of a group (each trial's minimum) and of a trial (its mean).
+
+JULIA_GROUP = re.compile(r"[ \t]{1,99}(?P<name>\S.{0,999}) => [0-9]{1,9}-element BenchmarkTools\.BenchmarkGroup:")
+JULIA_ROW = re.compile(
+    rf"[ \t]{{1,99}}(?P<name>\S.{{0,999}}) => Trial(?:Estimate)?\({VALUE_GROUP} (?P<unit>{TIME_UNIT})\)"
+    rf"| {{1,9}}Time {{1,9}}\(mean ± {SIGMA}\): {{1,9}}(?P<mean>{NUMBER}) (?P<mean_unit>{TIME_UNIT})"
+    rf" ± {{1,9}}(?P<deviation>{NUMBER}) (?P<deviation_unit>{TIME_UNIT})(?:\s.{{0,200}})?"
+)
+
+
+def _julia_rows(source: Source) -> Iterator[tuple[list[str], str, re.Match[str]]]:
+    for number, above, line in headed(source, JULIA_GROUP):
+        if (row := JULIA_ROW.fullmatch(line)) is not None:
+            yield above, f"{source.place}:{number}", row
+
+
+def _julia_printed(above: list[str], place: str, row: re.Match[str], file: str) -> Benchmark:
+    if row["name"]:
+        least = Summary(value=nanoseconds(row["value"], row["unit"]), statistic="minimum")
+        name = "/".join(key.strip('"') for key in (*above, row["name"]))
+        return from_summary(name, metric=NANOSECOND_TIME, summary=least, place=place)
+    mean, deviation = (nanoseconds(row[name], row[f"{name}_unit"]) for name in ("mean", "deviation"))
+    summary = Summary(value=mean, statistic="mean", standard_deviation=deviation)
+    return from_summary(file, metric=NANOSECOND_TIME, summary=summary, place=place)
+
+
+JULIA_TEXT = ResultReader(
+    id="julia_text",
+    description="what Julia prints of BenchmarkTools' groups and trials",
+    example="julia -e 'include(\"benchmarks.jl\"); display(run(SUITE))' | tee bench.txt",
+    matches=lambda source: "BenchmarkTools." in source.text_or_empty() and next(_julia_rows(source), None) is not None,
+    read=lambda source: Parsed(
+        benchmarks=gathered(
+            (_julia_printed(above, place, row, source.stem or "trial"), place)
+            for above, place, row in _julia_rows(source)
+        )
+    ),
+    is_console=True,
 )
 
 
@@ -192,6 +237,25 @@ def _per_revolution(iteration: "Element", place: str) -> float:
     return net / revolutions
 
 
+# The mode of each variant, as PHPBench prints it while it runs: a class, then its subjects with their parameter set.
+PHPBENCH_TEXT = line_reader(
+    "phpbench_text",
+    Lines(
+        mark=" - Mo",
+        title=re.compile(r"\\?(?P<name>[A-Z]\w{0,999}(?:\\\w{1,999}){0,99})"),
+        row=re.compile(
+            r"\s{2,9}(?P<name>[A-Za-z_]\w{0,200}(?: # .{1,200}?)?)\.{2,200}+(?:R[0-9]{1,9} )?I[0-9]{1,9} - "
+            rf"Mo{VALUE_GROUP}(?P<unit>{TIME_UNIT}) \(±{NUMBER}%\).{{0,99}}"
+        ),
+        measures=lambda row: (Measured(metric=MICROSECOND_TIME, factor=NANOSECONDS[row["unit"]] / 1e3),),
+        spelling=lambda text: text.replace(" # ", " "),
+        lost=re.compile(r"\s{2,9}[A-Za-z_]\w{0,200}(?: # .{1,200}?)?\.{2,200}+ERROR.{0,200}"),
+        loss="subjects that failed",
+        separator="::",
+    ),
+    description="PHPBench's console text",
+    example="phpbench run | tee bench.txt",
+)
 PHPBENCH = ResultReader(
     id="phpbench",
     description="PHPBench's XML (--dump-file)",

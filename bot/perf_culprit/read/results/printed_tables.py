@@ -1,14 +1,18 @@
-"""Tables that benchmark tools print for people: console.table, hyperfine's, BenchmarkDotNet's, pytest-benchmark's."""
+"""Tables that tools print for people: console.table, hyperfine's, BenchmarkDotNet's, pytest-benchmark's, asv's."""
 
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
     NUMBER,
+    SCALES,
+    SIGMA,
     SPACE,
     TIME_UNIT,
     Lines,
@@ -23,7 +27,9 @@ from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.parsed import (
     ALLOCATED,
     NANOSECOND_TIME,
+    SECOND_TIME,
     TIME,
+    VALUE,
     Parsed,
     ResultReader,
     from_summary,
@@ -208,8 +214,6 @@ BENCHMARKDOTNET_CSV = ResultReader(
 
 # hyperfine's own lines, a command at a time.
 
-SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
-
 
 def _mean_and_deviation(row: re.Match[str], value: float) -> Summary:
     deviation = None if row["deviation"] is None else nanoseconds(row["deviation"], row["deviation_unit"])
@@ -287,5 +291,92 @@ PYTEST_TEXT = ResultReader(
     example="pytest bench | tee bench.txt",
     matches=lambda source: "Name (time in " in source.text_or_empty() and any(True for _ in _pytest_rows(source)),
     read=_read_pytest_table,
+    is_console=True,
+)
+
+
+# asv: a line per benchmark, and for those with parameters a table whose rules of `=` show where its columns are.
+
+ASV_LINE: Final = re.compile(r"(?P<done>\[[ 0-9.]{1,9}%\] ··· )(?P<rest>.{0,9999})")
+ASV_NAMED: Final = re.compile(rf"(?P<name>\S{{1,999}}){SPACE}(?P<cell>\S.{{0,99}}?)\s{{0,99}}")
+ASV_CELL: Final = re.compile(rf"({NUMBER})(?:±{NUMBER})?(?:({TIME_UNIT})|([kMGT]))?")
+MAX_ASV_VALUES: Final = 100_000
+ASV_MEMORY: Final = {"mem": "memory", "peakmem": "peak_memory"}
+RULES: Final = ({"="}, {"=", " "}, {"-"}, {"-", " "})
+
+
+@dataclass(slots=True)
+class _AsvTable:
+    """The table under a benchmark: where its columns begin, and the rows above its second rule."""
+
+    name: str
+    starts: list[int]
+    header: list[list[str]] = field(default_factory=list)
+    rules: int = 1
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether the last parameter's values stand side by side."""
+        return self.header[0][0] == "--"
+
+    def cells(self, line: str) -> list[str]:
+        return [line[start:end].strip() for start, end in zip(self.starts, [*self.starts[1:], None], strict=True)]
+
+    def values(self, cells: list[str]) -> Iterator[tuple[str, str]]:
+        """The name with the parameters, and the value of each."""
+        given = sum(cell == "--" for cell in self.header[0]) if self.is_spread else sum(map(bool, self.header[-1]))
+        for title, cell in zip(self.header[-1][given:], cells[given:], strict=True):
+            yield f"{self.name}({', '.join([*cells[:given], *([title] if self.is_spread else [])])})", cell
+
+
+def _asv_values(source: Source) -> Iterator[tuple[str, str, str]]:
+    """Name, place and text of each value."""
+    name, table = "", None
+    for number, line in lines(source):
+        head = ASV_LINE.match(line)
+        text = f"{' ' * head.end('done')}{head['rest']}" if head else line
+        kind = set(text.strip())
+        if kind in RULES:
+            # Of parameters and values; a column has a margin.
+            starts = [match.start() for match in re.finditer("={3,}", text)] if table is None else []
+            if name and len(starts) > 1:
+                table = _AsvTable(name=name, starts=starts)
+            elif table is not None and ("=" in kind or (table.header and not table.is_spread)):
+                table.rules += 1
+        elif head and (named := ASV_NAMED.fullmatch(head["rest"])) is not None:
+            name, table = named["name"], None
+            if named["cell"] != "ok" and not named["cell"].endswith(" failed"):
+                yield name, f"{source.place}:{number}", named["cell"]
+        elif table is not None and table.rules == 1:
+            table.header.append(table.cells(text))
+        elif table is not None and table.rules == 2 and table.header:
+            yield from ((full, f"{source.place}:{number}", cell) for full, cell in table.values(table.cells(text)))
+
+
+def _asv_benchmark(name: str, place: str, cell: re.Match[str]) -> Benchmark:
+    """A time has a unit; memory and tracked values have at most a scale."""
+    number, unit, scale = cell.groups()
+    kind = ASV_MEMORY.get(name.partition("(")[0].rpartition(".")[2].partition("_")[0], VALUE)
+    metric = Metric(name=kind, unit="" if kind == VALUE else "B", direction=Direction.LOWER_IS_BETTER)
+    value = nanoseconds(number, unit) / 1e9 if unit else number_of(number) * SCALES[scale or ""]
+    return from_summary(name, metric=SECOND_TIME if unit else metric, summary=Summary(value=value), place=place)
+
+
+def _read_asv_text(source: Source) -> Parsed:
+    cells = list(islice(_asv_values(source), MAX_ASV_VALUES + 1))
+    if len(cells) > MAX_ASV_VALUES:
+        raise source.error(f"holds more than {MAX_ASV_VALUES:,} values", "give asv's result files instead")
+    values = [(name, place, ASV_CELL.fullmatch(text)) for name, place, text in cells]
+    failed = sum(cell is None for _, _, cell in values)
+    placed = [(_asv_benchmark(name, place, cell), place) for name, place, cell in values if cell is not None]
+    return Parsed(benchmarks=gathered(placed), notes=(f"left out because they failed: {failed}",) * bool(failed))
+
+
+ASV_TEXT = ResultReader(
+    id="asv_text",
+    description="asv console text",
+    example="asv run | tee bench.txt",
+    matches=lambda source: "%] ··· " in source.text_or_empty() and next(_asv_values(source), None) is not None,
+    read=_read_asv_text,
     is_console=True,
 )

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,18 +10,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from perf_culprit.model.run import LONGEST_NAME, Benchmark, Direction, Environment, Metric, Summary
-from perf_culprit.read.results.console import (
-    NANOSECONDS,
-    NUMBER,
-    SCALES,
-    SECONDS,
-    SPACE,
-    TIME_UNIT,
-    VALUE_GROUP,
-    Lines,
-    Measured,
-    line_reader,
-)
 from perf_culprit.read.results.json_value import JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
     NANOSECOND_TIME,
@@ -374,39 +361,4 @@ ASV = ResultReader(
     matches=json_object(lambda root: "commit_hash" in root and isinstance(root.get("results"), dict)),
     read=_read_asv,
     smaller="leave out --record-samples",
-)
-
-
-# asv's console text, which has the unparametrised benchmarks only.
-
-ASV_MEMORY = {"mem": "memory", "peakmem": "peak_memory"}
-
-
-def _asv_measures(row: re.Match[str]) -> tuple[Measured]:
-    """A time has a unit; memory and tracked values have at most a scale."""
-    if row["unit"]:
-        return (Measured(metric=SECONDS.metric, factor=NANOSECONDS[row["unit"]] / 1e9),)
-    name = ASV_MEMORY.get(row["name"].rpartition(".")[2].partition("_")[0], VALUE)
-    unit = "" if name == VALUE else "B"
-    return (
-        Measured(
-            metric=Metric(name=name, unit=unit, direction=Direction.LOWER_IS_BETTER), factor=SCALES[row["scale"] or ""]
-        ),
-    )
-
-
-ASV_TEXT = line_reader(
-    "asv_text",
-    Lines(
-        mark=" ··· ",
-        row=re.compile(
-            rf"\[[ 0-9.]{{1,9}}%\] ··· (?P<name>\S{{1,999}}){SPACE}{VALUE_GROUP}(?:±{NUMBER})?"
-            rf"(?:(?P<unit>{TIME_UNIT})|(?P<scale>[kMGT]))?"
-        ),
-        measures=_asv_measures,
-        lost=re.compile(rf"\[[ 0-9.]{{1,9}}%\] ··· \S{{1,999}}{SPACE}(?:ok|failed|n/a|[0-9/]{{1,20}} failed)"),
-        loss="benchmarks that failed, and those with parameters, which only the result file holds",
-    ),
-    description="asv console text",
-    example="asv run | tee bench.txt",
 )
