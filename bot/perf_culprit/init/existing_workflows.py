@@ -12,7 +12,7 @@ from perf_culprit.init.native_output import OUTPUT, Command, native
 from perf_culprit.init.repository import Repository, Suggestion
 from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
 
-# A step of these is a whole suite, whose command is written anew.
+# A step of these is a whole suite, whose command is written again.
 REWRITTEN: Final = ("asv", "Julia", "CodSpeed", "cargo codspeed", "Bencher")
 CHECKS_OUT: Final = re.compile(r"actions/checkout|\bgit (checkout|switch|worktree|stash|reset)\b")
 GAB: Final = "github-action-benchmark"
