@@ -10,6 +10,7 @@ import yaml
 from perf_culprit.cli.entry import main
 from perf_culprit.init.benchmark_tools import suggestions
 from perf_culprit.init.command_lines import bencher_command, measuring_tool
+from perf_culprit.init.native_output import compiling
 from perf_culprit.init.repository import Suggestion, look
 from perf_culprit.init.workflow_files import check_files
 from tests.support.git_repository import init_repository, run_git
@@ -112,7 +113,8 @@ def test_what_is_built_for_codspeed_is_what_cargo_runs(tmp_path: Path, criterion
     benches = [f"cargo bench --features x --bench parse -p {name}" for name in "ab"]
     after = [f"cp -r target/criterion {OUTPUT}"] if criterion else []
     assert result.run.splitlines() == [*benches, *after]
-    assert result.build == ""
+    # Compiled before it is measured: the time limit of an execution is not for that.
+    assert result.build.splitlines() == [f"{bench} --no-run" for bench in benches]
     assert "of the matrix's `mode` one value is taken, not: y" in result.notes
     assert not any("`package`" in note for note in result.notes)
 
@@ -439,3 +441,17 @@ def test_from_takes_over_one_tool_and_brings_its_history(tmp_path: Path, capsys:
     for pick, command in (("1", "pytest --codspeed"), ("2", "make bench")):
         assert main(["init", "--repo", str(root), "--yes", "--force", "--pick", pick]) == 0
         assert command in (root / ".github/workflows/perf.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "compiled"),
+    [
+        ("cargo bench --bench x -- --output-format bencher | tee o.txt", "cargo bench --bench x --no-run"),
+        ('export CARGO_TARGET_DIR="$PWD/target"\ncd a\ncargo bench\ncp x y', None),
+        ("cargo +nightly bench iai --all", "cargo +nightly bench iai --all --no-run"),
+        ("make bench", ""),
+    ],
+)
+def test_what_cargo_measures_is_compiled_by_the_build(text: str, compiled: str | None) -> None:
+    expected = 'export CARGO_TARGET_DIR="$PWD/target"\ncd a\ncargo bench --no-run' if compiled is None else compiled
+    assert compiling(text) == expected

@@ -8,7 +8,7 @@ from typing import Final
 
 from perf_culprit.init.command_lines import BENCHER, TALK, bencher_command, logical_lines, measuring_tool, without_noise
 from perf_culprit.init.job_preparation import CODSPEED_BUILD, VENV, Preparation, placed, preparation_of
-from perf_culprit.init.native_output import OUTPUT, Command, native
+from perf_culprit.init.native_output import OUTPUT, Command, compiling, native
 from perf_culprit.init.repository import Repository, Suggestion
 from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
 
@@ -175,6 +175,7 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
         # What several fill together is copied once.
         parts = [part for part in parts if not command.after or part != command.after]
         parts += [placed(command.text, step), command.after]
+        done.build += [placed(part, step) for part in [compiling(command.text)] if part]
     customs = [one for one, command in zip(ordered, commands, strict=True) if command.output and "custom" in one.tool]
     notes = [*(note for command in commands for note in command.notes), *done.notes, *_lost(ordered, done)]
     if customs:
