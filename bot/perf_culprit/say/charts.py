@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from perf_culprit.model.accuracy import Audit, DetectorAudit
 from perf_culprit.say.inert import clean
-from perf_culprit.say.numbers import percent
+from perf_culprit.say.numbers import amount_text, percent, quantities
 
 # Charts of block characters, to be shown in a fixed-width font: in a table's cell, or a few lines high.
 
@@ -19,6 +19,8 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 MOST_POINTS = 16
 FEWEST_POINTS = 3
+PLOT_WIDTH: Final = 56
+PLOT_HEIGHT: Final = 6
 
 
 def sparkline(series: Sequence[float]) -> str:
@@ -76,6 +78,16 @@ def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, 
         if math.isfinite(point):
             rows[place(point)][column] = "•"
     return ["".join(row) for row in rows]
+
+
+def labelled_plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], unit: str) -> list[str]:
+    """With its largest and its least value beside it."""
+    rows = plot(values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
+    finite = [value for value in values if math.isfinite(value)]
+    ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), unit)]
+    labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
+    wide = max(map(len, ends))
+    return [f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True)]
 
 
 def bar(fraction: float) -> str:

@@ -21,7 +21,7 @@ from perf_culprit.model.series import (
     SeriesTable,
 )
 from perf_culprit.model.series import Row as Metric
-from perf_culprit.say.charts import plot
+from perf_culprit.say.charts import labelled_plot
 from perf_culprit.say.document import (
     Bullets,
     Column,
@@ -46,7 +46,6 @@ from perf_culprit.say.document import (
 from perf_culprit.say.inert import Safe, plain
 from perf_culprit.say.numbers import (
     amount,
-    amount_text,
     counted,
     percent,
     percent_at_least,
@@ -67,8 +66,6 @@ LABEL_LIMIT: Final = 24
 SHOWN_HASH: Final = 12
 LISTED: Final = 200
 FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
-PLOT_WIDTH: Final = 56
-PLOT_HEIGHT: Final = 6
 T = TypeVar("T", ChangePoint, SeriesAlarm)
 
 
@@ -167,14 +164,8 @@ def _heading(text: Text, *below: Text) -> Heading:
 
 def _drawn(entry: SeriesChanges) -> Figure:
     """The series from oldest to newest, with its levels."""
-    series, steps = entry.series, [(change.index, change.before, change.after) for change in entry.changes]
-    rows = plot(series.values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
-    finite = [value for value in series.values if math.isfinite(value)]
-    ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), series.unit)]
-    labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
-    wide = max(map(len, ends))
-    lines = (f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True))
-    return Figure(lines=tuple(map(Safe, lines)))
+    steps = [(change.index, change.before, change.after) for change in entry.changes]
+    return Figure(lines=tuple(map(Safe, labelled_plot(entry.series.values, steps, entry.series.unit))))
 
 
 def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> Iterator[Text]:
