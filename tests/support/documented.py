@@ -128,7 +128,7 @@ def write_results(folder: Path) -> None:
     golden = PROJECT / "tests" / "golden"
     shutil.copy(golden / "diagnosis" / "diagnosis.json", folder)
     (folder / "trace.json.gz").write_bytes(gzip.compress((golden / "profiles" / "viztracer.json").read_bytes()))
-    for name in (f"{side}-{number}.json" for side in ("before", "after") for number in range(3)):
+    for name in (f"{side}-{number}.json" for side in ("before", "after") for number in range(5)):
         shutil.copy(golden / "profiles" / "pyspy.speedscope.json", folder / name)
     write_designs(folder)
 

@@ -20,6 +20,7 @@ from perf_culprit.model.call_tree import (
     ProfileReading,
     ServiceStatistics,
 )
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.read.logs.log_chunks import BLOCK_BYTES
 from perf_culprit.read.logs.log_pattern import LinePattern
 from perf_culprit.read.logs.log_reader import ReadLog, read_log
@@ -225,6 +226,24 @@ def _statistics(profile: Profile) -> ServiceStatistics:
         all_calls=len(totals),
         variants=1,
     )
+
+
+# Profiles of one revision as results: of each function a sample per repetition.
+
+
+def functions_as_run(profiles: Sequence[Profile]) -> Run:
+    """Own times, over all paths of a function, because those do not hold its callees' changes [B17]."""
+    benchmarks = []
+    for profile in profiles:
+        metric = Metric(name="own time", unit=profile.unit, direction=Direction.LOWER_IS_BETTER)
+        times: dict[str, list[float]] = {}
+        for node in profile.nodes:
+            own = times.setdefault(node.method, [0.0] * profile.repetitions)
+            for i, time in enumerate(node.self_ms):
+                own[i] += time
+        of = f"{profile.service}: " if len(profiles) > 1 else ""
+        benchmarks += [Benchmark.of(metric=metric, name=of + name, samples=tuple(own)) for name, own in times.items()]
+    return Run(benchmarks=tuple(benchmarks))
 
 
 # The stage: log files of one revision in, suspects and impacted services out.

@@ -147,7 +147,7 @@ def _flame(trees: Sequence[tuple[str, float, float, Iterable[_DrawnNode]]], unit
     nodes: list[list[str | int | float]] = []
     above = -1
     if len(trees) > 1:
-        nodes.append(["all services", above, *(sum(tree[place] for tree in trees) for place in (1, 2)), 0, 0, 0])
+        nodes.append(["all services", above, sum(tree[1] for tree in trees), sum(tree[2] for tree in trees), 0, 0, 0])
         above = 0
     for service, before, after, below in trees:
         top = len(nodes)

@@ -177,6 +177,7 @@ WIDTH: Final = 460
 HEIGHT: Final = 260
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 36, 62
 TICKS: Final = 5
+NAMES: Final = 6
 TITLE_SIZE: Final = 13.0
 TITLE_ROOM: Final = 700.0  # characters times font size that fit next to LEFT
 FONT: Final = 'font-family="sans-serif" font-size="11"'
@@ -195,12 +196,39 @@ def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: M
     return "\n".join([*parts, "</svg>"])
 
 
+# Version by version: where it lies, and the interval around it.
+Intervals: TypeAlias = Sequence[tuple[int, float, float, float]]
+
+
+def interval_chart(title: str, names: Sequence[str], curves: Mapping[str, Intervals]) -> str:
+    """A curve each of (place among the names, value, lowest, highest), with its intervals as bars."""
+    points = [(float(x), y) for curve in curves.values() for x, *ys in curve for y in ys]
+    parts, place = frame(title, "version", points, names=names)
+    for index, (name, curve) in enumerate(curves.items()):
+        colour, dash, aside = COLOURS[index], DASHES[index], 0.12 * index
+        parts += _line([place((x + aside, value)) for x, value, _, _ in curve], colour, dash)
+        for x, _, low, high in curve:
+            (left, bottom), (_, top) = place((x + aside, low)), place((x + aside, high))
+            parts.append(
+                f'<line x1="{left:.1f}" y1="{bottom:.1f}" x2="{left:.1f}" y2="{top:.1f}" stroke="{colour}"'
+                ' stroke-width="3" stroke-opacity="0.45"/>'
+            )
+        words = f'<text x="{LEFT + 150 * index}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name))}</text>'
+        parts.append(words)
+    return "\n".join([*parts, "</svg>"])
+
+
 def frame(
-    title: str, x_name: str, points: Points
+    title: str, x_name: str, points: Points, *, names: Sequence[str] = ()
 ) -> tuple[list[str], Callable[[tuple[float, float]], tuple[float, float]]]:
-    """A chart with axes that hold `points` and 0, and nothing in it; and where in it a point lies."""
-    xs = _ticks([x for x, _ in points], from_zero=False)
-    ys = _ticks([y for _, y in points], from_zero=True)
+    """A chart with axes that hold `points` and 0, and nothing in it; and where in it a point lies.
+
+    `names`: of the places 0, 1, … instead of numbers; its axis of values need not hold 0.
+    """
+    xs = [-0.5, len(names) - 0.5] if names else _ticks([x for x, _ in points], from_zero=False)
+    ys = _ticks([y for _, y in points], from_zero=not names)
+    every = -(-len(names) // NAMES) or 1
+    named = {i: clean(names[i], limit=12) for i in range(0, len(names), every)}
 
     def place(point: tuple[float, float]) -> tuple[float, float]:
         x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (WIDTH - LEFT - RIGHT)
@@ -213,9 +241,9 @@ def frame(
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
         f'<text x="{LEFT}" y="20" font-size="{size:.3g}">{escape(clean(title))}</text>',
     ]
-    for tick in xs:
+    for tick, name in (named or {tick: f"{tick:,g}" for tick in xs}).items():
         x, bottom = place((tick, ys[0]))
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{tick:,g}</text>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{escape(name)}</text>')
     for tick in ys:
         x, y = place((xs[0], tick))
         parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#eee"/>')
