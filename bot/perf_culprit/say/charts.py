@@ -228,7 +228,7 @@ def frame(
     xs = [-0.5, len(names) - 0.5] if names else _ticks([x for x, _ in points], from_zero=False)
     ys = _ticks([y for _, y in points], from_zero=not names)
     every = -(-len(names) // NAMES) or 1
-    named = {i: clean(names[i], limit=12) for i in range(0, len(names), every)}
+    named = {float(i): clean(names[i], limit=12) for i in range(0, len(names), every)}
 
     def place(point: tuple[float, float]) -> tuple[float, float]:
         x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (WIDTH - LEFT - RIGHT)
