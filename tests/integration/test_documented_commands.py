@@ -72,8 +72,11 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 }
 OUTPUTS: Final = ("--json", "--html", "--counters", "--svg", "--flame", "--output")
 COMMANDS: Final = [
-    pytest.param(command, id=f"{document} {command}") for document, command in commands() if command not in ELSEWHERE
+    pytest.param(command, id=f"{document} {command}")
+    for command, document in {command: document for document, command in commands()}.items()
+    if command not in ELSEWHERE
 ]
+SOURCES: Final = PROJECT / "docs" / "sources.md"
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +122,18 @@ def test_what_runs_elsewhere_is_documented_and_there() -> None:
     assert set(ELSEWHERE) <= {command for _, command in commands()}
     assert all((PROJECT / place).exists() for place in ELSEWHERE.values())
     assert len(COMMANDS) > 30
+
+
+def test_each_row_of_the_sources_has_a_module_that_is_there_and_a_command_that_runs() -> None:
+    lines = SOURCES.read_text(encoding="utf-8").splitlines()
+    rows = [line.removeprefix("| ").split(" | ") for line in lines if line.startswith("| ") and "`" in line]
+    run = {command for _, command in commands()}
+    assert len(rows) > 100
+    for what, module, command, *numbers in rows:
+        assert (PROJECT / "bot" / "perf_culprit" / module.strip("`")).is_file(), what
+        assert command.strip("`") in run, what
+        assert len(numbers) == 3, what
+        assert all(numbers[:2]), what
 
 
 @pytest.mark.parametrize(("source", "script", "options"), sorted(set(scripts())), ids=str)

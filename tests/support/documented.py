@@ -28,6 +28,8 @@ DOCUMENTS: Final = (
 )
 PROGRAMS: Final = ("perf-culprit", "sh", "bash", "pip", "pytest", "go", "git", "mutmut", "python")
 COMMAND: Final = re.compile(rf"^ {{4}}((?:{'|'.join(PROGRAMS)}) (?:\\\n|[^\n])*)", re.MULTILINE)
+# Of a table: how to reach what its row is about.
+CELL: Final = re.compile(r" \| `(perf-culprit [^`\n]+)` \| ")
 SCRIPT: Final = re.compile(
     r"(?:\bpython |^ *)((?:-m )?(?:benchmarks|tests)[\w./]+|-m perf_culprit[\w.]*)((?: [^\n`]*)?)", re.MULTILINE
 )
@@ -63,7 +65,8 @@ SUITE: Final = {"sort": 0.004, "parse": 0.02}
 def commands() -> Iterator[tuple[str, str]]:
     """Document and command, without its comment, in one line."""
     for document in DOCUMENTS:
-        for command in COMMAND.findall(document.read_text(encoding="utf-8")):
+        text = document.read_text(encoding="utf-8")
+        for command in (*COMMAND.findall(text), *CELL.findall(text)):
             joined = re.sub(r"\s*\\\n\s*", " ", command)
             yield document.relative_to(PROJECT).as_posix(), re.sub(r"  +#.*", "", joined).strip()
 
@@ -128,7 +131,7 @@ def write_results(folder: Path) -> None:
     golden = PROJECT / "tests" / "golden"
     shutil.copy(golden / "diagnosis" / "diagnosis.json", folder)
     (folder / "trace.json.gz").write_bytes(gzip.compress((golden / "profiles" / "viztracer.json").read_bytes()))
-    for name in (f"{side}-{number}.json" for side in ("before", "after") for number in range(3)):
+    for name in (f"{side}-{number}.json" for side in ("before", "after") for number in range(5)):
         shutil.copy(golden / "profiles" / "pyspy.speedscope.json", folder / name)
     write_designs(folder)
 

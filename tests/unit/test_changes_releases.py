@@ -1,10 +1,12 @@
 """`perf-culprit changes --releases` as a user calls it: result files by version, and the stored runs of tags."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from perf_culprit.cli.entry import main
 from perf_culprit.flows.published_schemas import schema_text
@@ -54,6 +56,62 @@ def test_the_whole_matrix_is_in_the_json(results: list[str], capsys: pytest.Capt
     jsonschema.Draft202012Validator(json.loads(schema_text("releases-v1"))).validate(matrix)
     assert [cell["verdict"] for cell in matrix["rows"][0]["cells"]] == ["no_change", "regression", "improvement"]
     assert matrix["rows"][0]["transient_regressions"] == [{"start": "v1.2", "end": "v1.3"}]
+
+
+def test_every_version_has_the_intervals_of_its_median_and_mean(
+    results: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["changes", "--releases", *results, "--json", "-"]) == 0
+    levels = json.loads(capsys.readouterr().out)["rows"][0]["levels"]
+    assert [level["version"] for level in levels] == [*LEVELS]
+    for seed, level in enumerate(levels):
+        samples = np.array(numbers(LEVELS[level["version"]], seed))
+        half = stats.t.ppf(0.975, 19) * samples.std(ddof=1) / 20**0.5
+        assert level["median"] == pytest.approx(np.median(samples))
+        assert level["mean"] == pytest.approx(samples.mean())
+        assert level["mean_interval"]["high"] == pytest.approx(samples.mean() + half)
+        assert level["interval"]["low"] < level["median"] < level["interval"]["high"]
+
+
+def test_outliers_move_a_mean_and_no_median(results: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    outliers = [*numbers(10.0, 1)[:15], *(20.0 + place / 100 for place in range(5))]
+    Path("v1.1.txt").write_text("".join(f"{one}\n" for one in outliers))
+    assert main(["changes", "--releases", *results[:2]]) == 0
+    text = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
+    assert "no deviation" in text
+    assert "in v1.1: worse by the means, no change by the medians" in text
+
+
+def test_the_page_has_curves_with_intervals_and_marks_of_the_gap_s_size(results: list[str]) -> None:
+    Path("v1.3.txt").write_text("".join(f"{one}\n" for one in numbers(0.7, 3)))
+    assert main(["changes", "--releases", *results, "--html", "out.html"]) == 0
+    page = Path("out.html").read_text()
+    marks = re.findall(r'<td class="(matrix-\w+) matrix-gap-(\d)">', page)
+    # +40% leaves a gap of a third, 14 to 0.7 one of almost everything.
+    assert marks == [("matrix-worse", "2"), ("matrix-better", "3")]
+    assert page.count('stroke-opacity="0.45"') == 2 * len(LEVELS)
+    assert all(f">{name}</text>" in page for name in LEVELS)
+
+
+def test_traces_are_answered_by_the_median_of_each_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for version, paint_us in {"56.0.2909.0": 250, "56.0.2910.0": 70}.items():
+        for number in range(5):
+            event = {"ph": "X", "pid": 1, "tid": 1}
+            inner = {"name": "Paint", "ts": 5, "dur": paint_us + number, **event}
+            outer = {"name": "Main", "ts": 0, "dur": 900 + paint_us + 2 * number, **event}
+            Path(f"{version}-{number}.json").write_text(json.dumps({"traceEvents": [outer, inner]}))
+    versions = [f"{name}={name}-*.json" for name in ("56.0.2909.0", "56.0.2910.0")]
+    assert main(["changes", "--releases", *versions, "--json", "-"]) == 0
+    rows = {row["key"]["benchmark"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert rows["Paint"]["key"]["metric"] == "own time"
+    assert [level["median"] for level in rows["Paint"]["levels"]] == pytest.approx([0.252, 0.072])
+    assert {name: row["cells"][0]["verdict"] for name, row in rows.items()} == {
+        "Main": "no_change",
+        "Paint": "improvement",
+    }
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,23 @@ def test_options_reach_the_ranking(server_log: Path, capsys: pytest.CaptureFixtu
     assert [window["calls"] for window in document["services"][0]["windows"]] == [5, 5, 5, 5]
 
 
+def test_a_page_and_the_series_of_a_method(server_log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["diagnose", "--log", str(server_log), "--pattern", "labelled", "--window", "5"]
+    assert main([*arguments, "--method", "OrderDao.find", "--html", "out.html", "--json", "-"]) == 0
+    written = capsys.readouterr()
+    method = json.loads(written.out)["method"]
+    assert (method["service"], method["calls"], method["mean_ms"]) == ("OrderDao.find", 20, 80)
+    assert [(window["calls"], window["mean_ms"]) for window in method["windows"]] == [(5, 80)] * 4
+    assert "OrderDao.find: mean time in windows of 5 s" in written.err
+    assert "OrderDao.find: calls per second</title>" in (server_log.parent / "out.html").read_text()
+
+
+def test_a_method_that_never_ran(server_log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["diagnose", "--log", str(server_log), "--pattern", "labelled"]
+    assert main([*arguments, "--method", "OrderDao.fin"]) == 2
+    assert "did you mean OrderDao.find?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("pattern", "code", "message"),
     [

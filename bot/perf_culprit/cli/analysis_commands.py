@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 SPAN_TABLE = "csv:"
 # What some ways of calling use and others do not, by the names of `Diagnose`.
-OF_ONE: Final = frozenset({"fluctuation_weight", "minimum_self_ms"})
+OF_ONE: Final = frozenset({"fluctuation_weight", "minimum_self_ms", "html"})
 OF_TWO: Final = frozenset({"repository", "commit", "base", "head", "same_work", "minimum_effect", "flame"})
 OF_PROFILES: Final = frozenset({"format", "trusted"})
-OF_LOGS: Final = frozenset({"window_s", "workers", "cluster"})
+OF_LOGS: Final = frozenset({"window_s", "workers", "cluster", "method"})
 
 
 def diagnose(asked: Diagnose) -> int:
@@ -84,11 +84,13 @@ def _used(asked: Diagnose) -> frozenset[str]:
 
 def _show(diagnosis: "Diagnosis", asked: Diagnose) -> None:
     from perf_culprit.model.call_tree import encode_diagnosis
-    from perf_culprit.say.diagnosis_text import diagnosis_text
+    from perf_culprit.say.diagnosis_text import diagnosis_page, diagnosis_text
 
     if asked.json:
         write(asked.json, encode_diagnosis(diagnosis))
-    show(diagnosis_text(diagnosis, top=asked.top), text_stream(asked.json))
+    if asked.html:
+        write(asked.html, diagnosis_page(diagnosis, top=asked.top).encode())
+    show(diagnosis_text(diagnosis, top=asked.top), text_stream(asked.json, asked.html))
 
 
 def _diagnose_profiles(asked: Diagnose) -> int:

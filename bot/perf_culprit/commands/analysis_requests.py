@@ -79,7 +79,7 @@ class Diagnose(
         ),
     ] = None
     json: Annotated[Path | None, Option("--json OUT", "write everything as JSON here (- for standard output)")] = None
-    top: Annotated[int, Option("--top N", "suspects to print (default: 20)")] = 20
+    top: Annotated[int, Option("--top N", "suspects, slowest calls and paths of a tree to print (default: 20)")] = 20
     fluctuation_weight: Annotated[
         float,
         Option(
@@ -99,6 +99,12 @@ class Diagnose(
     window_s: Annotated[
         float, Option("--window SECONDS", "window of response time and throughput (default: 60)", convert=as_seconds)
     ] = 60.0
+    method: Annotated[
+        str | None, Option("--method NAME", "show the times of every execution of this method over the windows as well")
+    ] = None
+    html: Annotated[
+        Path | None, Option("--html OUT", "write a page of one revision here: tables, series, call trees to walk")
+    ] = None
     workers: Annotated[int, Option("--workers N", "processes that read in parallel (default: 2)")] = 2
     cluster: Annotated[
         str | None,

@@ -101,7 +101,7 @@ class FindChanges(
         tuple[str, ...] | None,
         Option(
             "--releases [NAME=FILE ...]",
-            "compare released versions, the oldest first: results by name, or with --repo the stored tags",
+            "compare released versions, the oldest first: results or traces by name, or with --repo the stored tags",
         ),
     ] = None
     benchmark: Annotated[
@@ -126,7 +126,7 @@ class FindChanges(
     rows: Annotated[int, Option("--rows N", "also write the newest N rows to the JSON (default: 0)", convert=count)] = 0
     html: Annotated[
         Path | None,
-        Option("--html OUT", "write the deviation matrix of --releases here (one file, no outside resources)"),
+        Option("--html OUT", "write --releases here: the deviation matrix and curves (one file, no outside resources)"),
     ] = None
     open: Annotated[bool, Option("--open", "show what --html writes in a browser")] = False
     history_url: HistoryUrl = None

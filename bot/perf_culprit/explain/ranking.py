@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
-from perf_culprit.errors import DataError
+from msgspec.structs import replace
+
+from perf_culprit.errors import DataError, UsageError, did_you_mean
 from perf_culprit.model.call_tree import (
     CallNode,
     CallTree,
@@ -18,12 +20,13 @@ from perf_culprit.model.call_tree import (
     ProfileReading,
     ServiceStatistics,
 )
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
 from perf_culprit.read.logs.log_chunks import BLOCK_BYTES
 from perf_culprit.read.logs.log_pattern import LinePattern
 from perf_culprit.read.logs.log_reader import ReadLog, read_log
 from perf_culprit.read.logs.merged_tree import RARE, MergedTree
 from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
-from perf_culprit.read.logs.service_calls import count, statistics
+from perf_culprit.read.logs.service_calls import ResponseTimes, count, merged, statistics
 
 # Which methods cost most over the services that run them, and what that means to each service.
 
@@ -180,6 +183,7 @@ def rank_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosi
         fluctuation_weight=ranking.fluctuation_weight,
         minimum_self_ms=minimum_self_ms(trees, ranking),
         unit=units[0] if units else "ms",
+        trees=tuple(tree.shown for tree in trees),
     )
 
 
@@ -224,6 +228,24 @@ def _statistics(profile: Profile) -> ServiceStatistics:
     )
 
 
+# Profiles of one revision as results: of each function a sample per repetition.
+
+
+def functions_as_run(profiles: Sequence[Profile]) -> Run:
+    """Own times, over all paths of a function, because those do not hold its callees' changes [B17]."""
+    benchmarks = []
+    for profile in profiles:
+        metric = Metric(name="own time", unit=profile.unit, direction=Direction.LOWER_IS_BETTER)
+        times: dict[str, list[float]] = {}
+        for node in profile.nodes:
+            own = times.setdefault(node.method, [0.0] * profile.repetitions)
+            for i, time in enumerate(node.self_ms):
+                own[i] += time
+        of = f"{profile.service}: " if len(profiles) > 1 else ""
+        benchmarks += [Benchmark.of(metric=metric, name=of + name, samples=tuple(own)) for name, own in times.items()]
+    return Run(benchmarks=tuple(benchmarks))
+
+
 # The stage: log files of one revision in, suspects and impacted services out.
 
 
@@ -242,8 +264,9 @@ def diagnose_log(
         names, pattern=pattern, settings=reading, workers=workers, executor=executor, block_bytes=block_bytes
     )
     trees = call_trees(log)
+    suspects = rank_suspects(trees, ranking)
     return Diagnosis(
-        suspects=rank_suspects(trees, ranking),
+        suspects=suspects,
         services=tuple(
             statistics(
                 service.decode("utf-8", "replace"),
@@ -257,7 +280,23 @@ def diagnose_log(
         reading=_reading(log),
         fluctuation_weight=ranking.fluctuation_weight,
         minimum_self_ms=minimum_self_ms(trees, ranking),
+        trees=tuple(tree.shown for tree in trees),
+        method=None if reading.method is None else _executions(log, reading, [one.method for one in suspects]),
     )
+
+
+def _executions(log: ReadLog, reading: ReadingSettings, methods: Sequence[str]) -> ServiceStatistics:
+    """Of the one method whose executions were timed; the services' own times are added up."""
+    name, times = reading.method or "", ResponseTimes()
+    for part in log.part.services.values():
+        times = merged(times, part.method_times, settings=reading)
+    if not times.calls:
+        raise UsageError(
+            f"no execution of {name!r} in the log",
+            place="--method",
+            next_step=did_you_mean(name, methods, otherwise="give a method as the suspects name it"),
+        )
+    return statistics(name, times, all_calls=times.calls, variants=0, settings=reading)
 
 
 def call_trees(log: ReadLog) -> tuple[CallTree, ...]:

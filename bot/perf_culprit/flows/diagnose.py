@@ -42,7 +42,7 @@ def diagnose_logs(asked: Diagnose) -> Diagnosis:
     """Of execution logs."""
     pattern = load_pattern(asked.pattern or "")
     doing("reading logs")
-    reading = ReadingSettings(window_s=asked.window_s)
+    reading = ReadingSettings(window_s=asked.window_s, method=asked.method)
     ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
     if asked.cluster is None:
         return diagnose_log(asked.log, pattern=pattern, reading=reading, ranking=ranking, workers=asked.workers)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from glob import glob
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from perf_culprit import git
 from perf_culprit.commands.history_requests import AuditRuns, FindChanges
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError, UsageError, did_you_mean
+from perf_culprit.explain.ranking import functions_as_run
 from perf_culprit.flows.compare import minimum_effects, reading
 from perf_culprit.judge import detector_audit as detect_audit
 from perf_culprit.judge.deviation_matrix import deviation_matrix
@@ -24,6 +26,7 @@ from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.model.series import DeviationMatrix, SeriesChanges, SeriesTable, Version
 from perf_culprit.progress import doing
+from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.results.collect import collect, collect_each
 from perf_culprit.read.results.commit_table import read_table
 from perf_culprit.read.results.merge import named_alike
@@ -80,7 +83,7 @@ def _judged(table: SeriesTable, asked: FindChanges) -> Changes:
     return Changes(table=table, series=judge_series(table, online=asked.online))
 
 
-EXAMPLE = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
+EXAMPLE: Final = "such as: perf-culprit changes --releases v1.0=old.json v1.1=new.json"
 
 
 def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatrix:
@@ -93,10 +96,22 @@ def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatri
         paths.setdefault(name, []).append(path)
     if len(paths) < 2:
         raise UsageError("one version has nothing to be compared with", place="--releases", next_step=EXAMPLE)
-    *former, newest = map(collect, paths.values())
+    *former, newest = map(_released, paths.values())
     before, last = named_alike(former, newest)
     versions = [Version(name=name, run=run) for name, run in zip(paths, (*before, last), strict=True)]
     return _matrix(versions, config=config, place="--releases")
+
+
+def _released(paths: Sequence[str]) -> Run:
+    """Results, or else traces and profiles: every repetition is one sample of each function."""
+    try:
+        return collect(paths)
+    except DataError as no_results:
+        try:
+            reading = read_profiles([name for path in paths for name in sorted(glob(path)) or [path]])  # noqa: PTH207 - names as given
+        except DataError:
+            raise no_results from None
+    return functions_as_run(reading.profiles)
 
 
 def releases_in_history(repository: Path, *, config: Config, history_url: str | None = None) -> DeviationMatrix:
@@ -120,7 +135,8 @@ def _matrix(versions: Sequence[Version], *, config: Config, place: str) -> Devia
         raise DataError(
             f"no benchmark has {MINIMUM_SAMPLES} samples in each of two of the {len(versions):,} versions",
             place=place,
-            next_step="repeat the benchmarks, and keep their samples: means and other summaries have no part in this",
+            next_step="repeat the benchmarks, and keep their samples: means and other summaries have no part in this;"
+            " of traces give five files or more of each version",
         )
     return matrix
 

@@ -3,19 +3,27 @@
 A matrix: one row per metric, one cell per version. No multiplicity control: it is a picture to look at, not a gate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.run import Metric, MetricKey
-from perf_culprit.model.series import Cell, DeviationMatrix, Outcome, Row, TransientRegression, Version
-from perf_culprit.stats.order_interval import LEVEL, MINIMUM_SAMPLES, MedianEstimate, deviation, median_estimate
-from perf_culprit.stats.ragged import Floats, Ragged
+from perf_culprit.model.series import Cell, DeviationMatrix, Level, Outcome, Row, TransientRegression, Version
+from perf_culprit.stats.order_interval import (
+    LEVEL,
+    MINIMUM_SAMPLES,
+    MedianEstimate,
+    deviation,
+    mean_estimate,
+    median_estimate,
+)
+from perf_culprit.stats.ragged import Ragged
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +63,23 @@ def _rows(
     measured: Mapping[MetricKey, _Measured], metrics: Mapping[MetricKey, Metric], *, minimum_effect: float
 ) -> list[Row]:
     rows = []
-    estimates = _estimates([samples for of_metric in measured.values() for samples in of_metric.samples])
+    medians, means = _estimates([samples for of_metric in measured.values() for samples in of_metric.samples])
     start = 0
     for key, of_metric in measured.items():
         size = len(of_metric.names)
-        own = MedianEstimate(*(column[start : start + size] for column in estimates))
+        own, own_means = (estimate.part(start, start + size) for estimate in (medians, means))
         start += size
         cells = _cells(of_metric.names, own, metrics[key], minimum_effect=minimum_effect)
+        of_means = _cells(of_metric.names, own_means, metrics[key], minimum_effect=minimum_effect)
         rows.append(
             Row(
                 key=key,
                 metric=metrics[key],
                 first=of_metric.names[0] if size else None,
-                cells=cells,
+                cells=tuple(
+                    replace(cell, mean_verdict=by_mean.verdict) for cell, by_mean in zip(cells, of_means, strict=True)
+                ),
+                levels=tuple(_levels(of_metric.names, own, own_means)),
                 transient_regressions=_transient_regressions(
                     of_metric.names, own, cells, minimum_effect=minimum_effect
                 ),
@@ -77,19 +89,33 @@ def _rows(
     return rows
 
 
-def _estimates(samples: Sequence[tuple[float, ...]]) -> tuple[Floats, Floats, Floats]:
+def _estimates(samples: Sequence[tuple[float, ...]]) -> tuple[MedianEstimate, MedianEstimate]:
+    """Of the medians, and of the means."""
     if not samples:
-        return np.empty(0), np.empty(0), np.empty(0)
+        nothing = MedianEstimate(np.empty(0), np.empty(0), np.empty(0))
+        return nothing, nothing
     sizes = np.array([len(entry) for entry in samples], dtype=np.intp)
-    medians = median_estimate(Ragged(np.fromiter(chain.from_iterable(samples), np.float64), sizes))
-    return medians.median, medians.error, medians.degrees_of_freedom
+    rows = Ragged(np.fromiter(chain.from_iterable(samples), np.float64), sizes)
+    return median_estimate(rows), mean_estimate(rows)
+
+
+def _levels(names: Sequence[str], medians: MedianEstimate, means: MedianEstimate) -> Iterator[Level]:
+    columns = (medians.median, *medians.bounds(LEVEL), means.median, *means.bounds(LEVEL))
+    for name, row in zip(names, zip(*(column.tolist() for column in columns), strict=True), strict=True):
+        median, low, high, mean, mean_low, mean_high = row
+        yield Level(
+            version=name,
+            median=median,
+            interval=Interval(low=low, high=high, level=LEVEL),
+            mean=mean,
+            mean_interval=Interval(low=mean_low, high=mean_high, level=LEVEL),
+        )
 
 
 def _cells(
     names: Sequence[str], estimate: MedianEstimate, metric: Metric, *, minimum_effect: float
 ) -> tuple[Cell, ...]:
-    before = MedianEstimate(estimate.median[:-1], estimate.error[:-1], estimate.degrees_of_freedom[:-1])
-    after = MedianEstimate(estimate.median[1:], estimate.error[1:], estimate.degrees_of_freedom[1:])
+    before, after = estimate.part(0, -1), estimate.part(1, None)
     deviations = deviation(after, before, level=LEVEL)
     (old_low, old_high), (low, high) = before.bounds(LEVEL), after.bounds(LEVEL)
     columns = (

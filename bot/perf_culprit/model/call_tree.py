@@ -1,6 +1,6 @@
 """Call trees and profiles of one revision, and the functions that a change touched."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Literal
@@ -130,8 +130,7 @@ class ProfileReading:
 # Call trees of one revision, the methods that cost most in them, and the services that feel it.
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CallNode:
+class CallNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All executions of one method along one path from the root, over all calls of the service.
 
     `parent` is the index of the calling node, always smaller than the node's own; None at the root. `self_ms` is
@@ -146,8 +145,11 @@ class CallNode:
     longest_ms: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CallTree:
+# Of a service's time: what a diagnosis keeps of its call tree has as much or more.
+SHOWN_SHARE: Final = 0.001
+
+
+class CallTree(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All calls of one service merged into one tree with every branch that any of them took.
 
     `variants`: how many different trees (structure and methods) were merged; an estimate above some thousands.
@@ -162,6 +164,25 @@ class CallTree:
     def total_ms(self) -> float:
         """The time of all its calls: of the nodes that nothing calls."""
         return sum(node.elapsed_ms for node in self.nodes if node.parent is None)
+
+    @property
+    def shown(self) -> "CallTree":
+        """Callers before callees, the longest first, without paths of less than a thousandth of the service's time."""
+        least_ms = SHOWN_SHARE * self.total_ms
+        below: dict[int | None, list[int]] = {}
+        for i, node in enumerate(self.nodes):
+            if node.elapsed_ms > least_ms:
+                below.setdefault(node.parent, []).append(i)
+        nodes: list[CallNode] = []
+        waiting: list[tuple[int, int | None]] = [(i, None) for i in self._shortest_first(below.get(None, ()))]
+        while waiting:
+            i, parent = waiting.pop()
+            waiting += [(callee, len(nodes)) for callee in self._shortest_first(below.get(i, ()))]
+            nodes.append(structs.replace(self.nodes[i], parent=parent))
+        return structs.replace(self, nodes=tuple(nodes))
+
+    def _shortest_first(self, places: Sequence[int]) -> list[int]:
+        return sorted(places, key=lambda i: (self.nodes[i].elapsed_ms, -i))
 
 
 class ImpactedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -273,6 +294,8 @@ class Diagnosis(
     """`suspects`: every method, the most suspicious first. `minimum_self_ms`: less per call of a service is tiny.
 
     `unit`: of all times; "ms", or what profiles count instead (samples, instructions), under the same names.
+    `trees`: a merged one per service, without the paths that take next to nothing. `method`: of the executions of the
+    one that was asked for, over all services.
     """
 
     version: Literal[1] = written(1)
@@ -282,6 +305,8 @@ class Diagnosis(
     services: tuple[ServiceStatistics, ...]
     reading: LogReading = msgspec.field(name="log")
     unit: str = "ms"
+    trees: tuple[CallTree, ...] = ()
+    method: ServiceStatistics | None = None
 
 
 # A report shows the first ones; the whole list stays in its own file.

@@ -125,7 +125,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     `gap` is the distance between the two intervals as a fraction of the earlier median, 0 where they overlap; it is
     None, as `relative_change` is, where that median is zero. `verdict` is `no_change` for deviations below the minimum
-    effect, and where the metric's direction is unknown.
+    effect, and where the metric's direction is unknown. `mean_verdict`: what the same conditions say of the means.
     """
 
     version: str
@@ -135,6 +135,17 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     interval: Interval
     relative_change: float | None
     gap: float | None
+    mean_verdict: Literal["regression", "improvement", "no_change"] = "no_change"
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a version measured: its median and its mean, each with the interval of 95%."""
+
+    version: str
+    median: float
+    interval: Interval
+    mean: float
+    mean_interval: Interval
 
 
 class TransientRegression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,7 +158,8 @@ class TransientRegression(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`first` is the version that the first cell is compared with. Versions that lack the metric have no cell.
 
-    `too_few` are versions with fewer samples than the interval of a median needs.
+    `levels`: of every version that measured it. `too_few` are versions with fewer samples than the interval of a median
+    needs.
     """
 
     key: MetricKey
@@ -156,6 +168,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     cells: tuple[Cell, ...] = ()
     transient_regressions: tuple[TransientRegression, ...] = ()
     too_few: tuple[str, ...] = ()
+    levels: tuple[Level, ...] = ()
 
 
 class DeviationMatrix(

@@ -1,10 +1,11 @@
 """Compared call trees as pictures: Mermaid's text, and the flame graph."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Final
+from typing import Final, TypeAlias
 
+from perf_culprit.model.call_tree import CallNode, CallTree
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
 from perf_culprit.say.call_tree_words import count, own_change
 from perf_culprit.say.inert import Safe, clean, fill, inline_data
@@ -117,23 +118,45 @@ def flame_section(comparison: TreeComparison) -> Safe:
     Each node is [name, parent, time with callees before and after, own time before and after, 1 for a suspect].
     """
     units = {one.unit for one in comparison.services}
+    trees = [(one.service, *_totals(one), map(_drawn, one.nodes)) for one in comparison.services]
+    return _flame(trees, units.pop() if len(units) == 1 else "", is_pair=True)
+
+
+def single_flame_section(trees: Sequence[CallTree], unit: str) -> Safe:
+    """Of one revision: a side before that took no time."""
+
+    def drawn(node: CallNode) -> _DrawnNode:
+        return node.method, node.parent, 0.0, node.elapsed_ms, 0.0, node.self_ms, 0
+
+    return _flame([(tree.service, 0.0, tree.total_ms, map(drawn, tree.nodes)) for tree in trees], unit, is_pair=False)
+
+
+# Method, caller, time with callees before and after, own time before and after, 1 for a suspect.
+_DrawnNode: TypeAlias = tuple[str, int | None, float, float, float, float, int]
+
+
+def _drawn(node: ComparedNode) -> _DrawnNode:
+    (before, own_before), (after, own_after) = (
+        (0.0, 0.0) if side is None else (side.elapsed, max(0.0, side.self_time))
+        for side in (node.baseline, node.target)
+    )
+    return node.method, node.parent, before, after, own_before, own_after, int(bool(node.reasons))
+
+
+def _flame(trees: Sequence[tuple[str, float, float, Iterable[_DrawnNode]]], unit: str, *, is_pair: bool) -> Safe:
     nodes: list[list[str | int | float]] = []
     above = -1
-    if len(comparison.services) > 1:
-        totals = [sum(one[place] for one in map(_totals, comparison.services)) for place in (0, 1)]
-        nodes.append(["all services", above, *totals, 0, 0, 0])
+    if len(trees) > 1:
+        nodes.append(["all services", above, sum(tree[1] for tree in trees), sum(tree[2] for tree in trees), 0, 0, 0])
         above = 0
-    for service in comparison.services:
+    for service, before, after, below in trees:
         top = len(nodes)
-        nodes.append([clean(service.service, limit=_NAME_LIMIT), above, *_totals(service), 0, 0, 0])
-        for node in service.nodes:
-            parent = top if node.parent is None else top + 1 + node.parent
-            sides = (node.baseline, node.target)
-            elapsed = [0.0 if side is None else side.elapsed for side in sides]
-            own = [0.0 if side is None else max(0.0, side.self_time) for side in sides]
-            nodes.append([clean(node.method, limit=_NAME_LIMIT), parent, *elapsed, *own, int(bool(node.reasons))])
-    data = inline_data({"unit": units.pop() if len(units) == 1 else "", "nodes": nodes})
-    return Safe(fill("flame.html.j2", data=data))
+        nodes.append([clean(service, limit=_NAME_LIMIT), above, before, after, 0, 0, 0])
+        for method, caller, *numbers in below:
+            parent = top if caller is None else top + 1 + caller
+            nodes.append([clean(method, limit=_NAME_LIMIT), parent, *numbers])
+    data = inline_data({"unit": unit, "nodes": nodes})
+    return Safe(fill("flame.html.j2", data=data, is_pair=is_pair))
 
 
 def collapsed_difference(comparison: TreeComparison) -> bytes:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from perf_culprit.model.accuracy import Audit, DetectorAudit
 from perf_culprit.say.inert import clean
-from perf_culprit.say.numbers import percent
+from perf_culprit.say.numbers import amount_text, percent, quantities
 
 # Charts of block characters, to be shown in a fixed-width font: in a table's cell, or a few lines high.
 
@@ -19,6 +19,8 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 MOST_POINTS = 16
 FEWEST_POINTS = 3
+PLOT_WIDTH: Final = 56
+PLOT_HEIGHT: Final = 6
 
 
 def sparkline(series: Sequence[float]) -> str:
@@ -76,6 +78,16 @@ def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, 
         if math.isfinite(point):
             rows[place(point)][column] = "•"
     return ["".join(row) for row in rows]
+
+
+def labelled_plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], unit: str) -> list[str]:
+    """With its largest and its least value beside it."""
+    rows = plot(values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
+    finite = [value for value in values if math.isfinite(value)]
+    ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), unit)]
+    labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
+    wide = max(map(len, ends))
+    return [f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True)]
 
 
 def bar(fraction: float) -> str:
@@ -165,6 +177,7 @@ WIDTH: Final = 460
 HEIGHT: Final = 260
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 36, 62
 TICKS: Final = 5
+NAMES: Final = 6
 TITLE_SIZE: Final = 13.0
 TITLE_ROOM: Final = 700.0  # characters times font size that fit next to LEFT
 FONT: Final = 'font-family="sans-serif" font-size="11"'
@@ -183,12 +196,39 @@ def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: M
     return "\n".join([*parts, "</svg>"])
 
 
+# Version by version: where it lies, and the interval around it.
+Intervals: TypeAlias = Sequence[tuple[int, float, float, float]]
+
+
+def interval_chart(title: str, names: Sequence[str], curves: Mapping[str, Intervals]) -> str:
+    """A curve each of (place among the names, value, lowest, highest), with its intervals as bars."""
+    points = [(float(x), y) for curve in curves.values() for x, *ys in curve for y in ys]
+    parts, place = frame(title, "version", points, names=names)
+    for index, (name, curve) in enumerate(curves.items()):
+        colour, dash, aside = COLOURS[index], DASHES[index], 0.12 * index
+        parts += _line([place((x + aside, value)) for x, value, _, _ in curve], colour, dash)
+        for x, _, low, high in curve:
+            (left, bottom), (_, top) = place((x + aside, low)), place((x + aside, high))
+            parts.append(
+                f'<line x1="{left:.1f}" y1="{bottom:.1f}" x2="{left:.1f}" y2="{top:.1f}" stroke="{colour}"'
+                ' stroke-width="3" stroke-opacity="0.45"/>'
+            )
+        words = f'<text x="{LEFT + 150 * index}" y="{HEIGHT - 10}" fill="{colour}">{escape(clean(name))}</text>'
+        parts.append(words)
+    return "\n".join([*parts, "</svg>"])
+
+
 def frame(
-    title: str, x_name: str, points: Points
+    title: str, x_name: str, points: Points, *, names: Sequence[str] = ()
 ) -> tuple[list[str], Callable[[tuple[float, float]], tuple[float, float]]]:
-    """A chart with axes that hold `points` and 0, and nothing in it; and where in it a point lies."""
-    xs = _ticks([x for x, _ in points], from_zero=False)
-    ys = _ticks([y for _, y in points], from_zero=True)
+    """A chart with axes that hold `points` and 0, and nothing in it; and where in it a point lies.
+
+    `names`: of the places 0, 1, … instead of numbers; its axis of values need not hold 0.
+    """
+    xs = [-0.5, len(names) - 0.5] if names else _ticks([x for x, _ in points], from_zero=False)
+    ys = _ticks([y for _, y in points], from_zero=not names)
+    every = -(-len(names) // NAMES) or 1
+    named = {float(i): clean(names[i], limit=12) for i in range(0, len(names), every)}
 
     def place(point: tuple[float, float]) -> tuple[float, float]:
         x = LEFT + (point[0] - xs[0]) / (xs[-1] - xs[0]) * (WIDTH - LEFT - RIGHT)
@@ -201,9 +241,9 @@ def frame(
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
         f'<text x="{LEFT}" y="20" font-size="{size:.3g}">{escape(clean(title))}</text>',
     ]
-    for tick in xs:
+    for tick, name in (named or {tick: f"{tick:,g}" for tick in xs}).items():
         x, bottom = place((tick, ys[0]))
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{tick:,g}</text>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{escape(name)}</text>')
     for tick in ys:
         x, y = place((xs[0], tick))
         parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="#eee"/>')

@@ -1,10 +1,14 @@
-"""A diagnosis of one revision: suspects, what to test again for each, services, and unused lines."""
+"""A diagnosis of one revision: suspects, what to test again for each, services, call trees, and unused lines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from perf_culprit.model.call_tree import (
+    CallNode,
+    CallTree,
     Diagnosis,
     ImpactedService,
     LineFault,
@@ -13,32 +17,37 @@ from perf_culprit.model.call_tree import (
     RecordFault,
     ServiceStatistics,
     SlowCall,
+    Window,
 )
-from perf_culprit.say.charts import blocks
+from perf_culprit.say.call_tree_pictures import single_flame_section
+from perf_culprit.say.charts import blocks, labelled_plot, line_chart
 from perf_culprit.say.document import (
     Bullets,
     Column,
     Document,
     Drawn,
+    Figure,
     Name,
     Node,
+    Picture,
     Row,
     Shown,
     Table,
     Text,
-    joined,
     paragraph,
     table,
     words,
 )
-from perf_culprit.say.inert import Safe, plain
+from perf_culprit.say.inert import NO_BREAK, Safe, plain
 from perf_culprit.say.numbers import amount, counted, percent, quantities, significant
+from perf_culprit.say.render_html import html_of, page
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
 BAR_WIDTH: Final = 30
 SHOWN_IMPACTS: Final = 5
 SHOWN_SERVICES: Final = 20
-SHOWN_SLOW_CALLS: Final = 3
+SHOWN_TREES: Final = 5
+SHOWN_SERIES: Final = 5
 _LINE_LIMIT: Final = 160
 FAULTS: Final = {
     LineFault.NO_MATCH: "not a method execution by the pattern",
@@ -70,6 +79,13 @@ def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
     return render_terminal(document, width=WIDE, colour=False, more_at="the JSON")
 
 
+def diagnosis_page(diagnosis: Diagnosis, *, top: int = 20) -> str:
+    """The same with series as charts, and the trees as a flame graph that can be walked."""
+    body = html_of(Document(nodes=tuple(_told(diagnosis, top))))
+    flames = single_flame_section(diagnosis.trees, diagnosis.unit)
+    return page(Safe(body + flames), title="diagnosis", scripts=["flame.js.j2"])
+
+
 def _told(diagnosis: Diagnosis, top: int) -> Iterator[Node]:
     reading, unit = diagnosis.reading, diagnosis.unit
     shown = [suspect for suspect in diagnosis.suspects if not suspect.tiny][:top] or diagnosis.suspects[:top]
@@ -88,6 +104,14 @@ def _told(diagnosis: Diagnosis, top: int) -> Iterator[Node]:
         yield paragraph(words("and {}, {} of them below {} per call of every service", hidden, tiny, limit))
     yield _impacts(shown[:SHOWN_IMPACTS])
     yield _services(diagnosis.services, unit)
+    yield _slowest(diagnosis.services, top)
+    timed = [*diagnosis.services[:SHOWN_SERIES], *([diagnosis.method] if diagnosis.method else [])]
+    for one in timed:
+        yield from _series(one, unit)
+    trees = sorted(diagnosis.trees, key=lambda tree: -tree.total_ms)
+    yield from (_tree(tree, unit, top) for tree in trees[:SHOWN_TREES])
+    if len(trees) > SHOWN_TREES:
+        yield paragraph(Safe(f"and {counted(len(trees) - SHOWN_TREES, 'more call tree')}: see the JSON"))
     if unused := [*_unused(reading)]:
         yield Bullets(items=unused, total=len(unused), title=Safe("Not used"))
 
@@ -124,12 +148,17 @@ def _impacts(suspects: Sequence[MethodSuspect]) -> Table:
 def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:
     def row(one: ServiceStatistics) -> Row:
         times = (_amount(time, unit) for time in (one.mean_ms, one.standard_deviation_ms, one.min_ms, one.max_ms))
-        slowest = joined(", ", map(_slow_call, one.slowest[:SHOWN_SLOW_CALLS])) or Safe("n/a")
-        return Row((Name(one.service, _LINE_LIMIT), Safe(f"{one.calls:,}"), *times, Safe(_throughput(one)), slowest))
+        return Row((Name(one.service, _LINE_LIMIT), Safe(f"{one.calls:,}"), *times, Safe(_throughput(one))))
 
     numbers = _columns("calls", "mean", "SD", "min", "max", "calls/s")
-    columns = (Column(name="service"), *numbers, Column(name="slowest"))
-    return table(columns, services, row, title=Safe("Services"), shown=Shown.TABLE, most=SHOWN_SERVICES)
+    return table(
+        (Column(name="service"), *numbers),
+        services,
+        row,
+        title=Safe("Services"),
+        shown=Shown.TABLE,
+        most=SHOWN_SERVICES,
+    )
 
 
 def _throughput(service: ServiceStatistics) -> str:
@@ -142,9 +171,64 @@ def _throughput(service: ServiceStatistics) -> str:
     return low if low == high else f"{low}–{high}"  # noqa: RUF001 - a range of numbers takes an en dash
 
 
-def _slow_call(slow: SlowCall) -> Text:
-    at = "" if slow.time_s is None else f" at {datetime.fromtimestamp(slow.time_s, UTC):%H:%M:%S}"
-    return words("{}{}", Name(slow.call, 24), Safe(at))
+def _slowest(services: Sequence[ServiceStatistics], top: int) -> Table:
+    def row(pair: tuple[SlowCall, str]) -> Row:
+        slow, service = pair
+        at = "" if slow.time_s is None else f"{datetime.fromtimestamp(slow.time_s, UTC):%H:%M:%S}"
+        return Row((Name(service, _LINE_LIMIT), Name(slow.call, 24), _amount(slow.elapsed_ms, "ms"), Safe(at)))
+
+    pairs = [(slow, one.service) for one in services for slow in one.slowest]
+    pairs.sort(key=lambda pair: -pair[0].elapsed_ms)
+    columns = (Column(name="service"), Column(name="call"), *_columns("response time", "at"))
+    return table(columns, pairs[:top], row, title=Safe("Slowest calls"), shown=Shown.TABLE)
+
+
+def _series(one: ServiceStatistics, unit: str) -> Iterator[Node]:
+    """Response time and throughput over the windows: block characters for a terminal, charts for a page."""
+    if len(one.windows) < 2:
+        return
+    width = Safe(f"{one.windows[0].width_s:g} s")
+    for what, values, of in (
+        ("mean time", [window.mean_ms for window in one.windows], unit),
+        ("calls per second", [window.calls_per_s for window in one.windows], ""),
+    ):
+        title = words("{}: {} in windows of {}", Name(one.service, _LINE_LIMIT), Safe(what), width)
+        yield Figure(lines=tuple(map(Safe, labelled_plot(values, (), of))), title=title, on_page=False)
+    yield Picture(markdown=Safe(""), html=partial(_charts, one, unit), title=Name(one.service, _LINE_LIMIT))
+
+
+def _charts(one: ServiceStatistics, unit: str) -> Safe:
+    def line(value: Callable[[Window], float]) -> list[tuple[float, float]]:
+        first_s = one.windows[0].start_s
+        return [((window.start_s - first_s) / 60, value(window)) for window in one.windows]
+
+    times = {"mean": line(lambda window: window.mean_ms), "longest": line(lambda window: window.longest_ms)}
+    rates = {"": line(lambda window: window.calls_per_s)}
+    drawn = (
+        line_chart(f"{one.service}: time ({plain(unit, limit=20)})", "minutes", times, {}),
+        line_chart(f"{one.service}: calls per second", "minutes", rates, {}),
+    )
+    return Safe("\n".join(['<div class="charts">', *drawn, "</div>"]))
+
+
+def _tree(tree: CallTree, unit: str, top: int) -> Table:
+    """Callers above what they call, the longest first."""
+    depths: list[int] = []
+    for node in tree.nodes[:top]:
+        depths.append(0 if node.parent is None else depths[node.parent] + 1)
+    total_ms = tree.total_ms
+
+    def row(pair: tuple[CallNode, int]) -> Row:
+        node, depth = pair
+        share = Safe(percent(node.elapsed_ms / total_ms))
+        times = (_amount(time, unit) for time in (node.elapsed_ms, node.self_ms, node.longest_ms))
+        method = words("{}{}", Safe(2 * NO_BREAK * depth), Name(node.method, _LINE_LIMIT))
+        return Row((method, share, *times, Safe(f"{node.calls:,}")))
+
+    heads = _columns("of the time", "with callees", "own", "longest", "executions")
+    title = words("Call tree of {}, {} merged", Name(tree.service, _LINE_LIMIT), Safe(counted(tree.calls, "call")))
+    made = table((Column(name="method"), *heads), [*zip(tree.nodes, depths, strict=False)], row, title=title)
+    return replace(made, total=len(tree.nodes), shown=Shown.TABLE)
 
 
 def _unused(reading: LogReading) -> Iterator[Text]:

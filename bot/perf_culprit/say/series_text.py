@@ -2,6 +2,7 @@
 
 import json
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -21,7 +22,7 @@ from perf_culprit.model.series import (
     SeriesTable,
 )
 from perf_culprit.model.series import Row as Metric
-from perf_culprit.say.charts import plot
+from perf_culprit.say.charts import interval_chart, labelled_plot
 from perf_culprit.say.document import (
     Bullets,
     Column,
@@ -46,7 +47,6 @@ from perf_culprit.say.document import (
 from perf_culprit.say.inert import Safe, plain
 from perf_culprit.say.numbers import (
     amount,
-    amount_text,
     counted,
     percent,
     percent_at_least,
@@ -67,8 +67,6 @@ LABEL_LIMIT: Final = 24
 SHOWN_HASH: Final = 12
 LISTED: Final = 200
 FIGURES: Final = frozenset({"before", "after", "change", "strength", "q"})
-PLOT_WIDTH: Final = 56
-PLOT_HEIGHT: Final = 6
 T = TypeVar("T", ChangePoint, SeriesAlarm)
 
 
@@ -167,14 +165,8 @@ def _heading(text: Text, *below: Text) -> Heading:
 
 def _drawn(entry: SeriesChanges) -> Figure:
     """The series from oldest to newest, with its levels."""
-    series, steps = entry.series, [(change.index, change.before, change.after) for change in entry.changes]
-    rows = plot(series.values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
-    finite = [value for value in series.values if math.isfinite(value)]
-    ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), series.unit)]
-    labels = [ends[0], *[""] * (len(rows) - 2), ends[1]][: len(rows)]
-    wide = max(map(len, ends))
-    lines = (f"  {label:>{wide}} ┤{row.rstrip()}".rstrip() for label, row in zip(labels, rows, strict=True))
-    return Figure(lines=tuple(map(Safe, lines)))
+    steps = [(change.index, change.before, change.after) for change in entry.changes]
+    return Figure(lines=tuple(map(Safe, labelled_plot(entry.series.values, steps, entry.series.unit))))
 
 
 def _alarm_lines(entry: SeriesChanges, alarms: Sequence[SeriesAlarm]) -> Iterator[Text]:
@@ -234,7 +226,10 @@ LEGEND: Final = (
     Safe("  blank: not measured. Each version against the one before it."),
     words("  With one run of each, another machine looks the same: {} several runs of both.", Name("compare")),
 )
-SHADES: Final = {"regression": ' class="matrix-worse"', "improvement": ' class="matrix-better"'}
+SHADES: Final = {"regression": "matrix-worse", "improvement": "matrix-better"}
+# A mark grows with the gap between the intervals, as a share of the earlier median, in these steps.
+GAPS: Final = (0.05, 0.2, 0.5, 1.0)
+MOST_CURVES: Final = 60
 SYMBOLS: Final = {Outcome.DEVIATION: "\u00b7", Outcome.SIGNIFICANT_OVERLAP: "\u25cf", Outcome.OVERLAP: "\u00b7"}
 
 
@@ -253,6 +248,16 @@ def _releases(matrix: DeviationMatrix) -> Iterator[Node]:
         yield Figure(lines=tuple(_grid(matrix, rows)), on_page=False)
         yield Picture(markdown=Safe(""), html=partial(_frame, matrix, rows))
         yield paragraph(*LEGEND)
+    if apart := [*_other_means(matrix.rows)]:
+        title = Safe("Where means and medians answer differently (means follow outliers)")
+        yield Bullets(items=apart, total=len(apart), title=title)
+    by_mean = [row for row in matrix.rows if any(cell.mean_verdict != cell.verdict for cell in row.cells)]
+    title = Safe("Levels over the versions")
+    yield Picture(
+        markdown=Safe(""),
+        html=partial(_curves, matrix, [*rows, *(row for row in by_mean if row not in rows)]),
+        title=title,
+    )
     if transient := [*_transient_regressions(rows)]:
         summary = Safe(f"{counted(len(transient), 'regression')} that a later version undid")
         yield Fold(summary=summary, parts=(Bullets(items=transient, total=len(transient)),))
@@ -284,7 +289,7 @@ def _frame(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
 
 
 def _shaded(row: Metric, versions: Sequence[str]) -> Iterator[str]:
-    shades = {cell.version: SHADES.get(cell.verdict, "") for cell in row.cells}
+    shades = {cell.version: f' class="{SHADES[cell.verdict]} {_size(cell)}"' for cell in row.cells if _moved(cell)}
     for version, symbol in zip(versions, _symbols(row, versions), strict=True):
         shown, _, change = symbol.partition(" ")
         if change and len(versions) > MOST_WIDE:
@@ -292,6 +297,25 @@ def _shaded(row: Metric, versions: Sequence[str]) -> Iterator[str]:
         else:
             shown = symbol
         yield f"<td{shades.get(version, '')}>{shown}</td>"
+
+
+def _size(cell: Cell) -> str:
+    return f"matrix-gap-{len(GAPS) if cell.gap is None else bisect_right(GAPS, cell.gap)}"
+
+
+def _curves(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
+    """Of what moved, median or mean, over the versions; else of the first metrics."""
+    drawn = (_curve(row, matrix.versions) for row in (rows or matrix.rows)[:MOST_CURVES] if row.levels)
+    return Safe("\n".join(['<div class="charts">', *drawn, "</div>"]))
+
+
+def _curve(row: Metric, versions: Sequence[str]) -> str:
+    places = {version: place for place, version in enumerate(versions)}
+    levels = [(places[level.version], level) for level in row.levels]
+    medians = [(place, each.median, each.interval.low, each.interval.high) for place, each in levels]
+    means = [(place, each.mean, each.mean_interval.low, each.mean_interval.high) for place, each in levels]
+    title = f"{_name(row)} ({row.metric.unit})" if row.metric.unit else _name(row)
+    return interval_chart(title, versions, {"median, 95% interval": medians, "mean, 95% interval": means})
 
 
 def _summary(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
@@ -322,6 +346,17 @@ def _symbol(cell: Cell) -> str:
         return SYMBOLS[cell.outcome]
     arrow = "\u25b2" if cell.verdict == "regression" else "\u25bc"
     return f"{arrow} {_percent(cell.relative_change)}"
+
+
+def _other_means(rows: Sequence[Metric]) -> Iterator[Text]:
+    called = {"regression": "worse", "improvement": "better", "no_change": "no change"}
+    for row in rows:
+        for cell in row.cells:
+            if cell.mean_verdict != cell.verdict:
+                says = Safe(f"{called[cell.mean_verdict]} by the means, {called[cell.verdict]} by the medians")
+                yield words(
+                    "{} in {}: {}", Name(_name(row), RELEASE_NAME_LIMIT), Name(cell.version, VERSION_LIMIT), says
+                )
 
 
 def _transient_regressions(rows: Sequence[Metric]) -> Iterator[Text]:

@@ -29,6 +29,9 @@ class MedianEstimate:
         half_width = special.stdtrit(self.degrees_of_freedom, 0.5 + level / 2) * self.error
         return self.median - half_width, self.median + half_width
 
+    def part(self, start: int, end: int | None) -> "MedianEstimate":
+        return MedianEstimate(self.median[start:end], self.error[start:end], self.degrees_of_freedom[start:end])
+
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
@@ -64,6 +67,12 @@ def median_estimate(samples: Ragged) -> MedianEstimate:
     error = ordered.values[starts + upper - 1] / 2 - ordered.values[starts + lower] / 2
     middle = ordered.values[starts + (samples.sizes - 1) // 2] / 2 + ordered.values[starts + samples.sizes // 2] / 2
     return MedianEstimate(middle, error, (upper - lower - 1).astype(np.float64))
+
+
+def mean_estimate(samples: Ragged) -> MedianEstimate:
+    """The mean of each row where the median would stand, with its standard error: what [B17] compares intervals to."""
+    sizes, moments = samples.sizes.astype(np.float64), samples.moments()
+    return MedianEstimate(samples.means(), np.sqrt(moments.variance / sizes), sizes - 1)
 
 
 def deviation(target: MedianEstimate, baseline: MedianEstimate, *, level: float = LEVEL) -> Deviation:

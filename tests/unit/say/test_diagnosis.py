@@ -6,6 +6,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from perf_culprit.model.call_tree import (
+    CallNode,
+    CallTree,
     Diagnosis,
     ImpactedService,
     LineFault,
@@ -17,7 +19,7 @@ from perf_culprit.model.call_tree import (
     Window,
     encode_diagnosis,
 )
-from perf_culprit.say.diagnosis_text import diagnosis_text
+from perf_culprit.say.diagnosis_text import diagnosis_page, diagnosis_text
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "diagnosis"
 
@@ -47,6 +49,23 @@ def windows(*calls: int) -> tuple[Window, ...]:
         for i, number in enumerate(calls)
     )
 
+
+def node(method: str, parent: int | None, elapsed_ms: float, self_ms: float) -> CallNode:
+    return CallNode(method=method, parent=parent, calls=3, elapsed_ms=elapsed_ms, self_ms=self_ms, longest_ms=310)
+
+
+TREE = CallTree(
+    service="placeOrder",
+    calls=1_242,
+    variants=3,
+    nodes=(
+        node("Shop.order", None, 1_000, 100),
+        node("Pool.connect", 0, 200, 150),
+        node("Ping.pong", 1, 50, 50),
+        node("OrderDao.find", 0, 700, 700),
+        node("Log.debug", 0, 0.9, 0.9),
+    ),
+)
 
 DIAGNOSIS = Diagnosis(
     suspects=(
@@ -94,6 +113,7 @@ DIAGNOSIS = Diagnosis(
     ),
     fluctuation_weight=1,
     minimum_self_ms=2.12,
+    trees=(TREE.shown,),
 )
 
 
@@ -127,6 +147,34 @@ def test_shares_above_all_fit_the_bar() -> None:
     bar = next(row for row in diagnosis_text(replace(DIAGNOSIS, suspects=(beside,))).splitlines() if "170%" in row)
     assert bar.count("█") == 30
     assert "░" not in bar
+
+
+def test_a_tree_has_callers_above_the_callees_that_take_most_and_no_path_of_a_thousandth() -> None:
+    shown = TREE.shown.nodes
+    assert [one.method for one in shown] == ["Shop.order", "OrderDao.find", "Pool.connect", "Ping.pong"]
+    assert [one.parent for one in shown] == [None, 0, 0, 2]
+    lines = [line[:20].rstrip() for line in diagnosis_text(DIAGNOSIS).splitlines()]
+    first = lines.index("Call tree of placeOrder, 1,242 calls merged:"[:20])
+    assert [line[2:] for line in lines[first + 2 : first + 6]] == [
+        "Shop.order",
+        "  OrderDao.find",
+        "  Pool.connect",
+        "    Ping.pong",
+    ]
+
+
+def test_top_cuts_a_tree_and_says_so() -> None:
+    assert "and 3 more: see the JSON" in diagnosis_text(DIAGNOSIS, top=1).partition("Call tree of")[2]
+
+
+def test_the_page_draws_series_and_tree_and_no_name_is_markup() -> None:
+    hostile = replace(TREE, service="<b>x</b>", nodes=(node("<img src=x>", None, 10, 10),))
+    page = diagnosis_page(replace(DIAGNOSIS, trees=(TREE.shown, hostile.shown)))
+    assert page.count("placeOrder: time (ms)</title>") == 1
+    assert '"Pool.connect"' in page.partition('class="flame-data"')[2]
+    assert "Differential" not in page
+    assert "<img" not in page
+    assert "<b>x" not in page
 
 
 def test_many_services_are_cut_in_text_only() -> None:

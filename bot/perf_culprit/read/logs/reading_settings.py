@@ -10,13 +10,15 @@ class ReadingSettings:
     """`horizon`: fewer executions of other calls than that lie between two lines of one call.
 
     `window_s`: the narrowest window of response time and throughput; wider ones where the log spans many.
-    `squares`: keep what a comparison of two revisions needs; reading takes longer.
+    `squares`: keep what a comparison of two revisions needs; reading takes longer. `method`: the one whose every
+    execution is timed as well.
     """
 
     window_s: float = 60.0
     slowest_kept: int = 10
     horizon: int = 2_000
     squares: bool = False
+    method: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

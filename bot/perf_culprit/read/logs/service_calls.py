@@ -13,7 +13,7 @@ import msgspec
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import LineFault, ServiceStatistics, SlowCall, Window
-from perf_culprit.read.logs.log_pattern import ELAPSED, LABEL, THREAD, TIME, Row
+from perf_culprit.read.logs.log_pattern import ELAPSED, LABEL, METHOD, THREAD, TIME, Row
 from perf_culprit.read.logs.merged_tree import MergedTree, Shape, Squares, shape_of
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
@@ -213,17 +213,20 @@ class ServicePart:
 
     tree: MergedTree
     times: ResponseTimes
+    method_times: ResponseTimes
     variants: frozenset[bytes]
     calls: int
     headless_calls: int
 
     def merged(self, others: Sequence["ServicePart"], *, settings: ReadingSettings) -> "ServicePart":
-        times = self.times
+        times, method_times = self.times, self.method_times
         for other in others:
             times = merged(times, other.times, settings=settings)
+            method_times = merged(method_times, other.method_times, settings=settings)
         return ServicePart(
             tree=self.tree.merged([other.tree for other in others]),
             times=times,
+            method_times=method_times,
             variants=smallest(self.variants.union(*(other.variants for other in others))),
             calls=self.calls + sum(other.calls for other in others),
             headless_calls=self.headless_calls + sum(other.headless_calls for other in others),
@@ -248,15 +251,20 @@ class CompleteCalls:
     unused_rows: list[tuple[LineFault, Row]] = field(default_factory=list)
     _alike: dict[bytes, dict[tuple[tuple[bytes, ...], tuple[bytes, ...]], _Alike]] = field(default_factory=dict)
     _timed: dict[bytes, list[tuple[float, float | None, bytes]]] = field(default_factory=dict)
+    _executed: dict[bytes, list[tuple[float, float | None, bytes]]] = field(default_factory=dict)
+    _method: bytes | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._method = None if self.settings.method is None else self.settings.method.encode()
 
     def add(self, rows: Sequence[Row]) -> None:
         """One service call: rows that share `service` and `call`."""
-        times, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
+        _, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
         service, call = rows[0][2:4]
         alike = self._alike.get(service, {}).get((labels, methods))
         times_ms = self._times_ms(elapsed)
         if alike is not None and times_ms is not None:
-            self._count(service, call, alike, times_ms, times)
+            self._count(rows, alike, times_ms)
             return
         usable: Sequence[Row] = rows
         if times_ms is None or None in methods or None in (service, call) or not _are_labels(labels):
@@ -278,6 +286,7 @@ class CompleteCalls:
             parts[service] = ServicePart(
                 tree=tree,
                 times=response_times(timed, settings=self.settings),
+                method_times=response_times(self._executed.get(service, ()), settings=self.settings),
                 variants=smallest(alike.shape.digest for alike in shapes.values()),
                 calls=calls,
                 headless_calls=calls - len(timed),
@@ -287,8 +296,8 @@ class CompleteCalls:
     def _add_usable(self, rows: Sequence[Row]) -> None:
         if not rows:
             return
-        times, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
-        service, call = rows[0][2:4]
+        _, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
+        service = rows[0][2]
         shapes = self._alike.get(service)
         if shapes is None:
             shapes = self._alike[service] = {}
@@ -296,18 +305,20 @@ class CompleteCalls:
         alike = shapes.get((labels, methods))
         if alike is None:
             alike = shapes[labels, methods] = _Alike(shape=shape_of(labels, methods))
-        self._count(service, call, alike, [float(time) * self.ms_per_unit for time in elapsed], times)
+        self._count(rows, alike, [float(time) * self.ms_per_unit for time in elapsed])
 
-    def _count(
-        self, service: bytes, call: bytes, alike: _Alike, times_ms: list[float], times: Sequence[bytes | None]
-    ) -> None:
+    def _count(self, rows: Sequence[Row], alike: _Alike, times_ms: list[float]) -> None:
+        service, call = rows[0][2:4]
         alike.times_ms.append(times_ms)
         if alike.shape.has_root:
             tops = alike.shape.tops
-            time = times[tops[0]]
             elapsed_ms = times_ms[tops[0]] if len(tops) == 1 else sum(times_ms[top] for top in tops)
-            self._timed.setdefault(service, []).append(
-                (elapsed_ms, time if time is None else seconds_since_1970(time), call)
+            self._timed.setdefault(service, []).append((elapsed_ms, _seconds(rows[tops[0]]), call))
+        if self._method is not None:
+            self._executed.setdefault(service, []).extend(
+                (time_ms, _seconds(row), call)
+                for row, time_ms in zip(rows, times_ms, strict=True)
+                if row[METHOD] == self._method
             )
 
     def _times_ms(self, elapsed: Sequence[bytes]) -> list[float] | None:
@@ -350,6 +361,11 @@ class CompleteCalls:
         self.unused[fault] += 1
         if self.unused[fault] == 1:
             self.unused_rows.append((fault, row))
+
+
+def _seconds(row: Row) -> float | None:
+    time = row[TIME]
+    return None if time is None else seconds_since_1970(time)
 
 
 def _numbers(texts: Sequence[bytes]) -> list[float]:
