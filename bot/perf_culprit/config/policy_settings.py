@@ -63,9 +63,13 @@ class BenchmarkConfig(Section):
     ] = None
     levels: LevelsConfig = LevelsConfig()
     categories: Annotated[tuple[CategoryConfig, ...] | None, Field(description="for the benchmarks that match")] = None
-    category: Annotated[str | None, Field(description="overrides the category that the first measurement assigned")] = (
-        None
-    )
+    category: Annotated[
+        str | None,
+        Field(
+            description="what is promised, instead of the first run's category: "
+            "[leaving it is a regression](decision-rule.md#categories)"
+        ),
+    ] = None
     direction: Annotated[Direction | None, Field(description="which way is good, where the file does not say it")] = (
         None
     )

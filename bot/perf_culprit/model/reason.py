@@ -62,6 +62,8 @@ class VerdictReason(StrEnum):
     NOTHING_SEEN = "nothing_seen"
     SUSPECTED = "suspected"
     SUSPECTED_ROUNDS = "suspected_rounds"
+    LEFT_CATEGORY = "left_category"
+    LEFT_CATEGORY_SUSPECTED = "left_category_suspected"
     SMALLER_THAN_ALLOCATION = "smaller_than_allocation"
     INTERVALS_MEET = "intervals_meet"
     TOO_FEW_SAMPLES = "too_few_samples"
@@ -80,6 +82,10 @@ class VerdictReason(StrEnum):
     ACCEPTED = "accepted"
     NOT_CONFIRMED = "not_confirmed"
     REFUTED = "refuted"
+
+
+# Of a level that is beyond its response-time category, whatever the step to it.
+BY_CATEGORY: Final = frozenset({VerdictReason.LEFT_CATEGORY, VerdictReason.LEFT_CATEGORY_SUSPECTED})
 
 
 class Untested(StrEnum):
@@ -154,6 +160,8 @@ class Remark(StrEnum):
     SUITE_LEFT_OUT = "suite_left_out"
     NAMES_ALIKE = "names_alike"
     CATEGORY_ASSIGNED = "category_assigned"
+    CATEGORY_LEFT_BEFORE = "category_left_before"
+    CATEGORY_UNSURE = "category_unsure"
     INHERITED_LEVEL = "inherited_level"
     LASTING_LEVEL = "lasting_level"
     UNDONE_LEVEL = "undone_level"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, Verdict
+from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
 from perf_culprit.say.charts import sparkline
@@ -93,9 +94,9 @@ def certainty_text(finding: Finding) -> str:
         flagged = sum(vote.flagged for vote in votes)
         violated = numbers.percent(finding.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
-    if finding.rate is None:
-        return "not tested"
-    return f"{numbers.rate_text(finding.rate)}, {_backing(finding)}"
+    of_category = finding.reason.arguments.get("rate") if finding.reason.code in BY_CATEGORY else None
+    rate = of_category if isinstance(of_category, float) else finding.rate
+    return "not tested" if rate is None else f"{numbers.rate_text(rate)}, {_backing(finding)}"
 
 
 def _backing(evidence: Evidence) -> str:
@@ -119,10 +120,12 @@ def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
     )
     emoji = "🔵" if better else "🔴" if loud else "🟠"
     looks = "looks " if finding.verdict is Verdict.SUSPECTED else ""
-    state = words("{}{}{}", Sign(emoji + NO_BREAK), Safe(looks), Safe(comparison(finding)))
-    if crossed := crossing(finding):
+    crossed, told = crossing(finding), Safe(f"{looks}{comparison(finding)}")
+    if crossed is not None:
         was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
-        state = words("{}, left {} (now {})", state, was, now)
+        alone = finding.reason.code is VerdictReason.LEFT_CATEGORY
+        state = words("{}left {} (now {})", Safe("" if alone else f"{told}, "), was, now)
+    state = words("{}{}", Sign(emoji + NO_BREAK), state if crossed else told)
     for other in beside[:MOST_BESIDE]:
         name = Prose(other.key.metric, CATEGORY_LIMIT)
         state = words("{}; {} {}", state, name, unbroken(change_text(other)[0]))

@@ -20,6 +20,10 @@ from perf_culprit.say.bisection_words import BISECTIONS
 # What looks like a change: what would decide follows.
 NOT_PROVEN: Final = "not proven: "
 _AS_OFTEN: Final = "some benchmark differs as much in {rate:%g} of unchanged runs"
+_LEFT: Final = (
+    "its level is {beyond:%} beyond {category:prose} (below {limit:,.4g} ms); some benchmark at its bound looks as far "
+    "beyond in {rate:%g} of unchanged runs"
+)
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 _WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
@@ -39,6 +43,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         + _AS_OFTEN
         + "; measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
+    VerdictReason.LEFT_CATEGORY: "proven: " + _LEFT,
+    VerdictReason.LEFT_CATEGORY_SUSPECTED: NOT_PROVEN + _LEFT,
     VerdictReason.SMALLER_THAN_ALLOCATION: (
         "no allocation is smaller than {bytes:.0f} bytes: the run's own were divided by more or fewer operations"
     ),
@@ -196,6 +202,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.PASSED_ALARM: "{count:# metric} looked worse in an earlier run and did not stay so: it counts as noise",
     Remark.CATEGORY_ASSIGNED: "not in the fastest category but in {category}: {count:# metric}",
+    Remark.CATEGORY_LEFT_BEFORE: "beyond the category {category:prose} as the baseline is: {count:# metric}",
+    Remark.CATEGORY_UNSURE: "measured beyond the category {category:prose}, not proven: {count:# metric}",
     Remark.OUT_OF_CONTROL: "{found:,} of {count:# metric} are out of control; up to {chance:.3g} would be by chance",
     Remark.SCALED_BY_RULER: (
         "scaled by the ruler {ruler}: the target's times by {factor:.3f} (Spearman {spearman:.2f}, mean error "
