@@ -161,7 +161,8 @@ def _without_trend(values: Floats) -> Floats:
         return rest
     place = np.arange(count) - (count - 1) / 2
     rest -= place * (place @ rest) / (place @ place)
-    return rest * np.sqrt((count - 1) / (count - 2))
+    rest *= math.sqrt((count - 1) / (count - 2))
+    return rest
 
 
 def _rates(levels: Sequence[_Level], tiers: Tiers) -> list[float]:
