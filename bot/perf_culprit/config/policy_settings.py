@@ -224,6 +224,13 @@ class PolicySettings(Section):
         Field(description="settings per benchmark; the first entry that matches a benchmark is its entry"),
     ] = ()
     ruler: RulerConfig | None = None
+    unit: Annotated[
+        Literal["run", "sample"],
+        Field(
+            description="what the detector anova compares: runs, or as in its paper samples, "
+            "[which calls much that nobody changed](detectors/anova.md#by-sample)"
+        ),
+    ] = "run"
     control_chart: ControlChartConfig = ControlChartConfig()
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
     ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False

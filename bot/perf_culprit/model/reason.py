@@ -56,6 +56,7 @@ class VerdictReason(StrEnum):
     """Why a metric got its verdict; those of the machine are also said of the whole run."""
 
     SIGNIFICANT = "significant"
+    SIGNIFICANT_BY_SAMPLE = "significant_by_sample"
     EXACT_DIFFERENCE = "exact_difference"
     EXACTLY_EQUAL = "exactly_equal"
     EXCLUDED = "excluded"
@@ -155,6 +156,7 @@ class Remark(StrEnum):
     LONE_BASELINE = "lone_baseline"
     DETECTOR_UNUSED = "detector_unused"
     SAME_CONTENT = "same_content"
+    BY_SAMPLE = "by_sample"
     SUITE_MOVED = "suite_moved"
     SUITE_LEFT_IN = "suite_left_in"
     SUITE_LEFT_OUT = "suite_left_out"

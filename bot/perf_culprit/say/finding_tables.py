@@ -38,6 +38,7 @@ from perf_culprit.say.sections import CONTROL_CHART, Sections, crossing, violati
 
 CATEGORY_LIMIT: Final = 40
 METRIC_LIMIT: Final = 60
+BY_SAMPLE: Final = "anova_by_sample"
 MOST_BESIDE: Final = 3
 TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,
@@ -94,6 +95,9 @@ def certainty_text(finding: Finding) -> str:
         flagged = sum(vote.flagged for vote in votes)
         violated = numbers.percent(finding.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
+    if finding.test == BY_SAMPLE and finding.p_value is not None and finding.baseline and finding.target:
+        counts = f"{counted(finding.target.count, 'sample')} against {finding.baseline.count:,}"
+        return f"ANOVA of samples, p {numbers.significant(finding.p_value)}, {counts}"
     of_category = finding.reason.arguments.get("rate") if finding.reason.code in BY_CATEGORY else None
     rate = of_category if isinstance(of_category, float) else finding.rate
     return "not tested" if rate is None else f"{numbers.rate_text(rate)}, {_backing(finding)}"

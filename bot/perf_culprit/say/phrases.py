@@ -33,6 +33,7 @@ _IS_MORE: Final = "is more than the stated {stated:%g}"
 
 SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.SIGNIFICANT: "proven: " + _AS_OFTEN,
+    VerdictReason.SIGNIFICANT_BY_SAMPLE: "ANOVA of samples, as if they were independent: p = {p:.2g}",
     VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
     VerdictReason.EXCLUDED: "a change of {effect:%} is excluded",
@@ -86,7 +87,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Untested.TOO_FEW_FOR_MEDIAN: (
         "too few samples: the {side:prose} has {count:,}, the interval of a median needs {minimum:,}"
     ),
-    Untested.NEEDS_SAMPLES: "control charts need samples, and there is only a summary",
+    Untested.NEEDS_SAMPLES: "this test needs samples, two a side, and there is only a summary",
     Untested.TARGET_MISSING: "all values of the target are missing",
     Untested.BASELINE_MISSING: "all values of the baseline are missing",
     Untested.TOO_FEW_RUNS: (
@@ -186,6 +187,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "{detector} judges only {kind:prose}, and none were measured: {used} judged instead; these apply: {fitting}"
     ),
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
+    Remark.BY_SAMPLE: (
+        "judged by the published ANOVA of samples, as asked (unit: sample): with one file a side it called "
+        "{of_benchmarks:%} of recorded benchmarks that nobody had changed, and some in {of_runs:%} of the comparisons"
+    ),
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
     Remark.SUITE_LEFT_OUT: "all benchmarks moved together by {change:+%}, as machines do; the changes leave it out",
