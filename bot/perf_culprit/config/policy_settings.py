@@ -103,6 +103,15 @@ class ControlChartConfig(Section):
     limits: Annotated[
         Literal["5/95", "1/99", "10/90", "3sd"], Field(description="percentiles, or standard deviations")
     ] = "5/95"
+    violation_threshold: Annotated[
+        Percent | None,
+        Field(
+            gt=0,
+            lt=1,
+            description="violation ratio from which a counter is called, instead of what the baseline's runs show "
+            "([how to choose one](detectors/audit.md#thresholds))",
+        ),
+    ] = None
     single_run_margin: Annotated[
         Percent, Field(description="allowed beyond the expected violation ratio while there is one baseline run")
     ] = 0.05

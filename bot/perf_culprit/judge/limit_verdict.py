@@ -45,7 +45,8 @@ def decide_by_limit(
     """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks.
 
     `q_value` is that of the excess over the limit. It suffices, of enough runs (two of them do not show how runs
-    differ), and so does the level of the target's median among the runs' medians.
+    differ), and so does the level of the target's median among the runs' medians, or that
+    the operator set the limit.
     """
     score, limit = evidence.score, evidence.threshold
     if score is None or limit is None:
@@ -63,11 +64,12 @@ def decide_by_limit(
     enough = runs >= FEW_RUNS or evidence.test == CHANGE_POINT
     by_level = level is not None and level <= policy.proven and not small
     by_excess = q_value is None or q_value <= surest(evidence, policy)
+    by_operator = evidence.test == CONTROL_CHART and policy.control_chart.violation_threshold is not None
     if score <= limit:
         code = VerdictReason.WITHIN_LIMIT
     elif by_effect and small:
         code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
-    elif by_level or (by_excess and enough):
+    elif by_level or by_operator or (by_excess and enough):
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE if enough else VerdictReason.OVER_LIMIT_FEW_RUNS
