@@ -121,6 +121,14 @@ class ControlChartConfig(Section):
 class RuleEnsembleConfig(Section):
     """The detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
 
+    profile: Annotated[
+        Literal["guarded", "thesis"],
+        Field(
+            description="`thesis`: as published, without the four conditions that keep the rate of false alarms "
+            "([rates of both](detectors/rule-ensemble.md#the-thesis))"
+        ),
+    ] = "guarded"
+    premises: Annotated[int, Field(ge=1, le=2, description="items of a rule's premise, at most")] = 1
     ensemble: Annotated[
         Literal["stacking", "bagging", "single"],
         Field(description="how the models of the baseline's runs vote; `single`, for comparison, has one"),

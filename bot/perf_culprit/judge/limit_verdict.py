@@ -14,6 +14,7 @@ from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.change_point import ID as CHANGE_POINT
 from perf_culprit.judge.control_chart import ID as CONTROL_CHART
 from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.evidence_columns import RULE_ENSEMBLE
 from perf_culprit.judge.metric_pairs import some_of
 from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
@@ -65,6 +66,7 @@ def decide_by_limit(
     by_level = level is not None and level <= policy.proven and not small
     by_excess = q_value is None or q_value <= surest(evidence, policy)
     by_operator = evidence.test == CONTROL_CHART and policy.control_chart.violation_threshold is not None
+    by_operator |= evidence.test == RULE_ENSEMBLE and policy.rule_ensemble.profile == "thesis"
     if score <= limit:
         code = VerdictReason.WITHIN_LIMIT
     elif by_effect and small:

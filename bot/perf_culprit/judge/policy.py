@@ -20,6 +20,7 @@ from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
 from perf_culprit.judge.new_level import settled
+from perf_culprit.judge.one_load import load_notes
 from perf_culprit.judge.single_values import single_values
 from perf_culprit.model.finding import (
     CALLED,
@@ -81,6 +82,7 @@ def judge(
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
         findings, notes = [*findings, *judged], [*notes, *counters.notes, *chance_notes(judged)]
+        notes += load_notes(counters.tables)
         if counter_detector in COUNTER_REMARKS:
             notes += COUNTER_REMARKS[counter_detector](counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)

@@ -13,7 +13,7 @@ from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.metric_pairs import pair_metrics
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Evidence, Finding, Level, Verdict
-from perf_culprit.model.reason import VerdictReason
+from perf_culprit.model.reason import Remark, VerdictReason
 from perf_culprit.model.report import Conclusion, Judgement
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
 from perf_culprit.stats.chart_limits import PERCENTILES, THREE_DEVIATIONS
@@ -160,8 +160,12 @@ def loaded(seed: int, *, load: float = 4000.0, slope: float = 0.02, intercept: f
 def test_methods_2_5_another_load_is_no_regression() -> None:
     runs = [loaded(seed) for seed in range(5)]
     target = loaded(100, load=1.14 * 4000)
-    finding = only(judged(target, *runs))
+    judgement = judged(target, *runs)
+    finding = only(judgement)
     assert finding.verdict is Verdict.NOT_SEEN
+    (told,) = [note for note in judgement.notes if note.code is Remark.LOAD_DIFFERS]
+    assert told.arguments["change"] == pytest.approx(0.14, abs=0.02)
+    assert all(note.code is not Remark.LOAD_DIFFERS for note in judged(loaded(100), *runs).notes)
     assert finding.relative_change == pytest.approx(0.0, abs=0.02)
     assert finding.details["load_slope"] == pytest.approx(0.02, rel=0.05)
     assert finding.details["load_spearman"] > 0.8
