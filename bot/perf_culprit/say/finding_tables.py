@@ -32,7 +32,15 @@ from perf_culprit.say.headlines import CHANGE_POINT, comparison
 from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import worded
-from perf_culprit.say.sections import CONTROL_CHART, Sections, crossing, violation
+from perf_culprit.say.sections import (
+    CONTROL_CHART,
+    RULE_ENSEMBLE,
+    Sections,
+    crossing,
+    is_out_of_control,
+    left_what,
+    violation,
+)
 
 # A finding's cells.
 
@@ -225,15 +233,17 @@ _OUTSIDE: Final = (
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
     """In the order of their violation relative to its limit."""
-    findings = (entry for entry in sections.quiet if entry.test == CONTROL_CHART and violation(entry) > 1)
+    findings = (entry for entry in sections.quiet if is_out_of_control(entry))
     return tuple(sorted(findings, key=lambda finding: (-violation(finding), finding.key)))
 
 
 def outside_title(sections: Sections, count: int) -> str:
     """Such as "3 of 40 metrics left their limits, but were not called"."""
-    charted = sum(finding.test == CONTROL_CHART for finding in sections.all)
-    left = "left its limits, but was" if count == 1 else "left their limits, but were"
-    return f"{count:,} of {counted(charted, sections.noun)} {left} not called"
+    charted = sum(finding.test in {CONTROL_CHART, RULE_ENSEMBLE} for finding in sections.all)
+    its, was = ("its", "was") if count == 1 else ("their", "were")
+    return (
+        f"{count:,} of {counted(charted, sections.noun)} {left_what(not_called(sections), its)}, but {was} not called"
+    )
 
 
 def outside_table(sections: Sections) -> Table:

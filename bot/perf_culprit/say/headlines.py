@@ -15,7 +15,7 @@ from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Ton
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, percent, percent_at_least, significant
 from perf_culprit.say.render_markdown import markdown, markdown_text
-from perf_culprit.say.sections import CONTROL_CHART, Sections
+from perf_culprit.say.sections import CONTROL_CHART, Sections, left_what
 
 
 def took(cost: Cost | None) -> str:
@@ -315,7 +315,7 @@ def no_change(sections: Sections) -> str:
         (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
         (tuple(filter(_is_blind, sections.untested)), "not told from noise"),
-        (sections.outside, "left the limits, not called"),
+        (sections.outside, f"{left_what(sections.outside, 'the')}, not called"),
     )
     parts = [
         *_quiet(sections),
