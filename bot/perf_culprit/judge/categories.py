@@ -50,12 +50,15 @@ def category_changes(
     `runs`: the baseline's from oldest to newest, also those that are none for this metric; None of a paired one.
     """
     changes = [_change(pair, entry, settings.of(pair.key)) for pair, entry in zip(pairs, evidence, strict=True)]
+    beyond = {pairs[row].key: row for row, change in enumerate(changes) if change.beyond is not None}
+    earlier: dict[int, list[Benchmark]] = {row: [] for row in beyond.values()}
+    for one in (one for run in runs or () if beyond for one in run.benchmarks):
+        if (row := beyond.get(one.key)) is not None:
+            earlier[row].append(one)
     levels = {
         row: level
-        for row, change in enumerate(changes)
-        if change.beyond is not None
-        and change.limit_ms
-        and (level := _Level.of(pairs[row], evidence[row], runs, change.limit_ms)) is not None
+        for row, own in earlier.items()
+        if (level := _Level.of(pairs[row], evidence[row], None if runs is None else own, changes[row].limit_ms or 1.0))
     }
     rates = _rates(list(levels.values()), Tiers(proven=settings.proven, suspected=settings.suspected))
     for (row, level), rate in zip(levels.items(), rates, strict=True):
@@ -112,9 +115,11 @@ class _Level:
     started_beyond: bool
 
     @classmethod
-    def of(cls, pair: MetricPair, evidence: Evidence, runs: Sequence[Run] | None, limit_ms: float) -> "_Level | None":
+    def of(
+        cls, pair: MetricPair, evidence: Evidence, earlier: Sequence[Benchmark] | None, limit_ms: float
+    ) -> "_Level | None":
         """Of too few target runs the newest runs before it count too: a level is not what one run measured."""
-        if runs is None:
+        if earlier is None:
             executions = executions_of(pair)
             if executions is None:
                 return None
@@ -122,17 +127,16 @@ class _Level:
             factor = milliseconds_per(pair.metric.unit) or 1.0
             values = [factor * sides[~is_target], factor * sides[is_target]]
         else:
-            earlier = [one for run in runs for one in run.benchmarks if one.key == pair.key]
             values = [np.array([_milliseconds(one) for one in side]) for side in (earlier, pair.targets)]
         if not all(len(side) and (side > 0).all() for side in values):
             return None
         before, newest = (np.log(side / limit_ms) for side in values)
-        lent = 0 if runs is None else max(min(LEVEL_UNITS - len(newest), len(before) - FEWEST_BEFORE), 0)
+        lent = 0 if earlier is None else max(min(LEVEL_UNITS - len(newest), len(before) - FEWEST_BEFORE), 0)
         split = len(before) - lent
         return cls(
             newest=np.concatenate([before[split:], newest - _machine_shift(evidence)]),
             before=_without_trend(before[:split]),
-            started_beyond=bool(before[0 if runs is None else -LEVEL_UNITS :].mean() > 0),
+            started_beyond=bool(before[0 if earlier is None else -LEVEL_UNITS :].mean() > 0),
         )
 
 
