@@ -2,7 +2,8 @@
 
 python benchmarks/rule_ensemble.py time       2,000 counters x 144 intervals x 10 runs
 python benchmarks/rule_ensemble.py sampled    the same from 5,760 instants per run, as an eight-hour test records them
-python benchmarks/rule_ensemble.py alarms     the A/A and power table, some minutes; `--trials N` for fewer
+python benchmarks/rule_ensemble.py alarms     the A/A and power table, some minutes; `--trials N` for fewer;
+                                              `--profile thesis`: as published
 """
 
 import argparse
@@ -17,10 +18,11 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from perf_culprit.config.policy_settings import RuleEnsembleConfig
 from perf_culprit.judge.counter_pairs import pair_counters
 from perf_culprit.judge.limit_verdict import is_out_of_control
 from perf_culprit.judge.rule_ensemble import assess
-from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.judge.rule_options import RuleOptions, rule_options
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence
 from perf_culprit.model.run import Run
 from perf_culprit.stats.discretise import three_level_scale, to_levels
@@ -59,7 +61,7 @@ def limits(instants: int) -> None:
     print(f"  reference, the product that counts all pairs: {reference_s:.2f} s per model")
 
 
-def alarms(trials: int) -> None:
+def alarms(trials: int, options: RuleOptions) -> None:
     print(
         f"{METRICS} counters of 90 instants, {trials} targets: flagged of the unchanged, flagged of one shifted by 15%"
     )
@@ -74,7 +76,7 @@ def alarms(trials: int) -> None:
                     ]
                     values[0][:, 3] *= 1.15
                     target, *baseline = (counter_run(counter_table(entry)) for entry in values)
-                    flags = [is_out_of_control(entry) for entry in assessed(target, baseline, RuleOptions())]
+                    flags = [is_out_of_control(entry) for entry in assessed(target, baseline, options)]
                     result += flags.pop(3)
                     false += sum(flags)
                 total = trials * (METRICS - 1)
@@ -94,12 +96,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("time", "sampled", "alarms", "all"), default="all")
     parser.add_argument("--trials", type=int, default=50)
+    parser.add_argument("--profile", choices=("guarded", "thesis"), default="guarded")
     arguments = parser.parse_args()
     for what, instants in (("time", INTERVALS), ("sampled", 5_760)):
         if arguments.what in {what, "all"}:
             limits(instants)
     if arguments.what in {"alarms", "all"}:
-        alarms(arguments.trials)
+        alarms(arguments.trials, rule_options(RuleEnsembleConfig(profile=arguments.profile)))
 
 
 def counting(values: np.ndarray) -> float:

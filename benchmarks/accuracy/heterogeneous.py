@@ -31,9 +31,15 @@ NO_CACHE = Shop(mysql_cpu=1.5, disk_reads=3.0, caches=0.6)
 UNBALANCED, SPIKES = Shop(load=1.35), Shop(load=1.2, disk_writes=1.5, rows=1.8)
 LABS = (*[FULL] * 4, *[SLOW] * 2, *[SMALL] * 2, OLD, WIDE)
 
+# As published: without the four conditions that keep the rate of false alarms.
+THESIS = RuleOptions(profile="thesis", prefer_near_duplicates=False)
 APPROACHES = {
     "single, three levels": RuleOptions(ensemble="single"),
     "single, equal width": RuleOptions(ensemble="single", discretisation="equal_width"),
+    "thesis, three levels": THESIS.model_copy(update={"ensemble": "single"}),
+    "thesis, equal width": THESIS.model_copy(update={"ensemble": "single", "discretisation": "equal_width"}),
+    "thesis, bagging": THESIS.model_copy(update={"ensemble": "bagging"}),
+    "thesis, stacking": THESIS,
     "bagging": RuleOptions(ensemble="bagging"),
     "stacking, all runs": RuleOptions(prefer_near_duplicates=False),
     "stacking": RuleOptions(),

@@ -63,7 +63,8 @@ def test_a_hostile_name_is_text_and_its_samples_and_history_are_described(
     page = opened(browser, report, tmp_path)
     assert page.value("document.querySelectorAll('main img').length") == 0
     assert page.value("document.querySelector('.explorer-worse button').textContent") == HOSTILE
-    samples, history = page.names("image")
+    samples, residuals, history = page.names("image")
+    assert residuals.startswith(f"Residuals of {HOSTILE} about the mean")
     assert samples.startswith(f"Samples of {HOSTILE}. before: ")
     assert "Change points: run 13: " in history
     assert page.problems == []
@@ -92,9 +93,9 @@ def test_the_keyboard_alone_opens_and_closes_a_benchmark(browser: Page, report: 
     assert page.value("document.activeElement.getAttribute('aria-expanded')") == "false"
     page.press("Enter")
     assert page.value("document.activeElement.getAttribute('aria-expanded')") == "true"
-    assert len(page.names("image")) == 4
+    assert len(page.names("image")) == 6
     page.press("Enter")
-    assert len(page.names("image")) == 2
+    assert len(page.names("image")) == 3
 
 
 def test_dark_and_light_differ_and_the_flame_graph_is_in_the_page(
@@ -120,6 +121,8 @@ def test_samples_of_a_thousandfold_change_are_on_a_logarithmic_axis(browser: Pag
     assert "logarithmic axis" in page.value("document.querySelector('figcaption').textContent")
     boxes = page.value("[...document.querySelectorAll('.explorer-box')].map(one => one.getBBox().x)")
     assert boxes[1] - boxes[0] > 300
+    captions = page.value("[...document.querySelectorAll('figcaption')].map(one => one.textContent)")
+    assert captions[1].startswith("Residuals of the analysis of variance")
     assert page.problems == []
 
 
@@ -146,6 +149,13 @@ def test_a_counter_is_drawn_over_time_with_its_violations(browser: Page, counter
     shaded = page.value("[...document.querySelectorAll('.explorer-violation')].map(one => one.getBBox().width)")
     axis = page.value("document.querySelector('.explorer-axis').getBBox().width")
     assert 0.3 < max(shaded) / axis < 0.4
+    captions = page.value("[...document.querySelectorAll('figcaption')].map(one => one.textContent)")
+    assert captions[1].startswith("Density of both sides, dashed: control limits")
+    limits, curves = (
+        f"document.querySelectorAll('figure')[1].querySelectorAll('.explorer-{one}').length"
+        for one in ("limit", "line")
+    )
+    assert (page.value(limits), page.value(curves)) == (2, 2)
     assert page.problems == []
 
 

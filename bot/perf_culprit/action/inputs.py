@@ -232,6 +232,7 @@ class Given(Declared):
     ]
     config_file: Annotated[str, Input("config", "Configuration file (docs/configuration.md)")]
     detector: Annotated[str, Input("detector", key="detector")]
+    unit: Annotated[str, Input("unit", key="unit")]
     minimum_effect: Annotated[str, Input("minimum-effect", key="minimum_effect")]
     history_branch: Annotated[str, Input("history-branch", key="history.branch")]
     bisect_engine: Annotated[str, Input("bisect-engine", key="bisect.engine")]
@@ -309,6 +310,7 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
 def _overridden(config: Config, given: Given) -> Config:
     for name, key, value in (
         ("name", "suite", given.suite),
+        ("unit", "unit", given.unit),
         ("minimum-effect", "minimum_effect", given.minimum_effect),
         ("history-branch", "history.branch", given.history_branch),
         ("bisect-engine", "bisect.engine", given.bisect_engine),

@@ -166,7 +166,7 @@ def _check_source(asked: FindChanges) -> None:
 def audit(asked: AuditRuns) -> int:
     from perf_culprit.flows.look_back import audit_files, audit_history
     from perf_culprit.say.audit_text import audit_json, render_audit
-    from perf_culprit.say.charts import render_audit_svg
+    from perf_culprit.say.charts import render_audit_svg, render_sweep_svg
 
     config = chosen_config(asked)
     with shown(asked):
@@ -177,6 +177,6 @@ def audit(asked: AuditRuns) -> int:
     if asked.json:
         write(asked.json, audit_json(result))
     if asked.svg:
-        write(asked.svg, render_audit_svg(result).encode())
+        write(asked.svg, (render_sweep_svg(result) if asked.sweep else render_audit_svg(result)).encode())
     print(render_audit(result), end="", file=text_stream(asked.json))
     return EXIT_FINE

@@ -73,6 +73,9 @@ class AuditRuns(
     seed: Annotated[int, Option("--seed N", "seed of the random trials (default: 0)", convert=count)] = 0
     json: Annotated[Path | None, Option("--json OUT", "write all numbers here (- for standard output)")] = None
     svg: Annotated[Path | None, Option("--svg OUT", "write the plot here")] = None
+    sweep: Annotated[
+        bool, Option("--sweep", "also precision and recall of control charts by violation-threshold, and plot those")
+    ] = False
     history_url: HistoryUrl = None
     tool: Tool = "auto"
     suite: Suite = None

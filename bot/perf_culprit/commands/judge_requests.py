@@ -59,6 +59,14 @@ class Compare(
     detector: Annotated[
         str | None, Option("--detector NAME", "detector (default: the configuration's, else anova)", key="detector")
     ] = None
+    unit: Annotated[
+        str | None,
+        Option(
+            "--unit NAME",
+            "run (default) or sample: the published ANOVA, which calls much that nobody changed",
+            key="unit",
+        ),
+    ] = None
     minimum_effect: Annotated[
         str | None,
         Option("--minimum-effect PERCENT", "ignore changes smaller than this, for example 5%", key="minimum_effect"),

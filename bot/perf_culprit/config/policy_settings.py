@@ -63,9 +63,13 @@ class BenchmarkConfig(Section):
     ] = None
     levels: LevelsConfig = LevelsConfig()
     categories: Annotated[tuple[CategoryConfig, ...] | None, Field(description="for the benchmarks that match")] = None
-    category: Annotated[str | None, Field(description="overrides the category that the first measurement assigned")] = (
-        None
-    )
+    category: Annotated[
+        str | None,
+        Field(
+            description="what is promised, instead of the first run's category: "
+            "[leaving it is a regression](decision-rule.md#categories)"
+        ),
+    ] = None
     direction: Annotated[Direction | None, Field(description="which way is good, where the file does not say it")] = (
         None
     )
@@ -99,6 +103,15 @@ class ControlChartConfig(Section):
     limits: Annotated[
         Literal["5/95", "1/99", "10/90", "3sd"], Field(description="percentiles, or standard deviations")
     ] = "5/95"
+    violation_threshold: Annotated[
+        Percent | None,
+        Field(
+            gt=0,
+            lt=1,
+            description="violation ratio from which a counter is called, instead of what the baseline's runs show "
+            "([how to choose one](detectors/audit.md#thresholds))",
+        ),
+    ] = None
     single_run_margin: Annotated[
         Percent, Field(description="allowed beyond the expected violation ratio while there is one baseline run")
     ] = 0.05
@@ -108,6 +121,14 @@ class ControlChartConfig(Section):
 class RuleEnsembleConfig(Section):
     """The detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
 
+    profile: Annotated[
+        Literal["guarded", "thesis"],
+        Field(
+            description="`thesis`: as published, without the four conditions that keep the rate of false alarms "
+            "([rates of both](detectors/rule-ensemble.md#the-thesis))"
+        ),
+    ] = "guarded"
+    premises: Annotated[int, Field(ge=1, le=2, description="items of a rule's premise, at most")] = 1
     ensemble: Annotated[
         Literal["stacking", "bagging", "single"],
         Field(description="how the models of the baseline's runs vote; `single`, for comparison, has one"),
@@ -220,6 +241,13 @@ class PolicySettings(Section):
         Field(description="settings per benchmark; the first entry that matches a benchmark is its entry"),
     ] = ()
     ruler: RulerConfig | None = None
+    unit: Annotated[
+        Literal["run", "sample"],
+        Field(
+            description="what the detector anova compares: runs, or as in its paper samples, "
+            "[which calls much that nobody changed](detectors/anova.md#by-sample)"
+        ),
+    ] = "run"
     control_chart: ControlChartConfig = ControlChartConfig()
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
     ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False

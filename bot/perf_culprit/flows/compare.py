@@ -14,13 +14,13 @@ from msgspec import structs
 
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import UsageError, did_you_mean
+from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
-from perf_culprit.judge.policy import judge
+from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
@@ -99,6 +99,12 @@ def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
 
 def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     """Detector, policy and report: the same for every kind of baseline."""
+    if config.unit == "sample" and config.detector != DEFAULT_DETECTOR:
+        raise ConfigError(
+            f"sample is for the detector {DEFAULT_DETECTOR}, and {config.detector} is chosen",
+            place="unit",
+            next_step=f"choose {DEFAULT_DETECTOR}, or leave unit out",
+        )
     config = corrected_for_analyses(config, analyses=max(run.analyses for run in (target, *baseline.runs)))
     baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
     if derived:

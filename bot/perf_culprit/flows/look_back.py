@@ -189,7 +189,7 @@ def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
             place=history.place,
             next_step="record runs first, or audit result files with --files",
         )
-    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=asked.seed, accepted=accepted)
+    audit = audit_runs(runs[-MOST_RUNS:], config=config, seed=asked.seed, accepted=accepted, sweep=asked.sweep)
     if unreadable:
         audit = replace(audit, notes=(*audit.notes, because(SeriesReason.NOT_READABLE, count=unreadable)))
     return audit
@@ -198,10 +198,17 @@ def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
 def audit_files(asked: AuditRuns, *, config: Config, stdin: BinaryIO | None = None) -> Audit:
     """One run per file, oldest first."""
     runs = collect_each(asked.files, reading(config, tool=asked.tool, stdin=stdin))
-    return audit_runs(runs, config=config, seed=asked.seed)
+    return audit_runs(runs, config=config, seed=asked.seed, sweep=asked.sweep)
 
 
-def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: Sequence[Acceptance] = ()) -> Audit:
+def audit_runs(
+    runs: Sequence[Run],
+    *,
+    config: Config,
+    seed: int = 0,
+    accepted: Sequence[Acceptance] = (),
+    sweep: bool = False,
+) -> Audit:
     """The same seed and the same runs give the same numbers."""
     doing(f"auditing {len(runs):,} runs")
     return detect_audit.audit(
@@ -211,6 +218,7 @@ def audit_runs(runs: Sequence[Run], *, config: Config, seed: int = 0, accepted: 
         choose=partial(baseline_then, window=config.history.window, accepted=accepted),
         detector=config.detector,
         counter_detector=config.counter_detector,
+        sweep=sweep,
     )
 
 

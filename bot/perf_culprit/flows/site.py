@@ -17,6 +17,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, NewerVersionError, UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import minimum_effects
+from perf_culprit.judge.categories import category_limits
 from perf_culprit.judge.panel_status import Circumstances, shown_changes, standing
 from perf_culprit.judge.panels import PanelGrowth, StatisticChangedError, environment_of
 from perf_culprit.model.json_files import decode, decode_part, encode, schema_name
@@ -136,8 +137,16 @@ class _Reading:
             growing[key].add(entry.run)
         effects = minimum_effects(self._config)
         doing(f"looking for changes in {len(growing):,} environments")
-        grown = [panel for panel in (growth.panel(effects) for growth in growing.values()) if panel.series]
+        grown = [self._with_limits(growth.panel(effects)) for growth in growing.values()]
+        grown = [panel for panel in grown if panel.series]
         yield from sorted(grown, key=lambda panel: self._line[panel.runs[-1].commit])
+
+    def _with_limits(self, panel: Panel) -> Panel:
+        series = (
+            replace(one, category_limits=category_limits(one.metric, self._config.of(one.key).categories))
+            for one in panel.series
+        )
+        return replace(panel, series=tuple(series))
 
 
 def _key(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

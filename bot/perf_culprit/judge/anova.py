@@ -1,24 +1,32 @@
 """One-way ANOVA of the target's samples against the baseline's [H13], beside the engine's judgement.
 
-docs/detectors/anova.md says why samples of one file do not decide.
+docs/detectors/anova.md says why samples of one file do not decide; with `unit: sample` they do.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 from scipy import special
 
 from perf_culprit.judge.detector import Assessed, DetectorOptions
+from perf_culprit.judge.evidence_columns import BY_SAMPLE, EXACT, untested
 from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.judge.statistic import MEAN
 from perf_culprit.judge.suite_units import SuiteUnits
-from perf_culprit.judge.unit_evidence import Description, assess, named
-from perf_culprit.model.reason import Reason, Remark, because
+from perf_culprit.judge.unit_evidence import LEVEL, Description, assess, named
+from perf_culprit.model.finding import Evidence, Interval, Precision
+from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.stats.power import repetitions_for_half_width
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.two_groups import levene, one_way_anova, welch
 
 ID: Final = "anova"
+# Of files of unchanged code, one a side, as benchmarks/accuracy/by_sample.py measures them: what the test calls.
+FALSE_BY_SAMPLE: Final = 0.14
+FALSE_RUNS_BY_SAMPLE: Final = 0.75
 
 # METHODS 1: Welch's variant is reported beside ANOVA where Levene's test finds unequal variances.
 LEVENE_ALPHA: Final = 0.05
@@ -29,7 +37,38 @@ WIDE_HALF_WIDTH: Final = 0.10
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
     """One evidence per pair, in order."""
-    return assess(pairs, options, test=ID, describe=_describe)
+    assessed = assess(pairs, options, test=ID, describe=_describe)
+    if options.settings.unit != "sample":
+        return assessed
+    note = because(Remark.BY_SAMPLE, of_benchmarks=FALSE_BY_SAMPLE, of_runs=FALSE_RUNS_BY_SAMPLE)
+    return Assessed([_by_sample(one) for one in assessed.evidence], notes=(*assessed.notes, note))
+
+
+def _by_sample(evidence: Evidence) -> Evidence:
+    """What the published test alone says: all samples of a side are taken for independent."""
+    before, after, p_value = evidence.baseline, evidence.target, evidence.details.get("p_anova")
+    if evidence.test == EXACT:
+        return evidence
+    if before is None or after is None or p_value is None or not before.mean or after.mean is None:
+        reason = evidence.evidence_reason or because(Untested.NEEDS_SAMPLES)
+        return untested(evidence.key, evidence.metric, reason, baseline=before, target=after)
+    sides, freedom = (before, after), before.count + after.count - 2
+    squares = sum((side.standard_deviation or 0.0) ** 2 * (side.count - 1) for side in sides)
+    error = math.sqrt(squares / freedom * sum(1 / side.count for side in sides)) / abs(before.mean)
+    half = float(special.stdtrit(freedom, 0.5 + LEVEL / 2)) * error
+    change = (after.mean - before.mean) / abs(before.mean)
+    return replace(
+        evidence,
+        test=BY_SAMPLE,
+        baseline=replace(before, value=before.mean, statistic=MEAN),
+        target=replace(after, value=after.mean, statistic=MEAN),
+        relative_change=change,
+        confidence_interval=Interval(low=change - half, high=change + half, level=LEVEL),
+        p_value=p_value,
+        rate=None,
+        evidence_reason=None,
+        precision=Precision(),
+    )
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:

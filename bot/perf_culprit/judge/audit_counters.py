@@ -1,6 +1,6 @@
 """What every detector of counters is worth on a history of recorded counters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,13 +8,15 @@ import numpy as np
 from msgspec import structs
 
 from perf_culprit.config.policy_settings import PolicySettings
-from perf_culprit.judge import rule_ensemble
+from perf_culprit.errors import DataError
+from perf_culprit.judge import control_chart, rule_ensemble
 from perf_culprit.judge.detectors import COUNTER_DETECTORS
 from perf_culprit.judge.policy import DEFAULT_DETECTOR
 from perf_culprit.judge.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
-from perf_culprit.model.accuracy import CounterAudit
+from perf_culprit.model.accuracy import CounterAudit, SweepPoint
 from perf_culprit.model.finding import QUIET, Verdict
 from perf_culprit.model.run import CounterTable, MetricKey, Run
+from perf_culprit.stats.ragged import Floats
 
 FEWEST_TRIALS: Final = 3
 # Counters of a table that are judged, drawn at random: rules between all pairs of thousands take minutes per run.
@@ -74,6 +76,55 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
         tried += len(chosen)
         detected += sum(f.verdict is Verdict.REGRESSION and f.key in chosen for f in findings)
     return detected / tried if tried else None
+
+
+# Of the violation ratio; None is what each counter's baseline runs show.
+THRESHOLDS: Final = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, None)
+SWEPT_TRIALS: Final = 10
+
+
+def sweep_thresholds(
+    runs: Sequence[Run], *, settings: PolicySettings, choose: Choose, rng: np.random.Generator
+) -> tuple[SweepPoint, ...]:
+    """Precision and recall of control charts by threshold [N12]."""
+    with_counters = _drawn([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
+    chart = settings.control_chart.model_copy(update={"violation_threshold": None})
+    judge = Judge(
+        detector=DEFAULT_DETECTOR,
+        counter_detector=control_chart.ID,
+        settings=settings.model_copy(update={"control_chart": chart}),
+    )
+    first = max(len(with_counters) - SWEPT_TRIALS, 0)
+    judged = replay(with_counters, judge=judge, choose=choose, first=first)
+    if not judged:
+        raise DataError("fewer than two runs have counters", place="--sweep", next_step="record runs with counters")
+    return tuple(point for effect in INJECTED_EFFECTS for point in _swept(_planted(judged, judge, effect, rng), effect))
+
+
+def _planted(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> Floats:
+    """(n, 3): of each counter its violation ratio, its own threshold, and 1 where it was made larger."""
+    rows = []
+    for entry in judged:
+        scored = [one.key for one in entry.findings if one.score is not None]
+        chosen = {scored[i] for i in rng.permutation(len(scored))[: max(int(INJECTED_SHARE * len(scored)), 1)]}
+        target = entry.trial.target
+        tables = tuple(_larger(table, chosen, effect) for table in target.counters)
+        findings = judge(entry.trial.baseline, structs.replace(target, counters=tables))
+        rows += [(one.score, one.threshold, one.key in chosen) for one in findings if one.score is not None]
+    return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+
+def _swept(planted: Floats, effect: float) -> Iterator[SweepPoint]:
+    ratio, own, is_planted = planted.T
+    for threshold in THRESHOLDS:
+        called = ratio > (own if threshold is None else threshold)
+        right = float((called * is_planted).sum())
+        yield SweepPoint(
+            threshold=threshold,
+            effect=effect,
+            precision=right / float(called.sum()) if called.any() else None,
+            recall=right / max(float(is_planted.sum()), 1.0),
+        )
 
 
 def _larger(table: CounterTable, keys: set[MetricKey], effect: float) -> CounterTable:

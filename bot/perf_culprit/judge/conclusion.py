@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from perf_culprit.judge.limit_verdict import violation
 from perf_culprit.model.finding import QUIET, Finding, Level, Severity, SuiteChange, Verdict
-from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
+from perf_culprit.model.reason import BY_CATEGORY, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey
 
@@ -85,6 +85,9 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
         return finding if again is None else replace(again, series=finding.series)
     if again is None:
         return _noted(finding, because(Remark.NOT_MEASURED_AGAIN))
+    if finding.reason.code in BY_CATEGORY and again.category_now == finding.category_now:
+        # What many commits did is no difference between two of them.
+        return finding
     change = again.relative_change
     if again.verdict is Verdict.REGRESSION:
         return _noted(replace(again, series=finding.series), because(Remark.CONFIRMED, change=change))

@@ -157,6 +157,7 @@ def _chart(prepared: Prepared, options: DetectorOptions) -> Chart:
         parts=prepared.parts,
         kind=options.settings.control_chart.limits,
         single_run_margin=options.settings.control_chart.single_run_margin,
+        own_threshold=options.settings.control_chart.violation_threshold,
     )
 
 
@@ -179,7 +180,7 @@ def _chart_details(made: Chart) -> dict[str, float]:
 
 
 def _notes(made: Chart, options: DetectorOptions) -> tuple[Reason, ...]:
-    if made.left_out:
+    if made.left_out or options.settings.control_chart.violation_threshold is not None:
         return ()
     margin = options.settings.control_chart.single_run_margin
     return (because(Remark.LONE_CHART, expected=made.threshold - margin, margin=margin),)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
-from perf_culprit.judge.audit_counters import audit_counters
+from perf_culprit.judge.audit_counters import audit_counters, sweep_thresholds
 from perf_culprit.judge.detectors import DETECTORS
 from perf_culprit.judge.policy import DEFAULT_COUNTER_DETECTOR, DEFAULT_DETECTOR
 from perf_culprit.judge.recommendation import recommend
@@ -54,10 +54,12 @@ def audit(
     detectors: Collection[str] | None = None,
     detector: str = DEFAULT_DETECTOR,
     counter_detector: str = DEFAULT_COUNTER_DETECTOR,
+    sweep: bool = False,
 ) -> Audit:
     """Judge the runs of one suite, given oldest first, by every detector at these settings.
 
-    `choose` gives a run its baseline from those before it. `detector` and `counter_detector` are in force.
+    `choose` gives a run its baseline from those before it. `detector` and `counter_detector` are in force. `sweep`:
+    also by threshold of control charts.
     """
     measured = [replace(run, counters=()) for run in runs if run.benchmarks]
     chosen = tuple(detectors or DETECTORS)
@@ -88,6 +90,7 @@ def audit(
             audits, counters, settings=settings, detector=detector, counter_detector=counter_detector
         ),
         noise=noise_sources(measured),
+        sweep=sweep_thresholds(runs, settings=settings, choose=choose, rng=rng) if sweep else (),
         notes=tuple(_notes(kind, runs=len(measured), audits=audits)),
     )
 

@@ -10,6 +10,9 @@ from perf_culprit.model.run import Metric, MetricKey
 # No test: of numbers that vary with nothing but the program.
 EXACT: Final = "exact"
 UNTESTED: Final = "none"
+# The published ANOVA of samples, in place of the engine's judgement of units.
+BY_SAMPLE: Final = "anova_by_sample"
+RULE_ENSEMBLE: Final = "rule_ensemble"
 
 
 def untested(

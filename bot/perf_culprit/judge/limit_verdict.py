@@ -14,6 +14,7 @@ from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.change_point import ID as CHANGE_POINT
 from perf_culprit.judge.control_chart import ID as CONTROL_CHART
 from perf_culprit.judge.counter_pairs import TablePair
+from perf_culprit.judge.evidence_columns import RULE_ENSEMBLE
 from perf_culprit.judge.metric_pairs import some_of
 from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
@@ -45,7 +46,8 @@ def decide_by_limit(
     """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks.
 
     `q_value` is that of the excess over the limit. It suffices, of enough runs (two of them do not show how runs
-    differ), and so does the level of the target's median among the runs' medians.
+    differ), and so does the level of the target's median among the runs' medians, or that
+    the operator set the limit.
     """
     score, limit = evidence.score, evidence.threshold
     if score is None or limit is None:
@@ -63,11 +65,13 @@ def decide_by_limit(
     enough = runs >= FEW_RUNS or evidence.test == CHANGE_POINT
     by_level = level is not None and level <= policy.proven and not small
     by_excess = q_value is None or q_value <= surest(evidence, policy)
+    by_operator = evidence.test == CONTROL_CHART and policy.control_chart.violation_threshold is not None
+    by_operator |= evidence.test == RULE_ENSEMBLE and policy.rule_ensemble.profile == "thesis"
     if score <= limit:
         code = VerdictReason.WITHIN_LIMIT
     elif by_effect and small:
         code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
-    elif by_level or (by_excess and enough):
+    elif by_level or by_operator or (by_excess and enough):
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE if enough else VerdictReason.OVER_LIMIT_FEW_RUNS

@@ -1,5 +1,6 @@
 """Both sides of a counter at one load [N12, section 4.1]; where that cannot be, as they are, with the reason."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -122,6 +123,12 @@ def table_loads(pair: TablePair) -> Loads:
         lowest=float(low),
         highest=float(high),
     )
+
+
+def load_notes(tables: Sequence[TablePair]) -> list[Reason]:
+    """Another load is no finding of the code's, but whoever reads the counters has to know of it."""
+    largest = max((table_loads(pair).difference for pair in tables), key=abs, default=0.0)
+    return [because(Remark.LOAD_DIFFERS, change=largest)] if abs(largest) >= NOTABLE_LOAD_DIFFERENCE else []
 
 
 def at_one_load(pair: TablePair, index: int) -> tuple[Sides, bool]:

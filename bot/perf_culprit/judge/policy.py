@@ -9,18 +9,29 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import exact_counts
 from perf_culprit.judge.benchmark_findings import benchmark_findings
+from perf_culprit.judge.categories import CategoryChange, beyond_by_category, category_changes
 from perf_culprit.judge.common_machine import hardware_differences
 from perf_culprit.judge.conclusion import conclusion_of, is_flagged, reading_order, smallest_detectable, withdrawn
 from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
 from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, COUNTER_REMARKS, DETECTORS
-from perf_culprit.judge.evidence_columns import EXACT
+from perf_culprit.judge.evidence_columns import BY_SAMPLE, EXACT
 from perf_culprit.judge.limit_verdict import chance_notes, counter_findings
 from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
 from perf_culprit.judge.new_level import settled
+from perf_culprit.judge.one_load import load_notes
 from perf_culprit.judge.single_values import single_values
-from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
+from perf_culprit.model.finding import (
+    CALLED,
+    Acceptance,
+    Baseline,
+    BaselineSource,
+    Finding,
+    Level,
+    SuiteChange,
+    Verdict,
+)
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Judgement
 from perf_culprit.model.run import Direction, Metric, MetricKey, Run
@@ -59,14 +70,19 @@ def judge(
         return _nothing_to_compare(baseline, new=pairing.new + counters.new)
     options = DetectorOptions(settings=settings, paired=baseline.source is BaselineSource.PAIRED)
     assessed = exact_counts.detect(pairing.pairs, options, DETECTORS[detector])
-    findings = benchmark_findings(pairing.pairs, assessed.evidence, settings)
+    runs = None if options.paired else baseline.runs
+    categories = category_changes(pairing.pairs, assessed.evidence, settings, runs=runs)
+    inherits = options.paired or baseline.is_branched
+    findings = benchmark_findings(pairing.pairs, assessed.evidence, categories, settings, inherits=inherits)
     notes += [*assessed.notes, *_suite_notes(assessed.suite, paired=options.paired)]
     notes += [*_baseline_notes(baseline, findings), *_category_notes(pairing.pairs, findings, settings)]
+    notes += _beyond_notes(categories, findings, inherits=inherits)
     notes += chance_notes(findings)
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
         findings, notes = [*findings, *judged], [*notes, *counters.notes, *chance_notes(judged)]
+        notes += load_notes(counters.tables)
         if counter_detector in COUNTER_REMARKS:
             notes += COUNTER_REMARKS[counter_detector](counters.tables, options)
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
@@ -151,7 +167,7 @@ def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
 
 
 def _baseline_notes(baseline: Baseline, findings: Sequence[Finding]) -> list[Reason]:
-    measured = any(finding.test != EXACT for finding in findings)
+    measured = any(finding.test not in {EXACT, BY_SAMPLE} for finding in findings)
     if measured and baseline.source is not BaselineSource.PAIRED and len(baseline.runs) == 1:
         return [because(Remark.LONE_BASELINE)]
     return []
@@ -166,3 +182,14 @@ def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], se
         if new and finding.category not in {None, fastest}:
             slow[str(finding.category)] = slow.get(str(finding.category), 0) + 1
     return [because(Remark.CATEGORY_ASSIGNED, category=name, count=count) for name, count in slow.items()]
+
+
+def _beyond_notes(categories: Sequence[CategoryChange], findings: Sequence[Finding], *, inherits: bool) -> list[Reason]:
+    """What is beyond its category and no finding: its baseline was so too, or it may be noise."""
+    quiet = [change for change, finding in zip(categories, findings, strict=True) if finding.verdict not in CALLED]
+    codes = {True: Remark.CATEGORY_LEFT_BEFORE if inherits else Remark.CATEGORY_UNSURE, False: Remark.CATEGORY_UNSURE}
+    return [
+        because(code, category=name, count=count)
+        for is_inherited, code in codes.items()
+        for name, count in beyond_by_category(quiet, is_inherited=is_inherited).items()
+    ]

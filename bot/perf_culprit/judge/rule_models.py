@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perf_culprit.judge.rule_options import RuleOptions
-from perf_culprit.stats.association_rules import Rules, lowest_plausible_share, mine_rules, relative_entropy
+from perf_culprit.stats.association_rules import NO_ITEM, Rules, lowest_plausible_share, mine_rules, relative_entropy
 from perf_culprit.stats.discretise import MISSING, Levels, Scale, equal_width_scale, three_level_scale, to_levels
 from perf_culprit.stats.items import Bits, HeldBits, Items, shares_change
 from perf_culprit.stats.next_run import prediction_limits
@@ -124,19 +124,20 @@ class _Group:
         )
 
     def model(self, own: Levels, options: RuleOptions) -> Model:
-        counters = self.items.counters
-        rules, lowest = self._signatures(mine_rules(own, self.items, options.mining), options)
-        of_counter = counters[rules.consequents]
+        mined = mine_rules(own, self.items, options.mining)
+        with_premise = mined.take((mined.premises != NO_ITEM).any(axis=1))
+        rules, lowest = (
+            (with_premise, with_premise.confidence) if options.is_published else self._signatures(mined, options)
+        )
+        of_counter = self.items.counters[rules.consequents]
         outcome = apply_rules(rules, self.target_bits, self.items)
         change = confidence_change(rules.confidence, outcome.confidence)
-        tried = np.bincount(of_counter, minlength=len(self.kept))[of_counter]
         # NaN, of a premise that never holds, is not above the threshold.
-        broken = np.flatnonzero(
-            (change > options.confidence_change) & _beyond_chance(outcome, lowest, options.alpha / np.maximum(tried, 1))
-        )
-        broken = broken[self._beyond_runs(rules.take(broken), options.alpha)]
-        moved = shares_change(self.items, own, self.target) > MOVED
-        accusing = broken[self._accuse(rules, broken, np.flatnonzero(outcome.premises), moved)]
+        accusing = np.flatnonzero(change > options.confidence_change)
+        if not options.is_published:
+            tried = np.bincount(of_counter, minlength=len(self.kept))[of_counter]
+            rare = _beyond_chance(outcome, lowest, options.alpha / np.maximum(tried, 1))
+            accusing = self._guarded(rules, accusing[rare[accusing]], outcome, own, options.alpha)
         strongest = accusing[np.argsort(-change[accusing], kind="stable")]
         violated = Violated(
             rules=rules.take(strongest), new_confidence=outcome.confidence[strongest], change=change[strongest]
@@ -156,6 +157,12 @@ class _Group:
             merged=self.merged,
             kept=self.kept,
         )
+
+    def _guarded(self, rules: Rules, broken: Integers, outcome: Outcome, own: Levels, alpha: float) -> Integers:
+        """The broken rules that no good run would break, and that speak against their own counter."""
+        broken = broken[self._beyond_runs(rules.take(broken), alpha)]
+        moved = shares_change(self.items, own, self.target) > MOVED
+        return broken[self._accuse(rules, broken, np.flatnonzero(outcome.premises), moved)]
 
     def _signatures(self, rules: Rules, options: RuleOptions) -> tuple[Rules, Floats]:
         """The rules that every run of the environment keeps, and the lowest confidence that is to be expected of each.

@@ -20,14 +20,21 @@ class RuleOptions(RuleEnsembleConfig):
     interval_s: float | None = None
     most_models: int = 10
     prefer_near_duplicates: bool = True
-    premise_length: int = 1
+
+    @property
+    def is_published(self) -> bool:
+        return self.profile == "thesis"
 
     @property
     def mining(self) -> Mining:
         return Mining(
-            minimum_support=self.support, minimum_confidence=self.confidence, premise_length=self.premise_length
+            minimum_support=self.support,
+            minimum_confidence=self.confidence,
+            premise_length=self.premises,
+            prune=not self.is_published,
         )
 
 
 def rule_options(config: RuleEnsembleConfig) -> RuleOptions:
-    return RuleOptions.model_construct(**dict(config))
+    """The thesis learns from all runs, however near."""
+    return RuleOptions.model_construct(prefer_near_duplicates=config.profile != "thesis", **dict(config))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.evidence_columns import EXACT
 from perf_culprit.model.finding import Evidence, Level, Verdict
+from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, VerdictReason, because
 
 
@@ -43,6 +44,21 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
     # Four digits are more than is shown, and few enough that many findings share a reason.
     seen = because(VerdictReason.NOTHING_SEEN, effect=None if visible is None else float(f"{visible:.4g}"))
     return Decided(verdict=Verdict.NOT_SEEN, reason=objection or seen, worsening=worsening, detectable_effect=visible)
+
+
+def decide_by_sample(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings) -> Decided:
+    """As published: there is one tier."""
+    worsening = worsening_of(evidence) or 0.0
+    p_value = 1.0 if evidence.p_value is None else evidence.p_value
+    if p_value < policy.proven and reaches(worsening, metric.minimum_effect):
+        reason = because(VerdictReason.SIGNIFICANT_BY_SAMPLE, p=p_value)
+        return Decided(verdict=_proven(worsening), reason=reason, worsening=worsening)
+    if _excludes(evidence, metric.minimum_effect):
+        reason = because(VerdictReason.EXCLUDED, effect=metric.minimum_effect)
+        return Decided(verdict=Verdict.UNCHANGED, reason=reason, worsening=worsening)
+    return Decided(
+        verdict=Verdict.NOT_SEEN, reason=because(VerdictReason.NOTHING_SEEN, effect=None), worsening=worsening
+    )
 
 
 def _proven(worsening: float) -> Verdict:

@@ -133,6 +133,19 @@ class CounterAudit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SweepPoint:
+    """Of counters of which a tenth was made larger by `effect`: what a violation ratio above `threshold` calls.
+
+    `threshold` None: each counter's own, from its baseline's runs. `precision` None: nothing was called.
+    """
+
+    threshold: float | None
+    effect: float
+    precision: float | None
+    recall: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Recommendation:
     """What to set; None where there is nothing to judge. `profile`: a stricter one, where all cried wolf too often."""
 
@@ -177,4 +190,5 @@ class Audit:
     counters: tuple[CounterAudit, ...]
     recommendation: Recommendation
     noise: NoiseSources | None = None
+    sweep: tuple[SweepPoint, ...] = ()
     notes: tuple[Reason, ...] = ()

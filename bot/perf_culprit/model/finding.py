@@ -281,10 +281,10 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The policy's judgement of one metric, with everything a renderer needs.
 
     `detectable_effect` is the smallest change, as a fraction, that would have been suspected in a metric in which none
-    was seen; None where that is not known. `category` is the assigned one, `category_now` the target's. `series` are
-    the values of the baseline runs from oldest to newest and, last, the target's. `drawn` is for the command that
-    measured only, and in no file that it writes. `accepted`: somebody accepted this regression; its verdict then is
-    `not_seen`.
+    was seen; None where that is not known. `category` is the assigned one with its upper bound `category_limit` in the
+    metric's unit, `category_now` the target's. `series` are the values of the baseline runs from oldest to newest and,
+    last, the target's. `drawn` is for the command that measured only, and in no file that it writes. `accepted`:
+    somebody accepted this regression; its verdict then is `not_seen`.
     """
 
     verdict: Verdict
@@ -295,6 +295,7 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
     minimum_effect: float = 0.0
     category: str | None = None
     category_now: str | None = None
+    category_limit: float | None = None
     series: tuple[float, ...] = ()
     drawn: Drawn | UnsetType = UNSET
     accepted: Accepted | None = None

@@ -56,12 +56,15 @@ class VerdictReason(StrEnum):
     """Why a metric got its verdict; those of the machine are also said of the whole run."""
 
     SIGNIFICANT = "significant"
+    SIGNIFICANT_BY_SAMPLE = "significant_by_sample"
     EXACT_DIFFERENCE = "exact_difference"
     EXACTLY_EQUAL = "exactly_equal"
     EXCLUDED = "excluded"
     NOTHING_SEEN = "nothing_seen"
     SUSPECTED = "suspected"
     SUSPECTED_ROUNDS = "suspected_rounds"
+    LEFT_CATEGORY = "left_category"
+    LEFT_CATEGORY_SUSPECTED = "left_category_suspected"
     SMALLER_THAN_ALLOCATION = "smaller_than_allocation"
     INTERVALS_MEET = "intervals_meet"
     TOO_FEW_SAMPLES = "too_few_samples"
@@ -80,6 +83,10 @@ class VerdictReason(StrEnum):
     ACCEPTED = "accepted"
     NOT_CONFIRMED = "not_confirmed"
     REFUTED = "refuted"
+
+
+# Of a level that is beyond its response-time category, whatever the step to it.
+BY_CATEGORY: Final = frozenset({VerdictReason.LEFT_CATEGORY, VerdictReason.LEFT_CATEGORY_SUSPECTED})
 
 
 class Untested(StrEnum):
@@ -149,11 +156,14 @@ class Remark(StrEnum):
     LONE_BASELINE = "lone_baseline"
     DETECTOR_UNUSED = "detector_unused"
     SAME_CONTENT = "same_content"
+    BY_SAMPLE = "by_sample"
     SUITE_MOVED = "suite_moved"
     SUITE_LEFT_IN = "suite_left_in"
     SUITE_LEFT_OUT = "suite_left_out"
     NAMES_ALIKE = "names_alike"
     CATEGORY_ASSIGNED = "category_assigned"
+    CATEGORY_LEFT_BEFORE = "category_left_before"
+    CATEGORY_UNSURE = "category_unsure"
     INHERITED_LEVEL = "inherited_level"
     LASTING_LEVEL = "lasting_level"
     UNDONE_LEVEL = "undone_level"

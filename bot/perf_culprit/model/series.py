@@ -209,7 +209,7 @@ class PanelSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     `changes` are those that stand in the series by itself, by its first `judged` values; which of them count among all
     series is decided over all. Nothing could be judged where the runs have no `statistic` in common (""), or fewer
-    values than it takes by `values_lacking`.
+    values than it takes by `values_lacking`. `category_limits`: names of response-time categories with their bounds.
     """
 
     benchmark: str
@@ -220,6 +220,7 @@ class PanelSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     changes: tuple[ChangePoint, ...] = ()
     judged: int = 0
     values_lacking: int = 0
+    category_limits: tuple[tuple[str, float], ...] = ()
 
     @property
     def key(self) -> MetricKey:

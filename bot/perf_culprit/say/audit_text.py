@@ -72,6 +72,8 @@ def _nodes(audit: Audit) -> Iterator[Node]:
         yield _rates(audit)
     if audit.counters:
         yield _counters(audit)
+    if audit.sweep:
+        yield _sweep(audit)
     yield paragraph(Safe(f"Recommendation: {_advice(audit)}"))
     reasons = audit.recommendation.reasons
     yield Bullets(items=[*map(worded, reasons)], total=len(reasons))
@@ -159,6 +161,18 @@ def _counters(audit: Audit) -> Table:
         for entry in audit.counters
     ]
     return _table("Counters", head, rows, right=range(4, len(head)))
+
+
+def _sweep(audit: Audit) -> Table:
+    effects = dict.fromkeys(one.effect for one in audit.sweep)
+    rows: dict[float | None, list[str]] = {}
+    for one in audit.sweep:
+        precision = "-" if one.precision is None else percent(one.precision)
+        rows.setdefault(one.threshold, []).append(f"{precision}/{percent(one.recall)}")
+    head = ("violation-threshold", *(percent(effect, signed=True) for effect in effects))
+    title = "Control charts by threshold: precision/recall where a tenth of the counters is larger"
+    shown = [("not set" if one is None else percent(one), *shares) for one, shares in rows.items()]
+    return _table(title, head, shown, right=range(1, len(head)))
 
 
 def _rate(rate: Rate) -> str:

@@ -265,6 +265,20 @@ def _rings(points: Points, colour: str) -> Iterator[str]:
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="none" stroke="{colour}" stroke-width="1.5"/>'
 
 
+def render_sweep_svg(audit: Audit) -> str:
+    """Precision and recall by threshold, in percent, a pair of lines per size of the change."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for one in audit.sweep:
+        size = percent(one.effect, signed=True)
+        if one.threshold is not None:
+            lines.setdefault(f"recall {size}", []).append((100 * one.threshold, 100 * one.recall))
+            if one.precision is not None:
+                lines.setdefault(f"precision {size}", []).append((100 * one.threshold, 100 * one.precision))
+    return line_chart(
+        "Precision and recall of control charts, in %", "violation ratio above which is called, in %", lines, {}
+    )
+
+
 def _ticks(values: Sequence[float], *, from_zero: bool) -> list[float]:
     """Round numbers from below the smallest value, or from 0, to above the largest."""
     low, high = min(values), max(values)

@@ -118,7 +118,7 @@ def _sign(one: ShownChange, metric: Metric) -> int:
 def _series(
     one: PanelSeries, changes: Sequence[ShownChange], *, several: bool, is_judged: bool, numbers: Mapping[str, int]
 ) -> list[Any]:
-    """[name, unit, factor, worse sign, newest value, its run, trend, changes, newest judged worse, why not judged]."""
+    """[name, unit, factor, worse sign, newest value, its run, trend, changes, newest judged worse, why not, bounds]."""
     backwards = ((index, one.values[index]) for index in range(len(one.values) - 1, -1, -1))
     measured = ((index, value) for index, value in backwards if value is not None)
     tail = list(islice(measured, _TREND))
@@ -135,6 +135,7 @@ def _series(
         [_change(each, one.metric, factor, numbers) for each in changes],
         int(is_judged),
         _unjudged(one),
+        [[plain(name, limit=_UNIT_LIMIT), _short(bound, factor)] for name, bound in one.category_limits],
     ]
 
 

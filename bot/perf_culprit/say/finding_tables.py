@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, Verdict
+from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
 from perf_culprit.say.charts import sparkline
@@ -31,12 +32,21 @@ from perf_culprit.say.headlines import CHANGE_POINT, comparison
 from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import worded
-from perf_culprit.say.sections import CONTROL_CHART, Sections, crossing, violation
+from perf_culprit.say.sections import (
+    CONTROL_CHART,
+    RULE_ENSEMBLE,
+    Sections,
+    crossing,
+    is_out_of_control,
+    left_what,
+    violation,
+)
 
 # A finding's cells.
 
 CATEGORY_LIMIT: Final = 40
 METRIC_LIMIT: Final = 60
+BY_SAMPLE: Final = "anova_by_sample"
 MOST_BESIDE: Final = 3
 TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,
@@ -93,9 +103,12 @@ def certainty_text(finding: Finding) -> str:
         flagged = sum(vote.flagged for vote in votes)
         violated = numbers.percent(finding.excess.time_in_violation)
         return f"{flagged} of {counted(len(votes), 'model')} broken, in {violated} of the time"
-    if finding.rate is None:
-        return "not tested"
-    return f"{numbers.rate_text(finding.rate)}, {_backing(finding)}"
+    if finding.test == BY_SAMPLE and finding.p_value is not None and finding.baseline and finding.target:
+        counts = f"{counted(finding.target.count, 'sample')} against {finding.baseline.count:,}"
+        return f"ANOVA of samples, p {numbers.significant(finding.p_value)}, {counts}"
+    of_category = finding.reason.arguments.get("rate") if finding.reason.code in BY_CATEGORY else None
+    rate = of_category if isinstance(of_category, float) else finding.rate
+    return "not tested" if rate is None else f"{numbers.rate_text(rate)}, {_backing(finding)}"
 
 
 def _backing(evidence: Evidence) -> str:
@@ -119,10 +132,12 @@ def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
     )
     emoji = "🔵" if better else "🔴" if loud else "🟠"
     looks = "looks " if finding.verdict is Verdict.SUSPECTED else ""
-    state = words("{}{}{}", Sign(emoji + NO_BREAK), Safe(looks), Safe(comparison(finding)))
-    if crossed := crossing(finding):
+    crossed, told = crossing(finding), Safe(f"{looks}{comparison(finding)}")
+    if crossed is not None:
         was, now = (Emphasis(Prose(category, CATEGORY_LIMIT)) for category in crossed)
-        state = words("{}, left {} (now {})", state, was, now)
+        alone = finding.reason.code is VerdictReason.LEFT_CATEGORY
+        state = words("{}left {} (now {})", Safe("" if alone else f"{told}, "), was, now)
+    state = words("{}{}", Sign(emoji + NO_BREAK), state if crossed else told)
     for other in beside[:MOST_BESIDE]:
         name = Prose(other.key.metric, CATEGORY_LIMIT)
         state = words("{}; {} {}", state, name, unbroken(change_text(other)[0]))
@@ -218,15 +233,17 @@ _OUTSIDE: Final = (
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
     """In the order of their violation relative to its limit."""
-    findings = (entry for entry in sections.quiet if entry.test == CONTROL_CHART and violation(entry) > 1)
+    findings = (entry for entry in sections.quiet if is_out_of_control(entry))
     return tuple(sorted(findings, key=lambda finding: (-violation(finding), finding.key)))
 
 
 def outside_title(sections: Sections, count: int) -> str:
     """Such as "3 of 40 metrics left their limits, but were not called"."""
-    charted = sum(finding.test == CONTROL_CHART for finding in sections.all)
-    left = "left its limits, but was" if count == 1 else "left their limits, but were"
-    return f"{count:,} of {counted(charted, sections.noun)} {left} not called"
+    charted = sum(finding.test in {CONTROL_CHART, RULE_ENSEMBLE} for finding in sections.all)
+    its, was = ("its", "was") if count == 1 else ("their", "were")
+    return (
+        f"{count:,} of {counted(charted, sections.noun)} {left_what(not_called(sections), its)}, but {was} not called"
+    )
 
 
 def outside_table(sections: Sections) -> Table:

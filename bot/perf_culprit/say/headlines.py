@@ -15,7 +15,7 @@ from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Ton
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, percent, percent_at_least, significant
 from perf_culprit.say.render_markdown import markdown, markdown_text
-from perf_culprit.say.sections import CONTROL_CHART, Sections
+from perf_culprit.say.sections import CONTROL_CHART, Sections, left_what
 
 
 def took(cost: Cost | None) -> str:
@@ -162,6 +162,9 @@ def effect(finding: Finding) -> str:
     if finding.score is not None and finding.test == CONTROL_CHART:
         return f"is outside its limits in {percent(finding.score)} of the samples"
     change = finding.relative_change
+    beyond = finding.reason.arguments.get("beyond")
+    if finding.reason.code is VerdictReason.LEFT_CATEGORY and isinstance(beyond, float):
+        return f"is {percent(beyond)} beyond its category"
     if change is None or not math.isfinite(change):
         return "got better" if finding.verdict is Verdict.IMPROVEMENT else "got worse"
     shown = percent(abs(change))
@@ -198,7 +201,9 @@ def only_diagnosis(report: Report) -> bool:
 
 
 def comparison(finding: Finding) -> str:
-    """One word for the table: "slower" only where time is measured."""
+    """A word or two for a table: "slower" only where time is measured."""
+    if finding.reason.code is VerdictReason.LEFT_CATEGORY:
+        return "left its category"
     return word((finding,), better=_is_better(finding))
 
 
@@ -220,18 +225,18 @@ def _advice(report: Report, sections: Sections) -> str:
 
 
 def _changed(sections: Sections) -> str:
-    """Such as "2 of 148 benchmarks got slower, 3 faster"; the louder half comes first."""
-    parts = []
-    subject = share(len(sections.regressions or sections.improvements), sections)
-    if sections.regressions:
-        parts.append(f"{subject} got {word(sections.regressions, better=False)}")
-        if sections.improvements:
-            parts.append(f"{len(sections.improvements):,} {word(sections.improvements, better=True)}")
-    else:
-        parts.append(f"{subject} got {word(sections.improvements, better=True)}")
-    text = ", ".join(parts)
-    if worse := sections.looking_worse:
-        text += f"; {len(worse):,} {_look(worse)} {word(worse, better=False)}, not proven"
+    """Such as "2 of 148 benchmarks got slower, 1 left its category, 3 got faster"; the loudest comes first."""
+    left = tuple(one for one in sections.regressions if one.reason.code is VerdictReason.LEFT_CATEGORY)
+    worse = tuple(one for one in sections.regressions if one not in left)
+    groups = (
+        (worse, f"got {word(worse, better=False)}"),
+        (left, "left its category" if len(left) == 1 else "left their categories"),
+        (sections.improvements, f"{'' if worse and not left else 'got '}{word(sections.improvements, better=True)}"),
+    )
+    (first, told), *others = ((group, what) for group, what in groups if group)
+    text = ", ".join([f"{share(len(first), sections)} {told}", *(f"{len(group):,} {what}" for group, what in others)])
+    if looking := sections.looking_worse:
+        text += f"; {len(looking):,} {_look(looking)} {word(looking, better=False)}, not proven"
     return "; ".join([text[0].upper() + text[1:], *_untestable(sections)])
 
 
@@ -310,7 +315,7 @@ def no_change(sections: Sections) -> str:
         (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
         (tuple(filter(_is_blind, sections.untested)), "not told from noise"),
-        (sections.outside, "left the limits, not called"),
+        (sections.outside, f"{left_what(sections.outside, 'the')}, not called"),
     )
     parts = [
         *_quiet(sections),

@@ -20,6 +20,10 @@ from perf_culprit.say.bisection_words import BISECTIONS
 # What looks like a change: what would decide follows.
 NOT_PROVEN: Final = "not proven: "
 _AS_OFTEN: Final = "some benchmark differs as much in {rate:%g} of unchanged runs"
+_LEFT: Final = (
+    "its level is {beyond:%} beyond {category:prose} (below {limit:,.4g} ms); some benchmark at its bound looks as far "
+    "beyond in {rate:%g} of unchanged runs"
+)
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 _WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
@@ -29,6 +33,7 @@ _IS_MORE: Final = "is more than the stated {stated:%g}"
 
 SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.SIGNIFICANT: "proven: " + _AS_OFTEN,
+    VerdictReason.SIGNIFICANT_BY_SAMPLE: "ANOVA of samples, as if they were independent: p = {p:.2g}",
     VerdictReason.EXACT_DIFFERENCE: "exact numbers that differ",
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
     VerdictReason.EXCLUDED: "a change of {effect:%} is excluded",
@@ -39,6 +44,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         + _AS_OFTEN
         + "; measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
+    VerdictReason.LEFT_CATEGORY: "proven: " + _LEFT,
+    VerdictReason.LEFT_CATEGORY_SUSPECTED: NOT_PROVEN + _LEFT,
     VerdictReason.SMALLER_THAN_ALLOCATION: (
         "no allocation is smaller than {bytes:.0f} bytes: the run's own were divided by more or fewer operations"
     ),
@@ -80,7 +87,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Untested.TOO_FEW_FOR_MEDIAN: (
         "too few samples: the {side:prose} has {count:,}, the interval of a median needs {minimum:,}"
     ),
-    Untested.NEEDS_SAMPLES: "control charts need samples, and there is only a summary",
+    Untested.NEEDS_SAMPLES: "this test needs samples, two a side, and there is only a summary",
     Untested.TARGET_MISSING: "all values of the target are missing",
     Untested.BASELINE_MISSING: "all values of the baseline are missing",
     Untested.TOO_FEW_RUNS: (
@@ -180,6 +187,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "{detector} judges only {kind:prose}, and none were measured: {used} judged instead; these apply: {fitting}"
     ),
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
+    Remark.BY_SAMPLE: (
+        "judged by the published ANOVA of samples, as asked (unit: sample): with one file a side it called "
+        "{of_benchmarks:%} of recorded benchmarks that nobody had changed, and some in {of_runs:%} of the comparisons"
+    ),
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
     Remark.SUITE_LEFT_OUT: "all benchmarks moved together by {change:+%}, as machines do; the changes leave it out",
@@ -196,6 +207,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.PASSED_ALARM: "{count:# metric} looked worse in an earlier run and did not stay so: it counts as noise",
     Remark.CATEGORY_ASSIGNED: "not in the fastest category but in {category}: {count:# metric}",
+    Remark.CATEGORY_LEFT_BEFORE: "beyond the category {category:prose} as the baseline is: {count:# metric}",
+    Remark.CATEGORY_UNSURE: "measured beyond the category {category:prose}, not proven: {count:# metric}",
     Remark.OUT_OF_CONTROL: "{found:,} of {count:# metric} are out of control; up to {chance:.3g} would be by chance",
     Remark.SCALED_BY_RULER: (
         "scaled by the ruler {ruler}: the target's times by {factor:.3f} (Spearman {spearman:.2f}, mean error "

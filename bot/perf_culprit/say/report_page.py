@@ -92,6 +92,8 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
         drawn["samples"] = [_short(side, factor) for side in sides]
     if finding.series:
         drawn["series"] = _short(finding.series, factor)
+        if finding.category and finding.category_limit is not None:
+            drawn["category"] = [plain(finding.category, limit=_UNIT_LIMIT), *_short((finding.category_limit,), factor)]
         drawn["steps"] = [[step.index, *_short((step.before, step.after), factor)] for step in steps]
     if finding.chart.time_series is not None:
         drawn["time"] = _time(finding.chart.time_series, factor, limits="control limits" if rules is None else "levels")

@@ -16,6 +16,7 @@ from perf_culprit.say.numbers import is_time
 UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN)
 
 CONTROL_CHART: Final = "control_chart"
+RULE_ENSEMBLE: Final = "rule_ensemble"
 _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 
 
@@ -62,13 +63,9 @@ class Sections:
 
     @property
     def outside(self) -> tuple[Finding, ...]:
-        """Left their limits by more than a trifle, and were not called."""
+        """Left their limits by more than a trifle, or broke their rules, and were not called."""
         trifle = VerdictReason.OVER_LIMIT_SMALL_EFFECT
-        return tuple(
-            one
-            for one in self.not_seen
-            if one.test == CONTROL_CHART and violation(one) > 1 and one.reason.code is not trifle
-        )
+        return tuple(one for one in self.not_seen if is_out_of_control(one) and one.reason.code is not trifle)
 
     @property
     def unchanged(self) -> tuple[Finding, ...]:
@@ -106,6 +103,15 @@ def violation(finding: Finding) -> float:
     if not score or limit is None:
         return 0.0
     return score / limit if limit else math.inf
+
+
+def is_out_of_control(finding: Finding) -> bool:
+    return finding.test in {CONTROL_CHART, RULE_ENSEMBLE} and violation(finding) > 1
+
+
+def left_what(findings: Sequence[Finding], its: str) -> str:
+    """Such as "left their limits", or "broke their rules"."""
+    return f"broke {its} rules" if all(one.test == RULE_ENSEMBLE for one in findings) else f"left {its} limits"
 
 
 def split(report: Report) -> Sections:

@@ -101,6 +101,7 @@ def chart(
     parts: Sequence[Sequence[Floats]] = (),
     kind: str = DEFAULT_LIMITS,
     single_run_margin: float = 0.05,
+    own_threshold: float | None = None,
 ) -> Chart:
     """Chart the target against the pooled baseline runs, and find its threshold [N12, section 5.3.1].
 
@@ -108,18 +109,19 @@ def chart(
     as long as the target, sorted; default the runs as they are. The threshold is the largest violation ratio of a part
     charted against the other runs: a short target's ratio varies more than that of a long run, but as that of its
     parts. A single run has no others: then the ratio to expect plus `single_run_margin` is the threshold, and the
-    margin is shared by the two sides.
+    margin is shared by the two sides. `own_threshold` is the operator's, and stands for all of that.
     """
     pooled = np.sort(np.concatenate(runs))
-    left_out = leave_one_out(runs, pooled=pooled, parts=parts, kind=kind)
+    is_own = own_threshold is not None
+    left_out = () if is_own else leave_one_out(runs, pooled=pooled, parts=parts, kind=kind)
     limits = control_limits(pooled, kind=kind)
-    side = expected_share(kind) + single_run_margin / 2
+    side = expected_share(kind) + single_run_margin / 2 if own_threshold is None else own_threshold
     every = [part for run in left_out for part in run]
     return Chart(
         limits=limits,
         violations=violations(target, limits),
         left_out=left_out,
-        threshold=threshold(left_out) if left_out else 2 * side,
+        threshold=threshold(left_out) if left_out else side if is_own else 2 * side,
         threshold_above=max((part.above for part in every), default=side),
         threshold_below=max((part.below for part in every), default=side),
     )

@@ -52,9 +52,16 @@ class Restarts:
         """Those metrics of a stored run that are baseline: benchmarks, and counters by table and name."""
         return tuple(key for key in keys if not self._is_before(key, position)) if self._newest else keys
 
-    def unforgiven(self, run: Run, position: int) -> tuple[MetricKey, ...]:
-        """The metrics that a stored run was judged a regression in, where nobody accepted that since."""
-        return tuple(key for key in run.regressions if not self._forgiven(key, run, position))
+    def forgiven(self, run: Run, position: int) -> Run:
+        """Without what was accepted since it was judged: regressions, and the category that they left."""
+        if not self._newest:
+            return run
+        regressions = tuple(key for key in run.regressions if not self._forgiven(key, run, position))
+        benchmarks = tuple(
+            structs.replace(one, category=None) if one.category and self._forgiven(one.key, run, position) else one
+            for one in run.benchmarks
+        )
+        return structs.replace(run, regressions=regressions, benchmarks=benchmarks)
 
     def choose(self, keys: Sequence[MetricKey], position: int) -> None:
         """These metrics of the run at `position` became baseline."""
@@ -252,7 +259,7 @@ def _consider(
     selection.unknown_hardware.update(
         name for name in HARDWARE_COMPONENTS if name not in theirs.components or name not in ours.components
     )
-    run = structs.replace(stored.run, regressions=selection.restarts.unforgiven(stored.run, position))
+    run = selection.restarts.forgiven(stored.run, position)
     selection.runs.append(_only(run, frozenset(kept)) if dropped else run)
     chosen = because(where.code, **where.arguments, dropped=dropped) if dropped else where
     selection.choices.append(_choice(stored, chosen, chosen=True))

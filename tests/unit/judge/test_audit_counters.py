@@ -5,7 +5,9 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
+from perf_culprit.errors import DataError
 from perf_culprit.judge import anova
+from perf_culprit.judge.audit_counters import sweep_thresholds
 from perf_culprit.judge.detector_audit import audit
 from perf_culprit.judge.detectors import COUNTER_DETECTORS
 from perf_culprit.model.accuracy import Audit, CounterAudit
@@ -82,6 +84,29 @@ def test_benchmarks_and_counters_of_one_history_are_audited_apart() -> None:
 def test_of_thousands_of_counters_some_are_drawn_the_same_in_every_run() -> None:
     chart = by_name(audited(history(5, counters=130)), "control_chart")
     assert chart.metric_alarms.trials == 400
+
+
+def test_a_higher_threshold_is_more_precise_and_finds_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perf_culprit.judge.audit_counters.INJECTED_EFFECTS", (0.05,))
+    swept = sweep_thresholds(
+        history(8, counters=20), settings=PolicySettings(), choose=baseline_then, rng=np.random.default_rng(SEED)
+    )
+    recalls = [one.recall for one in swept if one.threshold is not None]
+    assert recalls == sorted(recalls, reverse=True)
+    assert (recalls[0], recalls[-1] < 1) == (1.0, True)
+    by_threshold = {one.threshold: one for one in swept}
+    low, high = by_threshold[0.05].precision, by_threshold[0.3].precision
+    assert low is not None
+    assert high is not None
+    assert low < 0.3 < high
+    own = by_threshold[None]
+    assert own.precision is not None
+    assert own.precision > low
+
+
+def test_runs_without_counters_have_no_thresholds_to_sweep() -> None:
+    with pytest.raises(DataError, match="fewer than two runs have counters"):
+        sweep_thresholds([], settings=PolicySettings(), choose=baseline_then, rng=np.random.default_rng(SEED))
 
 
 @pytest.mark.slow  # a whole history, run by run

@@ -13,7 +13,7 @@ from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.metric_pairs import pair_metrics
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Evidence, Finding, Level, Verdict
-from perf_culprit.model.reason import VerdictReason
+from perf_culprit.model.reason import Remark, VerdictReason
 from perf_culprit.model.report import Conclusion, Judgement
 from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run, Summary
 from perf_culprit.stats.chart_limits import PERCENTILES, THREE_DEVIATIONS
@@ -160,8 +160,12 @@ def loaded(seed: int, *, load: float = 4000.0, slope: float = 0.02, intercept: f
 def test_methods_2_5_another_load_is_no_regression() -> None:
     runs = [loaded(seed) for seed in range(5)]
     target = loaded(100, load=1.14 * 4000)
-    finding = only(judged(target, *runs))
+    judgement = judged(target, *runs)
+    finding = only(judgement)
     assert finding.verdict is Verdict.NOT_SEEN
+    (told,) = [note for note in judgement.notes if note.code is Remark.LOAD_DIFFERS]
+    assert told.arguments["change"] == pytest.approx(0.14, abs=0.02)
+    assert all(note.code is not Remark.LOAD_DIFFERS for note in judged(loaded(100), *runs).notes)
     assert finding.relative_change == pytest.approx(0.0, abs=0.02)
     assert finding.details["load_slope"] == pytest.approx(0.02, rel=0.05)
     assert finding.details["load_spearman"] > 0.8
@@ -298,7 +302,7 @@ def test_a_benchmark_needs_samples() -> None:
     summary = Run(benchmarks=(Benchmark.of(name="bench_00000", metric=TIME, summary=Summary(value=100.0)),))
     finding = only(judged(summary, run_of([[1.0, 2.0]])))
     assert finding.verdict is Verdict.UNTESTED
-    assert words_of(finding.reason) == "control charts need samples, and there is only a summary"
+    assert words_of(finding.reason) == "this test needs samples, two a side, and there is only a summary"
 
 
 def test_numbers_beyond_all_measure_are_not_charted() -> None:
@@ -477,3 +481,19 @@ def test_a_change_as_large_as_is_said_to_be_visible_is_found(direction: Directio
 def _cpu(made: Judgement) -> Finding:
     (result,) = [finding for finding in made.findings if finding.key.metric == "cpu"]
     return result
+
+
+def with_threshold(share: str) -> PolicySettings:
+    return PolicySettings(control_chart=ControlChartConfig(violation_threshold=share))
+
+
+def test_the_operators_own_threshold_calls_where_baselines_could_not() -> None:
+    before = counter_run({"cpu": steady(1)})
+    higher = counter_run({"cpu": steady(2, level=60.0)})
+    assert only(judged(higher, before)).verdict is not Verdict.REGRESSION
+    finding = only(judged(higher, before, settings=with_threshold("30%")))
+    assert (finding.verdict, finding.threshold) == (Verdict.REGRESSION, 0.3)
+    assert finding.reason.code is VerdictReason.OVER_LIMIT
+    # What stays below it is not called, nor what moved by less than the minimum effect.
+    assert only(judged(higher, before, settings=with_threshold("99%"))).verdict is Verdict.NOT_SEEN
+    assert only(judged(before, before, settings=with_threshold("5%"))).verdict is Verdict.NOT_SEEN

@@ -16,7 +16,7 @@ from perf_culprit.judge.detector import DetectorOptions
 from perf_culprit.judge.detectors import COUNTER_DETECTORS
 from perf_culprit.judge.policy import judge
 from perf_culprit.judge.rule_ensemble import assess
-from perf_culprit.judge.rule_options import RuleOptions
+from perf_culprit.judge.rule_options import RuleOptions, rule_options
 from perf_culprit.judge.rule_series import MINIMUM_INSTANTS, normalise
 from perf_culprit.judge.rule_training import choose_training, similarity
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Verdict
@@ -484,6 +484,32 @@ def test_no_tables_are_no_evidence() -> None:
     assert assess((), RuleOptions()) == []
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+def test_the_thesis_calls_what_few_runs_show_and_our_conditions_wait(count: int) -> None:
+    """As published nothing is asked of how good runs differ: 1.6 times the disk writes are called from one run on."""
+    rng = np.random.default_rng(SEED)
+    runs, target = good_runs(rng, count), with_shift(rng, 1, 1.6)
+    baseline = Baseline(runs=tuple(runs), source=BaselineSource.FILES)
+
+    def called(profile: str) -> set[str]:
+        settings = PolicySettings(rule_ensemble=RuleEnsembleConfig(profile=profile))
+        findings = judge(baseline, target, counter_detector="rule_ensemble", settings=settings).findings
+        return {entry.metric.name for entry in findings if entry.verdict is Verdict.REGRESSION}
+
+    shifted = target.counters[0].metrics[1].name
+    assert shifted in called("thesis")
+    assert (shifted in called("guarded")) == (count >= 3)
+
+
+def test_the_thesis_flags_good_runs_that_differ() -> None:
+    rng = np.random.default_rng(SEED)
+    thesis = rule_options(RuleEnsembleConfig(profile="thesis"))
+    assert not thesis.prefer_near_duplicates
+    runs, target = good_runs(rng, 5, own_offset=3.0), good_runs(rng, 1, own_offset=3.0)[0]
+    assert flagged(evidence(target, *runs, options=thesis))
+    assert not flagged(evidence(target, *runs))
+
+
 def test_premises_of_two_find_what_one_does_not() -> None:
     """The cpu is high when exactly one of two jobs runs: neither alone says anything."""
     rng = np.random.default_rng(SEED)
@@ -496,8 +522,8 @@ def test_premises_of_two_find_what_one_does_not() -> None:
         return counter_run(table)
 
     runs = [run() for _ in range(4)]
-    wide = RuleOptions(premise_length=2, interval_s=60.0, warm_up="0%", cool_down="0%")
-    narrow = wide.model_copy(update={"premise_length": 1})
+    wide = RuleOptions(premises=2, interval_s=60.0, warm_up="0%", cool_down="0%")
+    narrow = wide.model_copy(update={"premises": 1})
     broken = run(broken=True)
     assert "cpu" in flagged(evidence(broken, *runs, options=wide))
     assert flagged(evidence(run(), *runs, options=wide)) == []

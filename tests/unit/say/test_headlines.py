@@ -3,12 +3,13 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Verdict
+from perf_culprit.model.finding import Acceptance, BaselineSource, Finding, Severity, Verdict
 from perf_culprit.model.reason import Remark, Untested, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Metric
 from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
+from perf_culprit.say.finding_tables import certainty_text
 from perf_culprit.say.headlines import COMMAND, effect, headline, next_step
 from perf_culprit.say.sections import split
 from tests.support.reports import (
@@ -55,6 +56,32 @@ def worded(subject: Report) -> tuple[str, str]:
 def test_effect_uses_words_of_the_metric(metric: Metric, up: str, down: str) -> None:
     assert effect(finding("x", 10.0, 12.0, metric=metric)) == up
     assert effect(finding("x", 10.0, 8.0, metric=metric)) == down
+
+
+LEFT = finding(
+    "crept",
+    9.2,
+    11.2,
+    verdict=Verdict.REGRESSION,
+    rate=0.2,
+    severity=Severity.MAJOR,
+    reason=because(VerdictReason.LEFT_CATEGORY, category="fast", limit=10.0, beyond=0.12, rate=0.003),
+    category="fast",
+    category_now="medium",
+)
+
+
+def test_a_category_that_was_left_is_told_as_such() -> None:
+    alone = report(Conclusion.REGRESSION, LEFT, *UNCHANGED)
+    assert worded(alone)[0] == "1 of 6 benchmarks left its category"
+    assert effect(LEFT) == "is 12% beyond its category"
+    mixed = report(Conclusion.REGRESSION, *SLOWER, LEFT, *FASTER)
+    assert worded(mixed)[0] == "2 of 4 benchmarks got slower, 1 left its category, 1 got faster"
+    text = render_text(alone, colour=False, width=160)
+    assert "left fast (now medium)" in text
+    assert "slower, left" not in text
+    # The rate of the level, not that of the step.
+    assert certainty_text(LEFT).startswith("chance 0.3%")
 
 
 def test_a_manifold_time_is_a_factor() -> None:

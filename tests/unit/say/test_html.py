@@ -48,6 +48,13 @@ def test_names_of_a_page_are_text_and_its_table_is_the_comments() -> None:
     assert '<th align="left">verdict</th>' in page
 
 
+def test_the_history_has_the_bound_of_the_category_in_the_unit_that_is_shown() -> None:
+    crept = finding("crept", 9.2, 11.2, verdict=Verdict.REGRESSION, category="fast", series=(9.1, 9.3, 11.2))
+    page = render_html(report(Conclusion.REGRESSION, replace(crept, category_limit=10.0)))
+    assert '"category":["fast",10.0]' in page
+    assert '"category":[' not in render_html(report(Conclusion.REGRESSION, crept))
+
+
 def test_the_deviation_matrix_names_versions_and_benchmarks_as_text() -> None:
     levels = {"</td><b>": (1.0, 1.5, 1.0), "steady": (2.0, 2.0, 2.0)}
     versions = [

@@ -88,3 +88,13 @@ def test_the_headline_counts_what_could_not_be_tested(conclusion: Conclusion, ve
     untested = [replace(charted(name, 0.1, 0.12, verdict=Verdict.UNTESTED), reason=why) for name in ("a", "b", "c")]
     made = report(conclusion, charted("tested", 0.1, 0.12, verdict=verdict), *untested)
     assert headline(made, split(made)).text == f"{of_tested}; 3 of 4 metrics could not be tested"
+
+
+def test_rules_that_are_broken_and_not_called_are_told_as_rules() -> None:
+    few = because(VerdictReason.OVER_LIMIT_FEW_RUNS, test="rule_ensemble", score=1.0, limit=0.5, runs=1)
+    broken = replace(charted("cpu", 1.0, 0.5), test="rule_ensemble", reason=few)
+    made = report(Conclusion.NO_CHANGE, QUIET[0], broken)
+    told = headline(made, split(made)).text
+    assert told == "No change seen in 1 of 2 metrics; 1 broke the rules, not called"
+    text = render_text(made, colour=False, width=160)
+    assert "1 of 2 metrics broke its rules, but was not called:" in text

@@ -50,7 +50,7 @@ def restarts(*entries: Acceptance, head: str = "f" * 40) -> Restarts:
 def test_nothing_accepted_changes_nothing() -> None:
     walked = restarts()
     assert walk(walked, run(5), run(4, flagged=True), run(3)) == [5, 4, 3]
-    assert walked.unforgiven(run(4, flagged=True), 1) == (SORT,)
+    assert walked.forgiven(run(4, flagged=True), 1).regressions == (SORT,)
     assert walked.pending == ()
     assert walked.notes == ()
 
@@ -73,7 +73,20 @@ def test_flags_from_before_the_acceptance_are_forgiven_and_later_ones_are_not() 
     walked = restarts(accepted(3, minute=4))  # runs are as many minutes old as their number says
     flagged = [run(number, flagged=True) for number in (5, 4, 3)]
     assert walk(walked, *flagged, run(2, flagged=True)) == [5, 4, 3]
-    assert [walked.unforgiven(entry, position) for position, entry in enumerate(flagged)] == [(SORT,), (), ()]
+    assert [walked.forgiven(entry, position).regressions for position, entry in enumerate(flagged)] == [
+        (SORT,),
+        (),
+        (),
+    ]
+
+
+def test_an_accepted_run_has_no_category_from_before_the_acceptance() -> None:
+    """Else what was accepted would leave the old category for ever."""
+    fast = replace(run(3), benchmarks=tuple(replace(one, category="fast") for one in run(3).benchmarks))
+    assert {one.category for one in restarts().forgiven(fast, 2).benchmarks} == {"fast"}
+    assert {one.category for one in restarts(accepted(3)).forgiven(fast, 2).benchmarks} == {None}
+    later = restarts(accepted(3, minute=1)).forgiven(replace(fast, commit=COMMITS[0]), 0)
+    assert {one.category for one in later.benchmarks} == {"fast"}
 
 
 def test_of_several_the_newest_commit_counts() -> None:
@@ -115,7 +128,7 @@ def of_counters(number: int, *, flagged: str | None = None) -> Run:
 def test_counters_are_kept_by_table_and_name() -> None:
     walked = restarts()
     assert walked.kept(of_counters(5).keys, 0) == (MetricKey("server", "cpu"), MetricKey("server", "disk"))
-    assert walked.unforgiven(of_counters(4, flagged="cpu"), 1) == (MetricKey("server", "cpu"),)
+    assert walked.forgiven(of_counters(4, flagged="cpu"), 1).regressions == (MetricKey("server", "cpu"),)
 
 
 def test_one_accepted_counter_leaves_the_others_of_its_table_alone() -> None:

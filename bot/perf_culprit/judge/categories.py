@@ -1,0 +1,193 @@
+"""Response-time categories [H13]: which one a benchmark was given, and whether its level has left it.
+
+The level is judged against the category's upper bound, not against the baseline: many small steps leave it too.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from perf_culprit.config.policy_settings import CategoryConfig, MetricSettings, PolicySettings
+from perf_culprit.judge.metric_pairs import MetricPair
+from perf_culprit.judge.paired_executions import executions_of
+from perf_culprit.judge.unit_factors import milliseconds_per
+from perf_culprit.model.count import Count
+from perf_culprit.model.finding import Evidence
+from perf_culprit.model.run import Benchmark, Direction, Metric, Run
+from perf_culprit.stats.engine import judge
+from perf_culprit.stats.ragged import Floats
+from perf_culprit.stats.unit_table import Tiers, UnitTable
+
+LEVEL_UNITS: Final = 3  # that one level is taken of: a single run beyond the bound proves nothing
+FEWEST_BEFORE: Final = 4  # baseline runs that have to remain, to show how runs differ
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CategoryChange:
+    """`assigned` and `now`: names of categories; None where a metric has none.
+
+    `limit_ms` is the assigned one's upper bound; `beyond`: by how much the target is over it, as a fraction, None where
+    it is not. `rate`: the share of unchanged runs in which any benchmark whose level is at its bound looks as far
+    beyond. `is_inherited`: the level that the target started from is beyond it too.
+    """
+
+    assigned: str | None = None
+    now: str | None = None
+    limit_ms: float | None = None
+    beyond: float | None = None
+    rate: float = 1.0
+    is_inherited: bool = False
+
+
+def category_changes(
+    pairs: Sequence[MetricPair], evidence: Sequence[Evidence], settings: PolicySettings, *, runs: Sequence[Run] | None
+) -> list[CategoryChange]:
+    """One per pair. Only those beyond their bound are judged, all of them together.
+
+    `runs`: the baseline's from oldest to newest, also those that are none for this metric; None of a paired one.
+    """
+    changes = [_change(pair, entry, settings.of(pair.key)) for pair, entry in zip(pairs, evidence, strict=True)]
+    beyond = {pairs[row].key: row for row, change in enumerate(changes) if change.beyond is not None}
+    earlier: dict[int, list[Benchmark]] = {row: [] for row in beyond.values()}
+    for one in (one for run in runs or () if beyond for one in run.benchmarks):
+        if (row := beyond.get(one.key)) is not None:
+            earlier[row].append(one)
+    levels = {
+        row: level
+        for row, own in earlier.items()
+        if (level := _Level.of(pairs[row], evidence[row], None if runs is None else own, changes[row].limit_ms or 1.0))
+    }
+    rates = _rates(list(levels.values()), Tiers(proven=settings.proven, suspected=settings.suspected))
+    for (row, level), rate in zip(levels.items(), rates, strict=True):
+        changes[row] = replace(changes[row], rate=rate, is_inherited=level.started_beyond)
+    return changes
+
+
+def _change(pair: MetricPair, evidence: Evidence, settings: MetricSettings) -> CategoryChange:
+    """The category assigned by hand, stored with the baseline or of its oldest run, and the target's.
+
+    Only response times have categories. A stored name that is no longer configured is as good as none.
+    """
+    milliseconds = milliseconds_per(pair.metric.unit)
+    if evidence.target is None or milliseconds is None or not has_categories(pair.metric) or pair.obstacle is not None:
+        return CategoryChange()
+    by_name = {category.name: category for category in settings.categories}
+    stored = (settings.category, *(run.category for run in pair.baseline))
+    candidates = (name for name in stored if name in by_name)
+    assigned = next(candidates, None) or category_of(pair.baseline[0].value * milliseconds, settings.categories)
+    target_ms = evidence.target.value * milliseconds
+    limit_ms = by_name[assigned].below
+    return CategoryChange(
+        assigned=assigned,
+        now=category_of(target_ms, settings.categories),
+        limit_ms=limit_ms,
+        beyond=target_ms / limit_ms - 1 if limit_ms is not None and target_ms >= limit_ms else None,
+    )
+
+
+def has_categories(metric: Metric) -> bool:
+    is_time = milliseconds_per(metric.unit) is not None and metric.direction is Direction.LOWER_IS_BETTER
+    return is_time and metric.name != Count.BUILD_TIME
+
+
+def category_limits(metric: Metric, categories: Sequence[CategoryConfig]) -> tuple[tuple[str, float], ...]:
+    """Names and upper bounds in the metric's unit; none where it has no categories."""
+    milliseconds = milliseconds_per(metric.unit)
+    if milliseconds is None or not has_categories(metric):
+        return ()
+    return tuple((one.name, one.below / milliseconds) for one in categories if one.below is not None)
+
+
+def category_of(time_ms: float, categories: Sequence[CategoryConfig]) -> str:
+    """The first category whose upper bound is above `time_ms`; the last one if there is none."""
+    return next((one.name for one in categories if one.below is None or time_ms < one.below), categories[-1].name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Level:
+    """Logarithms of units' medians over the bound: the newest (t,), and what those before differ by (b,)."""
+
+    newest: Floats
+    before: Floats
+    started_beyond: bool
+
+    @classmethod
+    def of(
+        cls, pair: MetricPair, evidence: Evidence, earlier: Sequence[Benchmark] | None, limit_ms: float
+    ) -> "_Level | None":
+        """Of too few target runs the newest runs before it count too: a level is not what one run measured."""
+        if earlier is None:
+            executions = executions_of(pair)
+            if executions is None:
+                return None
+            sides, is_target = executions.medians(), np.array(executions.is_target)
+            factor = milliseconds_per(pair.metric.unit) or 1.0
+            values = [factor * sides[~is_target], factor * sides[is_target]]
+        else:
+            values = [np.array([_milliseconds(one) for one in side]) for side in (earlier, pair.targets)]
+        if not all(len(side) and (side > 0).all() for side in values):
+            return None
+        before, newest = (np.log(side / limit_ms) for side in values)
+        lent = 0 if earlier is None else max(min(LEVEL_UNITS - len(newest), len(before) - FEWEST_BEFORE), 0)
+        split = len(before) - lent
+        return cls(
+            newest=np.concatenate([before[split:], newest - _machine_shift(evidence)]),
+            before=_without_trend(before[:split]),
+            started_beyond=bool(before[0 if earlier is None else -LEVEL_UNITS :].mean() > 0),
+        )
+
+
+def _milliseconds(run: Benchmark) -> float:
+    """The run's median; NaN, which no level has, in another unit than time."""
+    factor = milliseconds_per(run.metric.unit)
+    if factor is None:
+        return math.nan
+    if (summary := run.summary) is None:
+        return float(np.median(run.samples)) * factor
+    return (summary.value if summary.median is None else summary.median) * factor
+
+
+def _machine_shift(evidence: Evidence) -> float:
+    """What the engine took out of the target's change, as a logarithm."""
+    baseline, target, change = evidence.baseline, evidence.target, evidence.relative_change
+    if evidence.rate is None or baseline is None or target is None or change is None or baseline.value <= 0:
+        return 0.0
+    return math.log(target.value / baseline.value) - math.log1p(change)
+
+
+def _without_trend(values: Floats) -> Floats:
+    """(b,): about a straight line, so that a slow creep is no noise; of few about their mean."""
+    count, rest = len(values), np.asarray(values - values.mean())
+    if count < FEWEST_BEFORE:
+        return rest
+    place = np.arange(count) - (count - 1) / 2
+    rest -= place * (place @ rest) / (place @ place)
+    rest *= math.sqrt((count - 1) / (count - 2))
+    return rest
+
+
+def _rates(levels: Sequence[_Level], tiers: Tiers) -> list[float]:
+    """By the engine, each side's units in the order of time; 1 where the level is below the bound."""
+    if not levels:
+        return []
+    before, newest = (max(len(getattr(one, side)) for one in levels) for side in ("before", "newest"))
+    values = np.full((len(levels), before + newest), np.nan)
+    for row, level in enumerate(levels):
+        values[row, before - len(level.before) : before] = level.before
+        values[row, before : before + len(level.newest)] = level.newest
+    is_target = np.arange(before + newest) >= before
+    judged = judge(UnitTable.of(values, is_target, kind=np.arange(len(levels))), least_change=0.0, tiers=tiers)
+    rates: list[float] = np.where(judged.change > 0, judged.rate, 1.0).tolist()
+    return rates
+
+
+def beyond_by_category(changes: Sequence[CategoryChange], *, is_inherited: bool) -> Mapping[str, int]:
+    """How many metrics were measured beyond the bound of the category that they have, by its name."""
+    counts: dict[str, int] = {}
+    for change in changes:
+        if change.beyond is not None and change.is_inherited is is_inherited:
+            counts[str(change.assigned)] = counts.get(str(change.assigned), 0) + 1
+    return counts

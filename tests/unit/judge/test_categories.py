@@ -1,0 +1,121 @@
+"""Leaving a response-time category is a finding of its own, however small the steps [H13]."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from perf_culprit.config.policy_settings import BenchmarkConfig, LevelsConfig, PolicySettings
+from perf_culprit.flows.record import judged_run
+from perf_culprit.judge.categories import category_limits
+from perf_culprit.judge.conclusion import confirmed
+from perf_culprit.judge.policy import judge
+from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Level, Severity, Verdict
+from perf_culprit.model.reason import Remark, VerdictReason
+from perf_culprit.model.report import Judgement, Report
+from perf_culprit.model.run import Run
+from tests.support.noisy_runs import THROUGHPUT, TIME, run_of
+
+MILLISECONDS = structs.replace(TIME, unit="ms")
+DEFAULTS = PolicySettings()
+PROMISED = PolicySettings(benchmarks=(BenchmarkConfig(match="*0", category="fast"),))
+COMMITS = 14
+
+
+def measured(level: float, rng: np.random.Generator, *, others: int = 10, noise: float = 0.01) -> Run:
+    levels = [level, *[5.0] * others]
+    samples = [(mean * np.exp(rng.normal(0, noise)) * np.exp(rng.normal(0, noise, 10))).tolist() for mean in levels]
+    return run_of(samples, metric=MILLISECONDS)
+
+
+def after(levels: Sequence[float], settings: PolicySettings = DEFAULTS, *, branched: bool = False) -> list[Judgement]:
+    """Each commit judged and recorded; the last one, if so asked, as the head of a branch."""
+    rng, stored, judgements = np.random.default_rng(1), list[Run](), list[Judgement]()
+    for number, level in enumerate(levels, start=1):
+        run = measured(level, rng)
+        baseline = Baseline(
+            runs=tuple(stored), source=BaselineSource.HISTORY, is_branched=branched and number == len(levels)
+        )
+        judgements.append(judge(baseline, run, settings=settings))
+        stored.append(judged_run(run, cast("Report", SimpleNamespace(findings=judgements[-1].findings))))
+    return judgements
+
+
+def first(judgement: Judgement) -> Finding:
+    return next(finding for finding in judgement.findings if finding.key.benchmark == "bench_00000")
+
+
+def crept(count: int = COMMITS) -> list[float]:
+    """From 7.6 to 11.2 ms in 14 commits."""
+    return [7.6 * 1.03**number for number in range(count)]
+
+
+def codes(judgement: Judgement) -> set[Any]:
+    return {note.code for note in judgement.notes}
+
+
+def test_creeping_out_of_a_category_is_a_major_regression_that_fails() -> None:
+    judgements = after(crept())
+    finding = first(judgements[-1])
+    assert (finding.verdict, finding.severity, finding.level) == (Verdict.REGRESSION, Severity.MAJOR, Level.FAIL)
+    assert finding.reason.code is VerdictReason.LEFT_CATEGORY
+    assert (finding.category, finding.category_now, finding.category_limit) == ("fast", "medium", 10.0)
+    assert judgements[-1].failed
+    # No step was called, and nothing while the level was inside.
+    assert all(first(one).verdict is not Verdict.REGRESSION for one in judgements[1:10])
+
+
+def test_the_exit_code_follows_the_fail_level() -> None:
+    lenient = PolicySettings(levels=LevelsConfig(warn="5%", fail="50%"))
+    last = after(crept(), lenient)[-1]
+    assert (first(last).verdict, first(last).level, last.failed) == (Verdict.REGRESSION, Level.WARN, False)
+
+
+def test_it_is_reported_until_somebody_acts() -> None:
+    verdicts = [first(one).verdict for one in after(crept(20))[COMMITS - 1 :]]
+    assert verdicts == [Verdict.REGRESSION] * 7
+
+
+def test_one_run_beyond_the_bound_leaves_nothing() -> None:
+    last = after([9.9] * 13 + [10.15])[-1]
+    assert first(last).verdict is not Verdict.REGRESSION
+    assert Remark.CATEGORY_UNSURE in codes(last)
+
+
+@pytest.mark.parametrize("level", [10.02, 9.98])
+def test_a_level_at_its_bound_is_not_called(level: float) -> None:
+    assert first(after([level] * 12, PROMISED)[-1]).verdict is not Verdict.REGRESSION
+
+
+def test_a_promise_counts_where_the_first_measurement_was_beyond_it() -> None:
+    levels = [12.0] * 12
+    assert first(after(levels)[-1]).verdict is not Verdict.REGRESSION
+    finding = first(after(levels, PROMISED)[-1])
+    assert (finding.verdict, finding.severity, finding.category) == (Verdict.REGRESSION, Severity.MAJOR, "fast")
+
+
+def test_a_pull_request_is_not_blamed_for_what_the_base_had_left() -> None:
+    last = after([12.0] * 12, PROMISED, branched=True)[-1]
+    assert first(last).verdict is not Verdict.REGRESSION
+    assert Remark.CATEGORY_LEFT_BEFORE in codes(last)
+
+
+def test_a_second_measurement_of_two_commits_does_not_refute_what_many_did() -> None:
+    rng = np.random.default_rng(2)
+    earlier = first(after(crept())[-1])
+    base, head = measured(10.9, rng), measured(11.2, rng)
+    again = judge(Baseline(runs=(base,), source=BaselineSource.PAIRED), head, settings=DEFAULTS)
+    assert first(again).verdict is not Verdict.REGRESSION
+    promised = structs.replace(first(again), category_now="medium")
+    assert confirmed([earlier], [promised]) == (earlier,)
+    (kept,) = confirmed([earlier], [structs.replace(first(again), verdict=Verdict.UNCHANGED, category_now="fast")])
+    assert kept.reason.code is VerdictReason.REFUTED
+
+
+def test_bounds_are_in_the_metrics_unit_and_of_times_only() -> None:
+    seconds = structs.replace(TIME, unit="s")
+    assert category_limits(seconds, DEFAULTS.categories) == (("fast", 0.01), ("medium", 0.1))
+    assert category_limits(THROUGHPUT, DEFAULTS.categories) == ()
