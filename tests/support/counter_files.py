@@ -7,7 +7,7 @@ slowly, a processor that is busier. Levels differ by 2% from run to run, samples
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,24 @@ def k6_csv(rng: Generator, factor: float) -> str:
         lines += [f"{name},{int(START + start)},{value:.6f},{tags}" for name, value in k6_metrics(elapsed)]
     lines += [f"vus,{START + second},2.000000{',' * 16}" for second in range(SECONDS)]
     return "\n".join(lines) + "\n"
+
+
+def k6_lines(rng: Generator, factor: float) -> str:
+    def line(name: str, start: float, value: float, tags: dict[str, str]) -> str:
+        at = (datetime.fromtimestamp(START, UTC) + timedelta(seconds=start)).isoformat()
+        point = {"metric": name, "type": "Point", "data": {"time": at, "value": value, "tags": tags}}
+        return json.dumps(point, separators=(",", ":"))
+
+    declared = [
+        f'{{"type":"Metric","data":{{"name":"{name}","type":"{kind}","contains":"default"}},"metric":"{name}"}}'
+        for name, kind in (("http_reqs", "counter"), ("http_req_duration", "trend"), ("http_req_failed", "rate"))
+    ]
+    points = [
+        line(name, start, value, {"name": label, "method": "GET", "status": "200", "scenario": "steady"})
+        for start, label, elapsed in requests(rng, factor)
+        for name, value in k6_metrics(elapsed)
+    ]
+    return "\n".join([*declared, *points]) + "\n"
 
 
 def k6_metrics(elapsed: float) -> list[tuple[str, float]]:
@@ -299,6 +317,7 @@ def _file(name: str, write: Callable[[Generator, float], str], planted: str, *fo
 FILES = (
     _file("summary.json", k6_summary, "time", "p50_time", "p95_time", "p99_time"),
     _file("points.csv", k6_csv, "response_time"),
+    _file("points.json", k6_lines, "response_time"),
     _file("samples.jtl", jmeter_jtl, "response_time"),
     _file(
         "load_stats.csv", locust_stats, "response_time", "p50_response_time", "p95_response_time", "p99_response_time"

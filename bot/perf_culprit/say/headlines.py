@@ -233,7 +233,7 @@ def _changed(sections: Sections) -> str:
         (left, "left its category" if len(left) == 1 else "left their categories"),
         (sections.improvements, f"{'' if worse and not left else 'got '}{word(sections.improvements, better=True)}"),
     )
-    (first, told), *others = ((group, what) for group, what in groups if group)
+    (first, told), *others = [(group, what) for group, what in groups if group] or groups[:1]
     text = ", ".join([f"{share(len(first), sections)} {told}", *(f"{len(group):,} {what}" for group, what in others)])
     if looking := sections.looking_worse:
         text += f"; {len(looking):,} {_look(looking)} {word(looking, better=False)}, not proven"

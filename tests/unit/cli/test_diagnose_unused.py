@@ -25,8 +25,8 @@ OF_REVISIONS: Options = {
     "--minimum-effect": "2%",
 }
 OF_PROFILES: Options = {"--format": "speedscope", "--trusted-profile": None}
-OF_LOGS: Options = {"--window": "30", "--cluster": "tcp://a:1"}
-OF_ONE: Options = {"--lambda": "2", "--minimum-self-time": "1"}
+OF_LOGS: Options = {"--window": "30", "--cluster": "tcp://a:1", "--method": "load"}
+OF_ONE: Options = {"--lambda": "2", "--minimum-self-time": "1", "--html": "x.html"}
 REPO: Options = {"--repo": "elsewhere"}
 WORKERS: Options = {"--workers": "4"}
 

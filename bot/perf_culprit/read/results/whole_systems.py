@@ -20,7 +20,7 @@ def _read_lighthouse(source: Source) -> Parsed:
     measured = {
         name: audit
         for name, audit in audits.items()
-        if audit.peek("scoreDisplayMode") == "numeric" and audit.peek("numericUnit") in LIGHTHOUSE_UNITS
+        if audit.peek("scoreDisplayMode") == "numeric" and str(audit.peek("numericUnit")) in LIGHTHOUSE_UNITS
     }
     page = root.at("requestedUrl").text()
     score = root.at("categories").find("performance")
