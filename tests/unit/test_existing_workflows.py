@@ -450,6 +450,7 @@ def test_from_takes_over_one_tool_and_brings_its_history(tmp_path: Path, capsys:
         ('export CARGO_TARGET_DIR="$PWD/target"\ncd a\ncargo bench\ncp x y', None),
         ("cargo +nightly bench iai --all", "cargo +nightly bench iai --all --no-run"),
         ("make bench", ""),
+        ("for name in a b; do\n  cargo bench -p $name\ndone", ""),
     ],
 )
 def test_what_cargo_measures_is_compiled_by_the_build(text: str, compiled: str | None) -> None:

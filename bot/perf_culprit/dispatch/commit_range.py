@@ -105,7 +105,10 @@ class Prior(StrEnum):
 
 def prior_of(repository: Path, commit_range: CommitRange, prior: Prior) -> Mapping[str, float] | None:
     """As `Search.start` takes it; None for uniform."""
-    facts = prior_facts(repository, commit_range, prior)
+    return prior_from(commit_range, prior_facts(repository, commit_range, prior))
+
+
+def prior_from(commit_range: CommitRange, facts: Mapping[str, ChangeFacts] | None) -> Mapping[str, float] | None:
     return None if facts is None else prior_by_commit(commit_range, facts)
 
 

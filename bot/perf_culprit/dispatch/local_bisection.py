@@ -23,6 +23,7 @@ from perf_culprit.dispatch.commit_range import (
     dependency_updates,
     find_candidates,
     prior_facts,
+    prior_from,
 )
 from perf_culprit.dispatch.controller import Controller, Dispatcher, advance, ended, settle
 from perf_culprit.dispatch.culprit_trace import Profiling, Say, diagnose_culprit, diagnosed_step, this_machine
@@ -55,7 +56,6 @@ from perf_culprit.read.results.surroundings import machine_environment
 from perf_culprit.say.bisection_steps import StoredNoise, plan_text
 from perf_culprit.search.added_budget import with_budget
 from perf_culprit.search.expected_cost import executions_for, forecast
-from perf_culprit.search.prior import prior_by_commit
 from perf_culprit.search.search import Search
 from perf_culprit.store.opening import open_history
 
@@ -247,7 +247,7 @@ def _begun(
     stored: Sequence[Mapping[str, tuple[float, ...]]],
 ) -> SearchState:
     commit_range = candidates.commit_range
-    prior = None if facts is None else prior_by_commit(commit_range, facts)
+    prior = prior_from(commit_range, facts)
     return Search.start(commit_range, settings=settings, prior=prior, stored=stored).state
 
 
@@ -387,7 +387,7 @@ def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
         commit_range,
         subjects=candidates.subjects,
         facts=facts,
-        prior=None if facts is None else prior_by_commit(commit_range, facts),
+        prior=prior_from(commit_range, facts),
         executions=(expected.clear, expected.hidden),
         budget=settings.budget_executions,
         tests=expected.tests,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
+from perf_culprit.init.command_lines import CONTROL
 from perf_culprit.init.repository import Repository
 
 OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
@@ -172,7 +173,12 @@ def _cargo(command: Command, repository: Repository) -> Command:
 
 
 def compiling(text: str) -> str:
-    """What compiles the benchmarks that `cargo bench` measures: the time of an execution is not for that."""
+    """What compiles the benchmarks that `cargo bench` measures: the time of an execution is not for that.
+
+    Of a script with a loop or a condition nothing, since its lines do not stand alone.
+    """
+    if CONTROL.search(text):
+        return ""
     lines = [re.sub(r"(\s--\s|[|>;]|&&|\s--$).*", "", line).rstrip() for line in text.split("\n")]
     compiled = [re.sub(r"\bcargo\s+(\+\S+\s+)?bench\b.*", r"\g<0> --no-run", line) for line in lines]
     kept = [line for line in compiled if re.match(r"\s*(cd|export)\s", line) or line.endswith(" --no-run")]

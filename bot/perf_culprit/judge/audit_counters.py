@@ -14,7 +14,7 @@ from perf_culprit.judge.detectors import COUNTER_DETECTORS
 from perf_culprit.judge.policy import DEFAULT_DETECTOR
 from perf_culprit.judge.trials import Choose, Judge, JudgedTrial, alarms_of, replay, wrong_metrics, wrong_runs
 from perf_culprit.model.accuracy import CounterAudit, SweepPoint
-from perf_culprit.model.finding import QUIET, Verdict
+from perf_culprit.model.finding import QUIET, Finding, Verdict
 from perf_culprit.model.run import CounterTable, MetricKey, Run
 from perf_culprit.stats.ragged import Floats
 
@@ -69,10 +69,7 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
         quiet = [f.key for f in entry.findings if f.verdict in QUIET]
         if not quiet:
             continue
-        chosen = {quiet[index] for index in rng.permutation(len(quiet))[: max(int(INJECTED_SHARE * len(quiet)), 1)]}
-        target = entry.trial.target
-        tables = tuple(_larger(table, chosen, effect) for table in target.counters)
-        findings = judge(entry.trial.baseline, structs.replace(target, counters=tables))
+        chosen, findings = _enlarged(entry, quiet, judge, effect, rng)
         tried += len(chosen)
         detected += sum(f.verdict is Verdict.REGRESSION and f.key in chosen for f in findings)
     return detected / tried if tried else None
@@ -106,10 +103,7 @@ def _planted(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np
     rows = []
     for entry in judged:
         scored = [one.key for one in entry.findings if one.score is not None]
-        chosen = {scored[i] for i in rng.permutation(len(scored))[: max(int(INJECTED_SHARE * len(scored)), 1)]}
-        target = entry.trial.target
-        tables = tuple(_larger(table, chosen, effect) for table in target.counters)
-        findings = judge(entry.trial.baseline, structs.replace(target, counters=tables))
+        chosen, findings = _enlarged(entry, scored, judge, effect, rng)
         rows += [(one.score, one.threshold, one.key in chosen) for one in findings if one.score is not None]
     return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
@@ -125,6 +119,16 @@ def _swept(planted: Floats, effect: float) -> Iterator[SweepPoint]:
             precision=right / float(called.sum()) if called.any() else None,
             recall=right / max(float(is_planted.sum()), 1.0),
         )
+
+
+def _enlarged(
+    entry: JudgedTrial, keys: Sequence[MetricKey], judge: Judge, effect: float, rng: np.random.Generator
+) -> tuple[set[MetricKey], Sequence[Finding]]:
+    """Some of the counters, drawn at random, and the findings where they are larger by `effect`."""
+    chosen = {keys[index] for index in rng.permutation(len(keys))[: max(int(INJECTED_SHARE * len(keys)), 1)]}
+    target = entry.trial.target
+    tables = tuple(_larger(table, chosen, effect) for table in target.counters)
+    return chosen, judge(entry.trial.baseline, structs.replace(target, counters=tables))
 
 
 def _larger(table: CounterTable, keys: set[MetricKey], effect: float) -> CounterTable:

@@ -4,7 +4,7 @@ The level is judged against the category's upper bound, not against the baseline
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -182,12 +182,3 @@ def _rates(levels: Sequence[_Level], tiers: Tiers) -> list[float]:
     judged = judge(UnitTable.of(values, is_target, kind=np.arange(len(levels))), least_change=0.0, tiers=tiers)
     rates: list[float] = np.where(judged.change > 0, judged.rate, 1.0).tolist()
     return rates
-
-
-def beyond_by_category(changes: Sequence[CategoryChange], *, is_inherited: bool) -> Mapping[str, int]:
-    """How many metrics were measured beyond the bound of the category that they have, by its name."""
-    counts: dict[str, int] = {}
-    for change in changes:
-        if change.beyond is not None and change.is_inherited is is_inherited:
-            counts[str(change.assigned)] = counts.get(str(change.assigned), 0) + 1
-    return counts

@@ -1,5 +1,6 @@
 """Where evidence becomes verdicts, and verdicts a conclusion. docs/decision-rule.md states the rule in words."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,7 +10,7 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import exact_counts
 from perf_culprit.judge.benchmark_findings import benchmark_findings
-from perf_culprit.judge.categories import CategoryChange, beyond_by_category, category_changes
+from perf_culprit.judge.categories import CategoryChange, category_changes
 from perf_culprit.judge.common_machine import hardware_differences
 from perf_culprit.judge.conclusion import conclusion_of, is_flagged, reading_order, smallest_detectable, withdrawn
 from perf_culprit.judge.counter_pairs import CounterPairing, pair_counters
@@ -175,21 +176,21 @@ def _baseline_notes(baseline: Baseline, findings: Sequence[Finding]) -> list[Rea
 
 def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], settings: PolicySettings) -> list[Reason]:
     """Said when the category is assigned; a stored one was said before."""
-    slow: dict[str, int] = {}
+    slow = Counter[str]()
     for pair, finding in zip(pairs, findings, strict=True):
         fastest = settings.of(pair.key).categories[0].name
         new = not any(run.category for run in pair.baseline) and settings.of(pair.key).category is None
         if new and finding.category not in {None, fastest}:
-            slow[str(finding.category)] = slow.get(str(finding.category), 0) + 1
+            slow[str(finding.category)] += 1
     return [because(Remark.CATEGORY_ASSIGNED, category=name, count=count) for name, count in slow.items()]
 
 
 def _beyond_notes(categories: Sequence[CategoryChange], findings: Sequence[Finding], *, inherits: bool) -> list[Reason]:
     """What is beyond its category and no finding: its baseline was so too, or it may be noise."""
-    quiet = [change for change, finding in zip(categories, findings, strict=True) if finding.verdict not in CALLED]
-    codes = {True: Remark.CATEGORY_LEFT_BEFORE if inherits else Remark.CATEGORY_UNSURE, False: Remark.CATEGORY_UNSURE}
-    return [
-        because(code, category=name, count=count)
-        for is_inherited, code in codes.items()
-        for name, count in beyond_by_category(quiet, is_inherited=is_inherited).items()
-    ]
+    beyond = Counter(
+        (Remark.CATEGORY_LEFT_BEFORE if inherits and change.is_inherited else Remark.CATEGORY_UNSURE, change.assigned)
+        for change, finding in zip(categories, findings, strict=True)
+        if change.beyond is not None and finding.verdict not in CALLED
+    )
+    in_order = sorted(beyond.items(), key=lambda item: item[0][0])
+    return [because(code, category=str(name), count=count) for (code, name), count in in_order]

@@ -9,6 +9,7 @@ from scipy.special import expit, stdtr, stdtrit
 from perf_culprit.model.bisection import NEGLIGIBLE
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.level_sizes import level_difference, mean_difference, named_sizes, round_differences
+from perf_culprit.search.noise import SMALLEST_SPREAD
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_view import Standing, executions
 
@@ -24,7 +25,6 @@ ATTEMPTS: Final = 2  # failed confirmations after which no further step is looke
 # Part of the budget that the search for a further step may cost: a confirmed culprit is an answer already.
 SHARE: Final = 0.25
 CONFIRMED_SHARE: Final = 0.4  # with the confirmation of what that search came to
-SMALLEST: Final = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +75,7 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
     size = level_difference(standing, low, high, cleaned=True)
     if size is None:
         return Stretch(low=low, high=high)
-    whole, change, spread = _whole(standing), abs(size.center), max(size.spread, SMALLEST)
+    whole, change, spread = _whole(standing), abs(size.center), max(size.spread, SMALLEST_SPREAD)
     limit = NEGLIGIBLE * whole
     counts = standing.samples.counts(standing.reach.size + 1)
     return Stretch(
@@ -92,7 +92,7 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
 def _whole(standing: Standing) -> float:
     """Delta: the change from end to end, or the largest named step where steps cancel."""
     named = pattern_evidence.fit(standing.model.design, standing.model.named_columns).delta
-    return max(abs(float(standing.model.step.delta[0])), float(np.abs(named).max()), SMALLEST)
+    return max(abs(float(standing.model.step.delta[0])), float(np.abs(named).max()), SMALLEST_SPREAD)
 
 
 def contradicted(standing: Standing) -> Stretch | None:
@@ -108,12 +108,12 @@ def contradicted(standing: Standing) -> Stretch | None:
     explained = np.array([size.center for size in sizes]) @ model.named_columns
     unsure = np.array([size.half for size in sizes]) @ model.named_columns
     left = samples.y - samples.y[samples.commit == 0].mean() - explained
-    bound = Z_CHANGE * model.spread_bound
+    whole, bound = _whole(standing), Z_CHANGE * model.spread_bound
     shares = {}
     for commit in map(int, samples.measured()):
         own = samples.commit == commit
         allowance = bound / np.sqrt(own.sum()) + float(unsure[own][0])
-        shares[commit] = max(abs(float(left[own].mean())) - allowance, 0.0) / _whole(standing)
+        shares[commit] = max(abs(float(left[own].mean())) - allowance, 0.0) / whole
     high = next((commit for commit, share in shares.items() if share > NEGLIGIBLE), 0)
     if not high:
         return None

@@ -82,8 +82,11 @@ class Model(MachineNoise):
     @cached_property
     def log_change(self) -> float:
         """Log BF of one step somewhere against none, on all samples, by the closed forms."""
-        some = self._log_first + self._log_class_prior
-        return float(np.logaddexp.reduce(some)) - pattern_evidence.log_no_step(self.design)
+        return self._log_one_somewhere - pattern_evidence.log_no_step(self.design)
+
+    @cached_property
+    def _log_one_somewhere(self) -> float:
+        return float(np.logaddexp.reduce(self._log_first + self._log_class_prior))
 
     @cached_property
     def log_two_states(self) -> float:
@@ -149,8 +152,7 @@ class Model(MachineNoise):
     def log_ramp(self) -> float:
         """Log BF of a steady decay against the best of one step, two and three, by the closed forms."""
         ramp = float(pattern_evidence.log_one_step(self.design, self.depth[self.samples.commit][None])[0])
-        one = float(np.logaddexp.reduce(self._log_first + self._log_class_prior))
-        return ramp + RAMP_PRICE - max([one, *map(float, self._log_counts[1:])])
+        return ramp + RAMP_PRICE - max([self._log_one_somewhere, *map(float, self._log_counts[1:])])
 
     @cached_property
     def step_masses(self) -> tuple[Floats, ...]:

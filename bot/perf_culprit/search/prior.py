@@ -13,9 +13,9 @@ from perf_culprit.model.bisection import ChangeFacts, CommitRange
 CHANGES_DEPENDENCY: Final = 3.0
 ONLY_DOCUMENTS: Final = 1 / 50
 CLEAN_MERGE: Final = 1 / 20
-# What one execution of each end says (docs/evidence/bisection.md: real culprits of six Python projects).
+# What one execution of each end says (docs/evidence/bisection.md: real culprits of nine Python projects); code
+# outside the functions of an executed file says nothing.
 EXECUTED_FUNCTION: Final = 8.0
-EXECUTED_FILE: Final = 1.0
 NOT_EXECUTED: Final = 1 / 8
 CHURN_EXPONENT: Final = 0.3  # per doubling of the changed lines, in natural logarithms
 # What facts do not decide. It bounds what wrong facts can cost: log2(1 / 0.1) = 3.3 bits.
@@ -54,7 +54,7 @@ def _log_weight(facts: ChangeFacts) -> float:
 def _of_executed(facts: ChangeFacts) -> float:
     """Documents have their odds already, and a new dependency is executed wherever its version is named."""
     if facts.executed:
-        return EXECUTED_FUNCTION if any(one.function for one in facts.executed) else EXECUTED_FILE
+        return EXECUTED_FUNCTION if any(one.function for one in facts.executed) else 1.0
     return 1.0 if facts.only_documents or facts.changes_dependency else NOT_EXECUTED
 
 

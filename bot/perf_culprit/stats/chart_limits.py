@@ -112,16 +112,19 @@ def chart(
     margin is shared by the two sides. `own_threshold` is the operator's, and stands for all of that.
     """
     pooled = np.sort(np.concatenate(runs))
-    is_own = own_threshold is not None
-    left_out = () if is_own else leave_one_out(runs, pooled=pooled, parts=parts, kind=kind)
     limits = control_limits(pooled, kind=kind)
-    side = expected_share(kind) + single_run_margin / 2 if own_threshold is None else own_threshold
+    if own_threshold is None:
+        left_out = leave_one_out(runs, pooled=pooled, parts=parts, kind=kind)
+        side = expected_share(kind) + single_run_margin / 2
+        whole = threshold(left_out) if left_out else 2 * side
+    else:
+        left_out, side, whole = (), own_threshold, own_threshold
     every = [part for run in left_out for part in run]
     return Chart(
         limits=limits,
         violations=violations(target, limits),
         left_out=left_out,
-        threshold=threshold(left_out) if left_out else side if is_own else 2 * side,
+        threshold=whole,
         threshold_above=max((part.above for part in every), default=side),
         threshold_below=max((part.below for part in every), default=side),
     )
