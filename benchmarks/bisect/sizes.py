@@ -76,7 +76,7 @@ class Trial:
 def trial(noise: str, steps: Sequence[float], offset: float, others: float, seed: int) -> Trial:
     generator = np.random.default_rng([seed, 2026, len(steps)])
     commit_range = chain(COMMITS)
-    planted = {place: float(np.log1p(step)) for place, step in _planted(steps, generator).items()}
+    planted = {place: float(np.log1p(step)) for place, step in planted_steps(steps, generator).items()}
     effects = dict(planted)
     if others:
         small = enumerate(generator.normal(0, others, COMMITS).tolist())
@@ -114,7 +114,7 @@ def _is_within(change: float, low: float, high: float) -> bool:
     return low - EDGE <= change <= high + EDGE
 
 
-def _planted(steps: Sequence[float], generator: np.random.Generator) -> Mapping[int, float]:
+def planted_steps(steps: Sequence[float], generator: np.random.Generator) -> Mapping[int, float]:
     while True:
         places = np.sort(generator.choice(COMMITS, len(steps), replace=False))
         if not (np.diff(places) < APART).any():

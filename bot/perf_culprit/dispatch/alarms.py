@@ -16,7 +16,8 @@ from perf_culprit.model.bisection import Outcome, OutcomeKind
 from perf_culprit.model.dispatch import MOST_FOLLOWED, Alarm, AlarmedMetric, Bisection
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.run import Metric, MetricKey, Run
-from perf_culprit.search.other_metrics import CONVINCING, Block, Place, is_refuted, place_of
+from perf_culprit.search.odds import ODDS_20
+from perf_culprit.search.other_metrics import Block, Place, is_refuted, place_of
 from perf_culprit.stats.steps import BESIDE, FIRST_JUDGED, NEWEST, first_changed, online_alarms
 
 # Steps of stored runs that are too small for one run to show: nine in a row at a worse level do, or nine groups.
@@ -104,7 +105,7 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
                 blocks,
                 commit_range.bad,
                 worse_sign=signs[entry.key],
-                convincing=CONVINCING + log(chances),
+                convincing=ODDS_20 + log(chances),
             )
             places_by_key[entry.key] = Steps(is_open=True, is_left=seen in (Place.HERE, Place.ELSEWHERE))
             continue

@@ -8,26 +8,23 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtri
 
+from perf_culprit.model.bisection import NEGLIGIBLE
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.hypotheses import Model
 from perf_culprit.search.level_sizes import round_differences
 from perf_culprit.search.noise import UNNAMED
+from perf_culprit.search.odds import ODDS_20, ODDS_100, ODDS_1000
 from perf_culprit.search.pair_evidence import DifferenceShape, combined, log_exchange_factors, log_quotient
 from perf_culprit.search.round_samples import Samples, samples_of
 from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 
 Floats = npt.NDArray[np.float64]
 
-CONVINCING: Final = 3.0  # log BF that counts as settled
-CERTAIN: Final = 6.9  # log BF on samples that are not all of the ends: odds of 1,000
-SETTLED: Final = 4.6  # the same for each of several doubts, where a fresh pair speaks for the step as well: odds of 100
 CONFIRM_ROUNDS: Final = 3
 STABLE_ROUNDS: Final = 2
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
 LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned again
-ONE_STATE: Final = 6.9  # log BF on all samples at which two states of the machine are no explanation any more
-SMALLEST_STEP: Final = 0.2  # of the whole change: smaller ones are not looked for
 # The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for
 # normal, Laplace, uniform, Student's and two-valued noise (computed), so that the bound of the width may be this much
 # smaller and is still one of 95%.
@@ -39,7 +36,7 @@ NORMAL_QUARTILE: Final = 0.6745
 def is_certain(standing: Standing) -> bool:
     """That there is a change at all, by the ends or by all samples."""
     model = standing.model
-    return bool(standing.state.named) or model.log_reproduced > CONVINCING or model.log_change > CERTAIN
+    return bool(standing.state.named) or model.log_reproduced > ODDS_20 or model.log_change > ODDS_1000
 
 
 def is_settled(standing: Standing) -> bool:
@@ -48,8 +45,8 @@ def is_settled(standing: Standing) -> bool:
     return (
         standing.is_plain
         and standing.leading[1] > settings.stop
-        and model.log_change > SETTLED
-        and (settings.counts or model.log_two_states > SETTLED)
+        and model.log_change > ODDS_100
+        and (settings.counts or model.log_two_states > ODDS_100)
     )
 
 
@@ -84,7 +81,7 @@ def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tupl
     if earlier.model.learned_modes is not None:
         return np.append(exchanged, exchanged[0])
     width = max(SAFE_WIDTH * _pair_bound(earlier.model), UNNAMED * abs(shape_of_pairs.step))
-    two_states = not earlier.state.settings.counts and (bool(earlier.named) or earlier.model.log_two_states < ONE_STATE)
+    two_states = not earlier.state.settings.counts and (bool(earlier.named) or earlier.model.log_two_states < ODDS_1000)
     return np.append(exchanged, log_quotient(pairs, shape_of_pairs.step, width, two_states=two_states))
 
 
@@ -117,7 +114,7 @@ def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
     step = float(pattern_evidence.fit(model.design, columns).delta[-1]) if seen is None else seen
     whole = float(model.step.delta[0])
     width, gap, apart = _round_noise(standing)
-    size = max(abs(step), SMALLEST_STEP * abs(whole), 0.1 * width)
+    size = max(abs(step), NEGLIGIBLE * abs(whole), 0.1 * width)
     return DifferenceShape(step=size if step >= 0 else -size, width=width, gap=gap, apart=apart)
 
 

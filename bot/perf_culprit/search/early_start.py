@@ -5,14 +5,13 @@ from typing import Final
 import numpy as np
 
 from perf_culprit.model.minimum_effect import reaches
-from perf_culprit.search.confirmation import CONVINCING
 from perf_culprit.search.cost import expected_executions
+from perf_culprit.search.odds import ODDS_20, ODDS_100
 from perf_culprit.search.search_view import SMALL_RANGE, Standing
 
 QUIET_ANALYSIS: Final = 2  # executions per end after which a quiet machine is believed
 EARLY_ANALYSIS: Final = 4  # executions per end after which overwhelming evidence begins a dear search
-EARLY_CONVINCING: Final = 4.6  # log BF that is overwhelming
-START: Final = 1.0  # log BF at which a cheap search begins; nothing is named before it is `CONVINCING`
+START: Final = 1.0  # log BF at which a cheap search begins; nothing is named before the odds are 20
 CHEAP: Final = 0.2  # of the budget, that a search may cost for that
 FEW: Final = 30  # executions that are cheap whatever the budget is
 CONTRADICTED: Final = -0.1  # log BF; a single execution of each end says nothing, 0
@@ -42,7 +41,7 @@ def begins_early(standing: Standing, log_bf: float) -> bool:
     needed = expected_executions(standing, optimistic=True)
     if needed < max(CHEAP * standing.state.settings.budget_executions, FEW):
         return min(log_bf, standing.model.log_change) > START
-    return min(counts[0], counts[-1]) >= EARLY_ANALYSIS and log_bf > EARLY_CONVINCING and needed <= standing.left
+    return min(counts[0], counts[-1]) >= EARLY_ANALYSIS and log_bf > ODDS_100 and needed <= standing.left
 
 
 def is_premature(standing: Standing) -> bool:
@@ -52,7 +51,7 @@ def is_premature(standing: Standing) -> bool:
     if per_end < QUIET_ANALYSIS:
         return not seems_quiet(standing)
     # Where the ends differ for certain, more of them would not help.
-    return _is_contradicted(standing) and standing.model.log_reproduced < CONVINCING
+    return _is_contradicted(standing) and standing.model.log_reproduced < ODDS_20
 
 
 def _is_contradicted(standing: Standing) -> bool:

@@ -8,19 +8,18 @@ from scipy.special import expit, stdtr, stdtrit
 
 from perf_culprit.model.bisection import NEGLIGIBLE
 from perf_culprit.search import pattern_evidence
-from perf_culprit.search.level_sizes import level_difference, mean_difference, named_sizes, round_differences
+from perf_culprit.search.level_sizes import LEVEL, level_difference, mean_difference, named_sizes, round_differences
 from perf_culprit.search.noise import SMALLEST_SPREAD
+from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_view import Standing, executions
 
-SURE: Final = 0.95
 OPEN: Final = 0.25  # probability below which nothing was seen that would have to be looked at again
 LEFT_OVER: Final = 0.99  # probability at which a further step is looked for without knowing where
 Z_SURE: Final = 1.645
 Z_CHANGE: Final = 3.0  # a change that would stand out this much is worth its executions
 LEAST_BUDGET: Final = 30
 LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search cost more than that
-LIKELY: Final = 3.0  # log BF, prices paid, at which a further step is searched; below 0 the search for it ends
 ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
 # Part of the budget that the search for a further step may cost: a confirmed culprit is an answer already.
 SHARE: Final = 0.25
@@ -82,7 +81,7 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
         low=low,
         high=high,
         probability=float(stdtr(size.dof, (change - limit) / spread) + stdtr(size.dof, (-limit - change) / spread)),
-        upper=(change + float(stdtrit(size.dof, SURE)) * spread) / whole,
+        upper=(change + float(stdtrit(size.dof, LEVEL)) * spread) / whole,
         distance=abs(change - limit) / spread,
         size=change / spread,
         samples=int(min(counts[low], counts[high])),
@@ -140,7 +139,7 @@ def is_sought(standing: Standing) -> bool:
     model = standing.model
     if standing.exhausted or is_given_up(standing):
         return False
-    if model.log_further <= LIKELY and not is_left_over(standing):
+    if model.log_further <= ODDS_20 and not is_left_over(standing):
         return False
     further = [model.column_of(int(np.argmax(mass))) for mass in model.step_masses]
     steps = np.abs(pattern_evidence.fit(model.design, np.vstack([model.named_columns, *further])).delta)

@@ -11,10 +11,10 @@ from perf_culprit.model.bisection import CommitRange
 from perf_culprit.search import pattern_evidence
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.level_sizes import mean_difference
+from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import Samples
 
-CONVINCING: Final = log(20)  # "strong" [Kass & Raftery 1995]
 LEAST_BLOCKS: Final = 3
 REFUTING_ANALYSIS: Final = 6  # executions per end before a change that was expected is denied
 REFUTED_SHARE: Final = 0.5  # of it: what looked like a change is often larger than it is
@@ -32,7 +32,7 @@ class Place(StrEnum):
 
 
 def place_of(
-    commit_range: CommitRange, blocks: Sequence[Block], culprit: str, *, worse_sign: int, convincing: float = CONVINCING
+    commit_range: CommitRange, blocks: Sequence[Block], culprit: str, *, worse_sign: int, convincing: float = ODDS_20
 ) -> Place:
     """Whether the metric steps at `culprit`.
 
@@ -56,7 +56,7 @@ def place_of(
     steps = pattern_evidence.log_one_step(design, np.stack([reach.row(c)[commit] for c in range(reach.size)]) * 1.0)
     if steps.max() - pattern_evidence.log_no_step(design) < convincing:
         return Place.NOWHERE
-    return Place.HERE if steps.max() - steps[position[culprit] - 1] < CONVINCING else Place.ELSEWHERE
+    return Place.HERE if steps.max() - steps[position[culprit] - 1] < ODDS_20 else Place.ELSEWHERE
 
 
 def is_refuted(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign: int, expected: float) -> bool:

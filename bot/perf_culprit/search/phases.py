@@ -10,9 +10,10 @@ from scipy.special import ndtr
 from perf_culprit.model.bisection import NamedStep, OutcomeKind, Phase, SearchState, Sought
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.search import further_steps, pattern_evidence
-from perf_culprit.search.confirmation import CONVINCING, confirming_rounds, is_certain, is_settled, log_pair
+from perf_culprit.search.confirmation import confirming_rounds, is_certain, is_settled, log_pair
 from perf_culprit.search.cost import expected_executions
 from perf_culprit.search.early_start import QUIET_ANALYSIS, begins_early, is_premature, seems_quiet
+from perf_culprit.search.odds import ODDS_10, ODDS_20, ODDS_100, ODDS_10000
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_answer import conclude, end_to_end, is_refuted, visible_effect
@@ -20,18 +21,15 @@ from perf_culprit.search.search_view import Standing
 
 FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
-DENIED: Final = -2.3  # log BF of "not reproduced": odds of 10 ("strong": Jeffreys 1961, appendix B)
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60
 HARDLY: Final = 0.2  # chance that more of the ends decide, below which they are not measured on
 MISJUDGED: Final = 2  # how much cheaper a search may prove than it looks by ends that are not certain yet
 REFUTED: Final = -2.0
 SETTLED_CONVINCING: Final = 1.5  # where all samples have settled the rest: odds of 4.5
-RAMP_CONVINCING: Final = 9.2  # odds of 10,000: a decay ends the search, and three even steps look like one for long
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
 LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest
 NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect, or a name, below this goes back to the search, with all samples
-FURTHER_CONVINCING: Final = 4.6  # several may be tried: 1% each
 
 
 def advance(standing: Standing) -> SearchState:
@@ -80,11 +78,11 @@ def _merge_base(standing: Standing) -> SearchState:
     none = pattern_evidence.log_no_step(design)
     likelier = max(fast_base, slow_base)
     alone = float(pattern_evidence.log_one_step(design, np.stack([base, 1 - base])).max())
-    if alone - max(likelier, none) > CONVINCING:  # both sides changed it, and are alike now
+    if alone - max(likelier, none) > ODDS_20:  # both sides changed it, and are alike now
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
-    if likelier - none < CONVINCING and counts.min() >= LAST_ANALYSIS // 2:
+    if likelier - none < ODDS_20 and counts.min() >= LAST_ANALYSIS // 2:
         return conclude(standing, OutcomeKind.INCONCLUSIVE)
-    if likelier - none < CONVINCING or abs(fast_base - slow_base) < CONVINCING:
+    if likelier - none < ODDS_20 or abs(fast_base - slow_base) < ODDS_20:
         return state
     return (
         conclude(standing, OutcomeKind.FIXED_ON_GOOD_SIDE)
@@ -110,12 +108,12 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     judged, log_bf = _weighed(standing)
     if is_early:
         return _enter(judged, Phase.SEARCH) if begins_early(judged, log_bf) else state
-    if log_bf > CONVINCING:
+    if log_bf > ODDS_20:
         needed = expected_executions(judged, optimistic=True)
         if needed > standing.left:
             return conclude(judged, OutcomeKind.INCONCLUSIVE, needed=needed)
         return _enter(judged, Phase.SEARCH)
-    if log_bf < DENIED and _may_deny(standing):
+    if log_bf < -ODDS_10 and _may_deny(standing):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
     is_over = per_end >= LAST_ANALYSIS or (per_end >= NULL_ANALYSIS and _is_in_vain(judged, per_end))
     return conclude(standing, OutcomeKind.INCONCLUSIVE) if is_over else state
@@ -132,8 +130,8 @@ def _is_in_vain(standing: Standing, per_end: int) -> bool:
         return False
     price = float(np.log1p(pattern_evidence.G * LAST_ANALYSIS / 2))
     center, spread = abs(whole.center) / whole.spread * np.sqrt(more), np.sqrt(more - 1)
-    denied = ndtr((np.sqrt(2 * DENIED + price) - center) / spread)
-    proven = ndtr((center - np.sqrt(2 * CONVINCING + price)) / spread)
+    denied = ndtr((np.sqrt(2 * -ODDS_10 + price) - center) / spread)
+    proven = ndtr((center - np.sqrt(2 * ODDS_20 + price)) / spread)
     is_affordable = expected_executions(standing, optimistic=True) <= MISJUDGED * standing.left
     return bool(denied + proven * is_affordable < HARDLY)
 
@@ -157,7 +155,7 @@ def _is_opposite(standing: Standing) -> bool:
     if settings.sought is Sought.ANY:
         return False
     other = Sought.BETTER if settings.sought is Sought.WORSE else Sought.WORSE
-    return _sought(standing, other).model.log_reproduced > CONVINCING
+    return _sought(standing, other).model.log_reproduced > ODDS_20
 
 
 def _sought(standing: Standing, sought: Sought) -> Standing:
@@ -189,10 +187,10 @@ def _search(standing: Standing) -> SearchState:
     if state.named and (further_steps.is_explained(standing) or further_steps.is_given_up(standing)):
         return replace(state, phase=Phase.RESIDUAL)
     if not state.named:
-        is_denied = standing.fresh_rounds % 5 == 4 and standing.model.log_reproduced < DENIED and _may_deny(standing)
+        is_denied = standing.fresh_rounds % 5 == 4 and standing.model.log_reproduced < -ODDS_10 and _may_deny(standing)
         if is_denied or is_refuted(standing):
             return conclude(standing, OutcomeKind.NOT_REPRODUCED)
-        if len(model.samples.measured()) - 2 >= LEAST_FOR_DECAY and model.log_ramp > RAMP_CONVINCING:
+        if len(model.samples.measured()) - 2 >= LEAST_FOR_DECAY and model.log_ramp > ODDS_10000:
             return conclude(standing, OutcomeKind.DECAY)
     suspect, posterior = standing.leading
     is_sure = posterior >= state.settings.stop or standing.is_plain or is_certain(standing)
@@ -244,8 +242,8 @@ def convincing(standing: Standing) -> float:
     """The log e-value at which a suspect is named."""
     state = standing.state
     if state.named:
-        return FURTHER_CONVINCING
-    least = SETTLED_CONVINCING if is_settled(standing) else CONVINCING
+        return ODDS_100
+    least = SETTLED_CONVINCING if is_settled(standing) else ODDS_20
     return least + (0.0 if state.since else float(np.log(len(state.commit_range.commits))))
 
 

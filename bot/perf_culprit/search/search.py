@@ -23,8 +23,8 @@ from perf_culprit.model.bisection import (
     SearchState,
 )
 from perf_culprit.search import bayes, weighted
-from perf_culprit.search.confirmation import CONVINCING
 from perf_culprit.search.descendants import Reach
+from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_view import Standing, phase_start
 
 PLACE: Final = "the bisection"
@@ -160,7 +160,7 @@ class Search:
     @property
     def shows_worsening(self) -> bool:
         """Whether the bad end is surely worse than the good one, whichever commit made it so."""
-        return not self._standing.seeks_improvement and self._standing.model.log_reproduced > CONVINCING
+        return not self._standing.seeks_improvement and self._standing.model.log_reproduced > ODDS_20
 
     @property
     def suspects(self) -> tuple[str, ...]:

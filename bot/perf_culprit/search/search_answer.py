@@ -12,12 +12,12 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.search import further_steps, pattern_evidence
 from perf_culprit.search.confirmation import is_certain
 from perf_culprit.search.level_sizes import LEVEL, Size, named_sizes, sizes_of
+from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.other_metrics import REFUTING_ANALYSIS, excludes
 from perf_culprit.search.pattern_evidence import Design, G
 from perf_culprit.search.round_samples import autocorrelation
 from perf_culprit.search.search_view import Standing
 
-SET_MASS: Final = 0.95  # of the probability, that a suspect set holds
 LARGEST_SET: Final = 200  # suspects listed in an outcome
 FEWEST_BOUNDED: Final = 4  # executions of the ends: of fewer the prior alone says how noisy they are
 
@@ -73,7 +73,7 @@ def visible_effect(standing: Standing) -> float | None:
     pairs = good * bad / (good + bad)
     samples = standing.samples.select(standing.model.ends)
     plain = pattern_evidence.fit(Design(samples), (samples.commit == standing.reach.size).astype(np.float64)[None])
-    seen = float(np.expm1(plain.sigma * np.sqrt((2 * 3.0 + np.log1p(G * pairs)) / pairs)))
+    seen = float(np.expm1(plain.sigma * np.sqrt((2 * ODDS_20 + np.log1p(G * pairs)) / pairs)))
     return max(seen, standing.state.settings.minimum_effect)
 
 
@@ -160,10 +160,10 @@ def _suspect(standing: Standing, candidate: int, posterior: float) -> Suspect:
 
 
 def _suspects(standing: Standing) -> tuple[Suspect, ...]:
-    """The smallest set with `SET_MASS` of the mass, most probable first; inseparable commits stay together."""
+    """The smallest set with `LEVEL` of the mass, most probable first; inseparable commits stay together."""
     mass = standing.model.mass
     order = np.argsort(-mass, kind="stable")
-    count = int(np.searchsorted(np.cumsum(mass[order]), SET_MASS)) + 1
+    count = int(np.searchsorted(np.cumsum(mass[order]), LEVEL)) + 1
     return tuple(_suspect(standing, int(c), float(mass[c])) for c in order[: min(count, LARGEST_SET)])
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from perf_culprit.model.bisection import FailureKind, Job, Phase, Result, SearchState
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.hypotheses import Model
+from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import Samples, orientation, samples_of
 
 Floats = npt.NDArray[np.float64]
@@ -23,7 +24,6 @@ SMALL_RANGE: Final = 8  # candidates of which each is looked at once before an a
 WHOLE_ROUNDS: Final = 2  # of all commits, with which a small range begins
 ROUNDS_WITHOUT_ENDS: Final = 3  # in a row, of a stable machine
 LIKELY: Final = 0.8  # posterior from which on no two commits are worth more than a suspect and its parent
-WITHDRAWAL: Final = float(np.exp(-3.0))  # what a failed confirmation leaves of a commit's prior
 KEPT_MODELS: Final = 8  # of a search: what came before each stretch of a confirmation, and the newest
 
 
@@ -121,7 +121,7 @@ class Standing:
         prior = np.array([state.prior.get(commit, 0.0) for commit in commits]) if state.prior else np.ones(len(commits))
         prior[list(state.commit_range.unchanged)] = 0.0
         for commit in state.withdrawn:
-            prior[self.positions[commit] - 1] *= WITHDRAWAL
+            prior[self.positions[commit] - 1] *= np.exp(-ODDS_20)
         return np.asarray(prior / prior.sum() if prior.sum() > 0 else np.full(len(commits), 1 / len(commits)))
 
     @cached_property

@@ -19,13 +19,13 @@ from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.search.descendants import Reach
 from perf_culprit.search.level_sizes import LEVEL, Floats, Size, mean_difference, round_differences
+from perf_culprit.search.noise import SMALLEST_SPREAD
 from perf_culprit.search.search_view import Standing
 
 Round = tuple[Purpose, tuple[int, ...]]
 Chosen = npt.NDArray[np.bool_]
 SHORT: Final = 10  # digits of a commit in a note
 UNSEEN: Final = frozenset({OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE})
-LEAST_SPREAD: Final = 1e-9  # of logarithms: what varies less is an exact count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,8 +47,8 @@ def p_value(differences: Floats, *, least: float = 0.0) -> float:
     A difference of no more than `least` is none.
     """
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    if mean <= max(least, LEAST_SPREAD) or spread <= LEAST_SPREAD:
-        return float(mean <= max(least, LEAST_SPREAD))
+    if mean <= max(least, SMALLEST_SPREAD) or spread <= SMALLEST_SPREAD:
+        return float(mean <= max(least, SMALLEST_SPREAD))
     return float(stdtr(len(differences) - 1, -mean / (spread / np.sqrt(len(differences)))))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from perf_culprit.search.confirmation import CONVINCING
+from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.pair_evidence import DifferenceShape, log_exchange, log_exchange_factors, log_quotient
 
 LOOKS = (1, 2, 3, 4, 5, 7, 10, 15, 25, 40)
@@ -36,7 +36,7 @@ def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_
     convinced = 0
     for _ in range(runs):
         differences = NOISES[name](generator, rounds)
-        convinced += any(exchanged(differences[:n], SHAPE) > CONVINCING for n in LOOKS)
+        convinced += any(exchanged(differences[:n], SHAPE) > ODDS_20 for n in LOOKS)
 
     # Ville: at most 5%; the upper bound is four standard errors above.
     assert convinced / runs <= level + 4 * np.sqrt(level * (1 - level) / runs)
