@@ -26,6 +26,11 @@ ROOT: Final = Path(__file__).parents[1]
 WRITTEN: Final = "<!-- Written by `python .ci/reference.py`. -->"
 KEYS: Final = re.compile(r"\| key \| default \| meaning \|\n(?:\|.*\n)+")
 INPUTS: Final = re.compile(r"^inputs:\n.*?(?=^outputs:)", re.MULTILINE | re.DOTALL)
+CONSTANT: Final = re.compile(
+    r"(?P<above>(?:^# .*\n)*)^(?P<name>[A-Z][A-Z_0-9]*): Final = (?P<value>(?:[-\d(]|np\.array|float\(np\.log).*?)"
+    r"(?:  # (?P<beside>.*))?$",
+    re.MULTILINE,
+)
 UNITS: Final = {"5%": (0.01, "%"), "10 ms": (1000, " s"), "200 MiB": (1 << 20, " MiB")}
 
 
@@ -37,6 +42,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "inputs.md": "".join(_inputs()),
         configuration: KEYS.sub(lambda _: "".join(_keys()), configuration.read_text(encoding="utf-8")),
         action: INPUTS.sub(lambda _: "".join(_action()), action.read_text(encoding="utf-8")),
+        ROOT / "docs" / "evidence" / "search-constants.md": "".join(_constants()),
     }
 
 
@@ -89,6 +95,21 @@ def _action() -> Iterator[str]:
         were_ours = entry.is_ours
         yield f"  {entry.name}:\n    description: {_scalar(entry.description)}\n    default: {_scalar(entry.default)}\n"
     yield "\n"
+
+
+def _constants() -> Iterator[str]:
+    yield f"# The constants of the search\n\n{WRITTEN}\n\n"
+    yield "What each does, as the code says beside it. [The evidence](bisection.md) has how they were chosen.\n"
+    for file in sorted((ROOT / "bot" / "perf_culprit" / "search").glob("*.py")):
+        rows = ""
+        for constant in CONSTANT.finditer(file.read_text(encoding="utf-8")):
+            above = constant["above"].replace("# ", "").replace("\n", " ").strip()
+            about = _cell(constant["beside"] or above or "as above")
+            rows += (
+                f"| `{constant['name']}` | {_cell(constant['value'])} | {about[0].lower()}{about[1:].rstrip('.')} |\n"
+            )
+        if rows:
+            yield f"\n## {file.stem}\n\n| name | value | does |\n|:--|:--|:--|\n{rows}"
 
 
 def _scalar(text: str) -> str:

@@ -17,7 +17,7 @@ from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 __all__ = ["advance", "next_rounds", "partial_outcome", "progress", "suspects"]
 
 MORE_AT_ONCE: Final = 4  # rounds under way at once where each may be the last that is needed
-SHOWN_SUSPECTS: Final = 3
+SHOWN_SUSPECTS: Final = 3  # in the line of progress
 LEAST_POSTERIOR: Final = 0.005  # less is no suspect worth a look
 
 Round = tuple[Purpose, tuple[int, ...]]

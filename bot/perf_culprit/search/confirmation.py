@@ -20,8 +20,8 @@ from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 
 Floats = npt.NDArray[np.float64]
 
-CONFIRM_ROUNDS: Final = 3
-STABLE_ROUNDS: Final = 2
+CONFIRM_ROUNDS: Final = 3  # rounds of suspect and parent before a name
+STABLE_ROUNDS: Final = 2  # the same on a stable machine
 QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
 LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned again
@@ -30,7 +30,7 @@ LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which 
 # smaller and is still one of 95%.
 SAFE_WIDTH: Final = 0.75
 ROOT_TWO: Final = float(np.sqrt(2))
-NORMAL_QUARTILE: Final = 0.6745
+NORMAL_QUARTILE: Final = 0.6745  # of the standard normal
 
 
 def is_certain(standing: Standing) -> bool:

@@ -10,9 +10,9 @@ from perf_culprit.search.search_view import ROUNDS_WITHOUT_ENDS, Standing, execu
 
 # Executions of the suspects themselves over the bound H / C, as simulated (benchmarks/bisect).
 OVER_THE_BOUND: Final = 1.5
-CONFIRMATION: Final = 12
-QUIET_CONFIRMATION: Final = 2
-KNOWN: Final = 12.0
+CONFIRMATION: Final = 12  # executions of suspect and parent that a forecast counts with
+QUIET_CONFIRMATION: Final = 2  # the same on a quiet machine
+KNOWN: Final = 12.0  # executions that the pace of theory counts as, beside those that were made
 QUIET_KNOWN: Final = 3.0  # where an execution halves the range or something else is amiss
 SLOWEST: Final = 0.01  # of the pace that theory gives
 STOP_BITS: Final = 3.0  # certainty above one half until the posterior stops the search

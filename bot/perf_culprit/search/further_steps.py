@@ -16,9 +16,9 @@ from perf_culprit.search.search_view import Standing, executions
 
 OPEN: Final = 0.25  # probability below which nothing was seen that would have to be looked at again
 LEFT_OVER: Final = 0.99  # probability at which a further step is looked for without knowing where
-Z_SURE: Final = 1.645
+Z_SURE: Final = 1.645  # standard errors from the limit at which a stretch is decided
 Z_CHANGE: Final = 3.0  # a change that would stand out this much is worth its executions
-LEAST_BUDGET: Final = 30
+LEAST_BUDGET: Final = 30  # executions of a residual check that any search may spend
 LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search cost more than that
 ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
 # Part of the budget that the search for a further step may cost: a confirmed culprit is an answer already.

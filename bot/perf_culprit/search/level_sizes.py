@@ -14,7 +14,7 @@ from perf_culprit.search.search_view import Standing
 
 Floats = npt.NDArray[np.float64]
 
-LEVEL: Final = 0.95
+LEVEL: Final = 0.95  # of intervals, bounds and suspect sets
 FEWEST_DOF: Final = 2  # below it the spread of a difference of levels is hardly known
 
 

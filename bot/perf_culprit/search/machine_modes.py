@@ -16,13 +16,11 @@ from perf_culprit.search.two_mode_noise import (
     pad,
 )
 
-PRIOR_EXECUTIONS: Final = 3.0
+PRIOR_EXECUTIONS: Final = 3.0  # of an ordinary width, that each mode is given: one seen a few times looks too narrow
 PRIOR_WIDTH: Final = 0.35  # of the whole noise's standard deviation
 SMALLEST_FIT: Final = 16  # executions below which no shape is learned
 SMALLEST_SPREAD: Final = 1e-6  # ends that never differ more are counts, not times: no noise to learn
-STARTS_KEPT: Final = (
-    6  # best solutions of the expectation maximisation that are compared with all offsets integrated out
-)
+STARTS_KEPT: Final = 6  # best solutions, which are compared with all offsets integrated out
 SETTLED_AFTER: Final = 12  # iterations after which only those go on
 
 

@@ -17,11 +17,9 @@ from perf_culprit.search.round_samples import Samples
 PLAIN: Final = 8.0  # a step of this many spreads of both modes together is plain in a normal form as well
 # What commits may change beside the named steps, as a part of the whole change: real ones change a little everywhere.
 UNNAMED: Final = 0.05
-QUIET: Final = (
-    6.0  # a value half way between fast and slow is then 3 standard deviations from either, in the worst case
-)
+QUIET: Final = 6.0  # a value half way between fast and slow is then 3 standard deviations from either, at worst
 STABLE: Final = 2 / 3  # of an execution's information that it keeps without ends of its own: twice what ends leave it
-SMALLEST_SPREAD: Final = 1e-9
+SMALLEST_SPREAD: Final = 1e-9  # of logarithms: what varies less is an exact count
 FEW_RESIDUALS: Final = 4  # degrees of freedom below which the spread of single executions is only presumed
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 

@@ -22,10 +22,10 @@ from perf_culprit.search.search_view import Standing
 FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
-LAST_CONFIRM_ROUND: Final = 60
+LAST_CONFIRM_ROUND: Final = 60  # rounds after which a suspect is withdrawn
 HARDLY: Final = 0.2  # chance that more of the ends decide, below which they are not measured on
 MISJUDGED: Final = 2  # how much cheaper a search may prove than it looks by ends that are not certain yet
-REFUTED: Final = -2.0
+REFUTED: Final = -2.0  # log e-value at which a suspect is withdrawn
 SETTLED_CONVINCING: Final = 1.5  # where all samples have settled the rest: odds of 4.5
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
 LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest

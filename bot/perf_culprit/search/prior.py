@@ -11,8 +11,8 @@ from perf_culprit.model.bisection import ChangeFacts, CommitRange
 
 # Odds and exponents to start with (BISECT 2.5); to be fitted on histories with known culprits.
 CHANGES_DEPENDENCY: Final = 3.0
-ONLY_DOCUMENTS: Final = 1 / 50
-CLEAN_MERGE: Final = 1 / 20
+ONLY_DOCUMENTS: Final = 1 / 50  # a culprit that changes nothing else is one in fifty
+CLEAN_MERGE: Final = 1 / 20  # none of its lines differs from every parent
 # What one execution of each end says (docs/evidence/bisection.md: real culprits of nine Python projects); code
 # outside the functions of an executed file says nothing.
 EXECUTED_FUNCTION: Final = 8.0

@@ -28,7 +28,7 @@ from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.search_view import Standing, phase_start
 
 PLACE: Final = "the bisection"
-MOST_SUSPECTS: Final = 3
+MOST_SUSPECTS: Final = 3  # per round
 
 
 class EngineModule(Protocol):

@@ -17,8 +17,8 @@ Integers = npt.NDArray[np.intp]
 
 OUTLIER_SHARE: Final = 0.005  # executions that neither mode explains; bounds what one sample can say
 OUTLIER_SPREADS: Final = 4.0  # their standard deviation, in units of the whole noise's
-LEVEL_NODES: Final = 9
-STEP_NODES: Final = 11
+LEVEL_NODES: Final = 9  # of the quadrature over the level
+STEP_NODES: Final = 11  # and over the step
 ROOT_TWO_PI: Final = float(np.sqrt(2 * np.pi))
 
 
