@@ -1,4 +1,4 @@
-"""Ways past the front door: what each lets in, in the words of docs/security.md's table."""
+"""Ways past the front door: what each lets in, in the words of docs/evidence/security.md's table."""
 
 import json
 import socket

@@ -1,7 +1,7 @@
 """The table of faults: each request that the fake recorded of an undisturbed job, answered with each fault.
 
 Each request has each fault either once or for good, in turn; a file that FAULT_TABLE names makes it both, and gets the
-figures of docs/security.md.
+figures of docs/evidence/security.md.
 """
 
 import itertools

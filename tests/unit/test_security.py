@@ -1,10 +1,10 @@
-"""docs/security.md's list of attacks: each line names a test that is there."""
+"""docs/evidence/security.md's list of attacks: each line names a test that is there."""
 
 import re
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-PAGE = TESTS.parent / "docs" / "security.md"
+PAGE = TESTS.parent / "docs" / "evidence" / "security.md"
 
 
 def test_each_attack_has_its_test_and_each_test_its_line() -> None:
