@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.truth.noise import Floats, Generator
 from benchmarks.truth.recorded import RECORDED, read_series
 
-# Nightly tests of a database, with what its people saw in them (docs/tracking-issues.md names the source).
+# Nightly tests of a database, with what its people saw in them (docs/evidence/tracking-issues.md names the source).
 LABELS: Final = "labels.json"
 # Without such a folder: executions that one stored build of our own recording is made of.
 BUILD: Final = 5

@@ -35,7 +35,7 @@ def gated_steps(
 
     `values`: one positive number per run, oldest first. `worse_sign`: 1 where more is worse, -1 where less is. Means of
     two and of four runs, one after the other, show in noise what single runs do not. False alarms and what is found how
-    late: docs/detectors/change-point.md, docs/tracking-issues.md.
+    late: docs/detectors/change-point.md, docs/evidence/tracking-issues.md.
     """
     given = np.asarray(values, dtype=np.float64)
     steps = set()
