@@ -2,7 +2,8 @@
 
 `python -m benchmarks.automatic.year [--days 365] [--pushes 40] [--benchmarks 200] [--noise ../shared/data/sap-hana]`:
 pushes of one to three commits, recorded noise; twelve causes, nine mended after they were found, three runner images
-and five modes of the machines are planted; pushes and events are lost. Prints the table of docs/evidence/tracking-issues.md.
+and five modes of the machines are planted; pushes and events are lost. Prints the table of
+docs/evidence/tracking-issues.md.
 """
 
 import argparse
