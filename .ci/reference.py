@@ -99,7 +99,8 @@ def _action() -> Iterator[str]:
 
 def _constants() -> Iterator[str]:
     yield f"# The constants of the search\n\n{WRITTEN}\n\n"
-    yield "What each does, as the code says beside it. [The evidence](bisection.md) has how they were chosen.\n"
+    yield "Every constant of the search, with its comment from the code. [The evidence](bisection.md) explains\n"
+    yield "how they were chosen.\n"
     for file in sorted((ROOT / "bot" / "perf_culprit" / "search").glob("*.py")):
         rows = ""
         for constant in CONSTANT.finditer(file.read_text(encoding="utf-8")):

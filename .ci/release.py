@@ -42,7 +42,7 @@ def prepare(root: Path, version: str, digest: str, day: str) -> None:
     number(root, version)
     replaced(changelog, r"^## Unreleased$", f"## Unreleased\n\n## {version} - {day}")
     replaced(root / "action.yml", r"^  image: .*$", f"  image: {IMAGE}@{digest}")
-    replaced(root / "README.md", r"(?<=perf-culprit==)\S+", version)
+    replaced(root / "docs/github.md", r"(?<=perf-culprit==)\S+", version)
 
 
 def pin(root: Path, commit: str) -> None:

@@ -74,7 +74,7 @@ def test_what_was_stopped_is_resumed_and_each_commit_is_measured_once(
 
 
 def test_a_limit_too_short_for_one_commit_still_gets_on(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert backfill(project, "--since", "HEAD", "--limit", "0.00001", "--also", "build-time,size:value") == 0
+    assert backfill(project, "--since", "HEAD", "--minutes", "0.00001", "--also", "build-time,size:value") == 0
     output = capsys.readouterr()
     assert "1 commit since HEAD: 0 stored before\nrecorded 1, 0 gave no result, 0 are left" in output.out
     (entry,) = stored(project).values()

@@ -76,7 +76,7 @@ COMMANDS: Final = [
     for command, document in {command: document for document, command in commands()}.items()
     if command not in ELSEWHERE
 ]
-SOURCES: Final = PROJECT / "docs" / "sources.md"
+SOURCES: Final = PROJECT / "docs" / "evidence" / "sources.md"
 
 
 @pytest.fixture(scope="module")

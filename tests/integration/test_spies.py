@@ -40,7 +40,7 @@ COMMANDS: Final[Mapping[str, tuple[str, int]]] = {
     # Jobs side by side.
     "bisect": ("--good v1.0 --bad v1.1 --run true --metric instructions --jobs 2 --profile-seconds 0", 0),
     "bisect-job": ("--request request.json --job job-1 --output jobs", 3),
-    "backfill": ("--since v1.1 --limit 1 --run ./bench", 0),
+    "backfill": ("--since v1.1 --minutes 1 --run ./bench", 0),
     "audit": ("--files old.json newer.json", 0),
     "changes": ("nightly.csv --column mean", 0),
     "dashboard": ("site", 0),

@@ -11,7 +11,7 @@ import yaml
 PROJECT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = (PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md")))
 BLOCK: Final = re.compile(r"(?:^`\.github/workflows/([\w-]+\.yml)`\n\n)?^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ONE_FILE: Final = "README.md"
+ONE_FILE: Final = "docs/github.md"
 BACKFILL: Final = "docs/history.md"
 SPLIT: Final = "docs/workflows.md"
 

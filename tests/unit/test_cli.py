@@ -17,7 +17,7 @@ from perf_culprit.cli.command_parser import parsed
 from perf_culprit.cli.entry import main
 from perf_culprit.cli.output import shown
 from perf_culprit.cli.verbs import VERBS
-from perf_culprit.commands.all_commands import COMMANDS
+from perf_culprit.commands.all_commands import COMMANDS, SECTIONS
 from perf_culprit.commands.declared import Command
 from perf_culprit.commands.setup_requests import Formats
 from perf_culprit.progress import doing
@@ -156,6 +156,26 @@ def test_formats_lists_every_reader_with_how_its_files_are_written(capsys: pytes
     for name, reader in READERS.items():
         assert f"{name:24} {reader.description}\n" in out
         assert reader.example in out
+
+
+def test_old_and_new_stand_for_baseline_and_target(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert results.is_dir()
+    assert main(["compare", "base-0.json", "same.json"]) == 0
+    short = capsys.readouterr().out
+    assert main(["compare", "--baseline", "base-0.json", "--target", "same.json"]) == 0
+    assert capsys.readouterr().out == short
+    for wrong in (["base-0.json"], ["base-0.json", "same.json", "--target", "slow.json"], []):
+        assert main(["compare", *wrong]) == 2
+        assert "needs OLD and NEW, or --target with --baseline or --repo" in capsys.readouterr().err
+
+
+def test_the_help_lists_each_command_once_under_its_section(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    titles = [line for line in lines if line.removesuffix(":") in SECTIONS]
+    assert titles == [f"{title}:" for title in SECTIONS]
+    names = {command.NAME.partition(" ")[0] for command in COMMANDS}
+    assert all(sum(line.startswith(f"    {name} ") for line in lines) == 1 for name in names)
 
 
 def test_no_change_is_0_and_a_regression_is_1(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,8 +39,8 @@ def steps(node: Any) -> Iterator[dict[str, Any]]:
 
 def test_there_are_two_forms_the_dashboards_and_the_backfill_s() -> None:
     assert [(block.document, block.file) for block in WORKFLOWS] == [
-        (ONE_FILE, "perf.yml"),
         ("docs/dashboard.md", "perf-dashboard.yml"),
+        (ONE_FILE, "perf.yml"),
         (BACKFILL, "perf-backfill.yml"),
         *((SPLIT, f"{name}.yml") for name in ("perf", "perf-report", "perf-command", "perf-bisect")),
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from perf_culprit import __version__
-from perf_culprit.commands.all_commands import COMMANDS, GROUPS
+from perf_culprit.commands.all_commands import COMMANDS, GROUPS, SECTIONS
 from perf_culprit.commands.declared import Command, Field, Group, positive
 from perf_culprit.errors import UsageError, did_you_mean
 
@@ -26,8 +26,30 @@ exit codes:
 _CONVERTERS: Final[dict[type, Callable[[str], object]]] = {Path: Path, int: positive}
 
 
+# Options that many commands have, by the title that they stand under; others stand under "options".
+_TITLES: Final[dict[str, str]] = {
+    **dict.fromkeys(("json", "markdown", "html", "svg", "flame", "open", "log", "output"), "what is written"),
+    **dict.fromkeys(
+        ("run", "build", "timeout", "build_timeout", "cache", "environment"), "the commands that are measured"
+    ),
+    **dict.fromkeys(("repository", "history_url", "suite", "tool", "config", "quiet", "verbose"), "in common"),
+}
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Lines break between words: an option that is cut at a hyphen cannot be copied."""
+    """Lines break between words: an option that is cut at a hyphen cannot be copied.
+
+    Commands stand under the titles of their sections.
+    """
+
+    def _format_action(self, action: argparse.Action) -> str:
+        text = super()._format_action(action)
+        titles = [
+            title
+            for title, commands in SECTIONS.items()
+            if action.dest == commands[0].NAME and isinstance(action, argparse._SubParsersAction._ChoicesPseudoAction)  # noqa: SLF001 - argparse knows no sections
+        ]
+        return "".join([*(f"\n{title}:\n" for title in titles), text])
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(text, width, break_on_hyphens=False)
@@ -116,19 +138,25 @@ def _subcommands(parser: argparse.ArgumentParser) -> Any:
 
 def _add_command(verbs: Any, name: str, command: type[Command]) -> None:
     description = command.description()
-    examples = "\n  ".join(["examples:", *command.EXAMPLES]) + "\n\n" if command.EXAMPLES else ""
+    examples = "\n  ".join(["\n\nexamples:", *command.EXAMPLES]) if command.EXAMPLES else ""
     verbs.add_parser(
         name,
         help=description[0].lower() + description[1:].removesuffix("."),
-        description=description,
-        epilog=examples + _EXIT_CODES_AT,
+        description=description + examples,
+        epilog=_EXIT_CODES_AT,
     ).declare(command)
 
 
 def _add_fields(parser: Parser, command: type[Command]) -> None:
     groups: dict[Group | None, Any] = {None: parser}
-    for field in command.fields():
-        group = field.option.group
+    fields = list(command.fields())
+    titles = {_TITLES[field.name] for field in fields if field.name in _TITLES and not field.option.group}
+    groups |= {
+        Group(title): parser.add_argument_group(title) for title in dict.fromkeys(_TITLES.values()) if title in titles
+    }
+    for field in fields:
+        title = _TITLES.get(field.name)
+        group = field.option.group or (Group(title) if title else None)
         if group is not None and group not in groups:
             groups[group] = (
                 parser.add_mutually_exclusive_group()

@@ -40,6 +40,7 @@ def compare(asked: Compare) -> int:
     from perf_culprit.flows.compare import compare_files
     from perf_culprit.say.comparison import render_text
 
+    asked = _named(asked)
     config = chosen_config(asked)
     with shown(asked):
         if asked.baseline:
@@ -60,6 +61,19 @@ def compare(asked: Compare) -> int:
         write(asked.json, as_json)
     show(text, stream)
     return EXIT_REGRESSION if report.failed else EXIT_NO_DATA if report.has_nothing_in_common else EXIT_FINE
+
+
+def _named(asked: Compare) -> Compare:
+    """OLD and NEW as what they stand for."""
+    if asked.old is None and asked.target:
+        return asked
+    if asked.new is None or asked.target or asked.baseline:
+        raise UsageError(
+            "needs OLD and NEW, or --target with --baseline or --repo",
+            place="perf-culprit compare",
+            next_step="give the files of both sides one way or the other",
+        )
+    return asked.replaced(old=None, new=None, baseline=(asked.old,), target=(asked.new,))
 
 
 def _written(asked: Compare, report: "Report") -> bytes:

@@ -1,4 +1,4 @@
-"""Every command, in the order in which the help lists them."""
+"""Every command, in the order and the sections in which the help lists them."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -19,34 +19,25 @@ from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publi
 from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
-COMMANDS: Final[tuple[type[Command], ...]] = (
-    Init,
-    Doctor,
-    Collect,
-    Compare,
-    Record,
-    Import,
-    Publish,
-    Accept,
-    HistoryStats,
-    HistoryCompact,
-    HistoryCopy,
-    HistoryMigrate,
-    Measure,
-    Backfill,
-    Bisect,
-    MeasureBisectJob,
-    AuditRuns,
-    FindChanges,
-    BuildDashboard,
-    Diagnose,
-    Simulate,
-    Mcp,
-    Demo,
-    Formats,
-    Schema,
-    Completion,
-)
+# By the titles under which the help lists them.
+SECTIONS: Final[Mapping[str, tuple[type[Command], ...]]] = {
+    "start": (Demo, Init, Doctor, Formats),
+    "every day": (Compare, Measure, Bisect, Diagnose, FindChanges, BuildDashboard),
+    "on CI": (
+        Collect,
+        Record,
+        Publish,
+        Accept,
+        Backfill,
+        AuditRuns,
+        HistoryStats,
+        HistoryCompact,
+        HistoryCopy,
+        HistoryMigrate,
+    ),
+    "more": (Import, Simulate, MeasureBisectJob, Mcp, Schema, Completion),
+}
+COMMANDS: Final = tuple(command for commands in SECTIONS.values() for command in commands)
 # The first words of commands of two.
 GROUPS: Final[Mapping[str, str]] = {
     "history": "show the size of the stored history, compact it, copy it, or prepare a database for it"

@@ -29,6 +29,7 @@ class Compare(
     Configured,
     name="compare",
     examples=(
+        "perf-culprit compare old.json new.json",
         "perf-culprit compare --baseline base/*.json --target head/*.json --html report.html --open",
         "perf-culprit compare --target bench.json --repo . --base main",
     ),
@@ -40,7 +41,9 @@ class Compare(
     same baseline, which makes the two less independent.
     """
 
-    target: Annotated[tuple[str, ...], Option("--target FILE ...", "results to judge")]
+    old: Annotated[str | None, Option("[OLD]", "results to judge against: a file, or a folder of one run each")] = None
+    new: Annotated[str | None, Option("[NEW]", "results to judge")] = None
+    target: Annotated[tuple[str, ...], Option("--target FILE ...", "results to judge, instead of OLD and NEW")] = ()
     baseline: Annotated[tuple[str, ...], Option("--baseline FILE ...", "results to judge against")] = ()
     paired: Annotated[bool, Option("--paired", "both were measured in one job, interleaved")] = False
     confirm: Annotated[tuple[str, ...], Option("--confirm FILE ...", "second results of the flagged benchmarks")] = ()

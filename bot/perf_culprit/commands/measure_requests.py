@@ -103,14 +103,14 @@ class Measure(
 
 
 class Backfill(
-    Measuring, name="backfill", examples=("perf-culprit backfill --since v1.0 --limit 30 --run 'python bench.py'",)
+    Measuring, name="backfill", examples=("perf-culprit backfill --since v1.0 --minutes 30 --run 'python bench.py'",)
 ):
     """Measure old commits on this machine and store them in the history, resumable."""
 
     since: Annotated[str, Option("--since REV", "oldest commit to measure, on HEAD's own line")]
     every: Annotated[str, Option("--every CHOICE", "which commits: merge, release (tags), or N for every Nth")] = "1"
     limit: Annotated[
-        float | None, Option("--limit MINUTES", "stop after this time; the next call resumes", convert=as_minutes)
+        float | None, Option("--minutes N", "stop after this time; the next call resumes", convert=as_minutes)
     ] = None
     executions: Annotated[int, Option("--executions N", "executions per commit (default: 5)")] = 5
     dry_run: Annotated[bool, Option("--dry-run", "execute one commit only, and say how long all would take")] = False

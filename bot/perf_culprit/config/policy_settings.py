@@ -23,8 +23,8 @@ class Section(BaseModel):
 class CategoryConfig(Section):
     """A named interval of response times: up to `below`, without it everything slower."""
 
-    name: Annotated[str, Field(min_length=1, max_length=40, description="of the category")]
-    below: Annotated[DurationMs | None, Field(description="up to here; the last has none")] = None
+    name: Annotated[str, Field(min_length=1, max_length=40, description="name of the category")]
+    below: Annotated[DurationMs | None, Field(description="upper bound; the last category has none")] = None
 
 
 # [H13, figure 3] names the three; the bounds are METHODS 1's.
@@ -39,10 +39,11 @@ class LevelsConfig(Section):
     """How much worse a regression must be to be a warning, and to fail the check. Default: the minimum effect."""
 
     warn: Annotated[
-        Percent | None, Field(description="a regression from here on is a warning (default: the minimum effect)")
+        Percent | None, Field(description="regressions from this size on are warnings (default: the minimum effect)")
     ] = None
     fail: Annotated[
-        Percent | None, Field(description="a regression from here on fails: check run, exit code 1 (default: `warn`)")
+        Percent | None,
+        Field(description="regressions from this size on fail: check run, exit code 1 (default: `warn`)"),
     ] = None
 
     @model_validator(mode="after")
@@ -59,21 +60,21 @@ class BenchmarkConfig(Section):
     metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
     minimum_effect: Annotated[
         Percent | None,
-        Field(description="for the benchmarks that match; of [counts](measure.md#counts) 0.5% where it is not set"),
+        Field(description="minimum effect of these benchmarks; if unset, 0.5% for [counts](measure.md#counts)"),
     ] = None
     levels: LevelsConfig = LevelsConfig()
-    categories: Annotated[tuple[CategoryConfig, ...] | None, Field(description="for the benchmarks that match")] = None
+    categories: Annotated[tuple[CategoryConfig, ...] | None, Field(description="categories of these benchmarks")] = None
     category: Annotated[
         str | None,
         Field(
-            description="what is promised, instead of the first run's category: "
+            description="promised category, instead of the first run's: "
             "[leaving it is a regression](decision-rule.md#categories)"
         ),
     ] = None
-    direction: Annotated[Direction | None, Field(description="which way is good, where the file does not say it")] = (
-        None
-    )
-    ignore: Annotated[bool, Field(description="leave these out")] = False
+    direction: Annotated[
+        Direction | None, Field(description="which direction is better, if the file does not state it")
+    ] = None
+    ignore: Annotated[bool, Field(description="leave these benchmarks out")] = False
 
     def matches(self, key: MetricKey) -> bool:
         return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
@@ -87,10 +88,10 @@ class RulerConfig(Section):
         Field(
             min_length=1,
             max_length=500,
-            description="a fixed workload measured with each run; all others are scaled by how fast it ran",
+            description="a fixed workload measured with each run; all other benchmarks are scaled by its time",
         ),
     ]
-    metric: Annotated[str, Field(min_length=1, max_length=200, description="its metric")] = "time"
+    metric: Annotated[str, Field(min_length=1, max_length=200, description="metric of the ruler")] = "time"
 
     @property
     def key(self) -> MetricKey:
@@ -101,19 +102,20 @@ class ControlChartConfig(Section):
     """Limits of the detector `control_chart` (docs/detectors/control-chart.md)."""
 
     limits: Annotated[
-        Literal["5/95", "1/99", "10/90", "3sd"], Field(description="percentiles, or standard deviations")
+        Literal["5/95", "1/99", "10/90", "3sd"],
+        Field(description="control limits: percentiles, or standard deviations"),
     ] = "5/95"
     violation_threshold: Annotated[
         Percent | None,
         Field(
             gt=0,
             lt=1,
-            description="violation ratio from which a counter is called, instead of what the baseline's runs show "
+            description="violation ratio above which a counter is called, instead of the baseline's own "
             "([how to choose one](detectors/audit.md#thresholds))",
         ),
     ] = None
     single_run_margin: Annotated[
-        Percent, Field(description="allowed beyond the expected violation ratio while there is one baseline run")
+        Percent, Field(description="added to the expected violation ratio while there is a single baseline run")
     ] = 0.05
     drop_idle_time: Annotated[bool, Field(description="leave out the lower of a counter's two modes")] = True
 
@@ -124,30 +126,34 @@ class RuleEnsembleConfig(Section):
     profile: Annotated[
         Literal["guarded", "thesis"],
         Field(
-            description="`thesis`: as published, without the four conditions that keep the rate of false alarms "
+            description="`thesis`: as published, without our four conditions against false alarms "
             "([rates of both](detectors/rule-ensemble.md#the-thesis))"
         ),
     ] = "guarded"
-    premises: Annotated[int, Field(ge=1, le=2, description="items of a rule's premise, at most")] = 1
+    premises: Annotated[int, Field(ge=1, le=2, description="most items in a rule's premise")] = 1
     ensemble: Annotated[
         Literal["stacking", "bagging", "single"],
-        Field(description="how the models of the baseline's runs vote; `single`, for comparison, has one"),
+        Field(description="how the baseline runs' models vote; `single` has one model of all runs"),
     ] = "stacking"
     discretisation: Annotated[
-        Literal["three_level", "equal_width"], Field(description="what becomes of a counter's values")
+        Literal["three_level", "equal_width"], Field(description="how a counter's values become levels")
     ] = "three_level"
     confidence_change: Annotated[
         float,
         Field(
             gt=0,
             lt=1,
-            description="a rule's confidence changed by more than this flags its counter: the cosine distance "
+            description="a larger change of a rule's confidence (cosine distance) flags its counter "
             "([what it means](detectors/rule-ensemble.md#what-it-computes))",
         ),
     ] = 0.25
-    support: Annotated[Percent, Field(gt=0, description="share of the intervals that a rule has to hold in")] = 0.1
-    confidence: Annotated[Percent, Field(gt=0, description="share of its premise's intervals in which it holds")] = 0.5
-    intervals: Annotated[int, Field(ge=10, le=1440, description="that a test is cut into, at most")] = 144
+    support: Annotated[
+        Percent, Field(gt=0, description="smallest share of the intervals with a rule's premise and consequent")
+    ] = 0.1
+    confidence: Annotated[
+        Percent, Field(gt=0, description="smallest share of the premise's intervals with the consequent")
+    ] = 0.5
+    intervals: Annotated[int, Field(ge=10, le=1440, description="most intervals that a test is cut into")] = 144
     warm_up: Annotated[Percent, Field(description="share of a test dropped at its start")] = 0.05
     cool_down: Annotated[Percent, Field(description="share of a test dropped at its end")] = 0.05
     weights: Annotated[
@@ -214,20 +220,18 @@ class PolicySettings(Section):
     ] = "balanced"
     proven: Annotated[
         Percent,
-        Field(
-            gt=0, lt=0.5, description="of runs in which nothing changed, the share with any regression or improvement"
-        ),
+        Field(gt=0, lt=0.5, description="share of unchanged runs with any regression or improvement"),
     ] = PROFILES["balanced"].proven
     suspected: Annotated[
         Percent,
-        Field(gt=0, lt=0.5, description="of runs in which nothing changed, the share with any suspected change"),
+        Field(gt=0, lt=0.5, description="share of unchanged runs with any suspected change"),
     ] = PROFILES["balanced"].suspected
     minimum_effect: Annotated[
         Percent,
         Field(
             description=(
-                "ignore changes smaller than this, such as 5%; where it is not set 1% in `changes`, of "
-                "[counts](measure.md#counts) 0.5%"
+                "ignore changes smaller than this, such as 5%; if unset, 1% in `changes` and 0.5% for "
+                "[counts](measure.md#counts)"
             )
         ),
     ] = DEFAULTS[Kind.BENCHMARK]
@@ -238,19 +242,19 @@ class PolicySettings(Section):
     ] = CATEGORIES
     benchmarks: Annotated[
         tuple[BenchmarkConfig, ...],
-        Field(description="settings per benchmark; the first entry that matches a benchmark is its entry"),
+        Field(description="settings per benchmark; the first matching entry applies"),
     ] = ()
     ruler: RulerConfig | None = None
     unit: Annotated[
         Literal["run", "sample"],
         Field(
-            description="what the detector anova compares: runs, or as in its paper samples, "
-            "[which calls much that nobody changed](detectors/anova.md#by-sample)"
+            description="what the detector anova compares: runs, or samples as published, "
+            "[which raises many false alarms](detectors/anova.md#by-sample)"
         ),
     ] = "run"
     control_chart: ControlChartConfig = ControlChartConfig()
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
-    ignore_environment: Annotated[bool, Field(description="compare runs of different hardware all the same")] = False
+    ignore_environment: Annotated[bool, Field(description="also compare runs of different hardware")] = False
 
     def of(self, key: MetricKey) -> MetricSettings:
         rule = next((rule for rule in self.benchmarks if rule.matches(key)), None)

@@ -28,7 +28,7 @@ class HistoryConfig(Section):
     branch: Annotated[
         str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$", description="orphan branch that stores the runs")
     ] = "perf-history"
-    window: Annotated[int, Field(ge=1, le=1000, description="baseline runs at most")] = 30
+    window: Annotated[int, Field(ge=1, le=1000, description="most baseline runs")] = 30
     raw_runs: Annotated[
         int,
         Field(
@@ -45,9 +45,7 @@ class HistoryConfig(Section):
     ] = 200 << 20
     keep_past: Annotated[
         bool,
-        Field(
-            description="never [force-push the branch](history.md#what-is-kept) to free its past, whatever that weighs"
-        ),
+        Field(description="never [force-push the branch](history.md#what-is-kept) to free its past, whatever its size"),
     ] = False
 
     @property
@@ -72,7 +70,7 @@ class CommentConfig(Section):
         Field(description="one comment for each suite, or for all that one workflow run measured (on `workflow_run`)"),
     ] = "each"
     mention: Annotated[
-        Mentions, Field(description='whom to name on a regression, such as `["@octocat", "@octo-org/perf"]`')
+        Mentions, Field(description='names to mention on a regression, such as `["@octocat", "@octo-org/perf"]`')
     ] = ()
 
 
@@ -88,7 +86,7 @@ class IssuesConfig(Section):
             )
         ),
     ] = "never"
-    mention: Annotated[Mentions, Field(description="whom its issues name")] = ()
+    mention: Annotated[Mentions, Field(description="names to mention in issues")] = ()
     labels: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=50)], ...],
         Field(max_length=10, description="labels that new issues get"),
@@ -97,7 +95,7 @@ class IssuesConfig(Section):
         int, Field(ge=1, le=50, description="new issues per run; more benchmarks share one joint issue")
     ] = 5
     when_found: Annotated[
-        bool, Field(description="with `bisect.automatic` an issue opens once its culprit is known, one per culprit")
+        bool, Field(description="with `bisect.automatic`, open one issue per culprit, after the search")
     ] = True
 
 
@@ -114,8 +112,7 @@ class ConfirmConfig(Section):
         Field(
             ge=0,
             le=360,
-            description="minutes in which what is suspected is [measured in turn by itself](confirm.md#by-itself); "
-            "0: it is not",
+            description="minutes to [measure suspected benchmarks again](confirm.md#by-itself) automatically; 0: never",
         ),
     ] = 10
 
@@ -136,14 +133,12 @@ class BisectConfig(Section):
         bool,
         Field(
             description=(
-                "[search by itself](tracking-issues.md#the-culprit-without-anybody-asking) for what made "
-                "the default branch worse"
+                "[search automatically](tracking-issues.md#the-culprit-without-anybody-asking) for the culprit "
+                "of a regression on the default branch"
             )
         ),
     ] = False
-    searches_per_day: Annotated[
-        int, Field(ge=1, le=100, description="searches that begin by themselves, per suite and day")
-    ] = 3
+    searches_per_day: Annotated[int, Field(ge=1, le=100, description="automatic searches per suite and day")] = 3
     build: Annotated[Command | None, Field(description="shell command that builds a commit")] = None
     tool: Annotated[str, Field(max_length=100, description="format of the results")] = "auto"
     profile: Annotated[
@@ -156,17 +151,18 @@ class BisectConfig(Section):
         ),
     ] = None
     profile_seconds: Annotated[
-        int, Field(ge=0, le=3_600, description="for the culprit and for its parent each; 0: neither is profiled")
+        int, Field(ge=0, le=3_600, description="limit for the culprit and its parent each; 0: no profiles")
     ] = 30
     benchmark: Annotated[
         str | None,
-        Field(max_length=500, description="what `/perf-bisect` follows where the comment names no benchmark"),
+        Field(max_length=500, description="benchmark of `/perf-bisect` if the comment names none"),
     ] = None
     metric: Annotated[
         str | None,
         Field(
             max_length=200,
-            description="likewise; it may be a [count](measure.md#counts), `size:…`, `build-time` or `auto`",
+            description="metric of `/perf-bisect` if the comment names none; also a [count](measure.md#counts), "
+            "`size:…`, `build-time` or `auto`",
         ),
     ] = None
     paths: Annotated[
@@ -177,8 +173,8 @@ class BisectConfig(Section):
         Field(
             pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
             description=(
-                "label of the machines (default, and instead of `…-latest`: that of the image that the runs of the "
-                "ends recorded; else `ubuntu-24.04`)"
+                "label of the machines (default, and instead of `…-latest`: the image in the runs of the ends; "
+                "else `ubuntu-24.04`)"
             ),
         ),
     ] = None
@@ -192,22 +188,24 @@ class BisectConfig(Section):
     engine: Annotated[
         Engine,
         Field(
-            description="who searches: [bayes](bisection.md#the-search), [weighted](bisection.md#the-weighted-engine)"
+            description="search engine: [bayes](bisection.md#the-search), [weighted](bisection.md#the-weighted-engine)"
         ),
     ] = Engine.BAYES
-    repeat: Annotated[int, Field(ge=3, le=1000, description="weighted: executions of each commit that is tested")] = 10
+    repeat: Annotated[int, Field(ge=3, le=1000, description="weighted: executions of each tested commit")] = 10
     threshold: Annotated[
         Percent,
-        Field(gt=0, lt=1, description="weighted: chance that noise passes for a change in any test of one search"),
+        Field(gt=0, lt=1, description="weighted: chance that noise alone decides in any test of a search"),
     ] = 0.01
-    jobs_per_round: Annotated[int, Field(ge=1, le=20, description="machines at once (one where nobody asked)")] = 4
+    jobs_per_round: Annotated[int, Field(ge=1, le=20, description="machines at once (one for automatic searches)")] = 4
     rounds_per_job: Annotated[int, Field(ge=1, le=20, description="rounds that a machine executes in a row")] = 3
-    budget_executions: Annotated[int, Field(ge=4, le=10_000, description="then the answer so far is given")] = 400
+    budget_executions: Annotated[
+        int, Field(ge=4, le=10_000, description="most executions; then the answer so far is given")
+    ] = 400
     budget_minutes: Annotated[
-        int, Field(ge=1, le=10_000, description="likewise, from the command to the last answer")
+        int, Field(ge=1, le=10_000, description="most minutes from the command to the last answer")
     ] = 360
-    run_timeout: Annotated[DurationMs, Field(description="of one execution")] = 600_000.0
-    build_timeout: Annotated[DurationMs, Field(description="of one build")] = 3_600_000.0
+    run_timeout: Annotated[DurationMs, Field(description="longest time of one execution")] = 600_000.0
+    build_timeout: Annotated[DurationMs, Field(description="longest time of one build")] = 3_600_000.0
 
 
 class Config(PolicySettings):
@@ -215,17 +213,15 @@ class Config(PolicySettings):
 
     suite: Annotated[
         str,
-        Field(
-            min_length=1, max_length=100, description="name of the suite; each has a history and a comment of its own"
-        ),
+        Field(min_length=1, max_length=100, description="name of the suite; each has its own history and comment"),
     ] = "default"
     detector: Annotated[
         Literal["anova", "median_interval", "control_chart", "change_point", "rule_ensemble"],
         Field(
             description=(
-                "who judges benchmarks: [anova](detectors/anova.md), [median_interval](detectors/median-interval.md), "
+                "detector of benchmarks: [anova](detectors/anova.md), [median_interval](detectors/median-interval.md), "
                 "[control_chart](detectors/control-chart.md), [change_point](detectors/change-point.md); "
-                "`rule_ensemble` is taken for `counter-detector`"
+                "`rule_ensemble` sets `counter-detector`"
             )
         ),
     ] = "anova"
@@ -233,7 +229,7 @@ class Config(PolicySettings):
         Literal["control_chart", "rule_ensemble"],
         Field(
             description=(
-                "who judges counters: [control_chart](detectors/control-chart.md), "
+                "detector of counters: [control_chart](detectors/control-chart.md), "
                 "[rule_ensemble](detectors/rule-ensemble.md)"
             )
         ),
@@ -254,9 +250,8 @@ class Config(PolicySettings):
         Field(
             max_length=20,
             description=(
-                "[model files](simulation.md#in-a-pull-request) as shell patterns, such as `docs/*.yml`: "
-                "of those that a "
-                "pull request changes its comment has predictions"
+                "[model files](simulation.md#in-a-pull-request) as shell patterns, such as `docs/*.yml`: if a pull "
+                "request changes one, its comment has predictions"
             ),
         ),
     ] = ()
@@ -264,7 +259,7 @@ class Config(PolicySettings):
         tuple[Quantity, ...],
         Field(
             max_length=20,
-            description="what `measure` and `backfill` take of the whole command [besides](measure.md#more-than-time): "
+            description="what `measure` and `backfill` also measure of the [whole command](measure.md#more-than-time): "
             "`[build-time, 'size:dist/*.whl', peak-memory]`",
         ),
     ] = ()

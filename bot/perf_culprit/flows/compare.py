@@ -114,7 +114,8 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
     )
     report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
-    report = structs.replace(report, notes=(*report.notes, *_unused_detectors(config, target)))
+    unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
+    report = structs.replace(report, notes=(*report.notes, *unused))
     if not report.has_nothing_in_common or not (alike := _alike(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
@@ -133,6 +134,16 @@ def _unused_detectors(config: Config, target: Run) -> list[Reason]:
         if key in config.model_fields_set and not measured
         for chosen, (name, registry) in [(getattr(config, key), used[0])]
         if chosen not in registry
+    ]
+
+
+def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
+    """A mistyped pattern would switch its stricter rule off."""
+    keys = {key for run in runs for key in run.keys}
+    return [
+        because(Remark.PATTERN_UNUSED, pattern=entry.match, metric=None if entry.metric == "*" else entry.metric)
+        for entry in config.benchmarks
+        if not any(entry.matches(key) for key in keys)
     ]
 
 

@@ -155,6 +155,7 @@ class Remark(StrEnum):
     MEASURED_AGAIN = "measured_again"
     LONE_BASELINE = "lone_baseline"
     DETECTOR_UNUSED = "detector_unused"
+    PATTERN_UNUSED = "pattern_unused"
     SAME_CONTENT = "same_content"
     BY_SAMPLE = "by_sample"
     SUITE_MOVED = "suite_moved"

@@ -1,14 +1,14 @@
 """The sentences of bisections: what the answer says, what to know of it, and what became of the dispatches."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, expm1
+from math import expm1
 from typing import Final
 
 from perf_culprit.model.bisection import NEGLIGIBLE, BisectionReport, Culprit, Noise, Outcome, OutcomeKind, Sought
 from perf_culprit.model.finding import Interval
 from perf_culprit.model.reason import Objection, ReasonCode, SearchReason
 from perf_culprit.say.inert import SHORT_HASH
-from perf_culprit.say.numbers import counted, percent, percent_interval, significant
+from perf_culprit.say.numbers import counted, lasted, percent, percent_interval, significant
 
 _INTRODUCED: Final = "{commit} introduced the {kind:prose}: {change:+%} ({low:+%} … {high:+%})"
 
@@ -237,7 +237,7 @@ def _noise(noise: Noise) -> str:
 
 def cost_of(report: BisectionReport) -> str:
     outcome, seconds = report.outcome, report.runner_seconds
-    minutes = f", {counted(ceil(seconds / 60), 'minute')} of measuring and building" if seconds else ""
+    minutes = f", {lasted(seconds)} of measuring and building" if seconds else ""
     return (
         f"{counted(outcome.executions, 'execution')} in {counted(outcome.rounds, 'round')}{minutes}; "
         f"{counted(len(report.commit_range.commits), 'candidate')}, "

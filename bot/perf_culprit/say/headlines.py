@@ -13,7 +13,7 @@ from perf_culprit.model.report import Answer, Conclusion, Report
 from perf_culprit.model.run import PACKAGE_SEPARATOR, Cost, Direction, EnvironmentChange, Metric, is_package
 from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
 from perf_culprit.say.inert import Safe
-from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, percent, percent_at_least, significant
+from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, lasted, percent, percent_at_least, significant
 from perf_culprit.say.render_markdown import markdown, markdown_text
 from perf_culprit.say.sections import CONTROL_CHART, Sections, left_what
 
@@ -22,8 +22,7 @@ def took(cost: Cost | None) -> str:
     """What measuring took, in words; empty where nobody knows."""
     if not cost:
         return ""
-    minutes = f" in {counted(math.ceil(cost.seconds / 60), 'runner minute')}" if cost.seconds else ""
-    return f"{counted(cost.executions, 'execution')}{minutes}"
+    return counted(cost.executions, "execution") + (f" in {lasted(cost.seconds, 'runner ')}" if cost.seconds else "")
 
 
 def share(count: int, sections: Sections, *, all_of: str = "all ") -> str:

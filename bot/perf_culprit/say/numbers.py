@@ -221,5 +221,12 @@ def amount(quantity: Quantity) -> Text:
     return words("{}{}{}", Safe(quantity.number), Safe(NO_BREAK), unit)
 
 
+def lasted(seconds: float, of: str = "") -> str:
+    """A time that passed, in minutes above two; `of` stands before the unit."""
+    if seconds <= 120:
+        return counted(math.ceil(seconds), f"{of}second")
+    return counted(math.ceil(seconds / 60), f"{of}minute")
+
+
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

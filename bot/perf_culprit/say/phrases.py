@@ -186,6 +186,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.DETECTOR_UNUSED: (
         "{detector} judges only {kind:prose}, and none were measured: {used} judged instead; these apply: {fitting}"
     ),
+    Remark.PATTERN_UNUSED: (
+        "no benchmark[ with the metric {metric}] matches {pattern} of the configuration: correct or remove it"
+    ),
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
     Remark.BY_SAMPLE: (
         "judged by the published ANOVA of samples, as asked (unit: sample): with one file a side it called "

@@ -1,4 +1,4 @@
-"""A detector of another kind than what was measured is told of, whichever way it was chosen."""
+"""A detector of another kind than what was measured, and a pattern that matches nothing, are told of."""
 
 from collections.abc import Callable
 
@@ -25,9 +25,9 @@ TIMES = [measured({"parse": 0.004}, seed=seed) for seed in range(6)]
 COUNTERS = [counter_run(counter_table(noisy_counters(np.random.default_rng(seed)))) for seed in range(6)]
 
 
-def told(config: Config, runs: list[Run]) -> list[str]:
+def told(config: Config, runs: list[Run], code: Remark = Remark.DETECTOR_UNUSED) -> list[str]:
     report = judge_run(Baseline(runs=tuple(runs[:-1]), source=BaselineSource.HISTORY), runs[-1], config=config)
-    return [sentence(note) for note in report.notes if note.code is Remark.DETECTOR_UNUSED]
+    return [sentence(note) for note in report.notes if note.code is code]
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -66,3 +66,24 @@ def test_one_that_judged_is_not(door: str, name: str, runs: list[Run]) -> None:
 @pytest.mark.parametrize("runs", [TIMES, COUNTERS])
 def test_what_nobody_chose_is_not(runs: list[Run]) -> None:
     assert told(Config(), runs) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "notes"),
+    [
+        ("match: pars*", []),
+        ("match: prase", ["no benchmark matches prase of the configuration: correct or remove it"]),
+        (
+            "{match: parse, metric: tiem}",
+            ["no benchmark with the metric tiem matches parse of the configuration: correct or remove it"],
+        ),
+    ],
+)
+def test_a_pattern_that_matches_nothing_is_told_of(entry: str, notes: list[str]) -> None:
+    config = parse_config(f"benchmarks:\n  - {entry}\n".encode(), place="f.yml")
+    assert told(config, TIMES, Remark.PATTERN_UNUSED) == notes
+
+
+def test_a_pattern_of_what_only_the_baseline_measured_is_not() -> None:
+    config = parse_config(b"benchmarks:\n  - match: gone\n", place="f.yml")
+    assert told(config, [measured({"gone": 0.1}, seed=9), *TIMES], Remark.PATTERN_UNUSED) == []
