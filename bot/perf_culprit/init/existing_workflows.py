@@ -8,7 +8,7 @@ from typing import Final
 
 from perf_culprit.init.command_lines import BENCHER, TALK, bencher_command, logical_lines, measuring_tool, without_noise
 from perf_culprit.init.job_preparation import CODSPEED_BUILD, VENV, Preparation, placed, preparation_of
-from perf_culprit.init.native_output import OUTPUT, Command, compiling, native
+from perf_culprit.init.native_output import OUTPUT, TIMED_NOTE, Command, compiling, native
 from perf_culprit.init.repository import Repository, Suggestion
 from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
 
@@ -21,6 +21,7 @@ NAMED: Final = re.compile(r"bench|perf|codspeed|asv|bencher", re.IGNORECASE)
 SCORES: Final = {GAB: 100.0, "Bencher": 95.0, "CodSpeed": 90.0, "task": 40.0, "script": 30.0}
 # A measurement that is only tried out, as tests do.
 TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|--test\b|smoke|--profile[= ]test")
+FOR_PEOPLE: Final = re.compile(r"\.(html?|zip|md|png|svg|gz|tgz|pdf)$|\bhtml\b")
 SURE: Final = 42.0
 USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
 UNKNOWN_MATRIX: Final = "only GitHub knows `matrix."
@@ -97,7 +98,7 @@ def _uploaded(one: Measuring) -> str:
     """What the job keeps of a measurement."""
     later = one.job.steps[one.position + 1 :]
     paths = [step.given.get("path", "").strip() for step in later if step.action.endswith("/upload-artifact")]
-    return next((path for path in paths if path and "\n" not in path), "")
+    return next((path for path in paths if path and "\n" not in path and not FOR_PEOPLE.search(path)), "")
 
 
 def _of_job(job: Job) -> Iterator[Measuring]:
@@ -165,19 +166,16 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     commands = [_native(one, done, repository) for one in ordered]
     rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
     done.unknown += [name for one in ordered if one.source not in rewritten for name in one.step.unknown]
-    parts = [VENV] * any(VENV in part for part in done.build) + done.servers
-    if _needs_folder(ordered, commands):
-        parts.append(f"mkdir -p {OUTPUT}")
-        names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(ordered, 1)]
-        commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
-    for command, one in zip(commands, ordered, strict=True):
-        step = replace(one.step, environment={**done.variables, **one.step.environment})
-        # What several fill together is copied once.
-        parts = [part for part in parts if not command.after or part != command.after]
-        parts += [placed(command.text, step), command.after]
-        done.build += [placed(part, step) for part in [compiling(command.text)] if part]
+    done.build += [
+        placed(part, _within(one, done))
+        for command, one in zip(commands, ordered, strict=True)
+        for part in [compiling(command.text)]
+        if part
+    ]
+    run, *others = dict.fromkeys(_run(ordered, each, done) for each in _ways(commands))
     customs = [one for one, command in zip(ordered, commands, strict=True) if command.output and "custom" in one.tool]
     notes = [*(note for command in commands for note in command.notes), *done.notes, *_lost(ordered, done)]
+    notes += [TIMED_NOTE] * any(command.is_timed for command in commands)
     if customs:
         files = ", ".join(one.output for one in customs)
         notes.append(f"which way is good does not stand in {files}: state `direction` in the configuration")
@@ -185,13 +183,39 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
         tool=first.source,
         setup=_joined(dict.fromkeys(done.setup)),
         build=_launched(_joined(dict.fromkeys(done.build)), done.launcher),
-        run=_launched(_joined(parts), done.launcher),
+        run=run,
+        others=tuple(others),
         format=customs[0].tool if len(customs) == len(ordered) == 1 else "",
         place=first.job.place + f", step {first.step.name}" * bool(first.step.name),
         notes=tuple(dict.fromkeys(notes)),
         steps=tuple(done.steps),
         services=first.job.services,
     )
+
+
+def _ways(commands: list[Command]) -> Iterator[list[Command]]:
+    """The best first; then by what they print after all; then by the time of what only prints."""
+    yield commands
+    yield [replace(command, is_timed=False) for command in commands]
+    plain = [command.is_timed or not (command.after or OUTPUT in command.text) for command in commands]
+    yield [replace(command, is_timed=is_timed) for command, is_timed in zip(commands, plain, strict=True)]
+
+
+def _within(one: Measuring, done: Preparation) -> Step:
+    return replace(one.step, environment={**done.variables, **one.step.environment})
+
+
+def _run(those: list[Measuring], commands: list[Command], done: Preparation) -> str:
+    parts = [VENV] * any(VENV in part for part in done.build) + done.servers
+    if _needs_folder(those, commands):
+        parts.append(f"mkdir -p {OUTPUT}")
+        names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(those, 1)]
+        commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
+    for command, one in zip(commands, those, strict=True):
+        # What several fill together is copied once.
+        parts = [part for part in parts if not command.after or part != command.after]
+        parts += [placed(command.line, _within(one, done)), command.after * (not command.is_timed)]
+    return _launched(_joined(parts), done.launcher)
 
 
 def _needs_folder(those: list[Measuring], commands: list[Command]) -> bool:
@@ -220,7 +244,10 @@ def _native(one: Measuring, done: Preparation, repository: Repository) -> Comman
         text = re.sub(r"\$\{?(\w+)\}?", lambda match: texts.get(match[1], match[0]), text)
     inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
     builds = (*done.builds, *inside) if "codspeed run" in text else ()
-    return native(Command(text=text, output=one.output, folder=one.step.folder, builds=builds), repository)
+    command = Command(
+        text=text, output=one.output, folder=one.step.folder, builds=builds, is_stored=bool(one.tool or done.servers)
+    )
+    return native(command, repository)
 
 
 def _lost(those: list[Measuring], done: Preparation) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from perf_culprit.init.command_lines import CONTROL
+from perf_culprit.init.command_lines import CONTROL, logical_lines, measuring_tool
 from perf_culprit.init.repository import Repository
 
 OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
@@ -19,7 +19,8 @@ OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
 class Command:
     """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
 
-    `builds` are lines that built for CodSpeed before.
+    `builds` are lines that built for CodSpeed before. `is_stored`: another tool reads the output today.
+    `is_timed`: no reader is known to know it, so that the last resort is how long all of it takes.
     """
 
     text: str
@@ -28,6 +29,16 @@ class Command:
     after: str = ""
     builds: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    is_stored: bool = False
+    is_timed: bool = False
+
+    @property
+    def line(self) -> str:
+        if not self.is_timed:
+            return self.text
+        name = re.sub(r"\W+", "-", "".join(self.text.splitlines()[-1:]))[:40].strip("-") or "command"
+        shell = f"bash -c '{{ time sh -e -c \"$1\" >&3 2>&3; }} 3>&2 2> {OUTPUT}/{name}'"
+        return f"mkdir -p {OUTPUT}\n{shell} -- {shlex.quote(self.text)}"
 
     def within(self, name: str) -> str:
         """A path of the command's folder, from the top of the checkout."""
@@ -36,6 +47,8 @@ class Command:
     def into(self, name: str) -> "Command":
         """Its results in a file of that name, where several are read together."""
         inside = f'"$PERF_CULPRIT_OUTPUT/{name}"'
+        if self.is_timed:
+            return self
         if OUTPUT in self.text or self.after:
             return replace(self, text=self.text.replace(OUTPUT, inside), after=self.after.replace(OUTPUT, inside))
         return replace(self, text=f"{{ {self.text}\n}} > {inside}" if "\n" in self.text else f"{self.text} > {inside}")
@@ -57,6 +70,9 @@ def copied(command: Command) -> Command:
     if "*" in command.output:
         return replace(command, after=f"mkdir -p {OUTPUT} && cp -r {command.output} {OUTPUT}")
     return replace(command, after=f"cp -r {command.output} {OUTPUT}")
+
+
+TIMED_NOTE: Final = "no known tool was seen in it: the time of the whole command is measured, not what it prints"
 
 
 def _printed(command: Command) -> Command:
@@ -157,6 +173,8 @@ def _asv(command: Command, repository: Repository) -> Command:
 def _cargo(command: Command, repository: Repository) -> Command:
     text = re.sub(r"(?m)^.*\bcargo\s+codspeed\s+build\b.*\n?", "", command.text)
     text = re.sub(r"\bcargo\s+codspeed\s+run\b[^\n;&]*", "cargo bench", text)
+    # cargo-criterion keeps its samples in a form of its own, and has options of its own.
+    text = re.sub(r"(?m)^(.*\bcargo\s+(?:\+\S+\s+)?)criterion\b(.*)", _plain_bench, text)
     if command.builds:
         # What CodSpeed ran is what was built for it.
         text = "\n".join(dict.fromkeys(bench_command(line) for line in command.builds))
@@ -170,6 +188,10 @@ def _cargo(command: Command, repository: Repository) -> Command:
     if "cd " in text or "--manifest-path" in text:
         text = f'export CARGO_TARGET_DIR="$PWD/target"\n{text}'
     return replace(command, text=text, notes=notes, after=f"cp -r {command.within('target/criterion')} {OUTPUT}")
+
+
+def _plain_bench(line: re.Match[str]) -> str:
+    return f"{line[1]}bench" + re.sub(r"\s--(message|output)-format[= ]\S+|\s--history-\w+[= ]\S+", "", line[2])
 
 
 def compiling(text: str) -> str:
@@ -209,18 +231,20 @@ def _jmh(command: Command, repository: Repository) -> Command:
     if "-jar" in command.text:
         changed = _to_file("rff", "-jar", "-rf json -rff ")(command, repository)
         return replace(changed, text=_option(changed.text, "rf", "json") or changed.text)
-    if module := re.search(r":([\w:-]+):jmh\b", command.text):
-        return replace(
-            command, after=f"cp {command.within(module[1].replace(':', '/'))}/build/results/jmh/results.* {OUTPUT}"
-        )
-    return replace(command, after=f"cp {command.within('build/results/jmh')}/results.* {OUTPUT}")
+    return _gathered(command, "*/build/*/jmh/results.*")
+
+
+def _gathered(command: Command, pattern: str) -> Command:
+    """Files wherever the tool left them, since a task may enter folders."""
+    into = f"mkdir -p {OUTPUT} && find . -path '{pattern}' -exec cp --parents {{}} {OUTPUT} ';'"
+    return replace(command, after=into, output="")
 
 
 def _dotnet(command: Command, _: Repository) -> Command:
     text = command.text
     if "dotnet" in text and "--exporters" not in text:
         text = _appended(text, "dotnet run", ("" if " -- " in text else "-- ") + "--exporters json")
-    return replace(command, text=text, after=f"cp -r {command.within('BenchmarkDotNet.Artifacts/results')} {OUTPUT}")
+    return _gathered(replace(command, text=text), "*BenchmarkDotNet.Artifacts/results/*.json")
 
 
 # By the convention of PkgBenchmark, AirspeedVelocity and BenchmarkCI: a file that defines SUITE.
@@ -268,18 +292,50 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
 
 
 def _by_task(command: Command, repository: Repository) -> Command:
-    for text in _bodies(command, repository):
-        if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
-            return _dotnet(command, repository)
-        if "vitest bench" in text:
-            # pnpm, yarn and bun hand options on as they are.
-            dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
-            return _vitest(command, "", f"{dashes}--outputJson=")
-        if "--benchmark-json" in text and "posargs" in text:
-            return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
-        if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
-            return _codspeed_inside(command, uses_cargo="cargo" in text)
-    return copied(command)
+    bodies = list(_bodies(command, repository))
+    rewritten = (_by_body(command, text, repository) for text in bodies)
+    if (changed := next(filter(None, rewritten), None)) is not None:
+        return changed
+    if any(OTHER_COMMIT.search(text) for text in bodies) and (line := _inner(bodies)):
+        return native(replace(command, text=line, output=""), repository)
+    is_known = command.is_stored or any(READ.search(text) for text in bodies) or repository.says(*SOURCE)
+    return replace(copied(command), is_timed=not is_known)
+
+
+def _by_body(command: Command, text: str, repository: Repository) -> Command | None:
+    if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
+        return _dotnet(command, repository)
+    if "vitest bench" in text:
+        # pnpm, yarn and bun hand options on as they are.
+        dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
+        return _vitest(command, "", f"{dashes}--outputJson=")
+    if "--benchmark-json" in text and "posargs" in text:
+        return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
+    if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
+        return _codspeed_inside(command, uses_cargo="cargo" in text)
+    return _gathered(command, "*/build/*/jmh/results.*") if re.search(r"gradlew?\b.*\bjmh\b", text) else None
+
+
+OTHER_COMMIT: Final = re.compile(r"\bgit (checkout|switch|worktree|stash)\b|\basv continuous\b")
+
+
+def _inner(bodies: list[str]) -> str:
+    """What measures in a script that compares by itself, where nothing of it is the script's own."""
+    lines = [line for text in bodies for line in logical_lines(text) if "$" not in line and '"' not in line]
+    return next((line for line in lines if measuring_tool(line) not in ("", "task", "script")), "")
+
+
+# What prints, or writes to a file that a workflow keeps, what some reader knows.
+READ: Final = re.compile(
+    "|".join(pattern for pattern, _ in RULES)
+    + r"|\b(mitata|tinybench|benchmark\.js|nanobench|pyperf|benchmark_harness|BenchmarkTools|console\.table)\b"
+    r"|\bdeno bench\b|Benchmark\.(Suite|bm|bmbm|measure)\b|(from |require\()['\"]benchmark['\"]|benchmark/ips"
+    r"|\b(time|wrk2?|hey|vegeta|pgbench|sysbench|k6|locust|jmeter|redis-benchmark|memtier_benchmark|lighthouse) -"
+    r"|PERFHERDER_DATA",
+    re.IGNORECASE,
+)
+# What a program is built of stands in its source.
+SOURCE: Final = (r"bench[^/]*(/.*)?\.(c|cc|cpp|cxx|h|hpp)$", r"benchmark/benchmark\.h|catch_?(2|test)|nanobench|celero")
 
 
 def _codspeed_inside(command: Command, *, uses_cargo: bool) -> Command:
@@ -306,22 +362,30 @@ TASK_FILES: Final = (
 )
 
 
-def _bodies(command: Command, repository: Repository) -> Iterator[str]:
-    try:
-        words = shlex.split(command.text)
-    except ValueError:
-        words = command.text.split()
-    for word in words:
-        for name in (word.removeprefix("./"), command.within(word.removeprefix("./"))):
+def _bodies(command: Command, repository: Repository, depth: int = 2) -> Iterator[str]:
+    """The text of each file and task that it names, and of those that these name."""
+    for text in _named(command, repository):
+        yield text
+        if depth:
+            yield from _bodies(replace(command, text=text), repository, depth - 1)
+
+
+def _named(command: Command, repository: Repository) -> Iterator[str]:
+    words = re.findall(r"[\w.:/@-]+", command.text[:MOST_READ])
+    for word in dict.fromkeys(words) if len(words) < MOST_WORDS else ():
+        for name in dict.fromkeys((word.removeprefix("./"), command.within(word.removeprefix("./")))):
             if name in repository.files:
                 yield repository.read(name)
     if re.search(r"\b(npm|pnpm|yarn|bun)\b", command.text):
         scripts = package_scripts(repository, command.within("package.json"))
-        first = [scripts[word] for word in words if word in scripts]
-        yield from (*first, *(scripts[word] for text in first for word in text.split() if word in scripts))
+        yield from (scripts[word] for word in dict.fromkeys(words) if word in scripts)
     for program, file in TASK_FILES:
         if re.search(rf"\b({program})\b", command.text):
             yield _section(repository.read(command.within(file)), words)
+
+
+MOST_READ: Final = 20_000
+MOST_WORDS: Final = 2_000
 
 
 def package_scripts(repository: Repository, name: str) -> dict[str, str]:

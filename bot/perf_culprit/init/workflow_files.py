@@ -33,12 +33,14 @@ class Choice:
     """What was found out or answered. With a commit `since` old ones are measured, and nothing else is written.
 
     `steps` and `services` are the existing workflow's, for the job that measures; only a file of our own has one.
+    `others` are what `--try` runs where `run` gives no result.
     """
 
     run: str
     setup: str
     build: str = ""
     format: str = ""
+    others: tuple[str, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
     services: Mapping[str, Any] = field(default_factory=dict)
     branch: str = "main"
