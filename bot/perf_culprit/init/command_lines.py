@@ -4,6 +4,7 @@ import re
 import shlex
 from typing import Final
 
+SCRIPTS: Final = "py|sh|js|mjs|cjs|ts|rb|php|pl|ps1|jl|R"
 TASKS: Final = (
     r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvn|rake|bazel|task|sbt|pixi|poe|hatch|invoke|composer)\b"
 )
@@ -27,6 +28,7 @@ MEASURING: Final = tuple(
         ("pytest", r"\bpytest\b(?!-).*\bbench"),
         # `worker=bench` is a variable's value.
         ("task", rf"{TASKS}.*\s(?![A-Za-z_]\w*=)\S*bench"),
+        ("script", rf"^([A-Z_]+=\S+\s+)*(\S+\s+){{0,6}}?[\w./-]*bench[\w./-]*\.({SCRIPTS})(\s|$)"),
         ("script", r"^([A-Z_]+=\S+\s+)*(\w+\s+(run\s+)?)?(-\w+\s+)*[\w./-]*bench[\w./-]*(\s|$)"),
     )
 )
@@ -41,7 +43,8 @@ TALK: Final = re.compile(
     r"|\bcheck-|\blint\b|\bbencher (archive|threshold|report)\b"
     rf"|{TASKS}.*\s(build|publish|deploy|install|compile|clean|prepare|download)[-_:A-Z]?\w*[Bb]ench"
     # A script that only works on results.
-    r"|(summar|publish|upload|report|duration|comment)[\w-]*\.(py|sh|js|mjs|ts|rb)\b"
+    rf"|(summar|publish|upload|report|duration|comment|regression|merge|/check)[\w-]*\.({SCRIPTS})\b"
+    rf"|\.({SCRIPTS}) (upload|publish|summary|ingest|merge|check)\b"
 )
 # A line that is of no use in a commit's own checkout.
 NOISE: Final = re.compile(

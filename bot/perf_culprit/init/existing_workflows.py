@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from perf_culprit.init.command_lines import BENCHER, TALK, bencher_command, logical_lines, measuring_tool, without_noise
-from perf_culprit.init.job_preparation import CODSPEED_BUILD, VENV, Preparation, placed, preparation_of
-from perf_culprit.init.native_output import OUTPUT, TIMED_NOTE, Command, compiling, native
+from perf_culprit.init.job_preparation import CODSPEED_BUILD, SIDES, VENV, Preparation, placed, preparation_of
+from perf_culprit.init.native_output import OUTPUT, TIMED_NOTE, TRIED, TRIED_NOTE, Command, compiling, native
 from perf_culprit.init.repository import Repository, Suggestion
 from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
 
@@ -19,12 +19,10 @@ GAB: Final = "github-action-benchmark"
 CODSPEED: Final = re.compile(r"^codspeedhq/(action|codspeed)")
 NAMED: Final = re.compile(r"bench|perf|codspeed|asv|bencher", re.IGNORECASE)
 SCORES: Final = {GAB: 100.0, "Bencher": 95.0, "CodSpeed": 90.0, "task": 40.0, "script": 30.0}
-# A measurement that is only tried out, as tests do.
-TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|--test\b|smoke|--profile[= ]test")
 FOR_PEOPLE: Final = re.compile(r"\.(html?|zip|md|png|svg|gz|tgz|pdf)$|\bhtml\b")
 SURE: Final = 42.0
 USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
-UNKNOWN_MATRIX: Final = "only GitHub knows `matrix."
+UNSURE: Final = ("only GitHub knows `matrix.", TRIED_NOTE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +47,9 @@ class Measuring:
         score = SCORES.get(self.source, 70.0)
         score += 12 * bool(NAMED.search(self.job.title)) + 4 * bool(events & {"push", "pull_request"})
         score -= 30 * bool(OTHER_SYSTEMS.search(self.job.runner)) + 15 * bool(TRIED.search(self.command))
+        # A script after a download works on results.
+        earlier = " ".join(step.uses for step in self.job.steps[: self.position])
+        score -= 20 * ("download-artifact" in earlier and self.source in ("task", "script"))
         return score - 25 * (events <= {"release", "issue_comment"})
 
     @property
@@ -66,7 +67,7 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
         if one.command:
             by_job.setdefault(one.job.place, []).append(one)
     each = [(those[0].is_sure, _suggestion(_same_kind(those), repository)) for those in by_job.values()]
-    sure = [one for is_sure, one in each if is_sure and not any(UNKNOWN_MATRIX in note for note in one.notes)]
+    sure = [one for is_sure, one in each if is_sure and not any(note.startswith(UNSURE) for note in one.notes)]
     return sure, [one for _, one in each if one not in sure]
 
 
@@ -79,7 +80,8 @@ def _same_kind(those: list[Measuring]) -> list[Measuring]:
     first = min(one.position for one in alike)
     changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
     until = next(iter(changes), len(steps))
-    near = {(one.step.folder, one.command): one for one in alike if one.position < until}
+    # A base and a head are one suite.
+    near = {(one.step.folder, SIDES.sub("", one.command)): one for one in alike if one.position < until}
     return list(near.values())
 
 
@@ -92,6 +94,14 @@ def _elsewhere(one: Measuring, others: list[Measuring]) -> Measuring:
     same = [other for other in others if other.command and other.job.place.startswith(f"{file},") and other != one]
     measured = max(same, key=lambda other: other.score, default=None)
     return one if measured is None else replace(measured, source=one.source, tool=one.tool, output=_uploaded(measured))
+
+
+def _kept(one: Measuring) -> str:
+    """The file that it is told to write, else what the job keeps."""
+    told = re.search(
+        r"\s(?:-o|--out(?:put)?(?:-(?:json|file))?)[= ]['\"]?([\w./-]+\.(?:json|txt|csv|xml))", one.command
+    )
+    return told[1] if told else _uploaded(one)
 
 
 def _uploaded(one: Measuring) -> str:
@@ -122,10 +132,15 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             yield Measuring(job=job, position=end, command=step.given["run"].strip(), source="CodSpeed")
         elif BENCHER.search(step.run):
             command, adapter = bencher_command(step.run)
-            yield Measuring(job=job, position=end, command=command, source="Bencher", tool=adapter)
+            one = Measuring(job=job, position=end, command=command, source="Bencher", tool=adapter)
+            file = re.search(r"\s--file[= ]['\"]?([\w./-]+)", step.run)
+            # With a file it may be given nothing that measures.
+            others = _written(job, end, file[1]) if file and not measuring_tool(command) else [(end, command)]
+            output = file[1] if file else ""
+            yield from (replace(one, position=position, command=text, output=output) for position, text in others)
         elif step.run and (source := measuring_tool(step.run)):
             one = Measuring(job=job, position=end, command=without_noise(step.run), source=source)
-            yield replace(one, output=_uploaded(one)) if source in ("task", "script") else one
+            yield replace(one, output=_kept(one)) if source in ("task", "script") else one
 
 
 def _written(job: Job, end: int, output: str) -> list[tuple[int, str]]:

@@ -36,7 +36,7 @@ class Command:
     def line(self) -> str:
         if not self.is_timed:
             return self.text
-        name = re.sub(r"\W+", "-", "".join(self.text.splitlines()[-1:]))[:40].strip("-") or "command"
+        name = re.sub(r"\W+", "-", "".join(self.text.splitlines()[-1:]))[:150].strip("-") or "command"
         shell = f"bash -c '{{ time sh -e -c \"$1\" >&3 2>&3; }} 3>&2 2> {OUTPUT}/{name}'"
         return f"mkdir -p {OUTPUT}\n{shell} -- {shlex.quote(self.text)}"
 
@@ -72,6 +72,9 @@ def copied(command: Command) -> Command:
     return replace(command, after=f"cp -r {command.output} {OUTPUT}")
 
 
+# A measurement that is only tried out, as tests do.
+TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|\bbench\b.*--test\b|smoke|--profile[= ]test")
+TRIED_NOTE: Final = "it only tries the benchmarks out, as a test does"
 TIMED_NOTE: Final = "no known tool was seen in it: the time of the whole command is measured, not what it prints"
 
 
@@ -124,6 +127,14 @@ def _vitest(command: Command, program: str, option: str) -> Command:
     plain = replace(command, text="\n".join(dict.fromkeys(whole.splitlines())))
     changed = _option(plain.text, "outputJson", OUTPUT)
     return replace(plain, text=changed or _appended(plain.text, program, f"{option}{OUTPUT}"), output="")
+
+
+def _vitest_task(command: Command, script: str) -> Command:
+    if file := re.search(r"--outputJson[= ]['\"]?([\w./-]+)", script):
+        return replace(command, after=f"cp {command.within(file[1])} {OUTPUT}", output="")
+    # pnpm, yarn and bun hand options on as they are.
+    dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
+    return _vitest(command, "", f"{dashes}--outputJson=")
 
 
 CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes it to .codspeed, which is read"
@@ -235,8 +246,8 @@ def _jmh(command: Command, repository: Repository) -> Command:
 
 
 def _gathered(command: Command, pattern: str) -> Command:
-    """Files wherever the tool left them, since a task may enter folders."""
-    into = f"mkdir -p {OUTPUT} && find . -path '{pattern}' -exec cp --parents {{}} {OUTPUT} ';'"
+    """Files wherever the tool left them, since a task may enter folders; the next execution leaves new ones."""
+    into = f"mkdir -p {OUTPUT} && find . -path '{pattern}' -exec cp --parents {{}} {OUTPUT} ';' -delete"
     return replace(command, after=into, output="")
 
 
@@ -244,7 +255,7 @@ def _dotnet(command: Command, _: Repository) -> Command:
     text = command.text
     if "dotnet" in text and "--exporters" not in text:
         text = _appended(text, "dotnet run", ("" if " -- " in text else "-- ") + "--exporters json")
-    return _gathered(replace(command, text=text), "*BenchmarkDotNet.Artifacts/results/*.json")
+    return _gathered(replace(command, text=text), "*/results/*-report*.json")
 
 
 # By the convention of PkgBenchmark, AirspeedVelocity and BenchmarkCI: a file that defines SUITE.
@@ -292,12 +303,14 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
 
 
 def _by_task(command: Command, repository: Repository) -> Command:
-    bodies = list(_bodies(command, repository))
+    bodies = [command.text, *_bodies(command, repository)]
     rewritten = (_by_body(command, text, repository) for text in bodies)
     if (changed := next(filter(None, rewritten), None)) is not None:
         return changed
     if any(OTHER_COMMIT.search(text) for text in bodies) and (line := _inner(bodies)):
         return native(replace(command, text=line, output=""), repository)
+    if any(TRIED.search(text) for text in bodies):
+        command = replace(command, notes=(*command.notes, TRIED_NOTE))
     is_known = command.is_stored or any(READ.search(text) for text in bodies) or repository.says(*SOURCE)
     return replace(copied(command), is_timed=not is_known)
 
@@ -306,13 +319,15 @@ def _by_body(command: Command, text: str, repository: Repository) -> Command | N
     if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
         return _dotnet(command, repository)
     if "vitest bench" in text:
-        # pnpm, yarn and bun hand options on as they are.
-        dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
-        return _vitest(command, "", f"{dashes}--outputJson=")
+        return _vitest_task(command, text)
     if "--benchmark-json" in text and "posargs" in text:
         return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
     if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
         return _codspeed_inside(command, uses_cargo="cargo" in text)
+    if re.search(r"gradlew?\b.*[Bb]enchmark", text) and repository.says(
+        r"\.gradle(\.kts)?$|\.toml$", r"kotlinx.benchmark"
+    ):
+        return _gathered(command, "*/build/reports/benchmarks/*.*")
     return _gathered(command, "*/build/*/jmh/results.*") if re.search(r"gradlew?\b.*\bjmh\b", text) else None
 
 

@@ -17,6 +17,10 @@ COMPARISON: Final = re.compile(r"^!?([\w.-]+)(?:\s*(==|!=)\s*'([^']*)')?$")
 OTHER_SYSTEMS: Final = re.compile(r"windows|macos|osx|darwin|arm64|aarch64|-arm\b", re.IGNORECASE)
 # The folder above the checkout, and in it the repository's.
 CHECKED_OUT: Final = re.compile(r"\$\{\{\s*runner\.workspace\s*\}\}/[\w.-]+")
+ENVIRONMENTS: Final = re.compile(
+    r"^os$|runtime|version|python|node|php|ruby|java|jdk|toolchain|compiler|framework|platform|arch|runner|machine",
+    re.IGNORECASE,
+)
 STORED_OUTPUT: Final = re.compile(
     r"""echo\s+['"]?([A-Za-z_][\w-]*)=((?:[^'"\n>$`]|\$\{\{[^}]*\}\})*?)['"]?\s*>>\s*['"]?\$\{?GITHUB_OUTPUT"""
 )
@@ -282,9 +286,10 @@ def _step(
         given={str(key): text(value) for key, value in _mapping(about.get("with")).items() if _is_public(value)},
         environment={**outer, **own},
         # CodSpeed's action has an input of that name.
-        folder=text(_mapping(about.get("with")).get("working-directory") or about.get("working-directory", "")).rstrip(
-            "/"
-        ),
+        folder=text(_mapping(about.get("with")).get("working-directory") or about.get("working-directory", ""))
+        .removeprefix("$PWD")
+        .removeprefix("./")
+        .strip("/"),
         shell=str(about.get("shell", "")),
         variants=variants,
         matrix_key=matrix_key,
@@ -298,7 +303,9 @@ def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list
     # Of two keys all combinations would be too many; what CodSpeed counts by makes no other benchmark.
     plain = re.sub(r"(?m)^\s*echo .*$|(-m|--measurement-mode)[= ]\S*\$\{\{.*?\}\}", "", command)
     named = [
-        key for key, rest in others.items() if any(re.search(rf"matrix\.{name}\b", plain) for name in _keys(key, rest))
+        key
+        for key, rest in others.items()
+        if not ENVIRONMENTS.search(key) and any(re.search(rf"matrix\.{name}\b", plain) for name in _keys(key, rest))
     ]
     if len(named) != 1:
         return "", ()
