@@ -6,7 +6,8 @@ from typing import Final
 
 SCRIPTS: Final = "py|sh|js|mjs|cjs|ts|rb|php|pl|ps1|jl|R"
 TASKS: Final = (
-    r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvn|rake|bazel|task|sbt|pixi|poe|hatch|invoke|composer)\b"
+    r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvn|rake|bazel|task|sbt|pixi|poe|hatch|invoke|composer"
+    r"|mise|moon|turbo|lage|lerna|cargo (make|xtask))\b"
 )
 BENCHER: Final = re.compile(r"\bbencher\s+run\b")
 # Commands that measure: what they are called, and by what they are known.
@@ -20,8 +21,8 @@ MEASURING: Final = tuple(
         ("cargo bench", r"\bcargo\s+(\+\S+\s+)?(-\S+\s+)*(bench|criterion)\b"),
         ("go test", r"\bgo\s+test\b.*\s--?(test\.)?bench[= ]"),
         ("PHPBench", r"\bphpbench\s+run\b"),
-        ("JMH", r"gradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|benchmarks?)\S*\.jar|\bjmh:run\b"),
-        ("BenchmarkDotNet", r"\bdotnet\s+run\b.*bench"),
+        ("JMH", r"gradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|benchmarks?)\S*\.jar|\bjmh[:/]run\b"),
+        ("BenchmarkDotNet", r"\bdotnet\s+run\b.*(bench|(-c|--configuration)[= ]Release)"),
         ("Google Benchmark", r"--benchmark_(out|format|filter|repetitions|min_time)\b"),
         ("Julia", r"\bbenchpkg\b|julia\b.*benchmark"),
         ("vitest", r"\bvitest\s+bench\b"),

@@ -50,7 +50,7 @@ class Measuring:
         # A script after a download works on results.
         earlier = " ".join(step.uses for step in self.job.steps[: self.position])
         score -= 20 * ("download-artifact" in earlier and self.source in ("task", "script"))
-        return score - 25 * (events <= {"release", "issue_comment"})
+        return score - 25 * (events <= {"release", "issue_comment", "workflow_run"})
 
     @property
     def is_sure(self) -> bool:

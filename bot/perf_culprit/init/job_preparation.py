@@ -118,9 +118,10 @@ def _action(step: Step, done: Preparation) -> None:
         # A pull request's code must not write what a later job reads.
         given = {key: value for key, value in step.given.items() if value and "cache" not in key}
         done.steps.append({"uses": step.uses, **({"with": given} if given else {})})
-        if (name := given.get("environment-name") or given.get("activate-environment")) and "mamba" in step.action:
+        name = given.get("environment-name") or given.get("activate-environment")
+        if name and "mamba" in step.action:
             done.launcher = f"micromamba run -n {name}"
-        elif name:
+        elif name and "conda" in step.action:
             done.launcher = f"conda run --no-capture-output -n {name}"
     elif LEFT_OUT.search(step.action):
         done.notes.append(f"left out: uses {step.uses}")

@@ -115,8 +115,16 @@ def _to_file(names: str, program: str, option: str) -> Callable[[Command, Reposi
     """A rule for a tool with an option for its results' file."""
 
     def rule(command: Command, _: Repository) -> Command:
-        changed = _option(command.text, names, OUTPUT)
-        return replace(command, text=changed or _appended(command.text, program, f"{option}{OUTPUT}"), output="")
+        lines = command.text.splitlines()
+        measuring = [i for i, line in enumerate(lines) if program in line and not re.match(r"\s*#", line)]
+        if len(measuring) < 2 or CONTROL.search(command.text) or "\\\n" in command.text:
+            return replace(command, text=written(command.text, OUTPUT), output="")
+        for number, i in enumerate(measuring, 1):
+            lines[i] = written(lines[i], f'"$PERF_CULPRIT_OUTPUT/{number}"')
+        return replace(command, text="\n".join([f"mkdir -p {OUTPUT}", *lines]), output="")
+
+    def written(text: str, file: str) -> str:
+        return _option(text, names, file) or _appended(text, program, f"{option}{file}")
 
     return rule
 
@@ -127,14 +135,6 @@ def _vitest(command: Command, program: str, option: str) -> Command:
     plain = replace(command, text="\n".join(dict.fromkeys(whole.splitlines())))
     changed = _option(plain.text, "outputJson", OUTPUT)
     return replace(plain, text=changed or _appended(plain.text, program, f"{option}{OUTPUT}"), output="")
-
-
-def _vitest_task(command: Command, script: str) -> Command:
-    if file := re.search(r"--outputJson[= ]['\"]?([\w./-]+)", script):
-        return replace(command, after=f"cp {command.within(file[1])} {OUTPUT}", output="")
-    # pnpm, yarn and bun hand options on as they are.
-    dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
-    return _vitest(command, "", f"{dashes}--outputJson=")
 
 
 CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes it to .codspeed, which is read"
@@ -242,6 +242,8 @@ def _jmh(command: Command, repository: Repository) -> Command:
     if "-jar" in command.text:
         changed = _to_file("rff", "-jar", "-rf json -rff ")(command, repository)
         return replace(changed, text=_option(changed.text, "rf", "json") or changed.text)
+    if re.search(r"jmh[:/]run", command.text, re.IGNORECASE):
+        return _gathered(command, "*/jmh-result.json") if "-rf json" in command.text else copied(command)
     return _gathered(command, "*/build/*/jmh/results.*")
 
 
@@ -293,7 +295,7 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
     (r"\bpytest\b|--benchmark-json", _pytest),
     (r"\bvitest\b", lambda command, _: _vitest(command, "vitest", "--outputJson=")),
     (r"--benchmark_\w+", _to_file("benchmark_out", "--benchmark_", "--benchmark_out=")),
-    (r"\bgradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|bench)\S*\.jar", _jmh),
+    (r"\bgradlew?\b.*\bjmh\b|\bjmh[:/]run\b|-jar\s+\S*(jmh|bench)\S*\.jar", _jmh),
     (r"\bdotnet\s+run\b", _dotnet),
     (r"\bbenchpkg\b|\bjulia\b", _julia),
 )
@@ -304,22 +306,34 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
 
 def _by_task(command: Command, repository: Repository) -> Command:
     bodies = [command.text, *_bodies(command, repository)]
+    if file := next(filter(None, map(RESULTS.search, bodies[1:])), None):
+        return replace(command, after=f"cp {command.within(file[1])} {OUTPUT}", output="")
     rewritten = (_by_body(command, text, repository) for text in bodies)
     if (changed := next(filter(None, rewritten), None)) is not None:
         return changed
     if any(OTHER_COMMIT.search(text) for text in bodies) and (line := _inner(bodies)):
         return native(replace(command, text=line, output=""), repository)
-    if any(TRIED.search(text) for text in bodies):
+    lines = [line for text in bodies for line in logical_lines(text) if TRIED.search(line)]
+    if any(measuring_tool(line) not in ("", "task", "script") for line in lines):
         command = replace(command, notes=(*command.notes, TRIED_NOTE))
     is_known = command.is_stored or any(READ.search(text) for text in bodies) or repository.says(*SOURCE)
     return replace(copied(command), is_timed=not is_known)
+
+
+# A tool's own option for its results' file, in a task that says which.
+RESULTS: Final = re.compile(
+    r"(?:-rff|--benchmark_out|--benchmark-json|--export-json|--outputJson|--outputFile|--dump-file)[= ]"
+    r"['\"]?([\w./-]+\.(?:json|xml|csv))"
+)
 
 
 def _by_body(command: Command, text: str, repository: Repository) -> Command | None:
     if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
         return _dotnet(command, repository)
     if "vitest bench" in text:
-        return _vitest_task(command, text)
+        # pnpm, yarn and bun hand options on as they are.
+        dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
+        return _vitest(command, "", f"{dashes}--outputJson=")
     if "--benchmark-json" in text and "posargs" in text:
         return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
     if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
@@ -374,6 +388,7 @@ TASK_FILES: Final = (
     ("pixi|hatch|pdm|poe|rye", "pyproject.toml"),
     ("hatch", "hatch.toml"),
     ("invoke|inv", "tasks.py"),
+    ("mise", "mise.toml"),
 )
 
 

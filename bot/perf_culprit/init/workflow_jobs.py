@@ -326,8 +326,16 @@ def _keys(key: str, values: list[Any]) -> Iterator[str]:
 def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
     """`${{ … }}` replaced by its value; what has none goes, since GitHub would resolve it in our workflow's place."""
     text = CHECKED_OUT.sub("${{ github.workspace }}", text)
-    unknown = [name for name in EXPRESSION.findall(text) if name not in values]
-    return EXPRESSION.sub(lambda match: values.get(match[1], ""), text), unknown
+    named = [(name, _value(name, values)) for name in EXPRESSION.findall(text)]
+    unknown = [name for name, value in named if value is None]
+    return EXPRESSION.sub(lambda match: _value(match[1], values) or "", text), unknown
+
+
+def _value(expression: str, values: Mapping[str, str]) -> str | None:
+    """What it names, or what stands for it where nothing else is given (`inputs.x || 'y'`)."""
+    first, *others = re.split(r"\s*\|\|\s*", expression)
+    literal = re.fullmatch(r"'([^']*)'", others[-1]) if others else None
+    return values.get(first) or (literal[1] if literal else values.get(first))
 
 
 def _may_run(condition: str, values: Mapping[str, str]) -> bool:
