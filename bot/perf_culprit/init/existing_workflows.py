@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -68,7 +68,33 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
             by_job.setdefault(one.job.place, []).append(one)
     each = [(those[0].is_sure, _suggestion(_same_kind(those), repository)) for those in by_job.values()]
     sure = [one for is_sure, one in each if is_sure and not any(note.startswith(UNSURE) for note in one.notes)]
-    return sure, [one for _, one in each if one not in sure]
+    return [replace(one, is_sure=True) for one in sure], [one for _, one in each if one not in sure]
+
+
+# How a suite is measured and stored, not what it is.
+MANNER: Final = re.compile(
+    r"(?m)^\s*(rm|cp|mkdir|export|find|\. )\s.*$|\(export [^\n]*"
+    r"|\s--?(benchmark-\S+|codspeed|save-baseline|baseline|output-format|dump-file|tag|ref|report|store|count|benchtime|benchmem)"
+    r"([= ][^\s-]\S*)?|\$?\bPERF_CULPRIT_\w+|[\"'()&|;]"
+)
+
+
+def suites(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """The first, and the next that a workflow measures by a tool, too, if it is another one: they are watched apart."""
+    first, *others = suggestions
+    same = set(_words(first))
+    second = [
+        each
+        for each in others
+        if each.is_sure
+        and (each.tool == first.tool or each.tool not in ("task", "script"))
+        and set(_words(each)) != same
+    ]
+    return [first, *second[:1]] if first.is_sure else [first]
+
+
+def _words(one: Suggestion) -> list[str]:
+    return SIDES.sub("", MANNER.sub(" ", one.run)).split()
 
 
 def _same_kind(those: list[Measuring]) -> list[Measuring]:
