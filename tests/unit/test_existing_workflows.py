@@ -16,6 +16,7 @@ from perf_culprit.init.workflow_files import check_files
 from tests.support.git_repository import init_repository, run_git
 
 OUTPUT = '"$PERF_CULPRIT_OUTPUT"'
+GATHERED = f"mkdir -p {OUTPUT} && find . -path '%s' -exec cp --parents {{}} {OUTPUT} ';' -delete"
 
 
 def lay_out(root: Path, steps: str, *, job: str = "", top: str = "", **files: str) -> Path:
@@ -97,7 +98,7 @@ CODSPEED = "- uses: CodSpeedHQ/action@v4\n  with: {mode: simulation, run: '%s'}\
 
 def test_codspeed_s_local_results_are_read(tmp_path: Path) -> None:
     result = proposed(tmp_path, CODSPEED % "pytest tests --codspeed")
-    assert result.run == f"rm -rf .codspeed\npytest tests --codspeed\ncp -r .codspeed {OUTPUT}"
+    assert result.run == f"pytest tests --codspeed && {GATHERED % '*/.codspeed/*.json'}"
 
 
 @pytest.mark.parametrize("criterion", [True, False])

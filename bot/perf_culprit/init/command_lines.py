@@ -6,7 +6,7 @@ from typing import Final
 
 SCRIPTS: Final = "py|sh|js|mjs|cjs|ts|rb|php|pl|ps1|jl|R"
 TASKS: Final = (
-    r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvn|rake|bazel|task|sbt|pixi|poe|hatch|invoke|composer"
+    r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvnw?|rake|bazel|task|sbt|pixi|poe|hatch|invoke|composer"
     r"|mise|moon|turbo|lage|lerna|cargo (make|xtask))\b"
 )
 BENCHER: Final = re.compile(r"\bbencher\s+run\b")

@@ -78,7 +78,7 @@ def preparation_of(job: Job, position: int) -> Preparation:
         for step in job.steps[:position]
         if not (step.is_skipped or TESTS.search(step.name) or (measured and SIDES.sub("", step.run) == measured))
     ]
-    before = [_as_command(step) for step in (*there, _before_asv(job.steps[position]))]
+    before = [_as_command(step) for step in (*there, _before_it(job.steps[position]))]
     lines = [line for step in before for line in logical_lines(step.run)]
     in_venv = any(PROJECT_PIP.search(line) for line in lines) and not any(OWN_VENV.search(line) for line in lines)
     for step in before:
@@ -93,11 +93,12 @@ def preparation_of(job: Job, position: int) -> Preparation:
     return done
 
 
-def _before_asv(step: Step) -> Step:
-    """What its own step prepares: of asv's commands only this is kept, others stay as they are."""
-    text = re.split(r"(?m)^.*\basv\s+(?:run|continuous)\b", step.run, maxsplit=1)
+def _before_it(step: Step) -> Step:
+    """What its own step prepares: of commands of asv and Bencher only this is kept, others stay as they are."""
+    text = re.split(r"(?m)^.*\b(?:asv\s+(?:run|continuous)|bencher\s+run)\b", step.run, maxsplit=1)
     lines = logical_lines(text[0]) if len(text) > 1 else []
-    prepares = [line for line in lines if MACHINE.search(line) or line.startswith("git clone ")]
+    is_asv = len(text) > 1 and "bencher run" not in step.run
+    prepares = [line for line in lines if not is_asv or MACHINE.search(line) or line.startswith("git clone ")]
     return replace(step, uses="", run="\n".join(prepares))
 
 

@@ -83,7 +83,8 @@ def _printed(command: Command) -> Command:
     name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.\w+)"
     file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
     redirected = re.compile(
-        rf"[ \t]*(2>&1[ \t]*)?(?<!2)(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|>>?[ \t]*){file}([ \t]+2>&1)?"
+        rf"[ \t]*(2>&1[ \t]*)?(?<!2)(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|(\b1)?>>?[ \t]*){file}"
+        r"([ \t]+2>&1)?"
     )
     lines = [line for line in command.text.splitlines() if not re.match(r"(export|cd|rm|mkdir|set)\b", line)]
     into = [bool(redirected.search(line)) for line in lines]
@@ -142,8 +143,7 @@ CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes 
 
 def _pytest(command: Command, repository: Repository) -> Command:
     if "--codspeed" in command.text:
-        after = f"cp -r {command.within('.codspeed')} {OUTPUT}"
-        return replace(command, text=f"rm -rf .codspeed\n{command.text}", after=after, notes=(CODSPEED_NOTE,))
+        return _gathered(replace(command, notes=(CODSPEED_NOTE,)), "*/.codspeed/*.json")
     stored = r"\s--benchmark-(save|compare|compare-fail|storage)(=\S+|\s+[^-\s]\S*)?|\s--benchmark-autosave"
     plain = replace(command, text=re.sub(stored, "", command.text))
     return _to_file("benchmark-json", "pytest", "--benchmark-json=")(plain, repository)
@@ -350,8 +350,9 @@ OTHER_COMMIT: Final = re.compile(r"\bgit (checkout|switch|worktree|stash)\b|\bas
 
 def _inner(bodies: list[str]) -> str:
     """What measures in a script that compares by itself, where nothing of it is the script's own."""
-    lines = [line for text in bodies for line in logical_lines(text) if "$" not in line and '"' not in line]
-    return next((line for line in lines if measuring_tool(line) not in ("", "task", "script")), "")
+    lines = [re.sub(r"^[@-]+|\s*\|\s*tee\s.*", "", line) for text in bodies for line in logical_lines(text)]
+    plain = [" ".join(word for word in line.split() if "$" not in word) for line in lines if '"' not in line]
+    return next((line for line in plain if measuring_tool(line) not in ("", "task", "script")), "")
 
 
 # What prints, or writes to a file that a workflow keeps, what some reader knows.
@@ -368,14 +369,9 @@ SOURCE: Final = (r"bench[^/]*(/.*)?\.(c|cc|cpp|cxx|h|hpp)$", r"benchmark/benchma
 
 
 def _codspeed_inside(command: Command, *, uses_cargo: bool) -> Command:
-    wanted = "-path '*/.codspeed/*' -name '*.json'"
     cargo = "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`"
-    return replace(
-        command,
-        text=f"find . {wanted} -delete\n{command.text}",
-        after=f"mkdir -p {OUTPUT} && find . {wanted} -exec cp {{}} {OUTPUT} ';'",
-        notes=(CODSPEED_NOTE, *([cargo] if uses_cargo else [])),
-    )
+    notes = (CODSPEED_NOTE, *([cargo] if uses_cargo else []))
+    return _gathered(replace(command, notes=notes), "*/.codspeed/*.json")
 
 
 TASK_RUNNERS: Final = r"\b(nox|tox|pixi|hatch|pdm|poe|rye|invoke|inv|just|make)\b"
@@ -407,11 +403,17 @@ def _named(command: Command, repository: Repository) -> Iterator[str]:
             if name in repository.files:
                 yield repository.read(name)
     if re.search(r"\b(npm|pnpm|yarn|bun)\b", command.text):
-        scripts = package_scripts(repository, command.within("package.json"))
-        yield from (scripts[word] for word in dict.fromkeys(words) if word in scripts)
+        # `--filter` and its like name a package of the workspace.
+        elsewhere = re.search(r"\s(--filter|-F|--workspace|-w|--cwd|workspace)\b", command.text)
+        others = repository.matching(re.compile(r"/package\.json$")) if elsewhere else []
+        for name in (command.within("package.json"), *others):
+            scripts = package_scripts(repository, name)
+            yield from (scripts[word] for word in dict.fromkeys(words) if word in scripts)
     for program, file in TASK_FILES:
         if re.search(rf"\b({program})\b", command.text):
             yield _section(repository.read(command.within(file)), words)
+    if re.search(r"\bmake\b", command.text):
+        yield from (_section(repository.read(name), words) for name in repository.matching(re.compile(r"\.mk$")))
 
 
 MOST_READ: Final = 20_000

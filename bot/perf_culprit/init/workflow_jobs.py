@@ -36,6 +36,10 @@ IN_COMMANDS: Final[Mapping[str, str]] = {
 }
 
 
+# The same as variables of the runner, which a command that is measured does not get.
+VARIABLES: Final = re.compile(r"\$\{?(GITHUB_WORKSPACE|GITHUB_SHA|RUNNER_TEMP|RUNNER_OS|RUNNER_ARCH)\b\}?")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
     """One step. `given` is its `with`; `unknown` are expressions that only GitHub can resolve, left empty.
@@ -328,6 +332,7 @@ def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
     text = CHECKED_OUT.sub("${{ github.workspace }}", text)
     named = [(name, _value(name, values)) for name in EXPRESSION.findall(text)]
     unknown = [name for name, value in named if value is None]
+    text = VARIABLES.sub(lambda match: IN_COMMANDS[match[1].lower().replace("_", ".")], text)
     return EXPRESSION.sub(lambda match: _value(match[1], values) or "", text), unknown
 
 
