@@ -116,6 +116,10 @@ def _to_file(names: str, program: str, option: str) -> Callable[[Command, Reposi
     """A rule for a tool with an option for its results' file."""
 
     def rule(command: Command, _: Repository) -> Command:
+        # A loop names a file in each of its turns.
+        if named := re.search(rf"--?(?:{names})[= ]['\"]?(\S*\$\{{?\w+\}}?[^\s'\"]*)", command.text):
+            parts = re.sub(r"\$\{?\w+\}?", "*", named[1]).rpartition("/")
+            return _gathered(command, f"*{parts[0].strip('./')}/{parts[2]}")
         lines = command.text.splitlines()
         measuring = [i for i, line in enumerate(lines) if program in line and not re.match(r"\s*#", line)]
         if len(measuring) < 2 or CONTROL.search(command.text) or "\\\n" in command.text:
