@@ -41,7 +41,7 @@ TESTS: Final = re.compile(
 )
 VENV: Final = ". .venv/bin/activate"
 BASH: Final = re.compile(
-    r"\[\[|pipefail|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"
+    r"\[\[|pipefail|<<<|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"
 )
 OTHER_SHELL: Final = re.compile(r"\b(pwsh|python3?|julia|node|ruby|perl)\b")
 SHELL_OPTIONS: Final = {"pwsh": "-Command", "python": "-c", "python3": "-c"}
