@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from perf_culprit.cli.entry import main
 from tests.support.container.own_action import InContainer
+from tests.support.git_repository import run_git
 from tests.support.scenarios import CRASH, LEVEL, SLOWER, Outcome, Project, open_project
 from tests.support.workflows.expressions import fill
 from tests.support.workflows.runner import InThisProcess
@@ -95,6 +98,32 @@ def test_a_pull_request_of_the_repository(project: Project, level: int) -> None:
     assert_told(project, comment, pull.head_sha, level=level)
     groups = {concurrency(project, outcome, "perf")["group"] for outcome in (project.run_pull(pull), outcome)}
     assert len(groups) == 1 or project.split
+
+
+def test_two_suites_that_init_found(project: Project, tmp_path: Path) -> None:
+    """Each has a job, a comment and a check of its own, and after a push a run in the history."""
+    steps = "on: [push]\njobs: {bench: {runs-on: ubuntu-latest, steps: [{run: pytest NAME --benchmark-json=o.json}]}}\n"
+    for name in ("parser", "server"):
+        path = tmp_path / "read" / ".github/workflows" / f"{name}.yml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(steps.replace("NAME", name))
+    options = ["--split"] if project.split else []
+    assert main(["init", "--repo", str(tmp_path / "read"), "--yes", *options]) == 0
+    written = (tmp_path / "read/.github/workflows/perf.yml").read_text()
+    project.files["perf"] = yaml.safe_load(written)
+    pull = project.open_pull(7, base=project.main, level=SLOWER, merged_level=SLOWER)
+    outcome = project.report(project.run_pull(pull))
+    assert not outcome.failed, outcome.log
+    comments = project.comments(7)
+    assert len(comments) == 2
+    for name, comment in zip(("parser", "server"), sorted(comments), strict=True):
+        assert name in comment
+        assert_told(project, comment, pull.head_sha, level=SLOWER)
+    names = {check.name for check in project.fake.state.check_runs.values()}
+    assert len(names) == 2
+    assert not project.report(project.push(LEVEL)).failed
+    stored = run_git(project.folder, "ls-tree", "-r", "--name-only", "perf-history")
+    assert {line.split("/")[1] for line in stored.splitlines() if line.startswith("runs/")} == {"parser", "server"}
 
 
 @pytest.mark.container

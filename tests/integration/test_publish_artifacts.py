@@ -38,6 +38,13 @@ def test_fetches_the_named_artifact(fake: FakeGitHub) -> None:
     assert len(fake.log) == 2
 
 
+def test_a_name_that_ends_with_an_asterisk_names_those_that_begin_so(fake: FakeGitHub) -> None:
+    for name in ("report", "report-a", "reports.[a]", "a-report"):
+        add(fake, name=name)
+    assert [file.name for file in fetch(fake, name="report*")] == ["report", "report-a", "reports.[a]"]
+    assert [file.name for file in fetch(fake, name="reports.[a]")] == ["reports.[a]"]
+
+
 def test_fetches_all_artifacts_without_a_name(fake: FakeGitHub) -> None:
     for name in ("linux", "mäc"):
         add(fake, name=name)

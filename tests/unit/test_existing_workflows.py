@@ -1,6 +1,7 @@
 """What `init` proposes where a workflow of the repository measures already; the workflows are written for this."""
 
 import re
+import shlex
 from pathlib import Path
 from textwrap import indent
 
@@ -10,12 +11,15 @@ import yaml
 from perf_culprit.cli.entry import main
 from perf_culprit.init.benchmark_tools import suggestions
 from perf_culprit.init.command_lines import bencher_command, measuring_tool
+from perf_culprit.init.existing_workflows import suites
+from perf_culprit.init.introduction import suite_names
 from perf_culprit.init.native_output import compiling
 from perf_culprit.init.repository import Suggestion, look
 from perf_culprit.init.workflow_files import check_files
 from tests.support.git_repository import init_repository, run_git
 
 OUTPUT = '"$PERF_CULPRIT_OUTPUT"'
+GATHERED = f"mkdir -p {OUTPUT} && find . -path '%s' -exec cp --parents {{}} {OUTPUT} ';' -delete"
 
 
 def lay_out(root: Path, steps: str, *, job: str = "", top: str = "", **files: str) -> Path:
@@ -97,7 +101,7 @@ CODSPEED = "- uses: CodSpeedHQ/action@v4\n  with: {mode: simulation, run: '%s'}\
 
 def test_codspeed_s_local_results_are_read(tmp_path: Path) -> None:
     result = proposed(tmp_path, CODSPEED % "pytest tests --codspeed")
-    assert result.run == f"rm -rf .codspeed\npytest tests --codspeed\ncp -r .codspeed {OUTPUT}"
+    assert result.run == f"pytest tests --codspeed && {GATHERED % '*/.codspeed/*.json'}"
 
 
 @pytest.mark.parametrize("criterion", [True, False])
@@ -293,7 +297,7 @@ def test_shards_are_one_suite_in_the_folder_that_codspeed_s_action_names(tmp_pat
     scripts = '{"scripts": {"bench": "pnpm bench:all", "bench:all": "vitest bench --run"}}'
     files = {"b__package_D_json": scripts, "job": "strategy: {matrix: {shard: [1, 2]}}"}
     result = proposed(tmp_path, steps, **files)
-    assert result.run == f"(cd ./b\npnpm bench --outputJson={OUTPUT})"
+    assert result.run == f"(cd b\npnpm bench --outputJson={OUTPUT})"
     assert result.steps == ({"uses": "hynek/setup-cached-uv@v2"},)
 
 
@@ -305,7 +309,7 @@ def test_a_checkout_s_own_path_large_files_and_redirected_output(tmp_path: Path)
     )
     result = proposed(tmp_path, steps)
     assert result.build == "git lfs pull && git clone --depth 1 https://github.com/o/data d"
-    assert result.run == '(cd "$PWD/y"\ngo test -bench=. ./...)'
+    assert result.run == "(cd y\ngo test -bench=. ./...)"
 
 
 def test_steps_measure_together_up_to_another_commit(tmp_path: Path) -> None:
@@ -324,7 +328,8 @@ def test_what_steps_say_for_others_and_other_shells(tmp_path: Path) -> None:
     )
     result = proposed(tmp_path, steps)
     assert result.build == "julia -e 'using Pkg' && uv venv && uv pip install ."
-    assert result.run == '(cd "$PWD/b"\ncd x && make bench)'
+    assert result.run.startswith("(cd b\nmkdir -p ")
+    assert result.others == ("(cd b\ncd x && make bench)",)
 
 
 POM = "<artifactId>jmh-core</artifactId>"
@@ -340,7 +345,7 @@ COPIED = f" && cp -r target/criterion {OUTPUT}"
         ({"m__pom_D_xml": SHADED, "pom_D_xml": "<module>m</module>"}, f"{MAVEN} -pl m -am package", "java -jar m/"),
         ({"m__pom_D_xml": SHADED, "pom_D_xml": ""}, f"{MAVEN} install && {MAVEN} -f m/pom.xml package", "java -jar m/"),
         ({"pom_D_xml": POM}, f"{MAVEN} test-compile dependency:", 'java -cp "target/test-classes:target/classes:$(cat'),
-        ({"a__b__build_D_gradle": "id 'me.champeau.jmh'"}, "", "gradle :a:b:jmh && cp a/b/build/results/jmh/"),
+        ({"a__b__build_D_gradle": "id 'me.champeau.jmh'"}, "", "gradle :a:b:jmh && mkdir -p "),
         ({"Cargo_D_toml": '[package]\nname = "a"\n[dev-dependencies]\ncriterion = "1"\n'}, "", f"cargo bench{COPIED}"),
         (
             {
@@ -383,7 +388,7 @@ def test_what_build_files_name(tmp_path: Path, files: dict[str, str], build: str
 @pytest.mark.parametrize(
     ("files", "tool", "run"),
     [
-        ({"Makefile": "all:\nbench: all\n\t./b\n"}, "make bench", "make bench"),
+        ({"Makefile": "all:\nbench: all\n\tcargo bench\n"}, "make bench", "make bench"),
         ({"tox_D_ini": "[testenv:bench]\ncommands = pytest --benchmark-json=x {posargs}"}, "tox -e bench", None),
         ({"package_D_json": '{"scripts": {"bench": "vitest bench"}}'}, "npm run bench", None),
         ({"go_D_mod": "", "x__go_D_mod": "", "x__a_test_D_go": "func BenchmarkA("}, "go test", None),
@@ -456,3 +461,162 @@ def test_from_takes_over_one_tool_and_brings_its_history(tmp_path: Path, capsys:
 def test_what_cargo_measures_is_compiled_by_the_build(text: str, compiled: str | None) -> None:
     expected = 'export CARGO_TARGET_DIR="$PWD/target"\ncd a\ncargo bench --no-run' if compiled is None else compiled
     assert compiling(text) == expected
+
+
+def timed(name: str, command: str) -> str:
+    shell = f"bash -c '{{ time sh -e -c \"$1\" >&3 2>&3; }} 3>&2 2> {OUTPUT}/{name}'"
+    return f"mkdir -p {OUTPUT}\n{shell} -- {shlex.quote(command)}"
+
+
+def test_what_no_reader_knows_is_timed_as_a_whole_and_says_so(tmp_path: Path) -> None:
+    result = proposed(tmp_path, "- run: python bench.py --fast\n", bench_D_py="print('fast: much')")
+    assert result.run == timed("python-bench-py-fast", "python bench.py --fast")
+    assert result.others == ("python bench.py --fast",)
+    assert any("the time of the whole command is measured" in note for note in result.notes)
+    written = proposed(tmp_path / "x", "- run: python bench.py\n", bench_D_py="import pyperf\n")
+    assert written.run == "python bench.py"
+    assert written.others == (timed("python-bench-py", "python bench.py"),)
+
+
+def test_try_falls_back_on_the_time_of_the_whole_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = "#!/bin/sh\n# hyperfine is what it should use\necho fast\n"
+    root = lay_out(init_repository(tmp_path / "x"), "- run: ./bench.sh\n", bench_D_sh=script)
+    (root / "bench.sh").chmod(0o755)
+    run_git(root, "add", "--all")
+    run_git(root, "commit", "--quiet", "--message", "x")
+    assert main(["init", "--repo", str(root), "--yes", "--try"]) == 0
+    output = capsys.readouterr().out
+    assert "the time of the whole command is tried instead" in output
+    assert "tried HEAD once: 1 benchmark read, such as bench-sh" in output
+    assert "time sh -e -c" in (root / ".github/workflows/perf.yml").read_text()
+
+
+ACTION = """
+inputs: {what: {default: none}, more: {}}
+runs:
+  using: composite
+  steps:
+    - run: make prepare
+      shell: bash
+    - run: go test -bench ${{ inputs.what }} ${{ inputs.more || './...' }}
+      shell: bash
+"""
+
+
+def test_the_repository_s_own_action_is_followed_where_it_measures(tmp_path: Path) -> None:
+    steps = "- uses: ./.github/actions/tools\n- uses: ./.github/actions/bench\n  with: {what: Parse}\n"
+    files = {"_D_github__actions__bench__action_D_yml": ACTION, "_D_github__actions__tools__action_D_yml": "runs: {}"}
+    result = proposed(tmp_path, steps, **files)
+    assert (result.build, result.run) == ("make prepare", "go test -bench Parse ./...")
+    assert result.steps == ({"uses": "./.github/actions/tools"},)
+
+
+def test_a_matrix_of_objects_is_measured_in_all_its_values_on_this_kind_of_machine(tmp_path: Path) -> None:
+    job = """strategy:
+  matrix:
+    suite: [{name: a, pattern: Parse}, {name: b, pattern: Lex}]
+    go-version: ['1.22', '1.23']
+    include: []
+"""
+    result = proposed(tmp_path, "- run: go test -bench ${{ matrix.suite.pattern }}\n", job=job)
+    assert result.run == "go test -bench Parse\ngo test -bench Lex"
+    job = "strategy:\n  matrix:\n    include: [{bench: x}, {bench: y}, {bench: z, os: macos-latest}]\n"
+    assert proposed(tmp_path, "- run: go test -bench ${{ matrix.bench }}\n", job=job).run.split() == (
+        ["go", "test", "-bench", "x", "go", "test", "-bench", "y"]
+    )
+
+
+DUMPED = '--dump-file="$PERF_CULPRIT_OUTPUT/%s"'
+LOOP = "for b in x y; do\n      ./$b --benchmark_out=out/$b.json\n    done"
+
+
+@pytest.mark.parametrize(
+    ("steps", "files", "run"),
+    [
+        ("- run: cd x; cargo criterion --message-format=json\n", {}, "(cd x; cargo bench)"),
+        (
+            "- run: python bench.py -o base.json\n- run: python bench.py -o head.json\n",
+            {"bench_D_py": "import pyperf"},
+            f"python bench.py -o head.json && cp -r head.json {OUTPUT}",
+        ),
+        (
+            "- run: make bench\n",
+            {"Makefile": "bench:\n\t@go test -bench=. | tee $(X)\n\t@git checkout master\n\t@go test -bench=.\n"},
+            "go test -bench=.",
+        ),
+        (
+            "- run: pnpm save\n- run: bencher run --adapter json --file b.json true\n",
+            {"package_D_json": '{"scripts": {"save": "vitest bench --outputJson out.json && node x.js"}}'},
+            f"pnpm save && cp out.json {OUTPUT}",
+        ),
+        (
+            "- run: |\n    phpbench run a\n    phpbench run b\n",
+            {},
+            "\n".join((f"mkdir -p {OUTPUT}", f"phpbench run a {DUMPED % 1}", f"phpbench run b {DUMPED % 2}")),
+        ),
+        (
+            f"- run: |\n    {LOOP}\n",
+            {},
+            f"{LOOP.replace(chr(10) + '    ', chr(10))}\n{GATHERED % '*out/*.json'}",
+        ),
+        (
+            "- run: ./gradlew benchmark\n",
+            {"build_D_gradle": "plugins { id 'org.jetbrains.kotlinx.benchmark' }"},
+            f"./gradlew benchmark && {GATHERED % '*/build/reports/benchmarks/*.*'}",
+        ),
+        (
+            "- run: dotnet run -c Release Numbers\n  working-directory: ${{ github.workspace }}/b\n",
+            {},
+            f"(cd b\ndotnet run -c Release Numbers -- --exporters json)\n{GATHERED % '*/results/*-report*.json'}",
+        ),
+    ],
+)
+def test_results_are_found_where_they_are_left(tmp_path: Path, steps: str, files: dict[str, str], run: str) -> None:
+    assert proposed(tmp_path, steps, **files).run == run
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "bencher archive --branch x",
+        "pixi run -e benchmarks build",
+        "just worker=bench deploy",
+        "just publishBenchClient",
+        "python benchmarks/summarize_results.py",
+        "python ci/benchmark_upload.py upload x",
+    ],
+)
+def test_what_only_speaks_of_benchmarks_measures_nothing(run: str) -> None:
+    assert measuring_tool(run) == ""
+
+
+def test_a_benchmark_that_is_only_tried_out_gives_way_to_what_the_files_hold(tmp_path: Path) -> None:
+    files = {"Makefile": "test-bench:\n\tgo test -bench=. -benchtime=1x\n", "a_test_D_go": "func BenchmarkA(b"}
+    result = proposed(tmp_path, "- run: make test-bench\n", **files)
+    assert result.run == "go test -run '^$' -bench . -benchmem ./..."
+
+
+def test_what_sets_a_job_up_comes_along_whoever_made_it(tmp_path: Path) -> None:
+    steps = (
+        "- uses: someone/torch-cpu@v1\n- uses: aws-actions/configure-aws-credentials@v4\n"
+        "- run: |\n    . ci/deps\n    bencher run 'test \"$RUNNER_OS\" = Linux && make bench'\n"
+    )
+    result = proposed(tmp_path, steps, Makefile="bench:\n\tcargo bench\n")
+    assert result.steps == ({"uses": "someone/torch-cpu@v1"},)
+    assert any("aws-actions" in note for note in result.notes)
+    assert result.build == ". ci/deps"
+    assert result.run == 'test "Linux" = Linux && make bench'
+
+
+def test_suites_are_two_where_they_measure_other_things(tmp_path: Path) -> None:
+    root = lay_out(tmp_path, "- run: go test -bench Parse | tee base.txt\n", a_test_D_go="func BenchmarkA(b")
+    workflow = (root / ".github/workflows/bench.yml").read_text()
+    (root / ".github/workflows/again.yml").write_text(workflow.replace("base.txt", "head.txt"))
+    assert len(suites(suggestions(look(root)))) == 1
+    (root / ".github/workflows/lex.yml").write_text(workflow.replace("Parse", "Lex"))
+    chosen = suites(suggestions(look(root)))
+    assert [each.run for each in chosen] == ["go test -bench Parse", "go test -bench Lex"]
+    assert suite_names(chosen) == ["again", "lex"]
+    for name in ("again", "bench", "lex"):
+        (root / f".github/workflows/{name}.yml").unlink()
+    assert len(suites(suggestions(look(root)))) == 1

@@ -142,6 +142,27 @@ def test_init_writes_what_check_and_linters_find_nothing_in(
     assert "is there already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("options", [(), ("--split",)])
+def test_two_suites_are_two_jobs_that_check_and_linters_accept(
+    tmp_path: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = "on: push\njobs: {b: {runs-on: ubuntu-latest, steps: [{run: go test -bench NAME}]}}\n"
+    files = {f".github/workflows/{name}.yml": steps.replace("NAME", name) for name in ("Parse", "Lex")}
+    root = lay_out(tmp_path, files)
+    assert main(["init", "--repo", str(root), "--yes", *options]) == 0
+    assert "two suites, a job each" in capsys.readouterr().out
+    jobs = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]
+    assert [name.partition("-")[2] for name in jobs] == ["lex", "parse"]
+    for path in files:
+        (root / path).unlink()
+    assert all("in place of the zeros" in remark.text for remark in check_files(root))
+    checked = audited(root)
+    assert checked.returncode == 0, checked.stdout
+    lay_out(root, files)
+    assert main(["init", "--repo", str(root), "--yes", "--force", "--pick", "2", *options]) == 0
+    assert len(yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]) == 1
+
+
 def test_without_a_tool_the_command_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--repo", str(tmp_path), "--yes"]) == 2
     assert "name the command with --run" in capsys.readouterr().err

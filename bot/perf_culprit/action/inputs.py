@@ -226,7 +226,7 @@ class Given(Declared):
         str,
         Input(
             "artifact-name",
-            "Artifact to read with run-id or on workflow_run; empty takes perf-culprit-report on workflow_run, else "
+            "Artifact to read with run-id or on workflow_run; empty takes perf-culprit-report* on workflow_run, else "
             "all",
         ),
     ]

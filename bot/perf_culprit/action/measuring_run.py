@@ -24,7 +24,8 @@ from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report
 from perf_culprit.say.headlines import Lack
 
-DEFAULT_ARTIFACT: Final = "perf-culprit-report"
+# Each suite of a run has one, with its name behind this.
+DEFAULT_ARTIFACT: Final = "perf-culprit-report*"
 # A run of a fork makes at most so many comments and check runs; of more suites there is one for all.
 MOST_FORK_COMMENTS: Final = 3
 # Of these nothing was measured, and nobody waits for it.

@@ -79,8 +79,8 @@ def init(asked: Init) -> int:
 
     if asked.check:
         return _check(asked.repository)
-    choice, notes = _choice(asked)
-    files = new_files(choice)
+    choices, notes = _choices(asked)
+    files = new_files(*choices)
     present = [path for path in files if (asked.repository / path).exists()]
     if present and not asked.force:
         raise UsageError(
@@ -89,98 +89,125 @@ def init(asked: Init) -> int:
             next_step="check it with perf-culprit init --check, or replace it with --force",
         )
     if asked.try_out:
-        _try_out(asked.repository, choice)
+        choices = [_tried(asked.repository, choice) for choice in choices]
+        files = new_files(*choices)
     for path, text in files.items():
         replace_file(asked.repository / path, text.encode())
         print(f"wrote {path}")
     if not IS_RELEASE:
         print("This is no release: put the commit of the release that you reviewed in place of the zeros.")
-    if choice.since:
+    if choices[0].since:
         print("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
         return EXIT_FINE
-    _say_what_follows(asked, choice, notes)
+    _say_what_follows(asked, choices, notes)
     return EXIT_FINE
 
 
-def _say_what_follows(asked: Init, choice: "Choice", notes: tuple[str, ...]) -> None:
+def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None:
     from perf_culprit.init.introduction import FIRST_RUN, FORKS, history_step, pull_request_text
 
     print(f"Commit these files. {FIRST_RUN}")
-    if not choice.split:
+    if not choices[0].split:
         print(FORKS)
+    elif len(choices) > 1:
+        print(f"/perf-bisect runs the suite {choices[0].suite}: `bisect.run` of the configuration is one command.")
     if asked.origin:
         print(history_step(asked.origin, asked.repository))
     if asked.pull_request:
-        print(f"\n{pull_request_text(choice, notes)}")
+        print(f"\n{pull_request_text(choices, notes)}")
 
 
-def _try_out(repository: Path, choice: "Choice") -> None:
+def _tried(repository: Path, choice: "Choice") -> "Choice":
+    """The first way that gives a result: what a command prints tells more than the time of all of it."""
+    from perf_culprit.errors import DataError
+
+    if choice.setup:
+        print(f"not done here, since it changes the machine: {choice.setup}")
+    is_timed = [" time sh -e -c " in run for run in (choice.run, *choice.others)]
+    ways = [run for _, run in sorted(zip(is_timed, (choice.run, *choice.others), strict=True), key=lambda one: one[0])]
+    for run in ways[:-1]:
+        try:
+            return _try_out(repository, replace(choice, run=run))
+        except DataError as error:
+            print(f"no result: {error}\nthe time of the whole command is tried instead")
+    return _try_out(repository, replace(choice, run=ways[-1]))
+
+
+def _try_out(repository: Path, choice: "Choice") -> "Choice":
     """One execution of HEAD as `measure` would do it, before anything is written; no result is an error."""
     from perf_culprit.commands.measure_requests import Measure
     from perf_culprit.config.settings import Config
     from perf_culprit.flows.measurement import try_once
     from perf_culprit.say.numbers import counted
 
-    if choice.setup:
-        print(f"not done here, since it changes the machine: {choice.setup}")
     request = Measure(
         repository=repository, run=choice.run, build=choice.build or None, tool=choice.format or "auto", output=Path()
     )
     run = try_once(request, config=Config(), say=print)
     names = list(dict.fromkeys(benchmark.name for benchmark in run.benchmarks))
     print(f"tried HEAD once: {counted(len(names), 'benchmark')} read, such as {', '.join(names[:3])}")
+    return choice
 
 
-def _choice(asked: Init) -> tuple["Choice", tuple[str, ...]]:
+def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     """At most three questions: the command, what prepares the machine, and whether strangers send pull requests.
 
-    With it come the notes about the suggestion that it follows.
+    With it come the notes about the suggestion that it follows, and further suites as they were found.
     """
-    from perf_culprit.init.workflow_files import Choice
+    from perf_culprit.init.introduction import suite_names
 
-    suggestions = _suggestions(asked)
+    suggestions, chosen = _suggestions(asked)
     run, setup, build = asked.run, asked.setup, asked.build
     if setup is None and run is not None:
         setup = next((each.setup for each in suggestions if each.program in run.split()), None)
     asks = not asked.yes and sys.stdin.isatty()
     ask = _ask if asks else (lambda _, default: default)
     if run is None:
-        run = ask("Command that measures a commit", suggestions[0].run if suggestions else "")
+        run = ask("Command that measures a commit", chosen[0].run if chosen else "")
     if not run:
         raise UsageError(
             "no benchmark tool was found here", place=str(asked.repository), next_step="name the command with --run"
         )
-    follows = suggestions[0] if suggestions and suggestions[0].run == run else None
+    follows = chosen if chosen and chosen[0].run == run else []
     if asked.setup is None:
-        setup = ask("Command that prepares the machine", (follows.setup if follows else setup) or "")
-    if build is None:
-        build = follows.build if follows else ""
-    choice = Choice(
-        run=run,
-        setup=setup or "",
-        build=build,
-        format=follows.format if follows else "",
-        steps=follows.steps if follows else (),
-        services=follows.services if follows else {},
-        branch=_default_branch(asked.repository),
-        since=asked.backfill or "",
-    )
-    notes = (f"found in {follows.place}", *follows.notes) if follows and follows.place else ()
-    if choice.since:
-        return choice, notes
+        setup = ask("Command that prepares the machine", (follows[0].setup if follows else setup) or "")
+    first = _following(follows[0] if follows else None, run=run, setup=setup or "", build=build)
+    first = replace(first, branch=_default_branch(asked.repository), since=asked.backfill or "")
+    notes = tuple(note for each in follows if each.place for note in (f"found in {each.place}", *each.notes))
+    if first.since:
+        return [first], notes
     split = asked.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
-    return replace(choice, split=split), notes
+    more = [_following(each, run=each.run, setup=each.setup, build=build) for each in follows[1:]]
+    names = suite_names(follows) if follows else [""]
+    return [replace(each, split=split, suite=name) for each, name in zip((first, *more), names, strict=True)], notes
 
 
-def _suggestions(asked: Init) -> "tuple[Suggestion, ...]":
-    """What was found here, what is chosen of it first, shown with its place and what could not be known."""
+def _following(suggestion: "Suggestion | None", *, run: str, setup: str, build: str | None) -> "Choice":
+    from perf_culprit.init.workflow_files import Choice
+
+    if suggestion is None:
+        return Choice(run=run, setup=setup, build=build or "")
+    return Choice(
+        run=run,
+        setup=setup,
+        build=suggestion.build if build is None else build,
+        format=suggestion.format,
+        others=suggestion.others,
+        steps=suggestion.steps,
+        services=suggestion.services,
+    )
+
+
+def _suggestions(asked: Init) -> "tuple[list[Suggestion], list[Suggestion]]":
+    """What was found here and what is chosen of it, shown with its place and what could not be known."""
     from perf_culprit.init import benchmark_tools
+    from perf_culprit.init.existing_workflows import suites
     from perf_culprit.init.introduction import comes_from, shown_suggestions
     from perf_culprit.init.repository import look
 
     every = benchmark_tools.suggestions(look(asked.repository))
     chosen = [each for each in every if asked.origin is None or comes_from(each, asked.origin)]
-    if asked.run is None and len(chosen) < max(asked.pick, bool(asked.origin)):
+    if asked.run is None and len(chosen) < max(asked.pick or 0, bool(asked.origin)):
         raise (
             UsageError(
                 f"found {len(chosen)} ways to measure here" + f" by {asked.origin}" * bool(asked.origin),
@@ -192,10 +219,11 @@ def _suggestions(asked: Init) -> "tuple[Suggestion, ...]":
                 "no benchmark tool was found here", place=str(asked.repository), next_step="name the command with --run"
             )
         )
-    if asked.run is None:
-        for line in shown_suggestions(chosen, asked.pick):
+    taken = chosen[asked.pick - 1 : asked.pick] if asked.pick else suites(chosen) if chosen else []
+    if asked.run is None and chosen:
+        for line in shown_suggestions(chosen, taken):
             print(line)
-    return (*chosen[asked.pick - 1 : asked.pick], *chosen) if chosen else ()
+    return chosen, taken
 
 
 def _ask(question: str, default: str) -> str:

@@ -36,8 +36,13 @@ class Init(
         Option("--from TOOL", "take over what this tool measures, and say how to bring its history", choices=ORIGINS),
     ] = None
     pick: Annotated[
-        int, Option("--pick N", "take the Nth of what was found (default: the first)", convert=positive)
-    ] = 1
+        int | None,
+        Option(
+            "--pick N",
+            "take the Nth of what was found alone (default: the first, with a second suite that a workflow measures)",
+            convert=positive,
+        ),
+    ] = None
     try_out: Annotated[
         bool, Option("--try", "build and measure HEAD once by it here, and write nothing if no result can be read")
     ] = False

@@ -59,7 +59,7 @@ class ListedArtifact:
 def fetch_artifacts(
     client: Client, *, run_id: int, head_sha: str, name: str | None = None, limits: ArtifactLimits | None = None
 ) -> tuple[ArtifactFile, ...]:
-    """The artifacts of run `run_id`, measured on `head_sha`: all of them, or the one called `name`.
+    """The artifacts of run `run_id`, measured on `head_sha`: all, or those called `name`, which may end with `*`.
 
     Of artifacts with one name (a job that ran again) the newest counts. Raises DataError where there is nothing to
     use: none, expired, too large, or bytes that differ from GitHub's digest.
@@ -93,14 +93,17 @@ def list_artifacts(client: Client, *, run_id: int, head_sha: str, name: str | No
     url = f"{client.repository.url}/actions/runs/{run_id}/artifacts"
     artifacts: list[ListedArtifact] = []
     for page in range(1, MAXIMUM_PAGES + 1):
-        parameters: dict[str, Any] = {"per_page": PER_PAGE, "page": page} | ({"name": name} if name else {})
+        parameters: dict[str, Any] = {"per_page": PER_PAGE, "page": page} | (
+            {"name": name} if name and not name.endswith("*") else {}
+        )
         _, answer = client.repository.requester.requestJsonAndCheck("GET", url, parameters=parameters)
         artifacts += [
             listed(entry) for entry in answer["artifacts"] if belongs(entry, run_id=run_id, head_sha=head_sha)
         ]
         if page * PER_PAGE >= answer["total_count"]:
             break
-    return [artifact for artifact in artifacts if name in (None, artifact.name)]
+    start = name.removesuffix("*") if name and name.endswith("*") else None
+    return [one for one in artifacts if name in (None, one.name) or (start and one.name.startswith(start))]
 
 
 def belongs(entry: dict[str, Any], *, run_id: int, head_sha: str) -> bool:

@@ -2,11 +2,20 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from perf_culprit.init.build_files import build_file_suggestions
 from perf_culprit.init.existing_workflows import workflow_suggestions
-from perf_culprit.init.native_output import JULIA_BUILD, JULIA_SUITE, OUTPUT, Command, native, package_scripts
+from perf_culprit.init.native_output import (
+    JULIA_BUILD,
+    JULIA_SUITE,
+    OUTPUT,
+    TIMED_NOTE,
+    Command,
+    native,
+    package_scripts,
+)
 from perf_culprit.init.repository import Repository, Suggestion
 
 
@@ -27,19 +36,25 @@ def _tasks(repository: Repository) -> Iterator[Suggestion]:
     """A task that is called after benchmarks, of the files that name tasks."""
     for program, name, pattern, before in TASKS:
         if (match := re.search(pattern, repository.read(name), re.MULTILINE)) is not None:
-            command = native(Command(text=f"{program} {match[1]}"), repository)
-            run = " && ".join(filter(None, (command.text, command.after)))
-            yield Suggestion(tool=f"{program} {match[1]}", run=run, build=before, place=name, notes=command.notes)
+            yield _task(f"{program} {match[1]}", repository, build=before, place=name)
     scripts = package_scripts(repository, "package.json")
     if script := next(
         (name for name in scripts if re.fullmatch(r"(test:)?(bench|benchmarks?|perf)(:ci|:node)?", name)), ""
     ):
         program = next((program for file, program in LOCKS if repository.has(rf"^{file}$")), "npm")
-        command = native(Command(text=f"{program} run {script}"), repository)
         install = (
             "npm ci --silent" if program == "npm" and repository.has("^package-lock.json$") else f"{program} install"
         )
-        yield Suggestion(tool=f"{program} run {script}", run=command.text, build=install, place="package.json")
+        yield _task(f"{program} run {script}", repository, build=install, place="package.json")
+
+
+def _task(text: str, repository: Repository, *, build: str, place: str) -> Suggestion:
+    command = native(Command(text=text), repository)
+    printed = " && ".join(filter(None, (command.text, command.after)))
+    timed = replace(command, is_timed=True).line
+    run, other = (timed, printed) if command.is_timed else (printed, timed)
+    notes = (*command.notes, *[TIMED_NOTE] * command.is_timed)
+    return Suggestion(tool=text, run=run, build=build, place=place, notes=notes, others=(other,))
 
 
 def _go_modules(repository: Repository) -> Suggestion | None:

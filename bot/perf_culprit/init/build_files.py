@@ -160,8 +160,8 @@ def _gradle(repository: Repository) -> Iterator[Suggestion]:
         if GRADLE_PLUGIN.search(repository.read(name)):
             folder = name.rpartition("/")[0]
             task = f":{folder.replace('/', ':')}:jmh" if folder else "jmh"
-            results = _within(folder, "build/results/jmh")
-            yield Suggestion(tool="JMH (Gradle)", run=f"{gradle} {task} && cp {results}/results.* {OUTPUT}", place=name)
+            command = native(Command(text=f"{gradle} {task}"), repository)
+            yield Suggestion(tool="JMH (Gradle)", run=f"{command.text} && {command.after}", place=name)
 
 
 # CMake: the targets that are linked with Google Benchmark, and the options without which they are not there.

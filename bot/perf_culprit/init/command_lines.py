@@ -4,6 +4,11 @@ import re
 import shlex
 from typing import Final
 
+SCRIPTS: Final = "py|sh|js|mjs|cjs|ts|rb|php|pl|ps1|jl|R"
+TASKS: Final = (
+    r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvnw?|rake|bazel|task|sbt|pixi|poe|hatch|invoke|composer"
+    r"|mise|moon|turbo|lage|lerna|cargo (make|xtask))\b"
+)
 BENCHER: Final = re.compile(r"\bbencher\s+run\b")
 # Commands that measure: what they are called, and by what they are known.
 MEASURING: Final = tuple(
@@ -16,13 +21,15 @@ MEASURING: Final = tuple(
         ("cargo bench", r"\bcargo\s+(\+\S+\s+)?(-\S+\s+)*(bench|criterion)\b"),
         ("go test", r"\bgo\s+test\b.*\s--?(test\.)?bench[= ]"),
         ("PHPBench", r"\bphpbench\s+run\b"),
-        ("JMH", r"gradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|benchmarks?)\S*\.jar|\bjmh:run\b"),
-        ("BenchmarkDotNet", r"\bdotnet\s+run\b.*bench"),
+        ("JMH", r"gradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|benchmarks?)\S*\.jar|\bjmh[:/]run\b"),
+        ("BenchmarkDotNet", r"\bdotnet\s+run\b.*(bench|(-c|--configuration)[= ]Release)"),
         ("Google Benchmark", r"--benchmark_(out|format|filter|repetitions|min_time)\b"),
         ("Julia", r"\bbenchpkg\b|julia\b.*benchmark"),
         ("vitest", r"\bvitest\s+bench\b"),
         ("pytest", r"\bpytest\b(?!-).*\bbench"),
-        ("task", r"\b(make|just|tox|nox|npm|pnpm|yarn|bun|deno|nx|gradlew|mvn|rake|bazel|task|sbt)\b.*bench"),
+        # `worker=bench` is a variable's value.
+        ("task", rf"{TASKS}.*\s(?![A-Za-z_]\w*=)\S*bench"),
+        ("script", rf"^([A-Z_]+=\S+\s+)*(\S+\s+){{0,6}}?[\w./-]*bench[\w./-]*\.({SCRIPTS})(\s|$)"),
         ("script", r"^([A-Z_]+=\S+\s+)*(\w+\s+(run\s+)?)?(-\w+\s+)*[\w./-]*bench[\w./-]*(\s|$)"),
     )
 )
@@ -34,7 +41,11 @@ TALK: Final = re.compile(
     r"|(asv (publish|check|machine|preview)|cargo (check|build|clippy|fmt|test|doc|codspeed build))\b|\w+=(\S*$|\$\())"
     r"|\b(micromamba|mamba|conda|poetry|pixi|hatch|brew) (install|add|create|update)\b|pkg\"|Pkg\.\w|display|git push"
     r"|--no-run\b|--help\b|_build\b|\bcompile\b|GITHUB_(OUTPUT|ENV)|--collect-only|\bcompare\b|\bconvert\b|\breport\."
-    r"|\bcheck-|\blint\b"
+    r"|\bcheck-|\blint\b|\bbencher (archive|threshold|report)\b"
+    rf"|{TASKS}.*\s(build|publish|deploy|install|compile|clean|prepare|download)[-_:A-Z]?\w*[Bb]ench"
+    # A script that only works on results.
+    rf"|(summar|publish|upload|report|duration|comment|regression|merge|/check)[\w-]*\.({SCRIPTS})\b"
+    rf"|\.({SCRIPTS}) (upload|publish|summary|ingest|merge|check)\b"
 )
 # A line that is of no use in a commit's own checkout.
 NOISE: Final = re.compile(
@@ -50,7 +61,9 @@ LONGEST_LINE: Final = 4_000
 
 def measuring_tool(text: str) -> str:
     """What the first line that measures is called; "" where none does."""
-    lines = [re.sub(r"^cd \S+ && ", "", line) for line in logical_lines(text)]
+    lines = [re.sub(r"^((cd \S+|set -[^;&]*)\s*(&&|;)\s*)+", "", line) for line in logical_lines(text)]
+    # What an environment is called says nothing of what is run in it.
+    lines = [re.sub(r"\b(pixi run) (-e|--environment)[= ]\S+", r"\1", line) for line in lines]
     lines = [line for line in lines if not TALK.search(line)]
     return next((tool for tool, pattern in MEASURING for line in lines if pattern.search(line)), "")
 

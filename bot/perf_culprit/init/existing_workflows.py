@@ -2,13 +2,13 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from perf_culprit.init.command_lines import BENCHER, TALK, bencher_command, logical_lines, measuring_tool, without_noise
-from perf_culprit.init.job_preparation import CODSPEED_BUILD, VENV, Preparation, placed, preparation_of
-from perf_culprit.init.native_output import OUTPUT, Command, compiling, native
+from perf_culprit.init.job_preparation import CODSPEED_BUILD, SIDES, VENV, Preparation, placed, preparation_of
+from perf_culprit.init.native_output import OUTPUT, TIMED_NOTE, TRIED, TRIED_NOTE, Command, compiling, native
 from perf_culprit.init.repository import Repository, Suggestion
 from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
 
@@ -19,11 +19,10 @@ GAB: Final = "github-action-benchmark"
 CODSPEED: Final = re.compile(r"^codspeedhq/(action|codspeed)")
 NAMED: Final = re.compile(r"bench|perf|codspeed|asv|bencher", re.IGNORECASE)
 SCORES: Final = {GAB: 100.0, "Bencher": 95.0, "CodSpeed": 90.0, "task": 40.0, "script": 30.0}
-# A measurement that is only tried out, as tests do.
-TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|--test\b|smoke|--profile[= ]test")
+FOR_PEOPLE: Final = re.compile(r"\.(html?|zip|md|png|svg|gz|tgz|pdf)$|\bhtml\b")
 SURE: Final = 42.0
 USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
-UNKNOWN_MATRIX: Final = "only GitHub knows `matrix."
+UNSURE: Final = ("only GitHub knows `matrix.", TRIED_NOTE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +47,10 @@ class Measuring:
         score = SCORES.get(self.source, 70.0)
         score += 12 * bool(NAMED.search(self.job.title)) + 4 * bool(events & {"push", "pull_request"})
         score -= 30 * bool(OTHER_SYSTEMS.search(self.job.runner)) + 15 * bool(TRIED.search(self.command))
-        return score - 25 * (events <= {"release", "issue_comment"})
+        # A script after a download works on results.
+        earlier = " ".join(step.uses for step in self.job.steps[: self.position])
+        score -= 20 * ("download-artifact" in earlier and self.source in ("task", "script"))
+        return score - 25 * (events <= {"release", "issue_comment", "workflow_run"})
 
     @property
     def is_sure(self) -> bool:
@@ -65,8 +67,34 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
         if one.command:
             by_job.setdefault(one.job.place, []).append(one)
     each = [(those[0].is_sure, _suggestion(_same_kind(those), repository)) for those in by_job.values()]
-    sure = [one for is_sure, one in each if is_sure and not any(UNKNOWN_MATRIX in note for note in one.notes)]
-    return sure, [one for _, one in each if one not in sure]
+    sure = [one for is_sure, one in each if is_sure and not any(note.startswith(UNSURE) for note in one.notes)]
+    return [replace(one, is_sure=True) for one in sure], [one for _, one in each if one not in sure]
+
+
+# How a suite is measured and stored, not what it is.
+MANNER: Final = re.compile(
+    r"(?m)^\s*(rm|cp|mkdir|export|find|\. )\s.*$|\(export [^\n]*"
+    r"|\s--?(benchmark-\S+|codspeed|save-baseline|baseline|output-format|dump-file|tag|ref|report|store|count|benchtime|benchmem)"
+    r"([= ][^\s-]\S*)?|\$?\bPERF_CULPRIT_\w+|[\"'()&|;]"
+)
+
+
+def suites(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """The first, and the next that a workflow measures by a tool, too, if it is another one: they are watched apart."""
+    first, *others = suggestions
+    same = set(_words(first))
+    second = [
+        each
+        for each in others
+        if each.is_sure
+        and (each.tool == first.tool or each.tool not in ("task", "script"))
+        and set(_words(each)) != same
+    ]
+    return [first, *second[:1]] if first.is_sure else [first]
+
+
+def _words(one: Suggestion) -> list[str]:
+    return SIDES.sub("", MANNER.sub(" ", one.run)).split()
 
 
 def _same_kind(those: list[Measuring]) -> list[Measuring]:
@@ -78,7 +106,8 @@ def _same_kind(those: list[Measuring]) -> list[Measuring]:
     first = min(one.position for one in alike)
     changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
     until = next(iter(changes), len(steps))
-    near = {(one.step.folder, one.command): one for one in alike if one.position < until}
+    # A base and a head are one suite.
+    near = {(one.step.folder, SIDES.sub("", one.command)): one for one in alike if one.position < until}
     return list(near.values())
 
 
@@ -93,11 +122,19 @@ def _elsewhere(one: Measuring, others: list[Measuring]) -> Measuring:
     return one if measured is None else replace(measured, source=one.source, tool=one.tool, output=_uploaded(measured))
 
 
+def _kept(one: Measuring) -> str:
+    """The file that it is told to write, else what the job keeps."""
+    told = re.search(
+        r"\s(?:-o|--out(?:put)?(?:-(?:json|file))?)[= ]['\"]?([\w./-]+\.(?:json|txt|csv|xml))", one.command
+    )
+    return told[1] if told else _uploaded(one)
+
+
 def _uploaded(one: Measuring) -> str:
     """What the job keeps of a measurement."""
     later = one.job.steps[one.position + 1 :]
     paths = [step.given.get("path", "").strip() for step in later if step.action.endswith("/upload-artifact")]
-    return next((path for path in paths if path and "\n" not in path), "")
+    return next((path for path in paths if path and "\n" not in path and not FOR_PEOPLE.search(path)), "")
 
 
 def _of_job(job: Job) -> Iterator[Measuring]:
@@ -121,10 +158,15 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             yield Measuring(job=job, position=end, command=step.given["run"].strip(), source="CodSpeed")
         elif BENCHER.search(step.run):
             command, adapter = bencher_command(step.run)
-            yield Measuring(job=job, position=end, command=command, source="Bencher", tool=adapter)
+            one = Measuring(job=job, position=end, command=command, source="Bencher", tool=adapter)
+            file = re.search(r"\s--file[= ]['\"]?([\w./-]+)", step.run)
+            # With a file it may be given nothing that measures.
+            others = _written(job, end, file[1]) if file and not measuring_tool(command) else [(end, command)]
+            output = file[1] if file else ""
+            yield from (replace(one, position=position, command=text, output=output) for position, text in others)
         elif step.run and (source := measuring_tool(step.run)):
             one = Measuring(job=job, position=end, command=without_noise(step.run), source=source)
-            yield replace(one, output=_uploaded(one)) if source in ("task", "script") else one
+            yield replace(one, output=_kept(one)) if source in ("task", "script") else one
 
 
 def _written(job: Job, end: int, output: str) -> list[tuple[int, str]]:
@@ -165,19 +207,16 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     commands = [_native(one, done, repository) for one in ordered]
     rewritten = ("asv", "cargo codspeed") if not done.builds else ("asv", "cargo codspeed", "CodSpeed")
     done.unknown += [name for one in ordered if one.source not in rewritten for name in one.step.unknown]
-    parts = [VENV] * any(VENV in part for part in done.build) + done.servers
-    if _needs_folder(ordered, commands):
-        parts.append(f"mkdir -p {OUTPUT}")
-        names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(ordered, 1)]
-        commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
-    for command, one in zip(commands, ordered, strict=True):
-        step = replace(one.step, environment={**done.variables, **one.step.environment})
-        # What several fill together is copied once.
-        parts = [part for part in parts if not command.after or part != command.after]
-        parts += [placed(command.text, step), command.after]
-        done.build += [placed(part, step) for part in [compiling(command.text)] if part]
+    done.build += [
+        placed(part, _within(one, done))
+        for command, one in zip(commands, ordered, strict=True)
+        for part in [compiling(command.text)]
+        if part
+    ]
+    run, *others = dict.fromkeys(_run(ordered, each, done) for each in _ways(commands))
     customs = [one for one, command in zip(ordered, commands, strict=True) if command.output and "custom" in one.tool]
     notes = [*(note for command in commands for note in command.notes), *done.notes, *_lost(ordered, done)]
+    notes += [TIMED_NOTE] * any(command.is_timed for command in commands)
     if customs:
         files = ", ".join(one.output for one in customs)
         notes.append(f"which way is good does not stand in {files}: state `direction` in the configuration")
@@ -185,13 +224,39 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
         tool=first.source,
         setup=_joined(dict.fromkeys(done.setup)),
         build=_launched(_joined(dict.fromkeys(done.build)), done.launcher),
-        run=_launched(_joined(parts), done.launcher),
+        run=run,
+        others=tuple(others),
         format=customs[0].tool if len(customs) == len(ordered) == 1 else "",
         place=first.job.place + f", step {first.step.name}" * bool(first.step.name),
         notes=tuple(dict.fromkeys(notes)),
         steps=tuple(done.steps),
         services=first.job.services,
     )
+
+
+def _ways(commands: list[Command]) -> Iterator[list[Command]]:
+    """The best first; then by what they print after all; then by the time of what only prints."""
+    yield commands
+    yield [replace(command, is_timed=False) for command in commands]
+    plain = [command.is_timed or not (command.after or OUTPUT in command.text) for command in commands]
+    yield [replace(command, is_timed=is_timed) for command, is_timed in zip(commands, plain, strict=True)]
+
+
+def _within(one: Measuring, done: Preparation) -> Step:
+    return replace(one.step, environment={**done.variables, **one.step.environment})
+
+
+def _run(those: list[Measuring], commands: list[Command], done: Preparation) -> str:
+    parts = [VENV] * any(VENV in part for part in done.build) + done.servers
+    if _needs_folder(those, commands):
+        parts.append(f"mkdir -p {OUTPUT}")
+        names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(those, 1)]
+        commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
+    for command, one in zip(commands, those, strict=True):
+        # What several fill together is copied once.
+        parts = [part for part in parts if not command.after or part != command.after]
+        parts += [placed(command.line, _within(one, done)), command.after * (not command.is_timed)]
+    return _launched(_joined(parts), done.launcher)
 
 
 def _needs_folder(those: list[Measuring], commands: list[Command]) -> bool:
@@ -220,7 +285,10 @@ def _native(one: Measuring, done: Preparation, repository: Repository) -> Comman
         text = re.sub(r"\$\{?(\w+)\}?", lambda match: texts.get(match[1], match[0]), text)
     inside = [line for line in logical_lines(text) if CODSPEED_BUILD.search(line)]
     builds = (*done.builds, *inside) if "codspeed run" in text else ()
-    return native(Command(text=text, output=one.output, folder=one.step.folder, builds=builds), repository)
+    command = Command(
+        text=text, output=one.output, folder=one.step.folder, builds=builds, is_stored=bool(one.tool or done.servers)
+    )
+    return native(command, repository)
 
 
 def _lost(those: list[Measuring], done: Preparation) -> Iterator[str]:

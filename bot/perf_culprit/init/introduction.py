@@ -29,17 +29,28 @@ def comes_from(suggestion: Suggestion, origin: str) -> bool:
     return suggestion.tool == KNOWN_BY[origin]
 
 
-def shown_suggestions(suggestions: Sequence[Suggestion], pick: int) -> Iterator[str]:
-    """What was found and where, and of the chosen one what could not be known."""
-    if not suggestions:
-        return
+def shown_suggestions(suggestions: Sequence[Suggestion], chosen: Sequence[Suggestion]) -> Iterator[str]:
+    """What was found and where, and of the chosen ones what could not be known."""
     yield f"found: {', '.join(each.tool for each in suggestions)}"
     for number, each in enumerate(suggestions[:MOST_SHOWN], 1):
         if each.place:
-            yield f"{'->' if number == pick else '  '} {number}. {each.tool}: {each.place}"
-    yield from (f"   note: {note}" for note in suggestions[pick - 1].notes)
-    if len(suggestions) > 1:
-        yield "   another of them: --pick N; two suites are two files, each with a `name` of its own at the action"
+            yield f"{'->' if each in chosen else '  '} {number}. {each.tool}: {each.place}"
+    yield from (f"   note: {note}" for each in chosen for note in each.notes)
+    if len(chosen) > 1:
+        yield "   two suites, a job each; --pick N takes one alone"
+    elif len(suggestions) > 1:
+        yield "   another of them: --pick N"
+
+
+def suite_names(chosen: Sequence[Suggestion]) -> list[str]:
+    """Of several each has a name: its workflow's file, else its job, else its step; of one alone none."""
+    if len(chosen) < 2:
+        return [""]
+    parts = [re.findall(r"([\w.-]+)\.ya?ml|, (?:job|step) ([^,(]+)", each.place) for each in chosen]
+    slugs = [[re.sub(r"\W+", "-", "".join(part)).strip("-").lower() for part in one] for one in parts]
+    each_way = zip(*slugs, strict=False)
+    different = next((way for way in each_way if len(set(way)) == len(way) and all(way)), None)
+    return list(different or (f"suite-{number}" for number in range(1, len(chosen) + 1)))
 
 
 def history_step(origin: str, root: Path) -> str:
@@ -67,10 +78,13 @@ def _given(repository: Repository, name: str) -> str:
     return next((match[1] for text in texts if (match := pattern.search(text))), "")
 
 
-def pull_request_text(choice: Choice, notes: Sequence[str]) -> str:
+def pull_request_text(choices: Sequence[Choice], notes: Sequence[str]) -> str:
     """Title, an empty line, and the text."""
     commands = "".join(
-        f"    {line}\n" for text in (choice.setup, choice.build, choice.run) for line in text.splitlines()
+        f"    {line}\n"
+        for choice in choices
+        for text in (choice.setup, choice.build, choice.run)
+        for line in text.splitlines()
     )
     about = "".join(f"- {note}\n" for note in notes)
     return (

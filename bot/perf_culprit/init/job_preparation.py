@@ -8,14 +8,14 @@ from typing import Any, Final
 from perf_culprit.init.command_lines import CONTROL, NOISE, logical_lines, measuring_tool
 from perf_culprit.init.workflow_jobs import Job, Step
 
-TOOL_ACTIONS: Final = re.compile(
-    r"^\./|setup|install|toolchain|micromamba|miniconda|bazel|depot|ghcup|opam|foundry|sccache"
-    r"|/(hatch|pixi|just|poetry|pdm|bun|deno)\b"
-)
+# Actions that set nothing up, and of those the ones without which something may be missing.
 IGNORED_ACTIONS: Final = re.compile(
-    r"checkout|/cache|-cache\b|upload-artifact|harden-runner|github-script|paths-filter|free-disk|qemu|\bauth\b|login"
-    r"|benchmark|codspeed|bencher|comment|label|gcloud"
+    r"checkout|/cache|-cache\b|artifact|harden-runner|github-script|paths-filter|disk|unwanted|qemu|\bauth\b|login|credential"
+    r"|benchmark|codspeed|bencher|comment|label|gcloud|publish|deploy|pages|release|slack|notif|commit|push|status|codecov|wait"
 )
+LEFT_OUT: Final = re.compile(r"\bauth\b|login|credential|gcloud")
+# What tells a base from a head, which are one suite.
+SIDES: Final = re.compile(r"\b(base|baseline|head|pr|main|master|before|after|current|new|old|target)\b")
 ACTION_COMMANDS: Final = (
     (re.compile(r"^ramsey/composer-install"), "composer install --no-interaction --no-progress"),
     (re.compile(r"^bahmutov/npm-install"), "npm ci"),
@@ -41,7 +41,7 @@ TESTS: Final = re.compile(
 )
 VENV: Final = ". .venv/bin/activate"
 BASH: Final = re.compile(
-    r"\[\[|pipefail|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"
+    r"\[\[|pipefail|<<<|<\(|\w=\(|\$\{\w+(//|\^|,|:[0-9])|\bsource\b|\bpushd\b|\bdeclare\b|^readonly\b"
 )
 OTHER_SHELL: Final = re.compile(r"\b(pwsh|python3?|julia|node|ruby|perl)\b")
 SHELL_OPTIONS: Final = {"pwsh": "-Command", "python": "-c", "python3": "-c"}
@@ -72,8 +72,13 @@ class Preparation:
 
 def preparation_of(job: Job, position: int) -> Preparation:
     done = Preparation()
-    there = [step for step in job.steps[:position] if not step.is_skipped and not TESTS.search(step.name)]
-    before = [_as_command(step) for step in (*there, _before_asv(job.steps[position]))]
+    measured = SIDES.sub("", job.steps[position].run)
+    there = [
+        step
+        for step in job.steps[:position]
+        if not (step.is_skipped or TESTS.search(step.name) or (measured and SIDES.sub("", step.run) == measured))
+    ]
+    before = [_as_command(step) for step in (*there, _before_it(job.steps[position]))]
     lines = [line for step in before for line in logical_lines(step.run)]
     in_venv = any(PROJECT_PIP.search(line) for line in lines) and not any(OWN_VENV.search(line) for line in lines)
     for step in before:
@@ -88,11 +93,12 @@ def preparation_of(job: Job, position: int) -> Preparation:
     return done
 
 
-def _before_asv(step: Step) -> Step:
-    """What its own step prepares: of asv's commands only this is kept, others stay as they are."""
-    text = re.split(r"(?m)^.*\basv\s+(?:run|continuous)\b", step.run, maxsplit=1)
+def _before_it(step: Step) -> Step:
+    """What its own step prepares: of commands of asv and Bencher only this is kept, others stay as they are."""
+    text = re.split(r"(?m)^.*\b(?:asv\s+(?:run|continuous)|bencher\s+run)\b", step.run, maxsplit=1)
     lines = logical_lines(text[0]) if len(text) > 1 else []
-    prepares = [line for line in lines if MACHINE.search(line) or line.startswith("git clone ")]
+    is_asv = len(text) > 1 and "bencher run" not in step.run
+    prepares = [line for line in lines if not is_asv or MACHINE.search(line) or line.startswith("git clone ")]
     return replace(step, uses="", run="\n".join(prepares))
 
 
@@ -109,15 +115,16 @@ def _action(step: Step, done: Preparation) -> None:
         _checkout(step, done)
     elif "download-artifact" in step.action:
         done.notes.append("it takes an artifact of another job, which the build has to make")
-    elif TOOL_ACTIONS.search(step.action) and not IGNORED_ACTIONS.search(step.action):
+    elif not IGNORED_ACTIONS.search(step.action):
         # A pull request's code must not write what a later job reads.
         given = {key: value for key, value in step.given.items() if value and "cache" not in key}
         done.steps.append({"uses": step.uses, **({"with": given} if given else {})})
-        if (name := given.get("environment-name") or given.get("activate-environment")) and "mamba" in step.action:
+        name = given.get("environment-name") or given.get("activate-environment")
+        if name and "mamba" in step.action:
             done.launcher = f"micromamba run -n {name}"
-        elif name:
+        elif name and "conda" in step.action:
             done.launcher = f"conda run --no-capture-output -n {name}"
-    elif not IGNORED_ACTIONS.search(step.action):
+    elif LEFT_OUT.search(step.action):
         done.notes.append(f"left out: uses {step.uses}")
 
 

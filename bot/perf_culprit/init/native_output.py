@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from perf_culprit.init.command_lines import CONTROL
+from perf_culprit.init.command_lines import CONTROL, logical_lines, measuring_tool
 from perf_culprit.init.repository import Repository
 
 OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
@@ -19,7 +19,8 @@ OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
 class Command:
     """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
 
-    `builds` are lines that built for CodSpeed before.
+    `builds` are lines that built for CodSpeed before. `is_stored`: another tool reads the output today.
+    `is_timed`: no reader is known to know it, so that the last resort is how long all of it takes.
     """
 
     text: str
@@ -28,6 +29,16 @@ class Command:
     after: str = ""
     builds: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    is_stored: bool = False
+    is_timed: bool = False
+
+    @property
+    def line(self) -> str:
+        if not self.is_timed:
+            return self.text
+        name = re.sub(r"\W+", "-", "".join(self.text.splitlines()[-1:]))[:150].strip("-") or "command"
+        shell = f"bash -c '{{ time sh -e -c \"$1\" >&3 2>&3; }} 3>&2 2> {OUTPUT}/{name}'"
+        return f"mkdir -p {OUTPUT}\n{shell} -- {shlex.quote(self.text)}"
 
     def within(self, name: str) -> str:
         """A path of the command's folder, from the top of the checkout."""
@@ -36,6 +47,8 @@ class Command:
     def into(self, name: str) -> "Command":
         """Its results in a file of that name, where several are read together."""
         inside = f'"$PERF_CULPRIT_OUTPUT/{name}"'
+        if self.is_timed:
+            return self
         if OUTPUT in self.text or self.after:
             return replace(self, text=self.text.replace(OUTPUT, inside), after=self.after.replace(OUTPUT, inside))
         return replace(self, text=f"{{ {self.text}\n}} > {inside}" if "\n" in self.text else f"{self.text} > {inside}")
@@ -59,12 +72,19 @@ def copied(command: Command) -> Command:
     return replace(command, after=f"cp -r {command.output} {OUTPUT}")
 
 
+# A measurement that is only tried out, as tests do.
+TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|\bbench\b.*--test\b|smoke|--profile[= ]test")
+TRIED_NOTE: Final = "it only tries the benchmarks out, as a test does"
+TIMED_NOTE: Final = "no known tool was seen in it: the time of the whole command is measured, not what it prints"
+
+
 def _printed(command: Command) -> Command:
     """`| tee FILE` and `> FILE` hide or copy what is to be printed; of several lines only those into the file count."""
     name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.\w+)"
     file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
     redirected = re.compile(
-        rf"[ \t]*(2>&1[ \t]*)?(?<!2)(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|>>?[ \t]*){file}([ \t]+2>&1)?"
+        rf"[ \t]*(2>&1[ \t]*)?(?<!2)(\|[ \t]*tee[ \t]+(-a[ \t]+|--append[ \t]+)?|(\b1)?>>?[ \t]*){file}"
+        r"([ \t]+2>&1)?"
     )
     lines = [line for line in command.text.splitlines() if not re.match(r"(export|cd|rm|mkdir|set)\b", line)]
     into = [bool(redirected.search(line)) for line in lines]
@@ -96,8 +116,20 @@ def _to_file(names: str, program: str, option: str) -> Callable[[Command, Reposi
     """A rule for a tool with an option for its results' file."""
 
     def rule(command: Command, _: Repository) -> Command:
-        changed = _option(command.text, names, OUTPUT)
-        return replace(command, text=changed or _appended(command.text, program, f"{option}{OUTPUT}"), output="")
+        # A loop names a file in each of its turns.
+        if named := re.search(rf"--?(?:{names})[= ]['\"]?(\S*\$\{{?\w+\}}?[^\s'\"]*)", command.text):
+            parts = re.sub(r"\$\{?\w+\}?", "*", named[1]).rpartition("/")
+            return _gathered(command, f"*{parts[0].strip('./')}/{parts[2]}")
+        lines = command.text.splitlines()
+        measuring = [i for i, line in enumerate(lines) if program in line and not re.match(r"\s*#", line)]
+        if len(measuring) < 2 or CONTROL.search(command.text) or "\\\n" in command.text:
+            return replace(command, text=written(command.text, OUTPUT), output="")
+        for number, i in enumerate(measuring, 1):
+            lines[i] = written(lines[i], f'"$PERF_CULPRIT_OUTPUT/{number}"')
+        return replace(command, text="\n".join([f"mkdir -p {OUTPUT}", *lines]), output="")
+
+    def written(text: str, file: str) -> str:
+        return _option(text, names, file) or _appended(text, program, f"{option}{file}")
 
     return rule
 
@@ -115,8 +147,7 @@ CODSPEED_NOTE: Final = "outside of CodSpeed its plugin measures time and writes 
 
 def _pytest(command: Command, repository: Repository) -> Command:
     if "--codspeed" in command.text:
-        after = f"cp -r {command.within('.codspeed')} {OUTPUT}"
-        return replace(command, text=f"rm -rf .codspeed\n{command.text}", after=after, notes=(CODSPEED_NOTE,))
+        return _gathered(replace(command, notes=(CODSPEED_NOTE,)), "*/.codspeed/*.json")
     stored = r"\s--benchmark-(save|compare|compare-fail|storage)(=\S+|\s+[^-\s]\S*)?|\s--benchmark-autosave"
     plain = replace(command, text=re.sub(stored, "", command.text))
     return _to_file("benchmark-json", "pytest", "--benchmark-json=")(plain, repository)
@@ -157,6 +188,8 @@ def _asv(command: Command, repository: Repository) -> Command:
 def _cargo(command: Command, repository: Repository) -> Command:
     text = re.sub(r"(?m)^.*\bcargo\s+codspeed\s+build\b.*\n?", "", command.text)
     text = re.sub(r"\bcargo\s+codspeed\s+run\b[^\n;&]*", "cargo bench", text)
+    # cargo-criterion keeps its samples in a form of its own, and has options of its own.
+    text = re.sub(r"(?m)^(.*\bcargo\s+(?:\+\S+\s+)?)criterion\b(.*)", _plain_bench, text)
     if command.builds:
         # What CodSpeed ran is what was built for it.
         text = "\n".join(dict.fromkeys(bench_command(line) for line in command.builds))
@@ -170,6 +203,10 @@ def _cargo(command: Command, repository: Repository) -> Command:
     if "cd " in text or "--manifest-path" in text:
         text = f'export CARGO_TARGET_DIR="$PWD/target"\n{text}'
     return replace(command, text=text, notes=notes, after=f"cp -r {command.within('target/criterion')} {OUTPUT}")
+
+
+def _plain_bench(line: re.Match[str]) -> str:
+    return f"{line[1]}bench" + re.sub(r"\s--(message|output)-format[= ]\S+|\s--history-\w+[= ]\S+", "", line[2])
 
 
 def compiling(text: str) -> str:
@@ -209,18 +246,22 @@ def _jmh(command: Command, repository: Repository) -> Command:
     if "-jar" in command.text:
         changed = _to_file("rff", "-jar", "-rf json -rff ")(command, repository)
         return replace(changed, text=_option(changed.text, "rf", "json") or changed.text)
-    if module := re.search(r":([\w:-]+):jmh\b", command.text):
-        return replace(
-            command, after=f"cp {command.within(module[1].replace(':', '/'))}/build/results/jmh/results.* {OUTPUT}"
-        )
-    return replace(command, after=f"cp {command.within('build/results/jmh')}/results.* {OUTPUT}")
+    if re.search(r"jmh[:/]run", command.text, re.IGNORECASE):
+        return _gathered(command, "*/jmh-result.json") if "-rf json" in command.text else copied(command)
+    return _gathered(command, "*/build/*/jmh/results.*")
+
+
+def _gathered(command: Command, pattern: str) -> Command:
+    """Files wherever the tool left them, since a task may enter folders; the next execution leaves new ones."""
+    into = f"mkdir -p {OUTPUT} && find . -path '{pattern}' -exec cp --parents {{}} {OUTPUT} ';' -delete"
+    return replace(command, after=into, output="")
 
 
 def _dotnet(command: Command, _: Repository) -> Command:
     text = command.text
     if "dotnet" in text and "--exporters" not in text:
         text = _appended(text, "dotnet run", ("" if " -- " in text else "-- ") + "--exporters json")
-    return replace(command, text=text, after=f"cp -r {command.within('BenchmarkDotNet.Artifacts/results')} {OUTPUT}")
+    return _gathered(replace(command, text=text), "*/results/*-report*.json")
 
 
 # By the convention of PkgBenchmark, AirspeedVelocity and BenchmarkCI: a file that defines SUITE.
@@ -258,7 +299,7 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
     (r"\bpytest\b|--benchmark-json", _pytest),
     (r"\bvitest\b", lambda command, _: _vitest(command, "vitest", "--outputJson=")),
     (r"--benchmark_\w+", _to_file("benchmark_out", "--benchmark_", "--benchmark_out=")),
-    (r"\bgradlew?\b.*\bjmh\b|-jar\s+\S*(jmh|bench)\S*\.jar", _jmh),
+    (r"\bgradlew?\b.*\bjmh\b|\bjmh[:/]run\b|-jar\s+\S*(jmh|bench)\S*\.jar", _jmh),
     (r"\bdotnet\s+run\b", _dotnet),
     (r"\bbenchpkg\b|\bjulia\b", _julia),
 )
@@ -268,29 +309,73 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
 
 
 def _by_task(command: Command, repository: Repository) -> Command:
-    for text in _bodies(command, repository):
-        if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
-            return _dotnet(command, repository)
-        if "vitest bench" in text:
-            # pnpm, yarn and bun hand options on as they are.
-            dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
-            return _vitest(command, "", f"{dashes}--outputJson=")
-        if "--benchmark-json" in text and "posargs" in text:
-            return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
-        if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
-            return _codspeed_inside(command, uses_cargo="cargo" in text)
-    return copied(command)
+    bodies = [command.text, *_bodies(command, repository)]
+    if file := next(filter(None, map(RESULTS.search, bodies[1:])), None):
+        return replace(command, after=f"cp {command.within(file[1])} {OUTPUT}", output="")
+    rewritten = (_by_body(command, text, repository) for text in bodies)
+    if (changed := next(filter(None, rewritten), None)) is not None:
+        return changed
+    if any(OTHER_COMMIT.search(text) for text in bodies) and (line := _inner(bodies)):
+        return native(replace(command, text=line, output=""), repository)
+    lines = [line for text in bodies for line in logical_lines(text) if TRIED.search(line)]
+    if any(measuring_tool(line) not in ("", "task", "script") for line in lines):
+        command = replace(command, notes=(*command.notes, TRIED_NOTE))
+    is_known = command.is_stored or any(READ.search(text) for text in bodies) or repository.says(*SOURCE)
+    return replace(copied(command), is_timed=not is_known)
+
+
+# A tool's own option for its results' file, in a task that says which.
+RESULTS: Final = re.compile(
+    r"(?:-rff|--benchmark_out|--benchmark-json|--export-json|--outputJson|--outputFile|--dump-file)[= ]"
+    r"['\"]?([\w./-]+\.(?:json|xml|csv))"
+)
+
+
+def _by_body(command: Command, text: str, repository: Repository) -> Command | None:
+    if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
+        return _dotnet(command, repository)
+    if "vitest bench" in text:
+        # pnpm, yarn and bun hand options on as they are.
+        dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
+        return _vitest(command, "", f"{dashes}--outputJson=")
+    if "--benchmark-json" in text and "posargs" in text:
+        return replace(command, text=f"{command.text} -- --benchmark-json={OUTPUT}", output="")
+    if re.search(r"--codspeed|[\"']codspeed[\"']", text) and re.search(TASK_RUNNERS, command.text):
+        return _codspeed_inside(command, uses_cargo="cargo" in text)
+    if re.search(r"gradlew?\b.*[Bb]enchmark", text) and repository.says(
+        r"\.gradle(\.kts)?$|\.toml$", r"kotlinx.benchmark"
+    ):
+        return _gathered(command, "*/build/reports/benchmarks/*.*")
+    return _gathered(command, "*/build/*/jmh/results.*") if re.search(r"gradlew?\b.*\bjmh\b", text) else None
+
+
+OTHER_COMMIT: Final = re.compile(r"\bgit (checkout|switch|worktree|stash)\b|\basv continuous\b")
+
+
+def _inner(bodies: list[str]) -> str:
+    """What measures in a script that compares by itself, where nothing of it is the script's own."""
+    lines = [re.sub(r"^[@-]+|\s*\|\s*tee\s.*", "", line) for text in bodies for line in logical_lines(text)]
+    plain = [" ".join(word for word in line.split() if "$" not in word) for line in lines if '"' not in line]
+    return next((line for line in plain if measuring_tool(line) not in ("", "task", "script")), "")
+
+
+# What prints, or writes to a file that a workflow keeps, what some reader knows.
+READ: Final = re.compile(
+    "|".join(pattern for pattern, _ in RULES)
+    + r"|\b(mitata|tinybench|benchmark\.js|nanobench|pyperf|benchmark_harness|BenchmarkTools|console\.table)\b"
+    r"|\bdeno bench\b|Benchmark\.(Suite|bm|bmbm|measure)\b|(from |require\()['\"]benchmark['\"]|benchmark/ips"
+    r"|\b(time|wrk2?|hey|vegeta|pgbench|sysbench|k6|locust|jmeter|redis-benchmark|memtier_benchmark|lighthouse) -"
+    r"|PERFHERDER_DATA",
+    re.IGNORECASE,
+)
+# What a program is built of stands in its source.
+SOURCE: Final = (r"bench[^/]*(/.*)?\.(c|cc|cpp|cxx|h|hpp)$", r"benchmark/benchmark\.h|catch_?(2|test)|nanobench|celero")
 
 
 def _codspeed_inside(command: Command, *, uses_cargo: bool) -> Command:
-    wanted = "-path '*/.codspeed/*' -name '*.json'"
     cargo = "what `cargo codspeed` measures inside the task is not read: give --run its `cargo bench`"
-    return replace(
-        command,
-        text=f"find . {wanted} -delete\n{command.text}",
-        after=f"mkdir -p {OUTPUT} && find . {wanted} -exec cp {{}} {OUTPUT} ';'",
-        notes=(CODSPEED_NOTE, *([cargo] if uses_cargo else [])),
-    )
+    notes = (CODSPEED_NOTE, *([cargo] if uses_cargo else []))
+    return _gathered(replace(command, notes=notes), "*/.codspeed/*.json")
 
 
 TASK_RUNNERS: Final = r"\b(nox|tox|pixi|hatch|pdm|poe|rye|invoke|inv|just|make)\b"
@@ -303,25 +388,40 @@ TASK_FILES: Final = (
     ("pixi|hatch|pdm|poe|rye", "pyproject.toml"),
     ("hatch", "hatch.toml"),
     ("invoke|inv", "tasks.py"),
+    ("mise", "mise.toml"),
 )
 
 
-def _bodies(command: Command, repository: Repository) -> Iterator[str]:
-    try:
-        words = shlex.split(command.text)
-    except ValueError:
-        words = command.text.split()
-    for word in words:
-        for name in (word.removeprefix("./"), command.within(word.removeprefix("./"))):
+def _bodies(command: Command, repository: Repository, depth: int = 2) -> Iterator[str]:
+    """The text of each file and task that it names, and of those that these name."""
+    for text in _named(command, repository):
+        yield text
+        if depth:
+            yield from _bodies(replace(command, text=text), repository, depth - 1)
+
+
+def _named(command: Command, repository: Repository) -> Iterator[str]:
+    words = re.findall(r"[\w.:/@-]+", command.text[:MOST_READ])
+    for word in dict.fromkeys(words) if len(words) < MOST_WORDS else ():
+        for name in dict.fromkeys((word.removeprefix("./"), command.within(word.removeprefix("./")))):
             if name in repository.files:
                 yield repository.read(name)
     if re.search(r"\b(npm|pnpm|yarn|bun)\b", command.text):
-        scripts = package_scripts(repository, command.within("package.json"))
-        first = [scripts[word] for word in words if word in scripts]
-        yield from (*first, *(scripts[word] for text in first for word in text.split() if word in scripts))
+        # `--filter` and its like name a package of the workspace.
+        elsewhere = re.search(r"\s(--filter|-F|--workspace|-w|--cwd|workspace)\b", command.text)
+        others = repository.matching(re.compile(r"/package\.json$")) if elsewhere else []
+        for name in (command.within("package.json"), *others):
+            scripts = package_scripts(repository, name)
+            yield from (scripts[word] for word in dict.fromkeys(words) if word in scripts)
     for program, file in TASK_FILES:
         if re.search(rf"\b({program})\b", command.text):
             yield _section(repository.read(command.within(file)), words)
+    if re.search(r"\bmake\b", command.text):
+        yield from (_section(repository.read(name), words) for name in repository.matching(re.compile(r"\.mk$")))
+
+
+MOST_READ: Final = 20_000
+MOST_WORDS: Final = 2_000
 
 
 def package_scripts(repository: Repository, name: str) -> dict[str, str]:

@@ -18,7 +18,8 @@ class Suggestion:
     """`setup` prepares the machine once, after the workflow's `steps`; `build` each checkout; `run` measures it.
 
     `format` is the tool whose results they are, where no content can tell. `place` is where this was found, `notes`
-    what could not be known or is left out.
+    what could not be known or is left out. `others` are what `--try` runs where `run` gives no result. `is_sure`: a
+    workflow measures by it.
     """
 
     tool: str
@@ -28,6 +29,8 @@ class Suggestion:
     format: str = ""
     place: str = ""
     notes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    is_sure: bool = False
     steps: tuple[Mapping[str, Any], ...] = ()
     services: Mapping[str, Any] = field(default_factory=dict)
 

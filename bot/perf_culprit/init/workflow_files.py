@@ -33,12 +33,15 @@ class Choice:
     """What was found out or answered. With a commit `since` old ones are measured, and nothing else is written.
 
     `steps` and `services` are the existing workflow's, for the job that measures; only a file of our own has one.
+    `others` are what `--try` runs where `run` gives no result; `suite` names one of several.
     """
 
     run: str
     setup: str
     build: str = ""
     format: str = ""
+    others: tuple[str, ...] = ()
+    suite: str = ""
     steps: tuple[Mapping[str, Any], ...] = ()
     services: Mapping[str, Any] = field(default_factory=dict)
     branch: str = "main"
@@ -46,14 +49,19 @@ class Choice:
     since: str = ""
 
 
-def new_files(choice: Choice) -> dict[str, str]:
-    """Path in the repository -> content."""
+def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
+    """Path in the repository -> content. Further suites are jobs of their own beside the first one's."""
     form, names = ("split", SPLIT) if choice.split else ("one-file", ONE_FILE)
     if choice.since:
         form, names = "backfill", BACKFILL
     templates = files("perf_culprit.init") / "templates" / form
     written = {f"{WORKFLOWS}/{name}": _filled((templates / name).read_text("utf-8"), choice) for name in names}
-    return written if choice.since else {**written, CONFIGURATION: _configuration(choice)}
+    if choice.since:
+        return written
+    for other in more:
+        text = _filled((templates / names[0]).read_text("utf-8"), other)
+        written[f"{WORKFLOWS}/{names[0]}"] += text.partition("\njobs:\n")[2]
+    return {**written, CONFIGURATION: _configuration(choice)}
 
 
 def _filled(text: str, choice: Choice) -> str:
@@ -75,7 +83,7 @@ def _filled(text: str, choice: Choice) -> str:
         "@INSTALL@": scalar(install),
         "@MEASURE@": scalar(
             f"perf-culprit measure --run {shlex.quote(choice.run)} {build}{tool}"
-            f"--until-decided --minutes {MINUTES} --output measured"
+            f"{f'--suite {choice.suite} ' * bool(choice.suite)}--until-decided --minutes {MINUTES} --output measured"
         ),
     }
     for name, value in _with_job(text, choice).items():
@@ -91,14 +99,21 @@ def _with_job(text: str, choice: Choice) -> dict[str, str]:
     services = f"    services:\n{_block(dict(choice.services), 6)}" if choice.services else ""
     inputs = "".join(
         f"      {name}: {scalar(value)}\n"
-        for name, value in (("build", choice.build), ("tool", choice.format))
+        for name, value in (("build", choice.build), ("tool", choice.format), ("name", choice.suite))
         if value
     )
+    suite = choice.suite
+    named = {
+        "  perf:\n    name: perf\n": f"  perf-{suite}:\n    name: perf ({suite})\n",
+        "  measure:\n": f"  measure-{suite}:\n",
+        "          output-file-path:": f"          name: {suite}\n          output-file-path:",
+    }
     ends = "\n" if text.endswith("@RUN@\n") else ""
     return {
         "      - run: @INSTALL@\n": f"{steps}      - run: @INSTALL@\n",
         "    steps:\n": f"{services}    steps:\n",
         f"      run: @RUN@{ends}": f"      run: @RUN@{ends}{inputs}",
+        **(named if suite else {}),
     }
 
 

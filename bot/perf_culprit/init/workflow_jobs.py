@@ -7,15 +7,20 @@ from typing import Any, Final
 
 import yaml
 
+from perf_culprit.init.command_lines import measuring_tool
 from perf_culprit.init.repository import Repository
 
 WORKFLOW_FILE: Final = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$")
 EXPRESSION: Final = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 COMPARISON: Final = re.compile(r"^!?([\w.-]+)(?:\s*(==|!=)\s*'([^']*)')?$")
 # The machines that are not ours: their steps are of no use in a job on Linux.
-OTHER_SYSTEMS: Final = re.compile(r"windows|macos|osx|darwin", re.IGNORECASE)
+OTHER_SYSTEMS: Final = re.compile(r"windows|macos|osx|darwin|arm64|aarch64|-arm\b", re.IGNORECASE)
 # The folder above the checkout, and in it the repository's.
 CHECKED_OUT: Final = re.compile(r"\$\{\{\s*runner\.workspace\s*\}\}/[\w.-]+")
+ENVIRONMENTS: Final = re.compile(
+    r"^os$|runtime|version|python|node|php|ruby|java|jdk|toolchain|compiler|framework|platform|arch|runner|machine",
+    re.IGNORECASE,
+)
 STORED_OUTPUT: Final = re.compile(
     r"""echo\s+['"]?([A-Za-z_][\w-]*)=((?:[^'"\n>$`]|\$\{\{[^}]*\}\})*?)['"]?\s*>>\s*['"]?\$\{?GITHUB_OUTPUT"""
 )
@@ -29,6 +34,10 @@ IN_COMMANDS: Final[Mapping[str, str]] = {
     "runner.arch": "X64",
     "github.event_name": "pull_request",
 }
+
+
+# The same as variables of the runner, which a command that is measured does not get.
+VARIABLES: Final = re.compile(r"\$\{?(GITHUB_WORKSPACE|GITHUB_SHA|RUNNER_TEMP|RUNNER_OS|RUNNER_ARCH)\b\}?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,10 +88,11 @@ def jobs(repository: Repository) -> Iterator[Job]:
             uses = str(_mapping(about).get("uses", ""))
             if (other := uses.removeprefix("./")) in workflows and other != name:
                 called.add(other)
-                yield from _jobs(other, workflows[other], inputs=_mapping(_mapping(about).get("with")), caller=name)
+                given = _mapping(_mapping(about).get("with"))
+                yield from _jobs(other, workflows[other], repository, inputs=given, caller=name)
     for name, workflow in workflows.items():
         if name not in called:
-            yield from _jobs(name, workflow, inputs={}, caller="")
+            yield from _jobs(name, workflow, repository, inputs={}, caller="")
 
 
 def _workflow(text: str) -> Mapping[str, Any]:
@@ -101,7 +111,9 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value in (None, "") else [value]
 
 
-def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], caller: str) -> Iterator[Job]:
+def _jobs(
+    name: str, workflow: Mapping[str, Any], repository: Repository, *, inputs: Mapping[str, Any], caller: str
+) -> Iterator[Job]:
     events = workflow.get("on")
     declared = _mapping(_mapping(_mapping(events).get("workflow_call")).get("inputs"))
     values = {f"inputs.{key}": str(_mapping(about).get("default", "")) for key, about in declared.items()}
@@ -109,20 +121,53 @@ def _jobs(name: str, workflow: Mapping[str, Any], *, inputs: Mapping[str, Any], 
     for key, about in _mapping(workflow.get("jobs")).items():
         if not isinstance(about, dict) or not isinstance(about.get("steps"), list):
             continue
+        inner = list(_inlined(about["steps"], repository))
         taken, others = _matrix(_mapping(about.get("strategy")).get("matrix"))
         resolvable = {**IN_COMMANDS, **values, **taken}
-        resolvable |= _outputs(about["steps"], resolvable)
+        resolvable |= _outputs(inner, resolvable)
         yield Job(
             place=f"{name}, job {key}" + f" (called by {caller})" * bool(caller),
             title=" ".join(str(text) for text in (name, workflow.get("name", ""), key, about.get("name", ""))),
             events=tuple(str(event) for event in (events if isinstance(events, dict) else _list(events))),
-            steps=tuple(_at_top(list(_steps(about["steps"], resolvable, (workflow, about), others)))),
+            steps=tuple(_at_top(list(_steps(inner, resolvable, (workflow, about), others)))),
             runner=_resolved(_plain(about.get("runs-on", "")), resolvable)[0],
             # No secret reaches the job that runs foreign code, and no matrix is there.
             services={} if "${{" in str(about.get("services")) else _mapping(about.get("services")),
-            others=others,
+            others={key: [_plain(one) for one in rest] for key, rest in others.items()},
             notes=tuple(_notes(about)),
         )
+
+
+def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> Iterator[Any]:
+    """The steps of the repository's own actions in the place of those that measure by them."""
+    for step in steps:
+        uses = str(step.get("uses", "")) if isinstance(step, dict) else ""
+        inner = (
+            list(_of_action(uses, _mapping(step.get("with")), repository)) if uses.startswith("./") and depth else []
+        )
+        inner = list(_inlined(inner, repository, depth - 1)) if inner else inner
+        if any(measuring_tool(str(one.get("run", ""))) for one in inner if isinstance(one, dict)):
+            about = {key: step[key] for key in ("if", "env") if key in step}
+            yield from ({**about, **one} for one in inner if isinstance(one, dict))
+        else:
+            yield step
+
+
+def _of_action(uses: str, given: Mapping[str, Any], repository: Repository) -> Iterator[Any]:
+    """Its steps, with what it is given in the place of `inputs.NAME`."""
+    path = uses.removeprefix("./").rstrip("/")
+    action = _workflow(repository.read(f"{path}/action.yml") or repository.read(f"{path}/action.yaml"))
+    defaults = {name: _mapping(about).get("default", "") for name, about in _mapping(action.get("inputs")).items()}
+    values = {f"inputs.{name}": str(value) for name, value in {**defaults, **given}.items()}
+    yield from (_replaced(step, values) for step in _list(_mapping(action.get("runs")).get("steps")))
+
+
+def _replaced(value: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(inner, values) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, values) for inner in value]
+    return EXPRESSION.sub(lambda match: values.get(match[1], match[0]), str(value))
 
 
 def _outputs(steps: Iterable[Any], values: Mapping[str, str]) -> dict[str, str]:
@@ -143,16 +188,16 @@ def _notes(about: Mapping[str, Any]) -> Iterator[str]:
         yield f"left out: the services {', '.join(_mapping(about['services']))}, which use expressions"
 
 
-def _matrix(matrix: Any) -> tuple[dict[str, str], dict[str, list[str]]]:
+def _matrix(matrix: Any) -> tuple[dict[str, str], dict[str, list[Any]]]:
     """The first combination, one on Linux where there is one, as `matrix.NAME` values; and what else there was."""
     lists = {key: _list(value) for key, value in _mapping(matrix).items() if key not in ("include", "exclude")}
     lists = {key: [one for one in value if "${{" not in str(one)] for key, value in lists.items()}
     includes = [entry for entry in _list(_mapping(matrix).get("include")) if isinstance(entry, dict)]
     chosen: dict[str, Any] = {key: _on_linux(value) for key, value in lists.items() if value}
-    others = {key: [_plain(one) for one in value if one is not chosen[key]] for key, value in lists.items() if value}
+    others = {key: [one for one in value if one is not chosen[key]] for key, value in lists.items() if value}
     if not chosen and includes:
         chosen = dict(_on_linux(includes))
-        others = {"include": [_plain(entry) for entry in includes if entry != chosen]}
+        others = {"include": [entry for entry in includes if entry != chosen]}
     for entry in includes:
         if all(chosen.get(key, value) == value for key, value in entry.items()):
             chosen |= entry
@@ -180,7 +225,7 @@ def _steps(
     steps: Iterable[Any],
     values: Mapping[str, str],
     levels: tuple[Mapping[str, Any], ...],
-    others: Mapping[str, list[str]],
+    others: Mapping[str, list[Any]],
 ) -> Iterator[Step]:
     """`levels` are the workflow and the job, which state environment and defaults of their steps."""
     defaults: dict[str, Any] = {}
@@ -225,7 +270,7 @@ def _is_public(value: Any) -> bool:
 
 
 def _step(
-    about: Mapping[str, Any], values: Mapping[str, str], outer: Mapping[str, str], others: Mapping[str, list[str]]
+    about: Mapping[str, Any], values: Mapping[str, str], outer: Mapping[str, str], others: Mapping[str, list[Any]]
 ) -> Step:
     unknown: list[str] = []
 
@@ -245,9 +290,10 @@ def _step(
         given={str(key): text(value) for key, value in _mapping(about.get("with")).items() if _is_public(value)},
         environment={**outer, **own},
         # CodSpeed's action has an input of that name.
-        folder=text(_mapping(about.get("with")).get("working-directory") or about.get("working-directory", "")).rstrip(
-            "/"
-        ),
+        folder=text(_mapping(about.get("with")).get("working-directory") or about.get("working-directory", ""))
+        .removeprefix("$PWD")
+        .removeprefix("./")
+        .strip("/"),
         shell=str(about.get("shell", "")),
         variants=variants,
         matrix_key=matrix_key,
@@ -256,23 +302,45 @@ def _step(
     return replace(step, unknown=tuple(dict.fromkeys(unknown)))
 
 
-def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list[str]]) -> tuple[str, tuple[str, ...]]:
+def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list[Any]]) -> tuple[str, tuple[str, ...]]:
     """The key of the matrix that the command names, and the command for each of its values."""
     # Of two keys all combinations would be too many; what CodSpeed counts by makes no other benchmark.
     plain = re.sub(r"(?m)^\s*echo .*$|(-m|--measurement-mode)[= ]\S*\$\{\{.*?\}\}", "", command)
-    named = [key for key in others if f"matrix.{key}" in plain]
-    if len(named) != 1 or any("." in name for name in values if name.startswith(f"matrix.{named[0]}.")):
+    named = [
+        key
+        for key, rest in others.items()
+        if not ENVIRONMENTS.search(key) and any(re.search(rf"matrix\.{name}\b", plain) for name in _keys(key, rest))
+    ]
+    if len(named) != 1:
         return "", ()
-    name = f"matrix.{named[0]}"
-    each = [{**values, name: value} for value in dict.fromkeys([values.get(name, ""), *others[named[0]]])]
-    return name, tuple(_resolved(command, one)[0].strip() for one in each)
+    key = named[0]
+    rest = [one for one in others[key] if not OTHER_SYSTEMS.search(_plain(one))]
+    each = [
+        values,
+        *({**values, **dict(_flat("matrix" if key == "include" else f"matrix.{key}", one))} for one in rest),
+    ]
+    return f"matrix.{key}", tuple(dict.fromkeys(_resolved(command, one)[0].strip() for one in each))
+
+
+def _keys(key: str, values: list[Any]) -> Iterator[str]:
+    """What a key of the matrix is called in expressions; entries of `include` have names of their own."""
+    yield from (re.escape(name) for one in values for name in one) if key == "include" else [re.escape(key)]
 
 
 def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
     """`${{ … }}` replaced by its value; what has none goes, since GitHub would resolve it in our workflow's place."""
     text = CHECKED_OUT.sub("${{ github.workspace }}", text)
-    unknown = [name for name in EXPRESSION.findall(text) if name not in values]
-    return EXPRESSION.sub(lambda match: values.get(match[1], ""), text), unknown
+    named = [(name, _value(name, values)) for name in EXPRESSION.findall(text)]
+    unknown = [name for name, value in named if value is None]
+    text = VARIABLES.sub(lambda match: IN_COMMANDS[match[1].lower().replace("_", ".")], text)
+    return EXPRESSION.sub(lambda match: _value(match[1], values) or "", text), unknown
+
+
+def _value(expression: str, values: Mapping[str, str]) -> str | None:
+    """What it names, or what stands for it where nothing else is given (`inputs.x || 'y'`)."""
+    first, *others = re.split(r"\s*\|\|\s*", expression)
+    literal = re.fullmatch(r"'([^']*)'", others[-1]) if others else None
+    return values.get(first) or (literal[1] if literal else values.get(first))
 
 
 def _may_run(condition: str, values: Mapping[str, str]) -> bool:

@@ -228,6 +228,7 @@ class WorkflowRunner:
             "CI": "true",
             "RUNNER_TEMP": str(place.runner_temp),
             "GITHUB_PATH": str(place.folder / "path"),
+            "GITHUB_OUTPUT": str(place.folder / "output"),
             **self.github_variables(place),
             **self.variables,
             **{name: as_text(value) for name, value in fill(step.get("env", {}), contexts).items()},
@@ -241,6 +242,10 @@ class WorkflowRunner:
             check=False,
             timeout=300,
         )
+        if (stored := place.folder / "output").is_file():
+            outputs = dict(line.split("=", 1) for line in stored.read_text().splitlines())
+            contexts["steps"][step["id"]] = {"outputs": outputs}
+            stored.unlink()
         return finished.returncode == 0, finished.stdout + finished.stderr
 
     def checkout(self, given: Mapping[str, Any], place: "Place") -> str:

@@ -132,3 +132,19 @@ def test_times_of_commands_that_nothing_names_are_refused() -> None:
     text = "one\ntwo\n" + timed(1.5) + "three\nfour\n" + timed(2.5)
     with pytest.raises(DataError, match="cannot be told apart"):
         READERS["shell_time"].read(Source("t.txt", text.encode()))
+
+
+def test_times_of_tests_are_results_only_where_somebody_says_so() -> None:
+    xml = Source("tests.xml", golden("junit/pytest.xml"))
+    run = collect_sources([xml], Reading(tool="junit"))
+    times = {b.name: b.value for b in run.benchmarks}
+    assert times == {"test_words::test_join": 0.26, "test_words.TestSplit::test_split": 0.195}
+    assert any("left out: tests that failed, were skipped or have no time: 2" in note for note in run.notes)
+    twice = Source("again.xml", golden("junit/pytest.xml"))
+    assert [len(b.samples) for b in collect_sources([xml, twice], Reading(tool="junit")).benchmarks] == [2, 2]
+    text = Source("tests.txt", golden("junit/pytest.txt"))
+    run = collect_sources([text], Reading(tool="pytest_durations"))
+    assert {b.name.rpartition(":")[2]: b.value for b in run.benchmarks} == {"test_join": 0.14, "test_split": 0.19}
+    assert any("setup and teardown: 1" in note for note in run.notes)
+    with pytest.raises(DataError, match="which tests passed"):
+        collect_sources([xml], Reading())

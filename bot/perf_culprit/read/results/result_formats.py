@@ -32,7 +32,6 @@ from perf_culprit.read.results.source import Source, has_root
 AUTO: Final = "auto"
 # The members that hold the results, in the formats that are JSON objects.
 CATCH2_MARKS: Final = frozenset({"metadata", "test-run"})
-JUNIT_ROOTS: Final = ("<testsuites", "<testsuite ")
 RESULT_LISTS: Final = ("results", "benchmarks", "benches", "Benchmarks", "suites", "files")
 
 COUNTER_READERS: Final = by_id(
@@ -138,6 +137,8 @@ READERS: Final = by_id(
         load_generators.LOCUST_TEXT,
         timers.RUBY_BENCHMARK,
         timers.CONSOLE_TIME,
+        timers.JUNIT,
+        timers.PYTEST_DURATIONS,
         timers.GNU_TIME,
         timers.SHELL_TIME,
         commit_series.OTAVA_CSV,
@@ -198,10 +199,11 @@ def unknown_format(source: Source) -> DataError:
             "is Catch2's JSON, in which Catch2 (up to 3.7) writes no benchmarks",
             "run it with -r xml; its JUnit reporter leaves them out too",
         )
-    if has_root(source, JUNIT_ROOTS):
+    if has_root(source, timers.JUNIT_ROOTS):
         return source.error(
             "is JUnit's XML, which says which tests passed and holds no benchmarks",
-            "let the tool write its own format: -r xml of Catch2, --benchmark-json of pytest-benchmark",
+            "let the tool write its own format (-r xml of Catch2, --benchmark-json of pytest-benchmark); "
+            "the tool junit takes how long each test took",
         )
     if empty := _empty(root):
         return source.error(

@@ -1,4 +1,4 @@
-"""Timers of commands and code: hyperfine, GNU time, the shells' time, Ruby's Benchmark, console.time, plain numbers."""
+"""Timers of commands, code and tests: hyperfine, `time`, Ruby's Benchmark, console.time, JUnit, plain numbers."""
 
 import re
 from collections import Counter
@@ -20,6 +20,7 @@ from perf_culprit.read.results.console import (
     lines,
     number_of,
 )
+from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import MAX_SAMPLES, JsonValue, are_objects, mean_summary
 from perf_culprit.read.results.parsed import (
     SECOND_TIME,
@@ -30,7 +31,7 @@ from perf_culprit.read.results.parsed import (
     gathered,
     unique,
 )
-from perf_culprit.read.results.source import Source
+from perf_culprit.read.results.source import Source, attribute_number, has_root, parse_xml
 
 
 def _is_hyperfine(source: Source) -> bool:
@@ -241,6 +242,50 @@ CONSOLE_TIME = line_reader(
     ),
     description="console.time of Node, Deno and browsers",
     example="node bench.js | tee bench.txt",
+    is_named_only=True,
+)
+
+
+# How long tests took: results only where somebody says so, since a test's time is mostly its preparation's.
+
+JUNIT_ROOTS = ("<testsuites", "<testsuite ")
+RUN_TESTS_AGAIN = "run the tests again with their JUnit reporter"
+
+
+def _read_junit(source: Source) -> Parsed:
+    cases = list(parse_xml(source, next_step=RUN_TESTS_AGAIN).iter("testcase"))
+    passed = [case for case in cases if not any(case.find(tag) is not None for tag in ("failure", "error", "skipped"))]
+    placed: list[tuple[Benchmark, str]] = []
+    for case in passed:
+        name = "::".join(filter(None, (case.get("classname"), case.get("name")))) or "test"
+        place = f"{source.place}: {shown(name)}"
+        seconds = attribute_number(case, "time", place=place, next_step=RUN_TESTS_AGAIN)
+        if seconds is not None:
+            placed.append((from_samples(name, metric=SECOND_TIME, samples=(seconds,), place=place), place))
+    lost = len(cases) - len(placed)
+    notes = (f"left out: tests that failed, were skipped or have no time: {lost}",) * bool(lost)
+    return Parsed(benchmarks=gathered(placed), notes=notes)
+
+
+JUNIT = ResultReader(
+    id="junit",
+    description="JUnit's XML: how long each test took",
+    example="pytest --junitxml=tests.xml",
+    matches=lambda source: has_root(source, JUNIT_ROOTS),
+    read=_read_junit,
+    is_named_only=True,
+)
+PYTEST_DURATIONS = line_reader(
+    "pytest_durations",
+    Lines(
+        mark="s call ",
+        row=re.compile(r"(?P<value>[0-9]{1,9}\.[0-9]{2})s (?P<phase>call|setup|teardown)\s{1,9}(?P<name>\S.{0,9999})"),
+        measures=lambda row: (SECONDS,) if row["phase"] == "call" else (),
+        summary=None,
+        loss="times of setup and teardown",
+    ),
+    description="pytest's slowest durations",
+    example="pytest --durations=0 | tee tests.txt",
     is_named_only=True,
 )
 
