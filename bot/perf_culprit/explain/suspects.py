@@ -229,13 +229,15 @@ def _callers_of_foreign(one: Searched) -> set[str]:
     return {nodes[own_caller(nodes, i)].method for places in slower for i in places if is_foreign(nodes[i])}
 
 
-def _order(suspect: ComparedSuspect) -> tuple[int, bool, float, float, float, str]:
+def _order(suspect: ComparedSuspect) -> tuple[int, bool, bool, float, float, float, str]:
+    """What is sure before what is not, such as a root that others pass their time on to."""
     parts = suspect.parts
     is_touched = parts.touched >= _TOUCHED[Certainty.BARE_NAME]
     shows_there = any(reason not in OF_THE_COMMIT for reason in suspect.reasons)
     steps = (is_touched and shows_there, is_touched or SuspectReason.CALLS_TOUCHED in suspect.reasons, True)
     step = steps.index(True) if parts.slowdown >= EVIDENT else len(steps) - 1
-    return step, is_standard(suspect.file), -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
+    doubtful = suspect.q_value is None, is_standard(suspect.file)
+    return step, *doubtful, -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
 
 
 def _suspect(
