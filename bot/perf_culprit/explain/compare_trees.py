@@ -128,7 +128,8 @@ class Judgement:
 
 
 def judge(one: Searched, settings: ComparisonSettings) -> Judgement:
-    gains = largest_gains(one.own_tests) / one.tree.baseline.total if one.tree.baseline.total > 0 else np.zeros(0)
+    gains = largest_gains(one.own_tests) / max(one.tree.baseline.total, 1e-12)
+    gains[[method.method.is_loading for method in one.methods]] = np.nan
     visible = None if np.isnan(gains).all() else min(max(TRIFLE, float(np.nanmax(gains))), _largest_of_whole(one.tree))
     aligned = _aligned(one)
     doubts = tuple(_doubts(one, visible, aligned, settings))

@@ -287,25 +287,23 @@ def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     is_common = is_relative(tree) or common.methods > 0
     per_target = tree.target.total / target.whole / (common.factor if is_common else 1.0)
     per_baseline = tree.baseline.total / baseline.whole
-    # Of equal amounts; small counts are whole numbers, which Yates' correction allows for.
-    share = per_baseline / (per_target + per_baseline)
-    both = np.maximum(target.count + baseline.count, 1e-9)
-    away = target.count - share * both
-    moved = np.sign(away) * np.maximum(np.abs(away) - 0.5, 0.0)
-    deviance = sum(
-        2 * special.xlogy(part * both + one, 1 + one / (part * both))
-        for part, one in ((share, moved), (1 - share, -moved))
-    )
+    counts = target.count + 0.5, baseline.count + 0.5
+    ratio = counts[0] * per_target / (counts[1] * per_baseline)
     dispersion, freedom = _dispersion((target, baseline), used=_is_testable(tree, rows))
-    poisson = (1 / share + 1 / (1 - share)) / both
     beside = common if is_common else _of_totals(tree, common)
     if basis_of(tree.baseline, tree.target) is Basis.COUNTS and beside.spread < RUN_TO_RUN**2:
         beside = replace(beside, spread=RUN_TO_RUN**2, freedom=ENDLESS)
-    variance, freedom = _with_spread(dispersion * poisson, freedom, beside)
-    p_value = student_t(np.sqrt(np.maximum(deviance, 0.0)), variance / poisson, freedom).p_value
-    counts = target.count + 0.5, baseline.count + 0.5
-    error = np.sqrt(dispersion * (1 / counts[0] + 1 / counts[1]) + beside.spread + beside.variance)
-    ratio = counts[0] * per_target / (counts[1] * per_baseline)
+    # What methods differ by from side to side may explain a part of the ratio: the part that is likeliest.
+    between, its_freedom = beside.spread + beside.variance, np.full(len(rows), float(beside.freedom))
+    parts = np.linspace(0.0, 1.0 if between else 0.0, PARTS)[:, None]
+    shifts = (parts * np.log(ratio)) ** 2 / max(between, 1e-12)
+    chances = _deviance(target.count, baseline.count, per_baseline / per_target * ratio**parts) / dispersion
+    likeliest = np.argmin(shifts + chances, axis=0), np.arange(len(rows))
+    shift, chance = shifts[likeliest], chances[likeliest]
+    of_both = satterthwaite(chance, freedom, shift, its_freedom)
+    p_value = student_t(np.sqrt(shift + chance), np.ones(len(rows)), of_both).p_value
+    variance, freedom = _with_spread(dispersion * (1 / counts[0] + 1 / counts[1]), freedom, beside)
+    error = np.sqrt(variance)
     half = np.exp(special.stdtrit(freedom, 0.5 + level / 2) * error)
     (after, before), (by_target, by_baseline) = _means(rows), scales(tree, common)
     after, before = after * by_target, before * by_baseline
@@ -314,9 +312,19 @@ def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
         (one.count + MISSED) * (side.total / one.whole * by) ** 2
         for one, side, by in ((target, tree.target, by_target), (baseline, tree.baseline, by_baseline))
     )
-    squared = dispersion * chance + (beside.spread + beside.variance) * np.maximum(after, before) ** 2
+    squared = dispersion * chance + between * np.maximum(after, before) ** 2
     result = _tests(after, before, p_value, np.sqrt(squared), freedom, level=level)
     return replace(result, low=ratio / half - 1, high=ratio * half - 1)
+
+
+def _deviance(target: Floats, baseline: Floats, odds: Floats) -> Floats:
+    """(p, m) Of counts (m,) from what `odds` of target to baseline let expect; small counts are whole (Yates)."""
+    both = np.maximum(target + baseline, 1e-9)
+    expected = both * odds / (1 + odds), both / (1 + odds)
+    away = target - expected[0]
+    moved = np.sign(away) * np.maximum(np.abs(away) - 0.5, 0.0)
+    terms = ((expected[0], moved), (expected[1], -moved))
+    return np.asarray(sum(2 * special.xlogy(mean + one, 1 + one / mean) for mean, one in terms))
 
 
 def _dispersion(sides: Sequence[_Counts], *, used: Mask) -> tuple[Floats, Floats]:
@@ -342,6 +350,7 @@ def _of_totals(tree: AlignedTree, common: Common) -> Common:
 RUN_TO_RUN: Final = 0.05
 ENDLESS: Final = 1_000_000
 MISSED: Final = 2.0
+PARTS: Final = 65
 
 
 # Own and total time, of methods and of paths.

@@ -219,7 +219,19 @@ def rank(
         _suspect(name, method, searched, services=len(slowed), touched=touched, impact=impact.get(name, ()))
         for name, method in methods.items()
     ]
-    return tuple(sorted(suspects, key=_order))
+    return _paths_in_turn(sorted(suspects, key=_order))
+
+
+def _paths_in_turn(suspects: Sequence[ComparedSuspect]) -> tuple[ComparedSuspect, ...]:
+    """What lies above a better suspect and its caller says the same once more: other paths come before it."""
+    first: list[ComparedSuspect] = []
+    later: list[ComparedSuspect] = []
+    above: set[tuple[str, str]] = set()
+    for one in suspects:
+        is_repeated = (one.service, one.method) in above and not OF_THE_COMMIT.intersection(one.reasons)
+        (later if is_repeated and one.parts.branch < NOTABLE else first).append(one)
+        above |= {(one.service, name) for name in one.path[:-2] if name != one.method}
+    return (*first, *later)
 
 
 def _callers_of_foreign(one: Searched) -> set[str]:

@@ -16,8 +16,13 @@ from perf_culprit.stats.ragged import Floats
 
 # Methods over all their paths: what no misaligned path can hide.
 
-# Where an absolute path into the standard library begins.
+# Where an absolute path into Python's standard library begins, and how those of Go, Rust and Node are named.
 _STANDARD: Final = re.compile(r".*/lib(?:64)?/python3\.[0-9]+/|.*/Lib/")
+_OTHERS: Final = re.compile(r".*/go[0-9.]*/src/[^./]+/.*|/rustc/[0-9a-f]+/.*|node:.*")
+# Libraries of C and the kernel, as perf names what a function is in.
+_OF_C: Final = re.compile(
+    r".*/(?:libc|libm|libpthread|ld-linux[^/]*|libgcc_s|libstdc\+\+)(?:-[0-9.]+)?\.so[.0-9]*|\[[a-z.]+\]"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,10 +119,10 @@ def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree
 
 
 def is_standard(file: str | None) -> bool:
-    """Whether Python's standard library has it, which no commit of a program changes: `copy.py`, `json/decoder.py`."""
+    """Whether the language's library has it, which no commit of a program changes: `copy.py`, `/usr/lib/libc.so.6`."""
     if not file:
         return False
-    if file.startswith("<frozen "):
+    if file.startswith("<frozen ") or _OTHERS.fullmatch(file) or _OF_C.fullmatch(file):
         return True
     place = _STANDARD.search(file)
     top = (file[place.end() :] if place else file).partition("/")[0]
@@ -230,14 +235,14 @@ def _spread(deviations: Floats, variances: Floats) -> float:
 def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
     sides = (tree.baseline, tree.target)
     ones = [np.ones(side.repetitions) for side in sides]
+    totals, per_unit = [side.total for side in sides], [_per_unit(side) for side in sides]
     shared = [
         method
         for method in methods
-        if all(
-            side.total > 0
-            and spread.mean >= SMALLEST_SHARE * side.total
-            and spread.mean * _per_unit(side) >= SMALLEST_COUNT / 2
-            for spread, side in zip((method.own.baseline, method.own.target), sides, strict=True)
+        if not method.is_loading
+        and all(
+            total > 0 and spread.mean >= SMALLEST_SHARE * total and spread.mean * samples >= SMALLEST_COUNT / 2
+            for spread, total, samples in zip((method.own.baseline, method.own.target), totals, per_unit, strict=True)
         )
     ]
     as_often = [one for one in shared if one.calls and abs(one.calls[1] / one.calls[0] - 1) <= SAME_CALLS]
@@ -247,7 +252,7 @@ def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
     baseline, target = ones if len(shared) < FEWEST_METHODS else _of_repetitions(shared, calls) or ones
     return _Shared(
         logs=np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0]),
-        variances=np.array([log_variance(tree, one.own) for one in shared]),
+        variances=np.array([_log_variance(tree, one.own, per_unit) for one in shared]),
         times=means.min(axis=1),
         baseline=baseline,
         target=target,
@@ -259,15 +264,16 @@ def _per_unit(side: Observed) -> float:
     return side.whole / side.total if side.whole else math.inf
 
 
-def log_variance(tree: AlignedTree, row: Row) -> float:
+def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> float:
     """Of the log ratio of both sides' means; of sampled stacks at least what counting them makes."""
     variance = 0.0
-    for side, spread in ((tree.baseline, row.baseline), (tree.target, row.target)):
+    sides = zip((tree.baseline, tree.target), (row.baseline, row.target), per_unit, strict=True)
+    for side, spread, samples in sides:
         if side.repetitions > 1:
-            counted = 1 / (spread.mean * _per_unit(side))
+            counted = 1 / (spread.mean * samples)
             variance += max(counted, spread.squares / (side.repetitions - 1) / side.repetitions / spread.mean**2)
         elif side.whole:
-            variance += DISPERSION / (spread.mean * _per_unit(side))
+            variance += DISPERSION / (spread.mean * samples)
     return variance
 
 

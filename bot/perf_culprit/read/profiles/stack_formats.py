@@ -16,6 +16,7 @@ from perf_culprit.read.profiles.profile_tree import (
     WEIGHT,
     Frame,
     ProfileTree,
+    bounded,
     frame,
     frame_of,
     group_name,
@@ -153,8 +154,8 @@ def _perf_script_frame(symbol: str, shared_object: str) -> Frame:
     name = _OFFSET.sub("", symbol)
     if name == _UNKNOWN:
         # Addresses differ from run to run; the object does not.
-        return frame(f"{_UNKNOWN} {shared_object.rpartition('/')[2]}")
-    return frame(name)
+        name = f"{_UNKNOWN} {shared_object.rpartition('/')[2]}"
+    return Frame(frame(name).method, bounded(shared_object) or None)
 
 
 PERF_SCRIPT = ProfileReader(
