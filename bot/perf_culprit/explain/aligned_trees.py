@@ -180,7 +180,7 @@ def _spread_of_sums(total: float, squares: float, count: int) -> Spread:
 # ids, and the numbers of generated code (lambdas, anonymous classes, Rust's and GCC's clones).
 _VOLATILE: Final = re.compile(
     r"0x[0-9a-fA-F]++|::h[0-9a-f]{16}\b|\.(?:constprop|isra|part|cold|llvm)\.[0-9]++|[$#][0-9]++|(?<=[:@\[(])[0-9]++"
-    r"|(?<=Lambda)[/0-9$x a-f]++|\b[0-9]{4,}\b"
+    r"|(?<=Lambda)[/0-9$x a-f]++|\b[0-9]{4,}\b|(?<=> compilation )[0-9]++|_[0-9]++$"
 )
 
 
