@@ -324,7 +324,8 @@ def _deviance(target: Floats, baseline: Floats, odds: Floats) -> Floats:
     away = target - expected[0]
     moved = np.sign(away) * np.maximum(np.abs(away) - 0.5, 0.0)
     terms = ((expected[0], moved), (expected[1], -moved))
-    return np.asarray(sum(2 * special.xlogy(mean + one, 1 + one / mean) for mean, one in terms))
+    deviance = sum(2 * special.xlogy(mean + one, 1 + one / mean) for mean, one in terms)
+    return np.maximum(deviance, 0.0)
 
 
 def _dispersion(sides: Sequence[_Counts], *, used: Mask) -> tuple[Floats, Floats]:
@@ -336,7 +337,8 @@ def _dispersion(sides: Sequence[_Counts], *, used: Mask) -> tuple[Floats, Floats
     own = np.where(used, (residuals**2).sum(axis=1) / np.maximum(freedom, 1.0), 0.0)
     worth = effective_number(residuals[used], freedom[used])
     steadied = moderate(own, freedom, effective_number=worth)
-    return np.maximum(steadied.variance, 1.0), steadied.degrees_of_freedom
+    # All have as many repetitions, also those that vary by nothing.
+    return np.maximum(steadied.variance, 1.0), np.full(len(used), float(steadied.degrees_of_freedom.max()))
 
 
 def _of_totals(tree: AlignedTree, common: Common) -> Common:

@@ -52,7 +52,7 @@ def _origins(one: Searched) -> list[float]:
     for i, node in enumerate(nodes):
         gain = max(0.0, float(one.gains[i]))
         place = i
-        if _is_counted(node):
+        if node.parent < 0 or _is_counted(node):
             begins = _by_calls(one, i)
         elif is_newly_called(one, i):
             # Stacks do not count calls, but that there are none before says who began to call.
