@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from perf_culprit.errors import DataError, UsageError
-from perf_culprit.read.logs.log_partial import MAX_LINE_BYTES
+from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES
 
 # From 32 MiB on glibc's malloc asks the system for new memory every time.
 BLOCK_BYTES: Final = 30 << 20
