@@ -46,15 +46,13 @@ def logs(draw: st.DrawFn, form: bytes) -> bytes:
         label = draw(st.sampled_from([b"1", b"1.1", b"1.2.1", b"1..1"]))
         line = form % (call, label, draw(st.sampled_from([b"3", b"4.25", b"1.2.3", b"99999999999999999.5"])))
         place = draw(st.integers(0, len(line)))
-        match draw(st.sampled_from(["whole", "whole", "whole", "changed", "cut", "more", "other"])):
-            case "changed":
-                line = line[:place] + draw(st.binary(min_size=1, max_size=1)) + line[place + 1 :]
-            case "cut":
-                line = line[place:]
-            case "more":
-                line += draw(hostile)
-            case "other":
-                line = draw(hostile)
+        what = draw(st.sampled_from(["whole", "whole", "whole", "changed", "cut", "more", "other"]))
+        if what == "changed":
+            line = line[:place] + draw(st.binary(min_size=1, max_size=1)) + line[place + 1 :]
+        elif what == "cut":
+            line = line[place:]
+        elif what != "whole":
+            line = draw(hostile) if what == "other" else line + draw(hostile)
         lines.append(line)
     end = draw(st.sampled_from([b"\n", b"\r\n"]))
     return end.join(lines) + draw(st.sampled_from([b"", end]))
