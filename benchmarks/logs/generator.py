@@ -139,11 +139,11 @@ def _call(chance: random.Random, system: Plan, number: int) -> Iterator[tuple[st
     yield from rows
 
 
-def write_log(path: Path, *, calls: int = CALLS, seed: int = 0) -> Plan:
-    """A log of the preset `labelled`: calls of several threads, interleaved line by line."""
+def write_log(path: Path, *, calls: int = CALLS, seed: int = 0, bytes_per_line: int = BYTES_PER_LINE) -> Plan:
+    """A log of the preset `labelled`: calls of several threads, interleaved line by line. Lines may be longer."""
     system = plan(seed)
     chance = random.Random(seed + 1)
-    padding = "args=" + "".join(chance.choices("abcdefghijklmnop0123456789", k=BYTES_PER_LINE))
+    padding = "args=" + "".join(chance.choices("abcdefghijklmnop0123456789", k=bytes_per_line))
     started = 0
     clock_ms = 0
     with path.open("w", encoding="ascii") as file:
@@ -167,7 +167,7 @@ def write_log(path: Path, *, calls: int = CALLS, seed: int = 0) -> Plan:
                     f"[exec-{thread}] service={system.services[number % SERVICES]} call=c{number:07x} "
                     f"{row[0]} {row[1]} {row[2]:.3f} ms "
                 )
-                file.write(f"{head}{padding[: BYTES_PER_LINE - 1 - len(head)]}\n")
+                file.write(f"{head}{padding[: max(0, bytes_per_line - 1 - len(head))]}\n")
     return system
 
 

@@ -25,7 +25,7 @@ OF_LOGS: Final = frozenset({"window_s", "workers", "cluster", "method"})
 
 
 def diagnose(asked: Diagnose) -> int:
-    from perf_culprit.flows.diagnose import diagnose_logs
+    from perf_culprit.flows.rank_methods import diagnose_logs
 
     if asked.pattern and asked.pattern.startswith(SPAN_TABLE):
         _refuse_unused(asked)
@@ -94,7 +94,7 @@ def _show(diagnosis: "Diagnosis", asked: Diagnose) -> None:
 
 
 def _diagnose_profiles(asked: Diagnose) -> int:
-    from perf_culprit.flows.diagnose import diagnose_profiles
+    from perf_culprit.flows.rank_methods import diagnose_profiles
 
     if asked.log or asked.pattern:
         raise UsageError(

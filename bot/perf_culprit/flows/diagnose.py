@@ -1,4 +1,4 @@
-"""read -> explain: logs, profiles or traces -> suspects, compared call trees and impacted services."""
+"""read -> explain: logs, profiles or traces of two revisions -> compared call trees, suspects and impacted services."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,6 @@ from perf_culprit.dispatch.culprit_trace import TracePlan, trace_commits
 from perf_culprit.errors import UsageError
 from perf_culprit.explain.changed_code import touched_by_commit, touched_code
 from perf_culprit.explain.compare_trees import compare_logs, compare_profiles
-from perf_culprit.explain.ranking import diagnose_log, rank_profiles
 from perf_culprit.explain.tracer.trace_profile import encode_trace
 from perf_culprit.files import replace_file
 from perf_culprit.measure.workplace import Workplace
@@ -23,52 +22,13 @@ from perf_culprit.model.json_files import format_of
 from perf_culprit.model.reason import Caveat, Reason, because
 from perf_culprit.model.report import Report, TreeComparison, decode_tree_comparison, encode_tree_comparison
 from perf_culprit.progress import doing
-from perf_culprit.read.logs.log_chunks import STDIN_NAME
 from perf_culprit.read.logs.log_pattern import load_pattern
-from perf_culprit.read.logs.log_reader import CLUSTER_BLOCK_BYTES, ReadLog, open_cluster, read_log
-from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingSettings, ReadingSettings
+from perf_culprit.read.logs.log_reader import ReadLog, read_log
+from perf_culprit.read.logs.reading_settings import ComparisonSettings, ReadingSettings
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.results.source import read_file
 from perf_culprit.say.call_tree_pictures import collapsed_difference
-from perf_culprit.say.diagnosis_text import RECORD_FAULTS
-from perf_culprit.say.inert import plain
-from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import flame_page
-
-# Execution logs or profiles of one revision -> suspects and impacted services.
-
-
-def diagnose_logs(asked: Diagnose) -> Diagnosis:
-    """Of execution logs."""
-    pattern = load_pattern(asked.pattern or "")
-    doing("reading logs")
-    reading = ReadingSettings(window_s=asked.window_s, method=asked.method)
-    ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
-    if asked.cluster is None:
-        return diagnose_log(asked.log, pattern=pattern, reading=reading, ranking=ranking, workers=asked.workers)
-    # Workers have folders of their own.
-    names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in asked.log]
-    with open_cluster(asked.cluster, names) as cluster:
-        return diagnose_log(
-            names,
-            pattern=pattern,
-            reading=reading,
-            ranking=ranking,
-            workers=cluster.workers,
-            executor=cluster.executor,
-            block_bytes=CLUSTER_BLOCK_BYTES,
-        )
-
-
-def diagnose_profiles(asked: Diagnose) -> tuple[Diagnosis, tuple[str, ...]]:
-    """The diagnosis, and remarks for the user: what the numbers mean, what was not used and why."""
-    reading = read_profiles(asked.profile, format=asked.format, trusted=asked.trusted)
-    ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
-    unused = [f"{count:,} not used: {RECORD_FAULTS[fault]}" for fault, count in reading.unused]
-    examples = [f"{example.place}: {example.text}" for example in reading.examples]
-    remarks = [plain(text, limit=300) for text in (*map(sentence, reading.notes), *unused, *examples)]
-    return rank_profiles(reading, ranking), tuple(remarks)
-
 
 # Logs or profiles of two revisions -> compared call trees, with what the commit between them touched.
 

@@ -14,7 +14,7 @@ import zstandard
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.read.logs import log_chunks as module
 from perf_culprit.read.logs.log_chunks import blocks
-from perf_culprit.read.logs.log_partial import MAX_LINE_BYTES
+from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES
 
 LINES = b"".join(b"%d %s\n" % (i, b"x" * (i * 37 % 50)) for i in range(300))
 

@@ -1,12 +1,10 @@
 """Stretches of a log: what is used, what is counted instead, and calls that go over the edges."""
 
-from dataclasses import replace
-
 import pytest
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import LineFault
-from perf_culprit.read.logs import log_partial, service_calls
+from perf_culprit.read.logs import log_partial, log_rows, service_calls
 from perf_culprit.read.logs.log_partial import Part, finish, merge
 from perf_culprit.read.logs.log_pattern import compile_pattern, load_pattern
 from perf_culprit.read.logs.reading_settings import ReadingSettings
@@ -68,12 +66,12 @@ def test_two_open_calls_of_one_name_are_each_joined_on_their_own_side() -> None:
 
 
 def test_broken_lines_are_counted_and_shown_with_their_numbers() -> None:
-    data = b"start of the log\n\n" + log(call("c1", ROWS)) + b"y" * (log_partial.MAX_LINE_BYTES + 1) + b"\n"
+    data = b"start of the log\n\n" + log(call("c1", ROWS)) + b"y" * (log_rows.MAX_LINE_BYTES + 1) + b"\n"
     whole = merge(part_of(data), part_of(b"Exception: no\n\tat line 5"))
     assert whole.unused == {LineFault.NO_MATCH: 3, LineFault.TOO_LONG: 1}
     assert [(example.fault, example.line) for example in whole.examples] == [
-        (LineFault.TOO_LONG, 6),
         (LineFault.NO_MATCH, 1),
+        (LineFault.TOO_LONG, 6),
         (LineFault.NO_MATCH, 7),
         (LineFault.NO_MATCH, 8),
     ]
@@ -191,22 +189,3 @@ def test_nothing_is_neutral() -> None:
     some = part_of(log(call("c1", ROWS)))
     assert merge(Part(settings=ReadingSettings()), some) is some
     assert merge(some, part_of(b"")) is some
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_lines_read_at_once_are_read_as_one_by_one(end: bytes) -> None:
-    pattern = load_pattern("labelled")
-    executions = log(call("c1", ROWS)).splitlines()
-    odd = [
-        b"",
-        b" \t",
-        b"no [",
-        executions[0][:40],
-        executions[1] + b" ms",
-        b"[" + executions[2],
-        b"\x85" + executions[0],
-    ]
-    for start in range(len(odd)):
-        data = end.join([*odd[start:], *executions, *odd, *executions, *odd[:start]])
-        at_once, one_by_one = part_of(data), part_of(data, pattern=replace(pattern, whole=None))
-        assert at_once == one_by_one

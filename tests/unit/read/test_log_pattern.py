@@ -1,5 +1,6 @@
 """Presets read their own examples; pattern files are checked; JSON from strangers is only data."""
 
+import json
 import re
 from pathlib import Path
 
@@ -154,6 +155,14 @@ def test_huge_json_numbers_are_bad_times_not_errors() -> None:
     (row,) = load_pattern("json").read([line])
     assert row is not None
     assert row[ELAPSED] == b"inf"
+
+
+@pytest.mark.parametrize("value", ["123456789012345678901234567890", "-0", "-0.0", "1E5", "0.1e-400", "1" + "0" * 400])
+def test_numbers_in_json_are_the_text_that_python_reads(value: str) -> None:
+    line = f'{{"service": "a", "call": {value}, "label": "1", "method": "m", "elapsed_ms": 1}}'
+    (row,) = load_pattern("json").read([line.encode()])
+    assert row is not None
+    assert row[3] == str(json.loads(value)).encode()
 
 
 def test_presets_give_hostile_lines_up_at_once() -> None:

@@ -5,20 +5,22 @@ same settings is neutral. A call whose lines lie near an end of the stretch stay
 neighbour.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+import numpy as np
 from msgspec import structs
 
 from perf_culprit.model.call_tree import LineFault, UnusedLine
-from perf_culprit.read.logs.log_pattern import LABEL, METHOD, LinePattern, Row
+from perf_culprit.read.logs.fixed_form import Places
+from perf_culprit.read.logs.log_pattern import CALL, LABEL, METHOD, SERVICE, LinePattern, Row
+from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES, Rows, read_lines
 from perf_culprit.read.logs.merged_tree import MAX_NODES
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 from perf_culprit.read.logs.service_calls import CompleteCalls, ServicePart, check_services
 
-MAX_LINE_BYTES: Final = 1 << 16
 MAX_EXAMPLES: Final = 8
 # A call that never ends must not fill the memory: it is closed as it is, and counted.
 MAX_CALL_ROWS: Final = 100_000
@@ -65,54 +67,23 @@ def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> 
     """The part of whole lines."""
     # One byte is searched for much faster than two.
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
-    unused: list[UnusedLine] = []
-    counts: Counter[LineFault] = Counter()
-    rows = None if _has_long_line(data) else pattern.read_all(data)
-    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-    if rows is None:
-        rows = [row for row in _each(data, pattern, unused, counts) if row is not None]
-    elif len(rows) < lines:
-        for place, line in pattern.unmatched(data):
-            if line.strip():
-                number = data.count(b"\n", 0, place) if len(unused) < MAX_EXAMPLES else 0
-                _note(unused, counts, LineFault.NO_MATCH, number, line)
-    closed, open_calls = _by_call(rows, settings.horizon)
+    read = read_lines(data, pattern)
+    faults = [
+        (LineFault.TOO_LONG if len(line) > MAX_LINE_BYTES else LineFault.NO_MATCH, place, line)
+        for place, line in read.unread
+    ]
     part = Part(
         settings=settings,
         ms_per_unit=pattern.ms_per_unit,
-        lines=lines,
-        rows=len(rows),
-        unused=counts,
-        examples=tuple(unused),
+        lines=read.lines,
+        rows=len(read.rows),
+        unused=Counter(fault for fault, _, _ in faults),
+        examples=tuple(
+            UnusedLine(fault=fault, line=place + 1, text=_shown(line)) for fault, place, line in faults[:MAX_EXAMPLES]
+        ),
     )
-    return _with_calls(part, closed=closed, open_calls=open_calls)
-
-
-def _has_long_line(data: bytes) -> bool:
-    start = 0
-    while len(data) - start > MAX_LINE_BYTES:
-        start = data.rfind(b"\n", start, start + MAX_LINE_BYTES + 1) + 1
-        if not start:
-            return True
-    return False
-
-
-def _each(
-    data: bytes, pattern: LinePattern, unused: list[UnusedLine], counts: Counter[LineFault]
-) -> Sequence[Row | None]:
-    """Line by line, with what cannot be used noted."""
-    lines = data.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    for i, line in enumerate(lines):
-        if len(line) > MAX_LINE_BYTES:
-            _note(unused, counts, LineFault.TOO_LONG, i, line)
-            lines[i] = b""
-    read = pattern.read(lines)
-    for i, row in enumerate(read):
-        if row is None and lines[i].strip():
-            _note(unused, counts, LineFault.NO_MATCH, i, lines[i])
-    return read
+    complete = CompleteCalls(settings=settings, ms_per_unit=pattern.ms_per_unit)
+    return _with_calls(part, complete, open_calls=_by_call(read.rows, settings.horizon, complete))
 
 
 def merge(a: Part, b: Part) -> Part:
@@ -132,7 +103,7 @@ def merge(a: Part, b: Part) -> Part:
     horizon = a.settings.horizon
     still_open = [call for call in open_calls if call.from_start < horizon or call.from_end < horizon]
     closed = [call.rows for call in open_calls if call.from_start >= horizon and call.from_end >= horizon]
-    return _with_calls(whole, closed=closed, open_calls=still_open, neighbour=b.services)
+    return _with_calls(whole, _completed(a, closed), open_calls=still_open, neighbour=b.services)
 
 
 def _joined(a: Part, b: Part) -> list[OpenCall]:
@@ -158,41 +129,56 @@ def _joined(a: Part, b: Part) -> list[OpenCall]:
 
 def finish(part: Part) -> Part:
     """The part of a whole log: nothing comes before or after, so its open calls are as complete as they get."""
-    return _with_calls(part, closed=[call.rows for call in part.open_calls], open_calls=[])
+    return _with_calls(part, _completed(part, [call.rows for call in part.open_calls]), open_calls=[])
 
 
-def _by_call(rows: Sequence[Row], horizon: int) -> tuple[list[list[Row]], list[OpenCall]]:
-    calls: defaultdict[_Key, list[Row]] = defaultdict(list)
-    for row in rows:
-        calls[row[2:4]].append(row)
-    from_end = {row[2:4]: len(rows) - 1 - i for i, row in enumerate(rows[-horizon:], max(0, len(rows) - horizon))}
-    from_start: dict[_Key, int] = {}
-    for i, row in enumerate(rows[:horizon]):
-        from_start.setdefault(row[2:4], i)
-    ends = from_start.keys() | from_end.keys()
-    open_calls = [
-        OpenCall(rows=own, from_start=from_start.get(key, horizon), from_end=from_end.get(key, horizon))
-        for key, own in calls.items()
-        if key in ends
+def _by_call(rows: Rows, horizon: int, complete: CompleteCalls) -> list[OpenCall]:
+    """Collects the complete calls; those near an end of the stretch are open, in the order of their first rows."""
+    calls = rows.numbers(SERVICE, CALL)
+    sizes = np.bincount(calls)
+    # Of numbers this small numpy sorts in linear time.
+    order = np.argsort(calls.astype(np.uint16) if len(sizes) <= 1 << 16 else calls, kind="stable")
+    places = np.split(order, np.cumsum(sizes)[:-1])[: len(sizes)]
+    from_start = _first_places(calls[:horizon])
+    from_end = _first_places(calls[::-1][:horizon])
+    is_open = from_start.keys() | from_end.keys()
+    complete.add_all(rows, [own for call, own in enumerate(places) if call not in is_open])
+    return [
+        OpenCall(
+            rows=rows.rows(places[call]),
+            from_start=from_start.get(call, horizon),
+            from_end=from_end.get(call, horizon),
+        )
+        for call in sorted(is_open)
     ]
-    return [own for key, own in calls.items() if key not in ends], open_calls
+
+
+def _first_places(calls: Places) -> dict[int, int]:
+    numbers, firsts = np.unique(calls, return_index=True)
+    return dict(zip(numbers.tolist(), firsts.tolist(), strict=True))
+
+
+def _completed(part: Part, calls: Iterable[Sequence[Row]]) -> CompleteCalls:
+    complete = CompleteCalls(settings=part.settings, ms_per_unit=part.ms_per_unit)
+    for rows in calls:
+        complete.add(rows)
+    return complete
 
 
 def _with_calls(
     part: Part,
+    complete: CompleteCalls,
     *,
-    closed: Iterable[Sequence[Row]],
     open_calls: Sequence[OpenCall],
     neighbour: Mapping[bytes, ServicePart] | None = None,
 ) -> Part:
     """The part with more complete calls and its neighbour's; open calls that are too long count as complete."""
-    complete = CompleteCalls(settings=part.settings, ms_per_unit=part.ms_per_unit)
     too_long: list[OpenCall] = []
     kept: list[OpenCall] = []
     for call in open_calls:
         (too_long if call.is_too_long else kept).append(call)
-    for rows in (*closed, *(call.rows for call in too_long)):
-        complete.add(rows)
+    for call in too_long:
+        complete.add(call.rows)
     services = {**part.services}
     sources = [source for source in (neighbour, complete.services()) if source]
     for service in {name: None for source in sources for name in source}:
@@ -220,12 +206,6 @@ def _with_calls(
         examples=(*part.examples, *examples)[:MAX_EXAMPLES],
         cut_calls=part.cut_calls + len(too_long),
     )
-
-
-def _note(examples: list[UnusedLine], counts: Counter[LineFault], fault: LineFault, index: int, line: bytes) -> None:
-    counts[fault] += 1
-    if len(examples) < MAX_EXAMPLES:
-        examples.append(UnusedLine(fault=fault, line=index + 1, text=_shown(line)))
 
 
 def _shown(line: bytes) -> str:

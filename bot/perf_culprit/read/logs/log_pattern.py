@@ -2,18 +2,20 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.files import read_limited
 
 # Line patterns that come with the program (docs/diagnosis.md shows a line of each).
 
-# Each begins with `^`, has all groups, and no line feed fits it; None where a line is a JSON object.
+# None where a line is a JSON object.
 # Possessive repeats: a line that does not fit is given up at once, however it was made.
 PRESETS: Final[dict[str, bytes | None]] = {
     "labelled": (
@@ -34,6 +36,8 @@ PRESETS: Final[dict[str, bytes | None]] = {
 Row: TypeAlias = tuple[bytes | None, bytes | None, bytes, bytes, bytes, bytes, bytes]
 TIME: Final = 0
 THREAD: Final = 1
+SERVICE: Final = 2
+CALL: Final = 3
 LABEL: Final = 4
 METHOD: Final = 5
 ELAPSED: Final = 6
@@ -42,64 +46,31 @@ NEEDED: Final = ("service", "call", "label", "method")
 OPTIONAL: Final = ("time", "thread")
 MILLISECONDS_PER_UNIT: Final = {"elapsed_ms": 1.0, "elapsed_us": 1e-3, "elapsed_s": 1e3}
 MAX_PATTERN_BYTES: Final = 10_000
+_JSON: Final = msgspec.json.Decoder()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinePattern:
-    """`expression` is None for JSON lines, whose unit of time is named on each line.
-
-    `whole`: finds the same in many lines at once, each after a line feed; None where a match may go over a line's end.
-    `rest`: the other lines.
-    """
+    """`expression` is None for JSON lines, whose unit of time is named on each line."""
 
     name: str
     expression: re.Pattern[bytes] | None
     ms_per_unit: float
-    whole: re.Pattern[bytes] | None = None
-    rest: re.Pattern[bytes] | None = None
 
-    def read_all(self, data: bytes) -> list[Row] | None:
-        """What the lines of `data` say that are method executions, in one pass; None where that is not possible."""
-        if self.whole is None:
-            return None
-        (first,) = self.read([_first_line(data)])
-        rows = self.whole.findall(data)
-        order = [group - 1 for group in self._groups()]
-        if order != [*range(len(order))]:
-            rows = [*map(itemgetter(*order), rows)]
-        return rows if first is None else [first, *rows]
-
-    def unmatched(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Lines that `read_all` leaves out, with the places that they begin at."""
-        first = _first_line(data)
-        if self.read([first]) == [None]:
-            yield 0, first
-        if self.rest is not None:
-            yield from ((match.start() + 1, match[0][1:]) for match in self.rest.finditer(data))
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of a row's fields."""
+        unit = next(name for name, ms in MILLISECONDS_PER_UNIT.items() if ms == self.ms_per_unit)
+        return (*OPTIONAL, *NEEDED, unit)
 
     def read(self, lines: Sequence[bytes]) -> list[Row | None]:
         """What each line says; None where it is no method execution."""
         if self.expression is None:
             return [_json_row(line) for line in lines]
-        search = self.expression.search
-        picked = self._groups()
-        rows: list[Any] = [match and match.group(*picked) for match in map(search, lines)]
-        has_time, has_thread = (name in self.expression.groupindex for name in OPTIONAL)
-        if has_time and has_thread:
-            return rows
-        if has_time:
-            return [row and (row[0], None, *row[1:]) for row in rows]
-        return [row and ((None, *row) if has_thread else (None, None, *row)) for row in rows]
-
-    def _groups(self) -> list[int]:
-        """The numbers of the groups that there are, in a row's order."""
-        groups = {} if self.expression is None else self.expression.groupindex
-        return [groups[name] for name in (*OPTIONAL, *NEEDED, *MILLISECONDS_PER_UNIT) if name in groups]
-
-
-def _first_line(data: bytes) -> bytes:
-    end = data.find(b"\n")
-    return data if end < 0 else data[:end]
+        groups = self.expression.groupindex
+        # Behind the last group stands None, for those that the pattern lacks.
+        pick = itemgetter(*(groups.get(name, 0) - 1 for name in self.fields))
+        return [match and pick((*match.groups(), None)) for match in map(self.expression.search, lines)]
 
 
 def load_pattern(name: str) -> LinePattern:
@@ -107,9 +78,7 @@ def load_pattern(name: str) -> LinePattern:
     if name in PRESETS:
         if (preset := PRESETS[name]) is None:
             return LinePattern(name=name, expression=None, ms_per_unit=1.0)
-        pattern = compile_pattern(preset, name=name)
-        line = preset.removeprefix(b"^")
-        return replace(pattern, whole=re.compile(b"\n" + line), rest=re.compile(b"\n(?!" + line + b")[^\n]*+"))
+        return compile_pattern(preset, name=name)
     path = Path(name)
     if not path.exists():
         step = f"give one of {', '.join(PRESETS)}, or a file with one regular expression"
@@ -148,9 +117,13 @@ def presets_that_read(lines: Sequence[bytes]) -> list[str]:
 
 def _json_row(line: bytes) -> Row | None:
     try:
-        fields = json.loads(line)
+        fields = _JSON.decode(line)
+    # It knows neither single surrogates nor numbers without bounds.
     except (ValueError, RecursionError):
-        return None
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
     if not isinstance(fields, dict):
         return None
     needed = [_text(fields.get(name)) for name in NEEDED]

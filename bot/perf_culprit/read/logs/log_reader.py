@@ -143,7 +143,7 @@ def _told(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         ) from None
 
 
-# A block takes a fraction of a second; the rest is for busy machines.
+# A block takes a second or two.
 BLOCK_TIME_LIMIT_S: Final = 30.0
 _HEAD_LINES: Final = 50
 Analysis: TypeAlias = Callable[[Stretch | Lines], Part]
@@ -256,7 +256,7 @@ def can_be_limited() -> bool:
 
 @contextmanager
 def time_limit(seconds: float, *, pattern: str) -> Iterator[None]:
-    """A ConfigError after `seconds` of the body: a pattern can be made to run for ever on one line.
+    """A ConfigError after `seconds` of the processor's time: a pattern can be made to run for ever on one line.
 
     CPython's matcher looks at alarms while it searches.
     Without effect in threads, which get no alarms: who brings an executor of threads trusts the pattern.
@@ -268,16 +268,16 @@ def time_limit(seconds: float, *, pattern: str) -> Iterator[None]:
     def late(number: int, frame: FrameType | None) -> None:
         del number, frame
         raise ConfigError(
-            f"took more than {seconds:g} s for one block of lines",
+            f"took more than {seconds:g} s of processor time for one block of lines",
             place=pattern,
             next_step="take nested or neighbouring repeats out of the pattern, such as (a+)+ or .*.*; "
             r"possessive repeats (\S++) give up at once",
         )
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

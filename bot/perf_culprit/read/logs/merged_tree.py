@@ -9,6 +9,9 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from perf_culprit.model.call_tree import CallNode
 
 # The structure of one service call: which execution called which, from their labels.
@@ -92,21 +95,21 @@ class Squares:
         for numbers in (self.elapsed, self.own_ms, self.own):
             numbers.extend(repeat(0.0, nodes - len(numbers)))
 
-    def add(self, nodes: Sequence[int], parents: Sequence[int], times_ms: Sequence[Sequence[float]]) -> None:
+    def add(self, nodes: Sequence[int], parents: Sequence[int], times_ms: NDArray[np.float64]) -> None:
         """Calls of one shape: execution i is of node `nodes[i]` and was called by execution `parents[i]`, or -1."""
-        for times in times_ms:
-            elapsed = dict.fromkeys(nodes, 0.0)
-            own = dict.fromkeys(nodes, 0.0)
-            for node, parent, time_ms in zip(nodes, parents, times, strict=True):
-                elapsed[node] += time_ms
-                own[node] += time_ms
-                if parent >= 0:
-                    own[nodes[parent]] -= time_ms
-            for node, time_ms in elapsed.items():
-                self.elapsed[node] += time_ms * time_ms
-            for node, time_ms in own.items():
-                self.own_ms[node] += time_ms
-                self.own[node] += time_ms * time_ms
+        own_ms = times_ms.copy()
+        for execution, parent in enumerate(parents):
+            if parent >= 0:
+                own_ms[:, parent] -= times_ms[:, execution]
+        different, which = np.unique(nodes, return_inverse=True)
+        elapsed, own = np.zeros((2, len(different), len(times_ms)))
+        np.add.at(elapsed, which, times_ms.T)
+        np.add.at(own, which, own_ms.T)
+        sums = ((elapsed**2).sum(axis=1), own.sum(axis=1), (own**2).sum(axis=1))
+        for node, *more in zip(different.tolist(), *(one.tolist() for one in sums), strict=True):
+            self.elapsed[node] += more[0]
+            self.own_ms[node] += more[1]
+            self.own[node] += more[2]
 
     def take_in(self, nodes: Sequence[int], other: "Squares") -> None:
         """`other`'s node i is node `nodes[i]` here."""
@@ -161,8 +164,8 @@ class MergedTree:
     rare: dict[bytes, tuple[int, float, float]] = field(default_factory=dict)
     pruned: int = 0
 
-    def add(self, shape: Shape, methods: Sequence[bytes], times_ms: Sequence[Sequence[float]]) -> None:
-        """Add calls of one shape; `times_ms[c][i]` is execution i in call c."""
+    def add(self, shape: Shape, methods: Sequence[bytes], times_ms: NDArray[np.float64]) -> None:
+        """Add calls of one shape; `times_ms[c, i]` is execution i in call c."""
         index = self.index
         nodes = [_TOP] * len(methods)
         for execution in shape.order:
@@ -173,16 +176,11 @@ class MergedTree:
         if self.squares is not None:
             self.squares.add(nodes, shape.parents, times_ms)
         calls, elapsed, longest = self.calls, self.elapsed_ms, self.longest_ms
-        if len(times_ms) == 1:
-            for node, time_ms in zip(nodes, times_ms[0], strict=True):
-                calls[node] += 1
-                elapsed[node] += time_ms
-                longest[node] = max(longest[node], time_ms)
-            return
-        for node, column in zip(nodes, zip(*times_ms, strict=True), strict=True):
-            calls[node] += len(column)
-            elapsed[node] += sum(column)
-            longest[node] = max(longest[node], *column)
+        sums = zip(nodes, times_ms.sum(axis=0).tolist(), times_ms.max(axis=0).tolist(), strict=True)
+        for node, total_ms, longest_ms in sums:
+            calls[node] += len(times_ms)
+            elapsed[node] += total_ms
+            longest[node] = max(longest[node], longest_ms)
 
     def merged(self, others: Sequence["MergedTree"]) -> "MergedTree":
         # Its lists and dictionaries are copied, too.

@@ -3,17 +3,19 @@
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-import msgspec
+import numpy as np
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import LineFault, ServiceStatistics, SlowCall, Window
-from perf_culprit.read.logs.log_pattern import ELAPSED, LABEL, METHOD, THREAD, TIME, Row
+from perf_culprit.read.logs.fixed_form import Bools, Places
+from perf_culprit.read.logs.log_pattern import CALL, ELAPSED, LABEL, METHOD, SERVICE, THREAD, TIME, Row
+from perf_culprit.read.logs.log_rows import Rows, Times
 from perf_culprit.read.logs.merged_tree import MergedTree, Shape, Squares, shape_of
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
@@ -158,17 +160,24 @@ def statistics(
 
 def seconds_since_1970(text: bytes) -> float | None:
     """ISO 8601 or digits; UTC where no zone is given. None for any other text: the call is then in no window."""
-    try:
-        number = float(text)
-    except ValueError:
+    # A date is refused as a number only after some time.
+    for parsed in (_date, _number) if text[4:5] == b"-" else (_number, _date):
         try:
-            moment = datetime.fromisoformat(text.decode("ascii"))
+            number = parsed(text)
         except ValueError:
-            return None
-        number = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    else:
-        number = number / 1000 if number >= _FIRST_MILLISECONDS else number
-    return number if 0 <= number < _LAST_SECONDS else None
+            continue
+        return number if 0 <= number < _LAST_SECONDS else None
+    return None
+
+
+def _number(text: bytes) -> float:
+    number = float(text)
+    return number / 1000 if number >= _FIRST_MILLISECONDS else number
+
+
+def _date(text: bytes) -> float:
+    moment = datetime.fromisoformat(text.decode("ascii"))
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _slowest(calls: Iterable[TimedCall], *, settings: ReadingSettings) -> tuple[TimedCall, ...]:
@@ -196,7 +205,8 @@ MAX_SERVICES: Final = 1_000
 MAX_LABEL_BYTES: Final = 1 << 15
 # Some decades: more is a broken clock.
 MAX_ELAPSED_MS: Final = 1e12
-_NUMBERS: Final = msgspec.json.Decoder(list[float])
+# Lines of calls that are alike: fewer are looked at one by one in less time.
+WORTH_ARRAYS: Final = 16
 
 
 def check_services(count: int) -> None:
@@ -238,7 +248,7 @@ class _Alike:
     """Calls of one service with the same lines but for their times."""
 
     shape: Shape
-    times_ms: list[list[float]] = field(default_factory=list)
+    times_ms: list[Times] = field(default_factory=list)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -257,31 +267,52 @@ class CompleteCalls:
     def __post_init__(self) -> None:
         self._method = None if self.settings.method is None else self.settings.method.encode()
 
+    def add_all(self, rows: Rows, calls: Sequence[Places]) -> None:
+        """Calls by the places of their rows, those with the same lines but for their times together."""
+        methods = rows.numbers(METHOD)
+        kinds = rows.numbers(LABEL) * (1 + methods.max(initial=0)) + methods
+        services = rows.column(SERVICE, np.array([call[0] for call in calls], np.intp))
+        times_ms = rows.elapsed() * self.ms_per_unit
+        alike: dict[tuple[bytes, bytes], list[Places]] = {}
+        for service, call in zip(services, calls, strict=True):
+            alike.setdefault((service, kinds[call].tobytes()), []).append(call)
+        for group in alike.values():
+            for call in self._add_alike(rows, times_ms, np.array(group)):
+                self.add(rows.rows(call))
+
+    def _add_alike(self, rows: Rows, times_ms: Times, calls: Places) -> Places:
+        """`calls`: (calls, lines). Gives back those that have to be looked at one by one."""
+        if calls.size < WORTH_ARRAYS:
+            return calls
+        (first,) = rows.rows(calls[0, :1])
+        labels, methods = (tuple(rows.column(field, calls[0])) for field in (LABEL, METHOD))
+        if None in (*first[2:4], *methods) or not _are_labels(labels) or len({*labels}) < len(labels):
+            return calls
+        times = times_ms[calls]
+        usable: Bools = np.all((times >= 0) & (times <= MAX_ELAPSED_MS), axis=1)
+        own = calls[usable]
+        if own.size:
+            self._count(
+                first[SERVICE], labels, methods, times[usable], lambda field, line: rows.column(field, own[:, line])
+            )
+        return calls[~usable]
+
     def add(self, rows: Sequence[Row]) -> None:
         """One service call: rows that share `service` and `call`."""
-        _, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
-        service, call = rows[0][2:4]
-        alike = self._alike.get(service, {}).get((labels, methods))
-        times_ms = self._times_ms(elapsed)
-        if alike is not None and times_ms is not None:
-            self._count(rows, alike, times_ms)
-            return
-        usable: Sequence[Row] = rows
-        if times_ms is None or None in methods or None in (service, call) or not _are_labels(labels):
-            usable = [row for row in rows if self._is_usable(row)]
-        if len({row[LABEL] for row in usable}) == len(usable):
-            self._add_usable(usable)
-            return
-        for part in self._apart(usable):
-            self._add_usable(part)
+        usable = [row for row in rows if self._is_usable(row)]
+        for own in [usable] if len({row[LABEL] for row in usable}) == len(usable) else self._apart(usable):
+            if own:
+                times_ms = np.array([[float(row[ELAPSED]) * self.ms_per_unit for row in own]])
+                _, _, _, _, labels, methods, _ = zip(*own, strict=True)
+                self._count(own[0][SERVICE], labels, methods, times_ms, lambda field, line, own=own: [own[line][field]])  # type: ignore[misc] # mypy wants no default
 
     def services(self) -> dict[bytes, ServicePart]:
         parts = {}
         for service, shapes in self._alike.items():
             tree = MergedTree(squares=Squares() if self.settings.squares else None)
             for (_, methods), alike in shapes.items():
-                tree.add(alike.shape, methods, alike.times_ms)
-            calls = sum(len(alike.times_ms) for alike in shapes.values())
+                tree.add(alike.shape, methods, np.concatenate(alike.times_ms))
+            calls = sum(len(times_ms) for alike in shapes.values() for times_ms in alike.times_ms)
             timed = self._timed.get(service, [])
             parts[service] = ServicePart(
                 tree=tree,
@@ -293,44 +324,30 @@ class CompleteCalls:
             )
         return parts
 
-    def _add_usable(self, rows: Sequence[Row]) -> None:
-        if not rows:
-            return
-        _, _, _, _, labels, methods, elapsed = zip(*rows, strict=True)
-        service = rows[0][2]
-        shapes = self._alike.get(service)
-        if shapes is None:
-            shapes = self._alike[service] = {}
-            check_services(len(self._alike))
+    def _count(
+        self,
+        service: bytes,
+        labels: tuple[bytes, ...],
+        methods: tuple[bytes, ...],
+        times_ms: Times,
+        column: Callable[[int, int], Sequence[Any]],
+    ) -> None:
+        """Calls with these lines: `times_ms` (calls, lines). `column`: a field of a line, of each call."""
+        shapes = self._alike.setdefault(service, {})
+        check_services(len(self._alike))
         alike = shapes.get((labels, methods))
         if alike is None:
             alike = shapes[labels, methods] = _Alike(shape=shape_of(labels, methods))
-        self._count(rows, alike, [float(time) * self.ms_per_unit for time in elapsed])
-
-    def _count(self, rows: Sequence[Row], alike: _Alike, times_ms: list[float]) -> None:
-        service, call = rows[0][2:4]
         alike.times_ms.append(times_ms)
+        tops = alike.shape.tops
+        timed = [(line, self._executed) for line, method in enumerate(methods) if method == self._method]
         if alike.shape.has_root:
-            tops = alike.shape.tops
-            elapsed_ms = times_ms[tops[0]] if len(tops) == 1 else sum(times_ms[top] for top in tops)
-            self._timed.setdefault(service, []).append((elapsed_ms, _seconds(rows[tops[0]]), call))
-        if self._method is not None:
-            self._executed.setdefault(service, []).extend(
-                (time_ms, _seconds(row), call)
-                for row, time_ms in zip(rows, times_ms, strict=True)
-                if row[METHOD] == self._method
+            timed.append((tops[0], self._timed))
+        for line, calls in timed:
+            elapsed_ms = times_ms[:, tops].sum(axis=1) if calls is self._timed and len(tops) > 1 else times_ms[:, line]
+            calls.setdefault(service, []).extend(
+                zip(elapsed_ms.tolist(), map(_seconds, column(TIME, line)), column(CALL, line), strict=True)
             )
-
-    def _times_ms(self, elapsed: Sequence[bytes]) -> list[float] | None:
-        """None where one of them may be no usable time."""
-        try:
-            times_ms = _numbers(elapsed)
-        except (TypeError, ValueError):
-            return None
-        if self.ms_per_unit != 1:
-            times_ms = [time * self.ms_per_unit for time in times_ms]
-        # The sum is NaN where one of them is.
-        return times_ms if min(times_ms) >= 0 and sum(times_ms) <= MAX_ELAPSED_MS else None
 
     def _is_usable(self, row: Row) -> bool:
         fault = _fault(row, self.ms_per_unit)
@@ -363,18 +380,8 @@ class CompleteCalls:
             self.unused_rows.append((fault, row))
 
 
-def _seconds(row: Row) -> float | None:
-    time = row[TIME]
+def _seconds(time: bytes | None) -> float | None:
     return None if time is None else seconds_since_1970(time)
-
-
-def _numbers(texts: Sequence[bytes]) -> list[float]:
-    """All at once where JSON writes them so, in a third of the time."""
-    try:
-        numbers = _NUMBERS.decode(b"[%b]" % b",".join(texts))
-    except msgspec.DecodeError:
-        numbers = []
-    return numbers if len(numbers) == len(texts) else [*map(float, texts)]
 
 
 def _fault(row: Row, ms_per_unit: float) -> LineFault | None:

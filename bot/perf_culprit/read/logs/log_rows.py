@@ -1,0 +1,197 @@
+"""A stretch of lines to its method executions, as columns of places in its bytes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perf_culprit.read.logs.fixed_form import Bools, Places, steps_of, walk
+from perf_culprit.read.logs.log_pattern import ELAPSED, LinePattern, Row
+
+Words: TypeAlias = NDArray[np.uint64]
+Times: TypeAlias = NDArray[np.float64]
+MAX_LINE_BYTES: Final = 1 << 16
+# Their bytes fit a processor's cache.
+AT_ONCE: Final = 8_192
+# Longer fields are compared one by one.
+MOST_COMPARED: Final = 128
+# A line feed, and what is read beyond the last byte with it.
+PADDING: Final = b"\n" + bytes(MOST_COMPARED + 8)
+_BUCKETS: Final = np.uint64(1 << 16)
+_MASKS: Final = np.array([2 ** (8 * size) - 1 for size in range(9)], np.uint64)
+_FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT: Final = np.uint64(29)
+# So many digits are a whole number that a double holds.
+_MOST_DIGITS: Final = 15
+_POWERS: Final = np.array([float(f"1e{digits}") for digits in range(_MOST_DIGITS + 1)])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rows:
+    """`starts`, `lengths`: (fields, rows), places in `data`, which ends with PADDING. What is missing has length -1."""
+
+    data: bytes
+    starts: Places
+    lengths: Places
+
+    def __len__(self) -> int:
+        return len(self.starts[0])
+
+    def column(self, field: int, at: Places) -> list[Any]:
+        """Bytes, None where they are missing."""
+        ends = zip(self.starts[field, at].tolist(), self.lengths[field, at].tolist(), strict=True)
+        return [None if length < 0 else self.data[start : start + length] for start, length in ends]
+
+    def rows(self, at: Places) -> list[Row]:
+        return [*zip(*(self.column(field, at) for field in range(len(self.starts))), strict=True)]
+
+    def numbers(self, *fields: int) -> Places:
+        """Of each row a number, the same for rows that agree in the fields; smaller where that comes first."""
+        numbers = np.empty(len(self), np.intp)
+        places: dict[tuple[bytes | None, ...], int] = {}
+        for tile in tiles(len(self)):
+            firsts = self._firsts(fields, tile)
+            is_first = firsts == np.arange(len(firsts))
+            different = tile.start + np.flatnonzero(is_first)
+            keys = zip(*(self.column(field, different) for field in fields), strict=True)
+            own = np.array([places.setdefault(key, len(places)) for key in keys], np.intp)
+            numbers[tile] = own[(np.cumsum(is_first) - 1)[firsts]]
+        return numbers
+
+    def _firsts(self, fields: Sequence[int], tile: slice) -> Places:
+        """For each row of the tile the first that has the same bytes, as far as they are few; else itself."""
+        lengths = self.lengths[fields, tile]
+        columns = [*lengths.astype(np.uint64)]
+        for field, own in zip(fields, lengths, strict=True):
+            every = np.ndarray(len(self.data) - 7, "<u8", buffer=self.data, strides=(1,))
+            columns += [
+                every[self.starts[field, tile] + done] & _MASKS.take(own - done, mode="clip")
+                for done in range(0, min(own.max(initial=0), MOST_COMPARED), 8)
+            ]
+        digests = reduce(lambda digests, words: _mixed(digests ^ words), columns)
+        rest = itself = np.arange(len(digests))
+        firsts, table = itself.copy(), np.empty(_BUCKETS, np.intp)
+        while rest.size:
+            digests = _mixed(digests)
+            buckets = digests[rest] % _BUCKETS
+            # Of several assignments to one place the last one stays.
+            table[buckets[::-1]] = rest[::-1]
+            firsts[rest] = table[buckets]
+            rest = rest[digests[firsts[rest]] != digests[rest]]
+        # The same digest does not prove the same bytes.
+        is_same = all((words == words[firsts]).all() for words in columns)
+        return np.where((lengths > MOST_COMPARED).any(axis=0), itself, firsts) if is_same else itself
+
+    def elapsed(self) -> Times:
+        """As written; NaN where it is no number, or nothing."""
+        times: Times = np.concatenate([self._elapsed(tile) for tile in tiles(len(self))])
+        return times
+
+    def _elapsed(self, tile: slice) -> Times:
+        starts, lengths = self.starts[ELAPSED, tile], self.lengths[ELAPSED, tile]
+        data = np.frombuffer(self.data, np.uint8)
+        whole, digits, dots, decimals = np.zeros((4, len(starts)), np.int64)
+        for place in range(min(lengths.max(initial=0), _MOST_DIGITS + 1)):
+            value = data.take(starts + place, mode="clip").astype(np.int64) - ord("0")
+            is_digit = (place < lengths) & (value >= 0) & (value <= 9)
+            whole = np.where(is_digit, whole * 10 + value, whole)
+            digits += is_digit
+            decimals += is_digit & (dots > 0)
+            dots += (place < lengths) & (value == ord(".") - ord("0"))
+        # Both are whole numbers that a double holds, so their quotient is rounded once, as a parser does.
+        times: Times = whole / _POWERS[np.minimum(decimals, _MOST_DIGITS)]
+        odd = np.flatnonzero((digits + dots != lengths) | (dots > 1) | (digits == 0) | (digits > _MOST_DIGITS))
+        times[odd] = [_number(text or b"") for text in self.column(ELAPSED, odd + tile.start)]
+        return times
+
+
+def tiles(size: int) -> Iterator[slice]:
+    """At least one."""
+    return (slice(begin, min(begin + AT_ONCE, size)) for begin in range(0, max(size, 1), AT_ONCE))
+
+
+def _mixed(words: Words) -> Words:
+    words = words * _FACTOR
+    return words ^ (words >> _SHIFT)
+
+
+def _number(text: bytes) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadLines:
+    """`unread`: lines that are no method execution or too long, and not blank, with their places from 0."""
+
+    lines: int
+    rows: Rows
+    unread: list[tuple[int, bytes]]
+
+
+def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
+    """By the pattern's fixed form, if it has one; lines that this does not fit by the pattern itself."""
+    padded = data + PADDING
+    begins, ends = _line_places(padded, len(data) + (bool(data) and not data.endswith(b"\n")))
+    starts, lengths, fits = _fitted(padded, begins, ends - begins <= MAX_LINE_BYTES, pattern)
+    left = np.flatnonzero(~fits)
+    lines = [data[begin:end] for begin, end in zip(begins[left].tolist(), ends[left].tolist(), strict=True)]
+    read = pattern.read([line if len(line) <= MAX_LINE_BYTES else b"" for line in lines])
+    whole = padded if starts.size else b""
+    searched = [*chain.from_iterable([row for row in read if row is not None])]
+    if searched:
+        sizes = np.array([-1 if field is None else len(field) for field in searched], np.intp)
+        begun = len(whole) + np.cumsum(np.maximum(sizes, 0)) - np.maximum(sizes, 0)
+        whole += b"".join([field for field in searched if field]) + PADDING
+        places = left[[row is not None for row in read]]
+        order = np.argsort(np.concatenate([np.flatnonzero(fits), places]))
+        starts = np.hstack([starts, begun.reshape(len(places), -1).T])[:, order]
+        lengths = np.hstack([lengths, sizes.reshape(len(places), -1).T])[:, order]
+    return ReadLines(
+        lines=len(begins),
+        rows=Rows(data=whole or PADDING, starts=starts, lengths=lengths),
+        unread=[
+            (int(place), line)
+            for place, line, row in zip(left, lines, read, strict=True)
+            if row is None and line.strip()
+        ],
+    )
+
+
+def _line_places(padded: bytes, size: int) -> tuple[Places, Places]:
+    """Where lines begin and end; eight bytes at once are asked for a line feed."""
+    marks = np.frombuffer(padded, np.uint8, count=-(-size // 8) * 8) == ord("\n")
+    eights = np.flatnonzero(marks.view(np.uint64))
+    which, place = np.nonzero(marks.reshape(-1, 8)[eights])
+    ends = eights[which] * 8 + place
+    ends = ends[ends < size]
+    return np.concatenate([ends[:0] * 0, [0], ends[:-1] + 1])[: len(ends)].astype(np.intp), ends
+
+
+def _fitted(padded: bytes, begins: Places, usable: Bools, pattern: LinePattern) -> tuple[Places, Places, Bools]:
+    """Starts and lengths of the lines' fields, and which lines these are."""
+    fits = np.zeros(len(begins), bool)
+    names = pattern.fields
+    starts, lengths = [np.empty((len(names), 0), np.intp)], [np.empty((len(names), 0), np.intp)]
+    steps = None if pattern.expression is None else steps_of(pattern.expression.pattern)
+    data = np.frombuffer(padded, np.uint8)
+    for tile in tiles(len(begins)):
+        marks: dict[str, Places] = {}
+        if steps is None:
+            break
+        fit = walk(steps, data, begins[tile], marks)[1] & usable[tile]
+        if not fit.any():
+            break
+        fits[tile] = fit
+        none = np.zeros(np.count_nonzero(fit), np.intp)
+        begun = np.array([marks[f"{name}("][fit] if f"{name}(" in marks else none for name in names])
+        ended = np.array([marks[f"{name})"][fit] if f"{name}(" in marks else none - 1 for name in names])
+        starts.append(begun)
+        lengths.append(ended - begun)
+    return np.hstack(starts), np.hstack(lengths), fits
