@@ -214,20 +214,22 @@ def environment_of(name: str, trees: Path) -> Path:
 
 
 def overlay(pair: Pair, clone: Path, trees: Path, side: str) -> Path:
-    """The installed package with the files that the commit changed, as they were on this side: nothing is compiled."""
-    tree, package = trees / pair["id"] / side, pair["overlay"]
+    """A release with the files that the commit changed, as they were on this side: nothing is compiled."""
+    tree, release = trees / pair["id"] / side, pair["overlay"]
     if not tree.is_dir():
-        installed = next((trees / f"python-{pair['packages']}" / "lib").glob("python*/site-packages"))
-        for one in installed.glob(f"{package}*"):
-            if one.name in {package, f"{package}.libs"}:
-                shutil.copytree(one, tree / one.name)
-        revision = pair["fix"] + "~1" * (side == "head")
+        python = environment_of(pair["packages"], trees)
+        install: list[str | Path] = [python, "-m", "pip", "--quiet", "install", "--no-deps", "--target", tree, release]
+        subprocess.run(install, check=True)
         revisions = (pair["fix"] + "~1", pair["fix"])
-        changed: list[str | Path] = ["git", "-C", clone, "diff", "--name-only", *revisions, "--", f"{package}/*.py"]
+        changed: list[str | Path] = ["git", "-C", clone, "diff", "--name-only", *revisions, "--", "*.py"]
         for name in subprocess.run(changed, check=True, capture_output=True, text=True).stdout.split():
-            text = subprocess.run(["git", "-C", clone, "show", f"{revision}:{name}"], check=True, capture_output=True)
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            (tree / name).write_bytes(text.stdout)
+            if name.startswith(release.partition("==")[0] + "/"):
+                revision = revisions[side == "base"]
+                text = subprocess.run(
+                    ["git", "-C", clone, "show", f"{revision}:{name}"], check=True, capture_output=True
+                )
+                (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                (tree / name).write_bytes(text.stdout)
     return tree
 
 

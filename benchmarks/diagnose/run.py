@@ -4,7 +4,8 @@
     python -m benchmarks.diagnose.run OUT --clones DIR [--half choose] [--profiler pyspy] [--loaded] [--only ID]
 
 Right is a function that the commit changed, or its direct caller in the profile. The comparison is not given the
-commit. `denied`: "nothing got slower" is said of a pair that did. `unchanged`: a suspect between base and base2.
+commit. `denied`: "nothing got slower" is said of a pair that did; of these columns' pairs the profiles' total is larger
+by a fifth or more. `unchanged`: a suspect between base and base2, of all pairs.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from perf_culprit.say.call_tree_words import shown_suspects
 
 SURE = (Certainty.FILE_AND_LINE, Certainty.QUALIFIED_NAME, Certainty.BARE_NAME)
 FIRST = 3
+LEAST_CHANGE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +95,7 @@ def profiles(folder: Path, side: str, suffix: str) -> tuple[Profile, ...]:
 
 
 def right_methods(sides: Sequence[Sequence[Profile]], touched: Touched) -> set[str]:
-    """What the commit changed and its callers, by the names of the profiles."""
+    """What the commit changed and its callers, by the names of the profiles; "(other paths)" is no method."""
     right = set()
     for profile in (one for side in sides for one in side):
         for node in profile.nodes:
@@ -102,7 +104,7 @@ def right_methods(sides: Sequence[Sequence[Profile]], touched: Touched) -> set[s
                 right.add(node.method)
                 if node.parent is not None:
                     right.add(profile.nodes[node.parent].method)
-    return right
+    return {method for method in right if not method.startswith("(")}
 
 
 def row(case: Case, profiler: str) -> str:
@@ -114,11 +116,12 @@ def row(case: Case, profiler: str) -> str:
 
 
 def sums(profiler: str, cases: Sequence[Case]) -> str:
-    first = sum(case.rank == 1 for case in cases)
-    three = sum(case.rank is not None and case.rank <= FIRST for case in cases)
-    denied = sum(case.answer is Answer.NOT_SLOWER for case in cases)
+    slower = [case for case in cases if case.total_change >= LEAST_CHANGE]
+    first = sum(case.rank == 1 for case in slower)
+    three = sum(case.rank is not None and case.rank <= FIRST for case in slower)
+    denied = sum(case.answer is Answer.NOT_SLOWER for case in slower)
     wrong = sum(bool(case.unchanged) for case in cases)
-    return f"| {profiler} | {len(cases)} | {first} | {three} | {denied} | {wrong} of {len(cases)} |"
+    return f"| {profiler} | {len(slower)} | {first} | {three} | {denied} | {wrong} of {len(cases)} |"
 
 
 if __name__ == "__main__":

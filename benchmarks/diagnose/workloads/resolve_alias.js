@@ -9,4 +9,4 @@ const { CachedInputFileSystem } = require(process.argv[2])
 const resolver = ResolverFactory.createResolver({
   fileSystem: new CachedInputFileSystem(fileSystem, 100000), extensions: ['.js'], alias, useSyncFileSystemCalls: true
 })
-for (let n = 0; n < 4000; n++) resolver.resolveSync({}, __dirname, n % 2 ? './workload' : 'target/workload')
+for (let n = 0; n < 4000; n++) resolver.resolveSync({}, __dirname, n % 2 ? './resolve_alias' : 'target/resolve_alias')
