@@ -40,7 +40,6 @@ BUSY_LOOPS = 2
 OLDER = "numpy==1.23.5 pandas==1.5.3 scipy==1.11.4 dask==2023.3.2 cftime networkx==3.1 toolz partd setuptools<70"
 WHEELS = "numpy<2.1 pandas==2.2.3 scipy==1.15.2 astropy==7.0.0 toolz cloudpickle fsspec partd pyyaml click packaging"
 PACKAGES = {"older": OLDER, "wheels": WHEELS}
-PROFILERS = ("pyspy", "cprofile", "pyinstrument", "tracer")
 SUFFIXES = {
     "pyspy": "speedscope.json", "collapsed": "txt", "cprofile": "prof", "pyinstrument": "json", "tracer": "json",
     "pprof": "pb.gz", "cpuprofile": "cpuprofile", "perf": "txt", "perf-dwarf": "txt",
@@ -115,7 +114,8 @@ def busy_loops(number: int) -> Iterator[None]:
 
 
 def record(out: Path, prepared: Prepared, profilers: Sequence[str], folder: str) -> None:
-    loads = {}
+    kept = out / f"load{'-' * bool(folder)}{folder}.json"
+    loads = json.loads(kept.read_text()) if kept.exists() else {}
     for profiler, command in prepared.commands.items():
         if profiler in profilers:
             for run in range(1, RUNS + 1):
@@ -132,7 +132,7 @@ def record(out: Path, prepared: Prepared, profilers: Sequence[str], folder: str)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(trace(prepared.traced(side), prepared.environments[side]))
             loads[f"tracer/{name}-1"] = round(os.getloadavg()[0], 1)
-    (out / f"load{'-' * bool(folder)}{folder}.json").write_text(json.dumps(loads, indent=1) + "\n")
+    kept.write_text(json.dumps(loads, indent=1) + "\n")
 
 
 def execute(command: Command, environment: Mapping[str, str], variables: Mapping[str, str]) -> None:

@@ -97,9 +97,11 @@ def profiles(folder: Path, side: str, suffix: str) -> tuple[Profile, ...]:
 def right_methods(sides: Sequence[Sequence[Profile]], touched: Touched) -> set[str]:
     """What the commit changed and its callers, by the names of the profiles; "(other paths)" is no method."""
     right = set()
+    suffixes = tuple(Path(one.path).suffix for one in touched.functions)
     for profile in (one for side in sides for one in side):
         for node in profile.nodes:
-            match = match_method(node.method, touched=touched, file=node.file, line=node.line)
+            file = node.file if node.file and node.file.endswith(suffixes) else None  # no shared object
+            match = match_method(node.method, touched=touched, file=file, line=node.line)
             if match is not None and match.certainty in SURE:
                 right.add(node.method)
                 if node.parent is not None:
