@@ -44,7 +44,7 @@ class ObservedNode:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
-    """`wholes`: where samples were counted, those of each repetition; empty otherwise."""
+    """`wholes`: where stacks were sampled, the samples of each repetition; empty otherwise."""
 
     service: str
     unit: str
@@ -60,18 +60,25 @@ class Observed:
     def total(self) -> float:
         return sum(node.elapsed.mean for node in self.nodes if node.parent is None)
 
+    @property
+    def totals(self) -> tuple[float, ...]:
+        """Of each repetition, where they are known one by one."""
+        values = [node.elapsed.values for node in self.nodes if node.parent is None]
+        return tuple(map(sum, zip(*(one for one in values if one is not None), strict=True)))
+
 
 def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
-    """Sampled stacks become shares of all samples, unless both revisions did the same work."""
+    """Samples become shares of all samples, unless both revisions did the same work. Sampled times stay times."""
     profile = _grouped(profile)
     wholes = _wholes(profile) if profile.unit in (SAMPLES, WEIGHT) else None
     scale = None if wholes is None or same_work else [1 / whole if whole else 0.0 for whole in wholes]
+    counts = wholes if profile.unit == SAMPLES else profile.samples
     return Observed(
         service=profile.service,
         unit=profile.unit if scale is None else SHARE,
         repetitions=profile.repetitions,
         nodes=tuple(_node(node, scale) for node in profile.nodes),
-        wholes=tuple(wholes) if wholes is not None and profile.unit == SAMPLES else (),
+        wholes=tuple(counts or ()),
     )
 
 
@@ -173,7 +180,7 @@ def _spread_of_sums(total: float, squares: float, count: int) -> Spread:
 # ids, and the numbers of generated code (lambdas, anonymous classes, Rust's and GCC's clones).
 _VOLATILE: Final = re.compile(
     r"0x[0-9a-fA-F]++|::h[0-9a-f]{16}\b|\.(?:constprop|isra|part|cold|llvm)\.[0-9]++|[$#][0-9]++|(?<=[:@\[(])[0-9]++"
-    r"|(?<=Lambda)[/0-9$x a-f]++|\b[0-9]{4,}\b"
+    r"|(?<=Lambda)[/0-9$x a-f]++|\b[0-9]{4,}\b|(?<=> compilation )[0-9]++|_[0-9]++$"
 )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy import special
 
 from perf_culprit.errors import DataError
 from perf_culprit.explain.aligned_trees import (
@@ -21,10 +22,10 @@ from perf_culprit.explain.aligned_trees import (
     spread,
 )
 from perf_culprit.explain.ranking import rank_suspects
-from perf_culprit.explain.significance import basis_of, visible_gain
-from perf_culprit.explain.slower_methods import TRIFLE, Judged, Searched, search
+from perf_culprit.explain.significance import SURE, basis_of, largest_gains
+from perf_culprit.explain.slower_methods import TRIFLE, Judged, JudgedMethod, Searched, search
 from perf_culprit.explain.suspects import rank
-from perf_culprit.explain.tree_methods import Method, is_relative, total_row
+from perf_culprit.explain.tree_methods import is_relative, total_row
 from perf_culprit.model.call_tree import CallNode, CallTree, ImpactedService, Profile, Touched
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.reason import Caveat, Doubt, Reason, because
@@ -41,8 +42,8 @@ from perf_culprit.model.report import (
 )
 from perf_culprit.read.logs.log_reader import ReadLog
 from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingSettings
-from perf_culprit.stats.ragged import Moments
-from perf_culprit.stats.two_groups import welch
+from perf_culprit.stats.ragged import Floats, Moments
+from perf_culprit.stats.two_groups import satterthwaite, welch
 
 # From methods to the services that run them: what to test again when a suspect changes [Z15].
 
@@ -94,16 +95,18 @@ def _call_tree(observed: Observed) -> CallTree:
 
 # Less than this share of the time in methods of both revisions is no comparison *(choice)*.
 ALIGNED: Final = 0.8
-# A benchmark's regression is called from here on: "nothing got slower" must not deny one of that size.
-VISIBLE: Final = DEFAULTS[Kind.BENCHMARK]
+# What "nothing got slower" may leave open, of the whole *(choice)*.
+VISIBLE: Final = 0.1
+# Of the number of samples: a benchmark's regression is called from here on.
+GROWN: Final = DEFAULTS[Kind.BENCHMARK]
 # The whole takes so much longer that what gained most is listed, though no method is slower for sure *(choice)*.
 MUCH: Final = 0.25
 # The whole need not be slower for sure to forbid "nothing got slower".
 DOUBTFUL: Final = 0.05
 # Common to all methods; less is how medians of good runs differ.
 COMMON: Final = 1.05
-# More than ten times the whole is not told apart: two wild repetitions could hide a factor of 1e300 *(choice)*.
-ANYTHING: Final = 10.0
+# A method that gained as much as the whole may have been missed: that says nothing.
+ANYTHING: Final = 1.0
 FEWEST: Final = 5
 MOST: Final = 100
 
@@ -125,16 +128,25 @@ class Judgement:
 
 
 def judge(one: Searched, settings: ComparisonSettings) -> Judgement:
-    visible = _visible(one, settings)
+    gains = largest_gains(one.own_tests) / max(one.tree.baseline.total, 1e-12)
+    gains[[method.method.is_loading for method in one.methods]] = np.nan
+    visible = None if np.isnan(gains).all() else min(max(TRIFLE, float(np.nanmax(gains))), _largest_of_whole(one.tree))
     aligned = _aligned(one)
     doubts = tuple(_doubts(one, visible, aligned, settings))
+    if visible is not None and visible > VISIBLE:
+        doubts = (*doubts, _noisy(one, gains, visible))
     is_certain = basis_of(one.tree.baseline, one.tree.target) is not Basis.TOTALS
     is_new = any(SuspectReason.ADDED in judged.reasons for judged in one.judged)
     if is_certain and (is_new or any(method.own_is_slower or method.is_slower for method in one.methods)):
         answer = Answer.SLOWER
     else:
         answer = Answer.UNDECIDED if doubts else Answer.NOT_SLOWER
-    return Judgement(answer=answer, visible=visible, aligned=aligned, doubts=() if answer is Answer.SLOWER else doubts)
+    return Judgement(
+        answer=answer,
+        visible=None if visible is None or visible > ANYTHING else visible,
+        aligned=aligned,
+        doubts=() if answer is Answer.SLOWER else doubts,
+    )
 
 
 def _doubts(one: Searched, visible: float | None, aligned: float, settings: ComparisonSettings) -> Iterator[Reason]:
@@ -153,28 +165,74 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
             yield because(Doubt.FEW_SAMPLES, baseline=round(tree.baseline.whole), target=round(tree.target.whole))
         else:
             yield because(Doubt.ONE_REPETITION, wanted=FEWEST)
-    elif visible > VISIBLE:
-        repetitions = min(tree.baseline.repetitions, tree.target.repetitions)
-        wanted = max(FEWEST, math.ceil(repetitions * (visible / VISIBLE) ** 2))
-        yield because(Doubt.NOISY_METHODS, visible=visible, wanted=min(wanted, MOST))
 
 
-def _visible(one: Searched, settings: ComparisonSettings) -> float | None:
-    """The largest gain that any tested method could have hidden, as a share of the baseline's whole."""
-    gains = visible_gain(one.own_tests, alpha=settings.alpha)
-    if not one.tree.baseline.total > 0 or np.isnan(gains).all():
-        return None
-    return min(max(TRIFLE, float(np.nanmax(gains)) / one.tree.baseline.total), ANYTHING)
+def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
+    """What is excluded, how many methods are decided, and what would decide the others."""
+    tree = one.tree
+    repetitions = min(tree.baseline.repetitions, tree.target.repetitions)
+    more = (visible / VISIBLE) ** 2
+    tested = gains[~np.isnan(gains)]
+    excluded = {} if visible > ANYTHING else {"visible": visible}
+    wanted = {}
+    samples = min(tree.baseline.whole or 0, tree.target.whole or 0) / repetitions
+    worst = one.methods[int(np.nanargmax(gains))].method.own
+    machine = (one.common.spread + one.common.variance) * max(worst.baseline.mean, worst.target.mean) ** 2
+    if samples and machine < COUNTED * float(one.own_tests.error[int(np.nanargmax(gains))]) ** 2:
+        wanted = {"samples": _rounded_up(samples * more), "now": round(samples)}
+    elif repetitions * more <= MOST:
+        wanted = {"wanted": max(FEWEST, math.ceil(repetitions * more))}
+    return because(
+        Doubt.NOISY_METHODS,
+        decided=int((tested <= VISIBLE).sum()),
+        methods=len(tested),
+        limit=VISIBLE,
+        **excluded,
+        **wanted,
+    )
+
+
+# Of a method's variance: where the rest is less, more samples help and more repetitions are not needed *(choice)*.
+COUNTED: Final = 0.5
+
+
+def _rounded_up(number: float) -> int:
+    step: int = 10 ** max(0, math.floor(math.log10(number)) - 1)
+    return int(math.ceil(number / step) * step)
+
+
+def _largest_of_whole(tree: AlignedTree) -> float:
+    """What the whole gained at most, where it is a time: no method gained more, unless another gained it back."""
+    sides = tree.target.totals, tree.baseline.totals
+    if is_relative(tree) or min(map(len, sides)) < 2 or min(map(min, sides)) <= 0:
+        return math.inf
+    logs = [np.log(side) for side in sides]
+    errors = [np.array([one.var(ddof=1) / len(one)]) for one in logs]
+    freedom = satterthwaite(errors[0], np.array([len(logs[0]) - 1.0]), errors[1], np.array([len(logs[1]) - 1.0]))
+    gain = logs[0].mean() - logs[1].mean() + special.stdtrit(freedom, SURE) * np.sqrt(errors[0] + errors[1])
+    return max(TRIFLE, float(np.expm1(min(gain[0], 1.0))))
 
 
 def _aligned(one: Searched) -> float:
     """Of each side's own time, what is in methods of both; the smaller of the two."""
-    both = [judged.method.own for judged in one.methods if judged.method.is_in_both]
+    both = [judged.method.own for judged in one.methods if not _is_one_sided(judged, one.tree)]
     sides = (
         (sum(row.baseline.mean for row in both), one.tree.baseline.total),
         (sum(row.target.mean for row in both), one.tree.target.total),
     )
     return min(1.0, *(shared / total if total > 0 else 1.0 for shared, total in sides))
+
+
+def _is_one_sided(one: JudgedMethod, tree: AlignedTree) -> bool:
+    """In one revision alone, and not by chance: sampled methods that are rare are often in no sample of a side."""
+    if one.method.is_in_both or one.method.is_loading:
+        return False
+    is_sampled = tree.baseline.whole and tree.target.whole
+    return not is_sampled or any(q is not None and q < ONE_SIDED for q in (one.q_value, one.self_q_value))
+
+
+# Of methods that are said to be new or gone *(choice)*.
+ONE_SIDED: Final = 0.05
 
 
 def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
@@ -194,7 +252,7 @@ def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
         change = target.mean / baseline.mean - 1
     else:
         return None
-    smallest = VISIBLE if is_relative(tree) else settings.minimum_effect
+    smallest = GROWN if is_relative(tree) else settings.minimum_effect
     return change if reaches(change, smallest, upwards=True) and _p_value(tree, target, baseline) < DOUBTFUL else None
 
 
@@ -255,9 +313,10 @@ def compare_observed(
     judgements = [judge(one, settings) for one in searched]
     uncertain = {number for number, one in enumerate(judgements) if one.is_slower_whole}
     suspects = rank(searched, touched=touched, impact=inverted_index(observed), uncertain=uncertain)
-    methods = [method.method for one in searched for method in one.methods if _is_told(method.method, one.tree)]
-    before = {one.name for one in methods if one.is_in_baseline}
-    after = {one.name for one in methods if one.is_in_target}
+    methods = [method.method for one in searched for method in one.methods]
+    told = {method.method.name for one in searched for method in one.methods if _is_one_sided(method, one.tree)}
+    before = {one.name for one in methods if one.is_in_baseline or one.name not in told}
+    after = {one.name for one in methods if one.is_in_target or one.name not in told}
     named = {one.service for one in observed} | {one.service for one, _ in pairs}
     return TreeComparison(
         services=tuple(map(_service, searched, judgements)),
@@ -274,14 +333,6 @@ def compare_observed(
         minimum_effect=settings.minimum_effect,
         notes=(*notes, *_notes(trees), *(touched.notes if touched is not None else ())),
     )
-
-
-def _is_told(method: Method, tree: AlignedTree) -> bool:
-    """Of sampled profiles rare methods are in one side by chance; where calls are counted, none is."""
-    if tree.nodes[method.places[0]].side.calls is not None:
-        return True
-    amounts = ((method.total.target.mean, tree.target.total), (method.total.baseline.mean, tree.baseline.total))
-    return any(amount >= TRIFLE * total for amount, total in amounts)
 
 
 def _pairs(baseline: Sequence[Observed], target: Sequence[Observed]) -> list[tuple[Observed, Observed]]:
@@ -337,8 +388,8 @@ def _service(searched: Searched, judgement: Judgement) -> ServiceComparison:
         visible=judgement.visible,
         aligned=judgement.aligned,
         common_factor=searched.common.factor if searched.common.methods else None,
-        baseline_total=tree.baseline.whole or tree.baseline.total,
-        target_total=tree.target.whole or tree.target.total,
+        baseline_total=(tree.baseline.whole if is_relative(tree) else None) or tree.baseline.total,
+        target_total=(tree.target.whole if is_relative(tree) else None) or tree.target.total,
         doubts=judgement.doubts,
     )
 

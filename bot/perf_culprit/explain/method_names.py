@@ -13,6 +13,7 @@ SEPARATORS: Final = re.compile(r"::|->|[.:/#$\\]")
 NO_NAME: Final = re.compile(r"lambda|func[0-9]+|[0-9]+|")
 GO_RECEIVER: Final = re.compile(r"\(\*?(\w+)(?:\[[^\[\]()]*\])?\)\.")
 PYTHON_FILE: Final = re.compile(r"[^:()]*\.py:(?=[^0-9])")  # file:name, as cProfile and py-spy are read
+RUST_HASH: Final = re.compile(r"::h[0-9a-f]{16}$")
 PYTHON_STATISTICS: Final = re.compile(r"[^()]+:[0-9]+\(([^()]+)\)")  # cProfile: file:line(name)
 KEYWORDS: Final = ("async ", "new ", "static ", "get ", "set ")
 FILE_NAMES: Final = frozenset({"__init__", "index", "mod", "lib", "main"})
@@ -82,11 +83,23 @@ def name_parts(method: str) -> tuple[str, ...]:
     text = PYTHON_FILE.sub("", text, count=1)
     for keyword in KEYWORDS:
         text = text.removeprefix(keyword)
+    text = _of_trait(RUST_HASH.sub("", text))
     text = GO_RECEIVER.sub(r"\1.", text.partition(" [as ")[0]).removeprefix("(anonymous namespace)::")
     text = without_types(text).partition("(")[0]
     # C++ demanglers put the type of the result first.
     parts = [part.strip("&*~") for part in SEPARATORS.split(text.rsplit(" ", 1)[-1])]
     return tuple(part for part in parts if not NO_NAME.fullmatch(part))
+
+
+def _of_trait(text: str) -> str:
+    """Rust: `<app::Lines<R> as core::iter::Iterator>::next` is `app::Lines::next`."""
+    depth = 0
+    for place, character in enumerate(text if text.startswith("<") and " as " in text else ""):
+        depth += (character == "<") - (character == ">")
+        if not depth:
+            owner, separator, _ = without_types(text[1:place]).partition(" as ")
+            return owner.rpartition(" ")[2] + text[place + 1 :] if separator else text
+    return text
 
 
 def without_types(text: str) -> str:

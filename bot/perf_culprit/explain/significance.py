@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from perf_culprit.explain.aligned_trees import AlignedTree, Observed
-from perf_culprit.explain.tree_methods import SMALLEST_COUNT, SMALLEST_SHARE, Common, Row, is_relative
+from perf_culprit.explain.aligned_trees import AlignedTree, Observed, Spread
+from perf_culprit.explain.tree_methods import DISPERSION, SMALLEST_COUNT, SMALLEST_SHARE, Common, Row, is_relative
 from perf_culprit.model.report import Basis
 from perf_culprit.stats.moderation import Moderated, effective_number, moderate
 from perf_culprit.stats.ragged import Floats, Moments
@@ -23,8 +23,8 @@ TRIMMED: Final = 0.2
 TRIMMED_MARGIN: Final = -1.5
 # Rows that a line of variance over mean is fitted to.
 FEWEST_ROWS: Final = 10
-# The noise of an amount grows with it: computed for 90% so that 80% are seen.
-POWER: Final = 0.9
+# Of "no method gained more": over all methods together.
+SURE: Final = 0.95
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
@@ -32,18 +32,18 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 class Tests:
     """Per row, shape (m,); NaN where nothing was tested. `change`: relative, beyond what all methods have in common.
 
-    `gain`: the same in the tree's unit. `low`, `high`: bounds of the change. `error`: the gain's standard error, and
-    `freedom` its degrees of freedom. `scale`: what errors are multiples of.
+    `gain`: the same in the tree's unit, `error` its standard error with `freedom`. `low`, `high`: bounds of the change.
+    `beyond`: the gain where all else got faster, though what stayed as it was did not get slower.
     """
 
     change: Floats
     gain: Floats
+    beyond: Floats
     p_value: Floats
     low: Floats
     high: Floats
     error: Floats
     freedom: Floats
-    scale: Floats
 
 
 def basis_of(baseline: Observed, target: Observed) -> Basis:
@@ -56,24 +56,30 @@ def basis_of(baseline: Observed, target: Observed) -> Basis:
 def test_rows(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
     """Rows below a thousandth of the whole on both sides, or of a handful of samples, are not tested.
 
-    SAMPLES: a t-test of trimmed means of logarithms; the variance is steadied by those of the other rows, because few
-    repetitions say little of their own. Without single values (logs of many calls) ANOVA [H13, section 4.2] and Welch's
-    test, the larger p-value. COUNTS: log ratios of counts, with the spread of the other methods. TOTALS: no test.
+    Sampled stacks are counted, in one profile or in many. Else SAMPLES: a t-test of trimmed means of logarithms; the
+    variance is steadied by those of the other rows, because few repetitions say little of their own. Without single
+    values (logs of many calls) ANOVA [H13, section 4.2] and Welch's test, the larger p-value. TOTALS: no test.
+    All of them allow for what methods differ by from side to side beyond their own noise.
     """
     basis = basis_of(tree.baseline, tree.target)
     if not rows:
         none = np.zeros(0)
-        return Tests(change=none, gain=none, p_value=none, low=none, high=none, error=none, freedom=none, scale=none)
+        return Tests(change=none, gain=none, beyond=none, p_value=none, low=none, high=none, error=none, freedom=none)
     if basis is Basis.TOTALS:
         return _totals(tree, rows, common)
-    if basis is Basis.COUNTS:
+    if tree.baseline.whole and tree.target.whole:
         result = _counted(tree, rows, common, level=level)
     elif any(one.baseline.values is None or one.target.values is None for one in rows):
         result = _moments(tree, rows, common, level=level)
     else:
         result = _sampled(tree, rows, common, level=level)
     result.p_value[~_is_testable(tree, rows)] = np.nan
-    return result
+    if is_relative(tree) or common.factor >= 1:
+        return result
+    target, baseline = _means(rows)
+    with np.errstate(all="ignore"):
+        change = _known(target / baseline - 1)
+    return replace(result, change=np.minimum(result.change, change), gain=np.minimum(result.gain, target - baseline))
 
 
 def _means(rows: Sequence[Row]) -> tuple[Floats, Floats]:
@@ -85,7 +91,8 @@ def _is_testable(tree: AlignedTree, rows: Sequence[Row]) -> Mask:
     large = np.maximum(target / _some(tree.target.total), baseline / _some(tree.baseline.total)) >= SMALLEST_SHARE
     if not tree.target.whole or not tree.baseline.whole:
         return np.asarray(large)
-    return np.asarray(large & (target * tree.target.whole + baseline * tree.baseline.whole >= SMALLEST_COUNT))
+    counts = target * tree.target.whole / tree.target.total + baseline * tree.baseline.whole / tree.baseline.total
+    return np.asarray(large & (counts >= SMALLEST_COUNT))
 
 
 def _some(total: float) -> float:
@@ -93,13 +100,9 @@ def _some(total: float) -> float:
 
 
 def scales(tree: AlignedTree, common: Common) -> tuple[float, float]:
-    """Of the target's and the baseline's means, so that what is common is equal.
-
-    Times also count as they are: where everything got faster, what stayed as it was did not get slower.
-    """
-    if is_relative(tree):
-        return 1 / common.factor, 1.0
-    return (1.0, common.factor) if common.factor > 1 else (1.0, 1.0)
+    """Of the target's and the baseline's means, so that what is common is equal; times as on the slower side."""
+    is_slower = common.factor > 1 and not is_relative(tree)
+    return (1.0, common.factor) if is_slower else (1 / common.factor, 1.0)
 
 
 def _totals(tree: AlignedTree, rows: Sequence[Row], common: Common) -> Tests:
@@ -117,12 +120,12 @@ def _tests(target: Floats, baseline: Floats, p_value: Floats, error: Floats, fre
     return Tests(
         change=_known(change),
         gain=target - baseline,
+        beyond=target - baseline,
         p_value=p_value,
         low=_known(np.maximum(low, -1.0)),
         high=_known(high),
         error=error,
         freedom=freedom,
-        scale=baseline,
     )
 
 
@@ -144,7 +147,7 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     is_trimmed = min(side.shape[1] for side in sides) >= TRIMMED_FROM
     target, baseline = (_trimmed(side, is_trimmed=is_trimmed) for side in sides)
     # Noise multiplies times, so logarithms have equal variances [Box & Cox 1964]; what is tiny counts as nothing.
-    nothing = max(_nothing(tree.target), _nothing(tree.baseline))
+    nothing = SMALLEST_SHARE * max(tree.target.total, tree.baseline.total)
     logs = [np.log(np.maximum(side, 0.0) + nothing) for side in sides]
     after, before = (_trimmed(side, is_trimmed=is_trimmed) for side in logs)
     freedom = np.full(len(rows), after.freedom + before.freedom)
@@ -154,23 +157,27 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     if is_trimmed:
         variance = variance * (1 + min(after.kept, before.kept) ** TRIMMED_MARGIN)
     difference = after.mean - before.mean
-    p_value = student_t(difference, variance, steadied.degrees_of_freedom).p_value
+    variance, freedom = _with_spread(variance, steadied.degrees_of_freedom, common)
+    p_value = student_t(difference, variance, freedom).p_value
     if after.kept != before.kept:
         # Unequal variances with unequal numbers of repetitions would look like changes.
         p_value = np.maximum(p_value, _unpooled(after, before))
     error = np.sqrt(variance)
     before_mean = baseline.mean + nothing
-    half = special.stdtrit(np.maximum(steadied.degrees_of_freedom, 1.0), 0.5 + level / 2) * error
-    result = _tests(target.mean, baseline.mean, p_value, error * before_mean, steadied.degrees_of_freedom, level=level)
+    half = special.stdtrit(np.maximum(freedom, 1.0), 0.5 + level / 2) * error
+    amount = np.maximum(target.mean, baseline.mean) + nothing
+    result = _tests(target.mean, baseline.mean, p_value, error * amount, freedom, level=level)
     with np.errstate(all="ignore"):
         bounds = [(before_mean * np.exp(difference + side) - nothing) / baseline.mean - 1 for side in (-half, half)]
-    return replace(result, low=_known(np.maximum(bounds[0], -1.0)), high=_known(bounds[1]), scale=before_mean)
+    return replace(result, low=_known(np.maximum(bounds[0], -1.0)), high=_known(bounds[1]))
 
 
-def _nothing(side: Observed) -> float:
-    """A thousandth of the whole; where samples are counted at least half a sample."""
-    samples = side.whole / side.repetitions if side.whole else np.inf
-    return side.total * max(SMALLEST_SHARE, 0.5 / samples)
+def _with_spread(
+    variance: Floats, freedom: Floats, common: Common, amounts: Floats | float = 1.0
+) -> tuple[Floats, Floats]:
+    """With what methods differ by from side to side: another state of the machine does not slow all by one factor."""
+    spread = (common.spread + common.variance) * np.broadcast_to(amounts, len(variance)) ** 2
+    return variance + spread, satterthwaite(variance, freedom, spread, np.full(len(variance), float(common.freedom)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,35 +240,119 @@ def _moments(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     )
     by_welch = welch(target, baseline)
     p_value = np.maximum(one_way_anova(target, baseline).p_value, by_welch.p_value)
-    error = np.sqrt(target.variance / target.count + baseline.variance / baseline.count)
-    return _tests(target.mean, baseline.mean, p_value, error, by_welch.degrees_of_freedom, level=level)
+    squared = target.variance / target.count + baseline.variance / baseline.count
+    middle = np.sqrt(target.mean * baseline.mean)
+    squared, freedom = _with_spread(squared, by_welch.degrees_of_freedom, common, middle)
+    p_value = np.maximum(p_value, student_t(target.mean - baseline.mean, squared, freedom).p_value)
+    return _tests(target.mean, baseline.mean, p_value, np.sqrt(squared), freedom, level=level)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """One side's samples: of rows in repetitions (m, n), and of all in repetitions (n,)."""
+
+    rows: Floats
+    wholes: Floats
+
+    @property
+    def count(self) -> Floats:
+        return np.asarray(self.rows.sum(axis=1))
+
+    @property
+    def whole(self) -> float:
+        return float(self.wholes.sum())
+
+    @property
+    def expected(self) -> Floats:
+        """(m, n) Where no row's share differs between repetitions."""
+        return np.maximum(np.outer(self.count, self.wholes / self.whole), 1e-9)
+
+
+def _counts(side: Observed, rows: Sequence[Spread]) -> _Counts:
+    wholes, totals = np.array(side.wholes), np.array(side.totals)
+    per_unit = np.divide(wholes, totals, out=np.zeros_like(wholes), where=totals > 0)
+    return _Counts(np.array([one.values for one in rows]) * per_unit, wholes)
 
 
 def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
-    """One profile per side: log ratios of counts around the common one.
+    """Sampled stacks: a quasi-likelihood test of two counts [McCullagh & Nelder 1989, section 9.2; Lund et al. 2012].
 
-    Stacks follow each other in runs and programs differ from run to run, so counts vary more than Poisson's: by
-    the spread of most methods' log ratios around the common one, at least Poisson's, and by RUN_TO_RUN of each method.
+    What repetitions vary by beyond Poisson's chance is each row's dispersion, steadied by the others' and never below
+    1; one profile a side shows none, and DISPERSION stands for it. A repetition without a sample is a small count.
     """
-    by_target, by_baseline = scales(tree, common)
-    target, baseline = _means(rows)
-    wholes = (tree.target.whole or 0.0), (tree.baseline.whole or 0.0)
-    per_target, per_baseline = (wholes[0], wholes[1]) if is_relative(tree) else (1.0, 1.0)
-    counts = target * per_target + 0.5, baseline * per_baseline + 0.5
-    poisson = 1 / counts[0] + 1 / counts[1]
-    ratio = np.log(counts[0] / per_target * by_target) - np.log(counts[1] / per_baseline * by_baseline)
-    error = np.sqrt(DISPERSION * poisson + common.variance + RUN_TO_RUN**2)
-    p_value = special.erfc(np.abs(ratio) / error / np.sqrt(2))
-    result = _tests(
-        target * by_target, baseline * by_baseline, p_value, error * baseline, np.full(len(rows), 1e6), level=level
+    target, baseline = (
+        _counts(tree.target, [one.target for one in rows]),
+        _counts(tree.baseline, [one.baseline for one in rows]),
     )
-    factor = np.exp(special.ndtri(0.5 + level / 2) * error)
-    return replace(result, low=np.exp(ratio) / factor - 1, high=np.exp(ratio) * factor - 1)
+    is_common = is_relative(tree) or common.methods > 0
+    per_target = tree.target.total / target.whole / (common.factor if is_common else 1.0)
+    per_baseline = tree.baseline.total / baseline.whole
+    counts = target.count + 0.5, baseline.count + 0.5
+    ratio = counts[0] * per_target / (counts[1] * per_baseline)
+    dispersion, freedom = _dispersion((target, baseline), used=_is_testable(tree, rows))
+    beside = common if is_common else _of_totals(tree, common)
+    if basis_of(tree.baseline, tree.target) is Basis.COUNTS and beside.spread < RUN_TO_RUN**2:
+        beside = replace(beside, spread=RUN_TO_RUN**2, freedom=ENDLESS)
+    # What methods differ by from side to side may explain a part of the ratio: the part that is likeliest.
+    between, its_freedom = beside.spread + beside.variance, np.full(len(rows), float(beside.freedom))
+    parts = np.linspace(0.0, 1.0 if between else 0.0, PARTS)[:, None]
+    shifts = (parts * np.log(ratio)) ** 2 / max(between, 1e-12)
+    chances = _deviance(target.count, baseline.count, per_baseline / per_target * ratio**parts) / dispersion
+    likeliest = np.argmin(shifts + chances, axis=0), np.arange(len(rows))
+    shift, chance = shifts[likeliest], chances[likeliest]
+    of_both = satterthwaite(chance, freedom, shift, its_freedom)
+    p_value = student_t(np.sqrt(shift + chance), np.ones(len(rows)), of_both).p_value
+    variance, freedom = _with_spread(dispersion * (1 / counts[0] + 1 / counts[1]), freedom, beside)
+    error = np.sqrt(variance)
+    half = np.exp(special.stdtrit(freedom, 0.5 + level / 2) * error)
+    (after, before), (by_target, by_baseline) = _means(rows), scales(tree, common)
+    after, before = after * by_target, before * by_baseline
+    # Of the gain: where there is no sample, a few may have been missed.
+    chance = sum(
+        (one.count + MISSED) * (side.total / one.whole * by) ** 2
+        for one, side, by in ((target, tree.target, by_target), (baseline, tree.baseline, by_baseline))
+    )
+    squared = dispersion * chance + between * np.maximum(after, before) ** 2
+    result = _tests(after, before, p_value, np.sqrt(squared), freedom, level=level)
+    return replace(result, low=ratio / half - 1, high=ratio * half - 1)
+
+
+def _deviance(target: Floats, baseline: Floats, odds: Floats) -> Floats:
+    """(p, m) Of counts (m,) from what `odds` of target to baseline let expect; small counts are whole (Yates)."""
+    both = np.maximum(target + baseline, 1e-9)
+    expected = both * odds / (1 + odds), both / (1 + odds)
+    away = target - expected[0]
+    moved = np.sign(away) * np.maximum(np.abs(away) - 0.5, 0.0)
+    terms = ((expected[0], moved), (expected[1], -moved))
+    deviance = sum(2 * special.xlogy(mean + one, 1 + one / mean) for mean, one in terms)
+    return np.maximum(deviance, 0.0)
+
+
+def _dispersion(sides: Sequence[_Counts], *, used: Mask) -> tuple[Floats, Floats]:
+    """(m,) Pearson's, and its degrees of freedom."""
+    freedom = np.full(len(used), float(sum(len(side.wholes) - 1 for side in sides)))
+    if not freedom.any():
+        return np.full(len(used), DISPERSION), np.full(len(used), float(ENDLESS))
+    residuals = np.hstack([(side.rows - side.expected) / np.sqrt(side.expected) for side in sides])
+    own = np.where(used, (residuals**2).sum(axis=1) / np.maximum(freedom, 1.0), 0.0)
+    worth = effective_number(residuals[used], freedom[used])
+    steadied = moderate(own, freedom, effective_number=worth)
+    # All have as many repetitions, also those that vary by nothing.
+    return np.maximum(steadied.variance, 1.0), np.full(len(used), float(steadied.degrees_of_freedom.max()))
+
+
+def _of_totals(tree: AlignedTree, common: Common) -> Common:
+    """Where too few methods tell the machine's state, what the whole varies by from repetition to repetition."""
+    logs = [np.log(np.maximum(side.totals, 1e-9)) for side in (tree.target, tree.baseline) if side.repetitions > 1]
+    variance = sum(float(one.var(ddof=1)) / len(one) for one in logs)
+    return replace(common, variance=variance, freedom=sum(len(one) - 1 for one in logs))
 
 
 # A method's share differs from run to run by some percent of itself, however many samples there are.
 RUN_TO_RUN: Final = 0.05
-DISPERSION: Final = 2.0
+ENDLESS: Final = 1_000_000
+MISSED: Final = 2.0
+PARTS: Final = 65
 
 
 # Own and total time, of methods and of paths.
@@ -274,12 +365,9 @@ def families_of(trees: Sequence[AlignedTree]) -> int:
     return 1 if is_counted else FAMILIES
 
 
-def visible_gain(tests: Tests, *, alpha: float) -> Floats:
-    """(m,) The gain that would have been seen with a power of 80%, however many rows are tested (Bonferroni)."""
-    count = FAMILIES * max(1, int((~np.isnan(tests.p_value)).sum()))
+def largest_gains(tests: Tests) -> Floats:
+    """(m,) What each row gained at most, sure for all of them together (Bonferroni)."""
+    tested = ~np.isnan(tests.p_value)
     freedom = np.maximum(np.nan_to_num(tests.freedom, nan=1.0), 1.0)
-    needed = special.stdtrit(freedom, 1 - alpha / (2 * count)) + special.stdtrit(freedom, POWER)
-    with np.errstate(all="ignore"):
-        multiplied = tests.scale * np.expm1(needed * tests.error / tests.scale)
-    gain = np.where(np.isfinite(multiplied), multiplied, needed * tests.error)
-    return np.asarray(np.where(np.isnan(tests.p_value), np.nan, gain))
+    times = special.stdtrit(freedom, SURE ** (1 / max(1, int(tested.sum()))))
+    return np.asarray(np.where(tested, np.maximum(tests.beyond, 0.0) + times * tests.error, np.nan))

@@ -113,7 +113,7 @@ def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[S
     depend positively], and over the families by Bonferroni. What was found above keeps nothing from being tested.
     """
     methods = [methods_of(tree) for tree in trees]
-    shared = [common(tree, each) for tree, each in zip(trees, methods, strict=True)]
+    shared = common(trees, methods)
     kinds = [
         [[one.own for one in each] for each in methods],
         [[one.total for one in each] for each in methods],

@@ -52,7 +52,7 @@ def _origins(one: Searched) -> list[float]:
     for i, node in enumerate(nodes):
         gain = max(0.0, float(one.gains[i]))
         place = i
-        if _is_counted(node):
+        if node.parent < 0 or _is_counted(node):
             begins = _by_calls(one, i)
         elif is_newly_called(one, i):
             # Stacks do not count calls, but that there are none before says who began to call.
@@ -219,7 +219,19 @@ def rank(
         _suspect(name, method, searched, services=len(slowed), touched=touched, impact=impact.get(name, ()))
         for name, method in methods.items()
     ]
-    return tuple(sorted(suspects, key=_order))
+    return _paths_in_turn(sorted(suspects, key=_order))
+
+
+def _paths_in_turn(suspects: Sequence[ComparedSuspect]) -> tuple[ComparedSuspect, ...]:
+    """What lies above a better suspect and its caller says the same once more: other paths come before it."""
+    first: list[ComparedSuspect] = []
+    later: list[ComparedSuspect] = []
+    above: set[tuple[str, str]] = set()
+    for one in suspects:
+        is_repeated = (one.service, one.method) in above and not OF_THE_COMMIT.intersection(one.reasons)
+        (later if is_repeated and one.parts.branch < NOTABLE else first).append(one)
+        above |= {(one.service, name) for name in one.path[:-2] if name != one.method}
+    return (*first, *later)
 
 
 def _callers_of_foreign(one: Searched) -> set[str]:
@@ -229,13 +241,15 @@ def _callers_of_foreign(one: Searched) -> set[str]:
     return {nodes[own_caller(nodes, i)].method for places in slower for i in places if is_foreign(nodes[i])}
 
 
-def _order(suspect: ComparedSuspect) -> tuple[int, bool, float, float, float, str]:
+def _order(suspect: ComparedSuspect) -> tuple[int, bool, bool, float, float, float, str]:
+    """What is sure before what is not, such as a root that others pass their time on to."""
     parts = suspect.parts
     is_touched = parts.touched >= _TOUCHED[Certainty.BARE_NAME]
     shows_there = any(reason not in OF_THE_COMMIT for reason in suspect.reasons)
     steps = (is_touched and shows_there, is_touched or SuspectReason.CALLS_TOUCHED in suspect.reasons, True)
     step = steps.index(True) if parts.slowdown >= EVIDENT else len(steps) - 1
-    return step, is_standard(suspect.file), -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
+    doubtful = suspect.q_value is None, is_standard(suspect.file)
+    return step, *doubtful, -suspect.score, -parts.own_time, -parts.slowdown, suspect.method
 
 
 def _suspect(

@@ -9,15 +9,20 @@ from typing import Final, Literal
 
 import numpy as np
 
-from perf_culprit.explain.aligned_trees import SHARE, AlignedNode, AlignedTree, Spread, added_up
+from perf_culprit.explain.aligned_trees import SHARE, AlignedNode, AlignedTree, Observed, Spread, added_up
 from perf_culprit.explain.ranking import inside_itself
 from perf_culprit.model.report import ChangeCause
 from perf_culprit.stats.ragged import Floats
 
 # Methods over all their paths: what no misaligned path can hide.
 
-# Where an absolute path into the standard library begins.
+# Where an absolute path into Python's standard library begins, and how those of Go, Rust and Node are named.
 _STANDARD: Final = re.compile(r".*/lib(?:64)?/python3\.[0-9]+/|.*/Lib/")
+_OTHERS: Final = re.compile(r".*/go[0-9.]*/src/[^./]+/.*|/rustc/[0-9a-f]+/.*|node:.*")
+# Libraries of C and the kernel, as perf names what a function is in.
+_OF_C: Final = re.compile(
+    r".*/(?:libc|libm|libpthread|ld-linux[^/]*|libgcc_s|libstdc\+\+)(?:-[0-9.]+)?\.so[.0-9]*|\[[a-z.]+\]"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,10 +119,10 @@ def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree
 
 
 def is_standard(file: str | None) -> bool:
-    """Whether Python's standard library has it, which no commit of a program changes: `copy.py`, `json/decoder.py`."""
+    """Whether the language's library has it, which no commit of a program changes: `copy.py`, `/usr/lib/libc.so.6`."""
     if not file:
         return False
-    if file.startswith("<frozen "):
+    if file.startswith("<frozen ") or _OTHERS.fullmatch(file) or _OF_C.fullmatch(file):
         return True
     place = _STANDARD.search(file)
     top = (file[place.end() :] if place else file).partition("/")[0]
@@ -137,66 +142,162 @@ SAME_CALLS: Final = 0.01
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Common:
-    """Factors per repetition (n,) around those of both revisions together; `factor`: the target's over the baseline's.
+    """`factor`: the target's over the baseline's, a median over the methods of all services that were timed together.
 
     Medians over methods, as DESeq normalises counts of genes [Anders & Huber 2010, section 2.2]: right as long as
     fewer than half of the methods changed. Where calls are counted, of the time per call, and of methods called as
     often as before: what is called more often is the program, not the machine. A machine also slows what takes most
     of the time: of times the factor is no further from 1 than the median over the time that both revisions take.
-    All 1 where there are too few methods. `variance`: of the factor's logarithm.
+    `spread`: the variance by which methods differ around it from side to side, beyond their own noise, with its
+    `freedom`. `variance`: of the factor's logarithm. 1 where there are too few methods.
+    `baseline`, `target`: factors per repetition (n,) around those of both revisions together.
     """
 
     baseline: Floats
     target: Floats
-    factor: float
+    factor: float = 1.0
     variance: float = 0.0
-    methods: int = 0
+    spread: float = 0.0
+    freedom: int = 0
+
+    @property
+    def methods(self) -> int:
+        return self.freedom + 1 if self.freedom else 0
 
 
-def common(tree: AlignedTree, methods: Sequence[Method]) -> Common:
-    result = Common(baseline=np.ones(tree.baseline.repetitions), target=np.ones(tree.target.repetitions), factor=1.0)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Shared:
+    """Methods of one tree that both revisions run: log ratios of their own times, the variances of these, times."""
+
+    logs: Floats
+    variances: Floats
+    times: Floats
+    baseline: Floats
+    target: Floats
+
+
+def common(trees: Sequence[AlignedTree], methods: Sequence[Sequence[Method]]) -> list[Common]:
+    """Shares are of one service each; all else runs on one machine."""
+    shared = [_shared(tree, each) for tree, each in zip(trees, methods, strict=True)]
+    timed = [one for tree, one in zip(trees, shared, strict=True) if not is_relative(tree)]
+    machine = _in_common(timed, is_relative=False)
+    return [
+        replace(
+            _in_common([one], is_relative=True) if is_relative(tree) else machine,
+            baseline=one.baseline,
+            target=one.target,
+        )
+        for tree, one in zip(trees, shared, strict=True)
+    ]
+
+
+def _in_common(shared: Sequence[_Shared], *, is_relative: bool) -> Common:
+    none = Common(baseline=np.ones(1), target=np.ones(1))
+    if sum(len(one.logs) for one in shared) < FEWEST_METHODS:
+        return none
+    logs, variances, times = (
+        np.concatenate([getattr(one, name) for one in shared]) for name in ("logs", "variances", "times")
+    )
+    middle = float(np.median(logs))
+    if not is_relative:
+        low, high = sorted((middle, _middle_of_time(logs, times)))
+        middle = min(max(0.0, low), high)
+    return replace(
+        none,
+        factor=float(np.exp(middle)),
+        variance=_median_variance(logs),
+        spread=_spread(logs - middle, variances),
+        freedom=len(logs) - 1,
+    )
+
+
+# The median of a squared standard normal value.
+_MEDIAN_SQUARE: Final = 0.4549
+
+
+def _spread(deviations: Floats, variances: Floats) -> float:
+    """The variance beyond `variances` (m,) that makes the median deviation (m,) as large as chance would.
+
+    The moment estimator of a random effect [Paule & Mandel 1982], of the median instead of the mean: methods that
+    changed are outliers.
+    """
+    squares = deviations**2
+    low, high = 0.0, float(squares.max()) / _MEDIAN_SQUARE
+    if np.median(squares / np.maximum(variances, 1e-12)) <= _MEDIAN_SQUARE:
+        return 0.0
+    for _ in range(60):
+        between = (low + high) / 2
+        is_enough = np.median(squares / (variances + between)) <= _MEDIAN_SQUARE
+        low, high = (low, between) if is_enough else (between, high)
+    return high
+
+
+def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
     sides = (tree.baseline, tree.target)
-    totals = [side.total for side in sides]
-    if min(totals) <= 0:
-        return result
+    ones = [np.ones(side.repetitions) for side in sides]
+    totals, per_unit = [side.total for side in sides], [_per_unit(side) for side in sides]
     shared = [
         method
         for method in methods
-        if all(
-            spread.mean >= SMALLEST_SHARE * total and spread.mean * (side.whole or np.inf) >= SMALLEST_COUNT / 2
-            for spread, side, total in zip((method.own.baseline, method.own.target), sides, totals, strict=True)
+        if not method.is_loading
+        and all(
+            total > 0 and spread.mean >= SMALLEST_SHARE * total and spread.mean * samples >= SMALLEST_COUNT / 2
+            for spread, total, samples in zip((method.own.baseline, method.own.target), totals, per_unit, strict=True)
         )
     ]
     as_often = [one for one in shared if one.calls and abs(one.calls[1] / one.calls[0] - 1) <= SAME_CALLS]
     shared = as_often if len(as_often) >= FEWEST_METHODS else shared
-    if len(shared) < FEWEST_METHODS:
-        return result
-    calls = np.array([method.calls or (1.0, 1.0) for method in shared])
-    means = np.array([(one.own.baseline.mean, one.own.target.mean) for one in shared])
-    logs = np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0])
-    variance, middle = _median_variance(logs), float(np.median(logs))
+    calls = np.array([method.calls or (1.0, 1.0) for method in shared]).reshape(-1, 2)
+    means = np.array([(one.own.baseline.mean, one.own.target.mean) for one in shared]).reshape(-1, 2)
+    baseline, target = ones if len(shared) < FEWEST_METHODS else _of_repetitions(shared, calls) or ones
+    return _Shared(
+        logs=np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0]),
+        variances=np.array([_log_variance(tree, one.own, per_unit) for one in shared]),
+        times=means.min(axis=1),
+        baseline=baseline,
+        target=target,
+    )
+
+
+def _per_unit(side: Observed) -> float:
+    """Samples of all repetitions per unit of a repetition's mean."""
+    return side.whole / side.total if side.whole else math.inf
+
+
+def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> float:
+    """Of the log ratio of both sides' means; of sampled stacks at least what counting them makes."""
+    variance = 0.0
+    sides = zip((tree.baseline, tree.target), (row.baseline, row.target), per_unit, strict=True)
+    for side, spread, samples in sides:
+        if side.repetitions > 1:
+            counted = 1 / (spread.mean * samples)
+            variance += max(counted, spread.squares / (side.repetitions - 1) / side.repetitions / spread.mean**2)
+        elif side.whole:
+            variance += DISPERSION / (spread.mean * samples)
+    return variance
+
+
+# Of one profile: stacks follow each other, so that counts vary more than Poisson's *(choice)*.
+DISPERSION: Final = 2.0
+
+
+def _of_repetitions(shared: Sequence[Method], calls: Floats) -> tuple[Floats, Floats] | None:
     rows = [
         (*row.baseline.values, *row.target.values)
         for row in (one.own for one in shared)
         if row.baseline.values is not None and row.target.values is not None
     ]
-    if len(rows) == len(shared):
-        values = np.array(rows)
-        count = tree.baseline.repetitions
-        values[:, :count] /= calls[:, :1]
-        values[:, count:] /= calls[:, 1:]
-        # The middle of the two sides, so that neither of them is what is compared with.
-        values /= np.sqrt(values[:, :count].mean(axis=1) * values[:, count:].mean(axis=1))[:, None]
-        factors = np.median(values, axis=0)
-        if not factors.all():
-            # Most of these methods have no sample in some repetition: too rare to show anybody's state.
-            return result
-        result = replace(result, baseline=factors[:count], target=factors[count:])
-        middle = float(np.log(result.target.mean() / result.baseline.mean()))
-    if not is_relative(tree):
-        low, high = sorted((middle, _middle_of_time(logs, means.min(axis=1))))
-        middle = min(max(0.0, low), high)
-    return replace(result, factor=float(np.exp(middle)), variance=variance, methods=len(shared))
+    if len(rows) < len(shared):
+        return None
+    count = len(shared[0].own.baseline.values or ())
+    values = np.array(rows)
+    values[:, :count] /= calls[:, :1]
+    values[:, count:] /= calls[:, 1:]
+    # The middle of the two sides, so that neither of them is what is compared with.
+    values /= np.sqrt(values[:, :count].mean(axis=1) * values[:, count:].mean(axis=1))[:, None]
+    factors = np.median(values, axis=0)
+    # Where most have no sample in some repetition they are too rare to show its state.
+    return (factors[:count], factors[count:]) if factors.all() else None
 
 
 def _middle_of_time(logs: Floats, times: Floats) -> float:

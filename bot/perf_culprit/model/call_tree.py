@@ -54,7 +54,8 @@ class Profile(
 
     `repetitions` is the length of every node's times; with one, only totals can be compared. `unit` is the unit of the
     times: "ms", or what the source counts instead ("samples", "instructions"), which no time may be made of.
-    `are_calls`: the repetitions are calls of one running program, in the order of their time.
+    `are_calls`: the repetitions are calls of one running program, in the order of their time. `samples`: where stacks
+    were sampled and their times are known, how many samples each repetition's times are made of.
     """
 
     version: Literal[1] = written(1)
@@ -63,11 +64,18 @@ class Profile(
     repetitions: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPETITIONS)]
     nodes: Annotated[tuple[ProfileNode, ...], msgspec.Meta(max_length=MOST_NODES)]
     are_calls: bool = False
+    samples: tuple[Amount, ...] = ()
 
 
 def decode_profile(data: bytes, *, place: str) -> Profile:
     """The profile in `data` (one line of a file); a DataError with place where it is none."""
     profile = decode(Profile, data, place=place)
+    if len(profile.samples) not in (0, profile.repetitions):
+        raise DataError(
+            f"has {len(profile.samples)} values for {profile.repetitions} repetitions",
+            place=f"{place}: samples",
+            next_step=WRITE_AGAIN,
+        )
     for i, node in enumerate(profile.nodes):
         if node.parent is not None and node.parent >= i:
             raise DataError(

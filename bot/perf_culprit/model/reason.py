@@ -275,6 +275,7 @@ class ProfileNote(StrEnum):
     FIRST_EVENT_USED = "first_event_used"
     COUNTED_TWICE = "counted_twice"
     STACKS_CUT = "stacks_cut"
+    SERVICE_IN_SOME = "service_in_some"
 
 
 ReasonCode = (

@@ -217,6 +217,11 @@ class TreeComparison(
     alpha: float
     minimum_effect: float
     notes: tuple[Reason, ...] = ()
+    # Written for whoever reads the JSON alone; of a file it is what the services say.
+    _answer: Answer | None = msgspec.field(default=None, name="answer")
+
+    def __post_init__(self) -> None:
+        structs.force_setattr(self, "_answer", self.answer)
 
     @property
     def answer(self) -> Answer:

@@ -1,13 +1,13 @@
 """Compared call trees as pictures: Mermaid's text, and the flame graph."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Final, TypeAlias
 
 from perf_culprit.model.call_tree import CallNode, CallTree
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
-from perf_culprit.say.call_tree_words import count, own_change
+from perf_culprit.say.call_tree_words import count, own_change, shown_suspects
 from perf_culprit.say.inert import Safe, clean, fill, inline_data
 from perf_culprit.say.numbers import percent
 
@@ -22,6 +22,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9 ]")
 _SLOW: Final = (NodeState.SLOWER, NodeState.ADDED)
 _CLASSES: Final = (
     "  classDef slow stroke:#d29922,stroke-width:2px",
+    "  classDef other stroke:#cf222e,stroke-width:2px",
     "  classDef suspect stroke:#cf222e,stroke-width:4px",
     "  classDef touched stroke-dasharray:3 3",
 )
@@ -36,7 +37,7 @@ def label(text: str) -> str:
 
 def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     """A fenced block: the slower paths, what they call, suspects with thick, changed code with dotted borders."""
-    touched = touched_methods(comparison)
+    touched, marks = touched_methods(comparison), marked(comparison)
     places = chosen(service)
     lines = ["```mermaid", "flowchart LR"]
     for i in places:
@@ -46,13 +47,28 @@ def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) ->
         if node.parent is not None:
             lines.append(f"  n{node.parent} --> n{i}")
     for name, hits in (
-        ("slow", [i for i in places if service.nodes[i].state is NodeState.SLOWER and not service.nodes[i].reasons]),
-        ("suspect", [i for i in places if service.nodes[i].reasons]),
+        ("slow", [i for i in places if _mark(service.nodes[i], marks) == "slower"]),
+        ("other", [i for i in places if _mark(service.nodes[i], marks) == "other"]),
+        ("suspect", [i for i in places if _mark(service.nodes[i], marks) == "suspect"]),
         ("touched", [i for i in places if service.nodes[i].method in touched]),
     ):
         if hits:
             lines.append(f"  class {','.join(f'n{i}' for i in hits)} {name}")
     return Safe("\n".join([*lines, *_CLASSES, "```"]))
+
+
+FIRST: Final = 2
+
+
+def marked(comparison: TreeComparison) -> dict[str, int]:
+    """Suspects by name: FIRST of the first one, 1 of the others."""
+    return {one.method: 1 if place else FIRST for place, one in reversed([*enumerate(shown_suspects(comparison))])}
+
+
+def _mark(node: ComparedNode, marks: Mapping[str, int]) -> str:
+    if (mark := marks.get(node.method, 0)) and node.state is not NodeState.REMOVED:
+        return "suspect" if mark == FIRST else "other"
+    return "slower" if node.state is NodeState.SLOWER else ""
 
 
 def touched_methods(comparison: TreeComparison) -> frozenset[str]:
@@ -115,10 +131,11 @@ _NAME_LIMIT: Final = 500
 def flame_section(comparison: TreeComparison) -> Safe:
     """HTML; names are data of its script, never markup. Services lie below a root of their own where they are many.
 
-    Each node is [name, parent, time with callees before and after, own time before and after, 1 for a suspect].
+    Each node is [name, parent, time with callees before and after, own time before and after, 2 for the first suspect
+    and 1 for another].
     """
-    units = {one.unit for one in comparison.services}
-    trees = [(one.service, *_totals(one), map(_drawn, one.nodes)) for one in comparison.services]
+    units, marks = {one.unit for one in comparison.services}, marked(comparison)
+    trees = [(one.service, *_totals(one), (_drawn(node, marks) for node in one.nodes)) for one in comparison.services]
     return _flame(trees, units.pop() if len(units) == 1 else "", is_pair=True)
 
 
@@ -131,16 +148,16 @@ def single_flame_section(trees: Sequence[CallTree], unit: str) -> Safe:
     return _flame([(tree.service, 0.0, tree.total_ms, map(drawn, tree.nodes)) for tree in trees], unit, is_pair=False)
 
 
-# Method, caller, time with callees before and after, own time before and after, 1 for a suspect.
+# Method, caller, time with callees before and after, own time before and after, its mark.
 _DrawnNode: TypeAlias = tuple[str, int | None, float, float, float, float, int]
 
 
-def _drawn(node: ComparedNode) -> _DrawnNode:
+def _drawn(node: ComparedNode, marks: Mapping[str, int]) -> _DrawnNode:
     (before, own_before), (after, own_after) = (
         (0.0, 0.0) if side is None else (side.elapsed, max(0.0, side.self_time))
         for side in (node.baseline, node.target)
     )
-    return node.method, node.parent, before, after, own_before, own_after, int(bool(node.reasons))
+    return node.method, node.parent, before, after, own_before, own_after, marks.get(node.method, 0)
 
 
 def _flame(trees: Sequence[tuple[str, float, float, Iterable[_DrawnNode]]], unit: str, *, is_pair: bool) -> Safe:
@@ -203,12 +220,12 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
 
 
 def tree_and_flame(comparison: TreeComparison, service: ServiceComparison) -> Safe:
-    return Safe(tree_list(comparison, service) + flame_section(comparison))
+    return Safe(f'<div class="beside">{tree_list(comparison, service)}{flame_section(comparison)}</div>')
 
 
 def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     """HTML: callers above their callees; suspects and slower methods marked."""
-    touched = touched_methods(comparison)
+    touched, marks = touched_methods(comparison), marked(comparison)
     callees: dict[int | None, list[int]] = {}
     shown = frozenset(places := chosen(service))
     for i in places:
@@ -222,12 +239,7 @@ def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     def item(i: int) -> str:
         node = service.nodes[i]
         name, words = node_words(node, is_touched=node.method in touched)
-        return f"<li{_shade(node)}><code>{escape(name)}</code> {escape(words)}{listed(i)}</li>"
+        shade = f' class="tree-{mark}"' if (mark := _mark(node, marks)) else ""
+        return f"<li{shade}><code>{escape(name)}</code> {escape(words)}{listed(i)}</li>"
 
     return Safe(f'<div class="tree">{listed(None)}</div>\n')
-
-
-def _shade(node: ComparedNode) -> str:
-    if node.reasons:
-        return ' class="tree-suspect"'
-    return ' class="tree-slower"' if node.state is NodeState.SLOWER else ""

@@ -137,10 +137,16 @@ def _is_less(suspect: ComparedSuspect) -> bool:
     return suspect.relative_change is not None and suspect.relative_change < 0
 
 
+def _own_is_less(suspect: ComparedSuspect) -> bool:
+    before, after = suspect.baseline, suspect.target
+    return before is not None and after is not None and after.self_time < before.self_time
+
+
 def why(suspect: ComparedSuspect) -> str:
     """Nothing of it is said of a method that takes less than before."""
     reasons = [reason for reason in suspect.reasons if reason not in _IMPLIED]
-    words = [REASONS[reason] for reason in reasons or suspect.reasons if not (reason in _SLOWER and _is_less(suspect))]
+    less = _SLOWER if _is_less(suspect) else {SuspectReason.OWN_TIME} if _own_is_less(suspect) else frozenset()
+    words = [REASONS[reason] for reason in reasons or suspect.reasons if reason not in less]
     if suspect.cause is not None and not _is_less(suspect):
         words.append(CAUSES[suspect.cause])
     return "; ".join(words)

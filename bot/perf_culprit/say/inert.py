@@ -71,9 +71,16 @@ def join(separator: str, parts: Iterable[Safe]) -> Safe:
 
 
 def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
-    """One line without invisible characters, at most `limit` long; still active in Markdown."""
-    text = visible(text.lstrip()[: limit + 1]).strip() or "(empty)"
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """One line without invisible characters, at most `limit` long; still active in Markdown.
+
+    It is cut in the middle: a method's own name comes last.
+    """
+    text = text.strip()
+    if len(text) > 2 * limit:
+        text = text[:limit] + text[-limit:]
+    text = visible(text).strip() or "(empty)"
+    first = limit // 3
+    return text if len(text) <= limit else f"{text[:first]}…{text[len(text) - limit + first + 1 :]}"
 
 
 def plain(text: str, *, limit: int = NAME_LIMIT) -> str:

@@ -309,8 +309,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
     Doubt.NOISY_METHODS: (
-        "a method that takes {visible:%} of the whole more could go unseen; record {wanted:# repetition} or more per "
-        "revision"
+        "{decided:,} of {methods:# method} gained less than {limit:%} of the whole for sure"
+        "[; none gained more than {visible:%} of it]"
+        "[; to decide the others record {samples:# sample} a run (now {now:,})]"
+        "[; to decide the others record {wanted:# repetition} per revision]"
     ),
     Caveat.ONE_STATE: (
         "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
@@ -352,6 +354,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     ProfileNote.STACKS_CUT: (
         "[{side:prose}: ]{count:# stack} of {file} cut at the root: print the whole with --stack-depth 64"
+    ),
+    ProfileNote.SERVICE_IN_SOME: (
+        "[{side:prose}: ]{service} is in {count:,} of {files:,} files: the others are no repetitions of it"
     ),
     **BISECTIONS,
 }

@@ -50,3 +50,18 @@ def test_the_budget_is_kept(seconds: float) -> None:
 def test_the_first_level_is_timed_even_where_one_execution_is_longer_than_the_budget() -> None:
     budget, done, _ = run(90.0, 60.0, levels=30)
     assert (done, budget.repetitions, budget.is_spent) == (1, 3, True)
+
+
+@pytest.mark.parametrize("seconds", [1.01, 2.0, 7.3])
+def test_the_one_advice_is_enough(seconds: float) -> None:
+    """Executions that take a fifth longer the next time are traced by levels with what was advised."""
+    clock, text = Clock(seconds), list[str]()
+    budget = Budget(seconds=60.0, say=text.append, clock=clock)
+    budget.execute(clock.work)
+    assert budget.is_short
+    budget.plan_samples(10)
+    budget.advise()
+    (advice,) = (line for line in text if "--trace-budget" in line)
+    again = Budget(seconds=float(advice.split("--trace-budget ")[1].split()[0]), clock=(slower := Clock(1.2 * seconds)))
+    again.execute(slower.work)
+    assert not again.is_short

@@ -65,7 +65,10 @@ class Scope:
         if path.startswith(OWN_FOLDER):
             return method, Kind.OWN
         is_included = any(module == name or module.startswith(f"{name}.") for name in self._include)
-        is_users = path.startswith(self._root) and not self._is_installed(path)
+        # The script that is run is followed wherever it lies: what it takes longer for is no function's below the root.
+        script = getattr(sys.modules["__main__"], "__file__", None) or ""
+        is_script = path.endswith(".py") and path == self._real_path(script)
+        is_users = (is_script or path.startswith(self._root)) and not self._is_installed(path)
         return method, Kind.FOLLOWED if is_included or is_users else Kind.LIBRARY
 
     def _real_path(self, path: str) -> str:

@@ -22,13 +22,17 @@ INTERVAL_S: Final = 0.005
 
 
 class Sampler:
-    """`own_ns`: by node, the processor time since the sample before; a late sample counts for all of it."""
+    """`own_ns`: by node, the processor time since the sample before; a late sample counts for all of it.
+
+    `samples`: how many these are.
+    """
 
     def __init__(self, tree: Tree, scope: Scope) -> None:
         self._tree = tree
         self._scope = scope
         self._last = 0
         self.own_ns: dict[int, float] = {}
+        self.samples = 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -36,7 +40,7 @@ class Sampler:
         if not is_free or signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL:
             raise TraceError(
                 "the command cannot be sampled: SIGPROF is taken, or the system has none",
-                next_step="trace without another profiler, or allow more time: --trace-budget",
+                next_step="trace without another profiler",
             )
         signal.signal(signal.SIGPROF, self._sample)
         signal.siginterrupt(signal.SIGPROF, False)
@@ -64,6 +68,7 @@ class Sampler:
             self._tree.nodes[node].is_benchmark |= method in timed
         if node != OUTSIDE:
             self.own_ns[node] = self.own_ns.get(node, 0.0) + took
+            self.samples += 1
         self._last = process_time_ns()
 
 

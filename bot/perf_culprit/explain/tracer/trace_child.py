@@ -95,7 +95,8 @@ def _start_sampling(folder: str, plan: dict[str, Any]) -> None:
         if os.getpid() == pid:
             running.__exit__(None, None, None)
             own = {str(index): own_ns for index, own_ns in sampler.own_ns.items()}
-            _write(folder, {"tree": tree.rows(), "times": own})
+            own_result = {"tree": tree.rows(), "times": own, "samples": sampler.samples}
+            _write(folder, {**own_result, "samples_only": sys.version_info < (3, 12)})
 
     atexit.register(finish)
     running.__enter__()

@@ -1,5 +1,6 @@
 """Which methods are timed in which pass, at what cost, within which number of executions."""
 
+import math
 import statistics
 import time
 import types
@@ -94,6 +95,8 @@ FEWEST_SAMPLED: Final = 5
 EXPECTED_PASSES: Final = 4
 # A real program's culprit lies that deep *(choice)*; where there is no time for as many levels, stacks are sampled.
 WANTED_LEVELS: Final = 20
+# Executions take longer on one day than on another *(choice)*.
+MARGIN: Final = 1.25
 
 
 @dataclass(kw_only=True, slots=True)
@@ -129,12 +132,16 @@ class Budget:
         """An execution per repetition."""
         fitting = repetitions if self.seconds is None else int(self.seconds / max(self.one_s, 1e-9))
         self.repetitions = max(min(repetitions, fitting), min(FEWEST_SAMPLED, repetitions))
-        self.say(
-            f"stacks are sampled: {self.repetitions} executions, about {self.repetitions * self.one_s:.0f} s; to trace "
-            f"level by level allow {WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s:.0f} s or more "
-            "(--trace-budget, in bisect --profile-seconds)"
-        )
+        self.say(f"stacks are sampled: {self.repetitions} executions, about {self.repetitions * self.one_s:.0f} s")
         return self.repetitions
+
+    def advise(self) -> None:
+        """What is enough to trace by levels next time, also where executions take a little longer then."""
+        if self.seconds is None:
+            return
+        wanted_s = WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s if self.is_short else 2 * self.seconds
+        wanted_s = 10 * math.ceil(MARGIN * wanted_s / 10)
+        self.say(f"to trace level by level instead: --trace-budget {wanted_s} (in bisect --profile-seconds {wanted_s})")
 
     def allows(self, passes: int) -> bool:
         self.level += 1
@@ -145,7 +152,7 @@ class Budget:
         # The first level is always timed: a trace without it says nothing.
         if self.seconds is not None and self.level > 1 and self.spent_s + expected_s > self.seconds:
             self.is_spent = True
-            self.say(f"{planned}: left out; --trace-budget allows more")
+            self.say(f"{planned}: left out")
             return False
         self.say(planned)
         return True

@@ -17,13 +17,17 @@ MAXIMUM_NAME_CHARACTERS: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trace:
-    """`is_partial`: its budget did not suffice to go deeper. `is_sampled`: stacks were seen at a rate, no calls."""
+    """`is_partial`: its budget did not suffice to go deeper. `samples`: where stacks were seen at a rate, how many."""
 
     service: str
     nodes: tuple[TimedNode, ...]
     repetitions: int
     is_partial: bool = False
-    is_sampled: bool = False
+    samples: tuple[float, ...] = ()
+
+    @property
+    def is_sampled(self) -> bool:
+        return bool(self.samples)
 
 
 def as_profile(trace: Trace) -> "Profile":
@@ -32,6 +36,7 @@ def as_profile(trace: Trace) -> "Profile":
     return Profile(
         service=trace.service,
         repetitions=trace.repetitions,
+        samples=trace.samples,
         nodes=tuple(
             ProfileNode(
                 method=node.method.name,
@@ -56,6 +61,7 @@ def encode_trace(trace: Trace) -> bytes:
         "unit": "ms",
         "repetitions": trace.repetitions,
         "nodes": [_entry(node) for node in trace.nodes],
+        **({"samples": trace.samples} if trace.samples else {}),
     }
     return json.dumps(line, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode() + b"\n"
 

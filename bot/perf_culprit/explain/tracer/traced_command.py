@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from .call_paths import Tree, tree_from_rows
 from .sampling import sampled_nodes
 from .trace_child import FOLDER_VARIABLE, PLAN_NAME, RESULT_PREFIX
-from .trace_levels import MINIMUM_SHARE, Budget, Times, measure_levels
+from .trace_levels import MINIMUM_SHARE, Budget, TimedNode, Times, measure_levels
 from .trace_levels import Path as CallPath
 from .trace_profile import Trace
 from .tracer_fault import SamplesOnlyError, TraceError
@@ -213,7 +213,7 @@ def trace_command(
         budget.execute(lambda: execute({}))
     tree = Tree()
     is_sampled = budget.is_short if is_sampled is None else is_sampled
-    samples: list[Times] = []
+    own, counts = list[Times](), list[float]()
     if not is_sampled:
         try:
             for result in run({**base, "selected": None}):
@@ -223,7 +223,7 @@ def trace_command(
             is_sampled = True
     if is_sampled:
         plan = {**base, "selected": [], "sampled": True}
-        samples += [_sampled(tree, run(plan)) for _ in range(budget.plan_samples(repetitions))]
+        own, counts = _sampled_times(tree, lambda: run(plan), budget.plan_samples(repetitions), budget)
     rows = tree.rows()
 
     def time_pass(selected: Sequence[int]) -> list[Times]:
@@ -232,7 +232,7 @@ def trace_command(
 
     _announce_starts(tree, at, budget)
     if is_sampled:
-        nodes = sampled_nodes(tree, samples, at=at)
+        nodes = sampled_nodes(tree, own, at=at)
     else:
         nodes = measure_levels(
             tree, time_pass, at=at, minimum_share=minimum_share, follow=follow, allowed=budget.allows
@@ -244,7 +244,29 @@ def trace_command(
         nodes=nodes,
         repetitions=budget.repetitions,
         is_partial=budget.is_spent,
-        is_sampled=is_sampled,
+        samples=_samples_inside(nodes, own, counts) if is_sampled else (),
+    )
+
+
+def _sampled_times(
+    tree: Tree, run: Callable[[], list[dict[str, Any]]], repetitions: int, budget: Budget
+) -> tuple[list[Times], list[float]]:
+    """Own times and the number of samples of each execution. What no budget changes is not advised."""
+    results = [run() for _ in range(repetitions)]
+    if not any(one.get("samples_only") for processes in results for one in processes):
+        budget.advise()
+    counts = [
+        sum(_checked(lambda one: float(one.get("samples", 0)), one) for one in processes) for processes in results
+    ]
+    return [_sampled(tree, processes) for processes in results], counts
+
+
+def _samples_inside(nodes: Sequence[TimedNode], own: Sequence[Times], counts: Sequence[float]) -> tuple[float, ...]:
+    """Of all samples of each execution those inside the trace, which may begin at a function."""
+    inside_ms = [sum(node.elapsed_ms[i] for node in nodes if node.parent is None) for i in range(len(counts))]
+    whole_ms = [max(sum(one.values()) / 1e6, 1e-6) for one in own]
+    return tuple(
+        round(count * inside / whole, 3) for count, inside, whole in zip(counts, inside_ms, whole_ms, strict=True)
     )
 
 

@@ -51,6 +51,7 @@ _OTHERS: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"memray\x00", "memray's own file", MEMRAY),
     (b"PERFILE2", "perf's own data", "convert it: perf script -i FILE > stacks.txt"),
     (b"MOJ", "Austin's binary form", "convert it: mojo2austin FILE stacks.txt"),
+    (b"PeriodType:", "pprof's text form", "give the profile itself, or convert it: go tool pprof -proto FILE"),
 )
 _SCALENE: Final = ("Scalene's profile, which knows no calls", "record it with py-spy record -f raw -o stacks.txt")
 
@@ -72,11 +73,11 @@ def reader_of(file: ProfileFile, name: str) -> ProfileReader:
         return span_formats.span_table(name)
     if name != AUTO and file.head.strip():
         return PROFILE_READERS[name]
-    if (reader := first_match(file, PROFILE_READERS.values())) is not None:
+    others = [(what, how) for magic, what, how in _OTHERS if file.head.startswith(magic)]
+    if not others and (reader := first_match(file, PROFILE_READERS.values())) is not None:
         return reader
     if file.head.startswith(LZ4) and b"memray" in file.head[:64]:
         raise DataError("is memray's own file, which is not read", place=file.place, next_step=MEMRAY)
-    others = [(what, how) for magic, what, how in _OTHERS if file.head.startswith(magic)]
     others += [_SCALENE] if file.begins("{", '"elapsed_time_sec"') else []
     for what, how in others:
         raise DataError(f"is {what}, which is not read", place=file.place, next_step=how)

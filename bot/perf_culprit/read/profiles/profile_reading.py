@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, ProfileNode, ProfileReading
+from perf_culprit.model.reason import ProfileNote, because
 from perf_culprit.read.logs.log_chunks import STDIN_NAME
 from perf_culprit.read.profiles import kieker
 from perf_culprit.read.profiles.profile_file import Intake, opened
@@ -53,6 +54,7 @@ def combine(profiles: Sequence[Profile]) -> Profile:
                 next_step="compare profiles that one tool made of one program in one way",
             )
     repetitions = sum(profile.repetitions for profile in profiles)
+    samples = tuple(count for profile in profiles for count in profile.samples)
     aligned = _Aligned()
     offset = 0
     for profile in profiles:
@@ -73,7 +75,8 @@ def combine(profiles: Sequence[Profile]) -> Profile:
         )
         for node in aligned.nodes
     )
-    return replace(first, repetitions=repetitions, nodes=tuple(nodes))
+    samples = samples if len(samples) == repetitions else ()
+    return replace(first, repetitions=repetitions, nodes=tuple(nodes), samples=samples)
 
 
 def _add(aligned: _Aligned, profile: Profile, *, offset: int, repetitions: int) -> None:
@@ -107,6 +110,9 @@ def read_profiles(
     for name in names:
         for profile in _read(name, format, intake=intake, trusted=trusted):
             services.setdefault(profile.service, []).append(profile)
+    for service, read in services.items():
+        if len(read) < len(names) and not read[0].are_calls:
+            intake.note(because(ProfileNote.SERVICE_IN_SOME, service=service[:80], count=len(read), files=len(names)))
     return ProfileReading(
         profiles=tuple(combine(services[service]) for service in sorted(services)),
         records=intake.records,

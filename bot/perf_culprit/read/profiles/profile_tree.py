@@ -17,7 +17,8 @@ from perf_culprit.model.call_tree import Profile, ProfileNode, RecordFault
 MAX_NAME_CHARACTERS: Final = 1_000
 # Files of these names are told apart by their folders.
 _NAMELESS_FILES: Final = frozenset({"__init__.py", "__main__.py", "index.js", "index.ts", "mod.rs", "main.py"})
-_NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]++|[0-9]++")
+# py-spy writes one thread as `Thread 481 "MainThread"` in one run and as `Thread 684 ""` in the next.
+_NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]++|[0-9]++|\s*+\"[^\"]*+\"")
 MAX_LINE_NUMBER: Final = 2**31
 
 
@@ -53,8 +54,8 @@ def frame_of(text: str) -> Frame:
 
 @lru_cache(maxsize=1 << 12)
 def group_name(text: str) -> str:
-    """The name of a process or thread without its numbers, which differ from run to run: one name per group."""
-    return _NUMBERS.sub("*", bounded(text))
+    """The name of a process or thread without what differs from run to run, numbers and names in quotes."""
+    return _NUMBERS.sub(lambda one: "" if one[0].endswith('"') else "*", bounded(text))
 
 
 def bounded(text: str) -> str:
@@ -81,6 +82,9 @@ FEWEST_STACKS: Final = 8
 LARGE_PERIOD: Final = 1_000
 PERIOD_OF_ONE: Final = 100_000
 FEWEST_DIFFERENT: Final = 3
+MOST_DIFFERENT: Final = 100
+# Seconds are written as decimals: multiples of the rarest stack's are as many samples.
+_NEAR: Final = 1e-3
 # Counts of samples have rare stacks; where the rarest of FEWEST_STACKS has more, it is no count *(choice)*.
 RAREST: Final = 100.0
 
@@ -90,6 +94,7 @@ class Weights:
     """Of the stacks of one file, in any order; zeros say nothing."""
 
     stacks: int = 0
+    total: float = 0.0
     divisor: int = 0
     smallest: float = math.inf
     is_whole: bool = True
@@ -99,10 +104,11 @@ class Weights:
         if weight <= 0:
             return
         self.stacks += 1
-        if len(self._different) < FEWEST_DIFFERENT:
+        self.total += weight
+        if len(self._different) < MOST_DIFFERENT:
             self._different.add(weight)
         self.smallest = min(self.smallest, weight)
-        self.is_whole = self.is_whole and weight.is_integer()
+        self.is_whole = self.is_whole and weight % 1 == 0
         if self.is_whole:
             self.divisor = math.gcd(self.divisor, int(weight))
 
@@ -110,11 +116,18 @@ class Weights:
     def period(self) -> float | None:
         """What to divide by to count samples: 1 of counts; None where nothing makes counts of the weights."""
         if self.is_whole:
-            large = LARGE_PERIOD if len(self._different) == FEWEST_DIFFERENT else PERIOD_OF_ONE
+            large = LARGE_PERIOD if len(self._different) >= FEWEST_DIFFERENT else PERIOD_OF_ONE
             if self.divisor >= large or (self.divisor > 1 and self.stacks >= FEWEST_STACKS):
                 return float(self.divisor)
             return None if self.stacks >= FEWEST_STACKS and self.smallest >= RAREST else 1.0
         return None
+
+    @property
+    def samples(self) -> float:
+        """Of times: how many samples they are. Where no weight divides the others, each is one."""
+        ratios = [one / self.smallest for one in self._different]
+        is_counted = len(ratios) < MOST_DIFFERENT and all(abs(one - round(one)) <= _NEAR * one for one in ratios)
+        return self.total / self.smallest if ratios and is_counted else float(self.stacks)
 
 
 # A profile while it is read: a node per path of methods, as flat lists, so that no depth is too deep.
@@ -142,6 +155,7 @@ class ProfileTree:
     self_time: list[float] = field(default_factory=list)
     calls: list[float] = field(default_factory=list)
     index: dict[tuple[int, str], int] = field(default_factory=dict)
+    weights: Weights = field(default_factory=Weights)
 
     def child(self, parent: int, frame: Frame) -> int:
         """The node below `parent`, or `parent` itself where it is as deep as nodes may be."""
@@ -160,6 +174,7 @@ class ProfileTree:
 
     def add_stack(self, frames: Sequence[Frame], amount: float) -> bool:
         """A sampled stack, root first. False where it is too deep: then the deepest node kept has what lies below."""
+        self.weights.add(amount)
         node = TOP
         for frame in frames[:MAX_DEPTH]:
             node = self.child(node, frame)
@@ -168,11 +183,21 @@ class ProfileTree:
             self.self_time[node] += amount
         return len(frames) <= MAX_DEPTH
 
-    def profile(self, service: str = SERVICE, *, unit: str = MS, counted: bool = True, scale: float = 1.0) -> Profile:
+    def profile(
+        self,
+        service: str = SERVICE,
+        *,
+        unit: str = MS,
+        counted: bool = True,
+        scale: float = 1.0,
+        samples: float | None = None,
+    ) -> Profile:
         """Times multiplied by `scale`; self times that rounding or parallel callees made negative are 0.
 
-        `counted`: whether the source counts calls.
+        `counted`: whether the source counts calls. `samples`: behind the times, where the stacks that were added do
+        not tell.
         """
+        samples = self.weights.samples if samples is None else samples
         return Profile(
             service=service,
             nodes=tuple(
@@ -189,6 +214,7 @@ class ProfileTree:
             ),
             repetitions=1,
             unit=unit,
+            samples=(samples,) if samples and unit == MS else (),
         )
 
     def _new(self, parent: int, frame: Frame) -> int:

@@ -16,7 +16,7 @@ from perf_culprit.read.profiles.profile_tree import (
     WEIGHT,
     Frame,
     ProfileTree,
-    Weights,
+    bounded,
     frame,
     frame_of,
     group_name,
@@ -45,7 +45,6 @@ def _is_collapsed(file: ProfileFile) -> bool:
 
 def _read_collapsed(file: ProfileFile) -> tuple[Profile, ...]:
     tree = ProfileTree()
-    weights = Weights()
     for number, line in file.lines():
         if not line.strip() or line.startswith("#"):
             continue
@@ -58,10 +57,9 @@ def _read_collapsed(file: ProfileFile) -> tuple[Profile, ...]:
             fault = RecordFault.MALFORMED if not stack.strip() or count is None else RecordFault.NUMBER
             file.reject(fault, line, at=f":{number}")
             continue
-        weights.add(count)
         if not tree.add_stack(_collapsed_frames(stack), count):
             file.reject(RecordFault.TOO_DEEP, line, at=f":{number}")
-    period = weights.period
+    period = tree.weights.period
     if period is None:
         file.intake.note(because(ProfileNote.WEIGHTS_WITHOUT_PERIOD))
     elif period > 1:
@@ -156,8 +154,8 @@ def _perf_script_frame(symbol: str, shared_object: str) -> Frame:
     name = _OFFSET.sub("", symbol)
     if name == _UNKNOWN:
         # Addresses differ from run to run; the object does not.
-        return frame(f"{_UNKNOWN} {shared_object.rpartition('/')[2]}")
-    return frame(name)
+        name = f"{_UNKNOWN} {shared_object.rpartition('/')[2]}"
+    return Frame(frame(name).method, bounded(shared_object) or None)
 
 
 PERF_SCRIPT = ProfileReader(
@@ -260,6 +258,7 @@ class _PyinstrumentFrame(msgspec.Struct):
 
 class _PyinstrumentDocument(msgspec.Struct):
     root_frame: msgspec.Raw
+    sample_count: float = 0.0
 
 
 _PYINSTRUMENT_FRAME: Final = msgspec.json.Decoder(_PyinstrumentFrame)
@@ -267,9 +266,9 @@ _PYINSTRUMENT_FRAME: Final = msgspec.json.Decoder(_PyinstrumentFrame)
 
 def _read_pyinstrument(file: ProfileFile) -> tuple[Profile, ...]:
     """Times are sums of the intervals between samples; calls are not counted."""
-    root = decode(file, _PyinstrumentDocument, what="pyinstrument file").root_frame
+    document = decode(file, _PyinstrumentDocument, what="pyinstrument file")
     tree = ProfileTree()
-    stack = [(root, TOP)]
+    stack = [(document.root_frame, TOP)]
     while stack:
         raw, parent = stack.pop()
         at = f": frame {file.intake.records + 1}"
@@ -290,7 +289,7 @@ def _read_pyinstrument(file: ProfileFile) -> tuple[Profile, ...]:
         if parent != TOP:
             tree.self_time[parent] -= one.time
         stack += [(child, node) for child in one.children]
-    return (tree.profile(counted=False, scale=MS_PER_S),)
+    return (tree.profile(counted=False, scale=MS_PER_S, samples=max(0.0, document.sample_count)),)
 
 
 PYINSTRUMENT = ProfileReader(

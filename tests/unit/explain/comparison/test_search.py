@@ -57,14 +57,14 @@ def test_worked_example_of_methods_6_5() -> None:
     assert reasons(result)["foo"] == reasons(result)["doo"] == ()
 
 
-def test_of_two_wild_repetitions_it_is_not_said_how_many_orders_of_magnitude_they_could_hide() -> None:
-    result = compared(EXAMPLE, EXAMPLE, repetitions=2, noise=1)
-    (service,) = result.services
+def test_two_wild_repetitions_deny_nothing() -> None:
+    (service,) = compared(EXAMPLE, EXAMPLE, repetitions=2, noise=1).services
     assert service.answer is Answer.UNDECIDED
-    assert service.visible is not None
-    assert service.visible <= 10
     (doubt,) = (doubt for doubt in service.doubts if doubt.code is Doubt.NOISY_METHODS)
-    assert doubt.arguments["wanted"] == 100
+    decided, methods = (doubt.arguments[name] for name in ("decided", "methods"))
+    assert isinstance(decided, int)
+    assert isinstance(methods, int)
+    assert decided < methods == 7
 
 
 def test_a_method_is_found_below_one_that_is_not_slower() -> None:
@@ -123,17 +123,16 @@ def test_two_noisy_repetitions_never_say_that_nothing_got_slower() -> None:
     assert result.services[0].doubts
 
 
-def test_nothing_got_slower_says_what_would_have_been_seen() -> None:
-    (service,) = compared(EXAMPLE, EXAMPLE).services
-    assert (service.answer, service.doubts) == (Answer.NOT_SLOWER, ())
-    visible = service.visible
-    assert visible is not None
-    gained = visible * service.baseline_total
-    seen = sum(
-        compared(EXAMPLE, EXAMPLE | {"foo>bar": 5.0 + gained}, seed=seed).answer is Answer.SLOWER for seed in range(40)
-    )
-    # A power of 80% at least: the largest of all methods is said.
-    assert seen >= 27
+@pytest.mark.parametrize(("repetitions", "noise"), [(2, 0.3), (5, 0.03), (5, 0.15), (10, 0.1)])
+def test_no_method_gained_more_than_is_said(repetitions: int, noise: float) -> None:
+    """The bound holds for all methods together in 95% of cases, so rarely more than 4 of 30 are above it."""
+    gain, total = 1.4, sum(EXAMPLE.values())
+    said_less = 0
+    for seed in range(30):
+        after = EXAMPLE | {"foo>bar": 5.0 + gain}
+        (service,) = compared(EXAMPLE, after, repetitions=repetitions, noise=noise, seed=seed).services
+        said_less += service.visible is not None and service.visible < gain / total
+    assert said_less <= 4
 
 
 def samples_of(rng: np.random.Generator, own: dict[str, float], repetitions: int = 8) -> Profile:
@@ -145,14 +144,14 @@ def samples_of(rng: np.random.Generator, own: dict[str, float], repetitions: int
     [
         (40_000.0, 1.0, Answer.NOT_SLOWER, []),
         (40_000.0, 1.3, Answer.UNDECIDED, [Doubt.MORE_SAMPLES]),
-        (40.0, 1.0, Answer.UNDECIDED, [Doubt.NOISY_METHODS]),
+        (10.0, 1.0, Answer.UNDECIDED, [Doubt.NOISY_METHODS]),
     ],
-    ids=["equal", "everything slower", "12% could hide"],
+    ids=["equal", "everything slower", "20% could hide"],
 )
 def test_equal_shares_deny_nothing_that_they_cannot_show(
     before: float, factor: float, answer: Answer, doubts: list[Doubt]
 ) -> None:
-    """Shares do not show a program that is slower everywhere, nor few samples a slowdown of a benchmark's size."""
+    """Shares do not show a program that is slower everywhere, nor few samples a slowdown of a tenth."""
     rng = np.random.default_rng(4)
     own = {"main": 0.0} | {f"main>{name}": before for name in "abcdefghij"}
     sides = [samples_of(rng, {path: mean * by for path, mean in own.items()}) for by in (1.0, factor)]
