@@ -2,7 +2,8 @@
 
 In a sentence `{name}` is foreign text shown as it is, or several names by commas (`{names:and}`: by "and");
 `{why:prose}` foreign words; `{effect:%}` and `{change:+%}` a percentage, `{rate:%g}` one of three digits;
-`{count:# run}` a number with its noun; all else is Python's. What is in `[...]` is left out without its arguments.
+`{count:# run}` a number with its noun; all else is Python's. What is in `[...]` is left out without its
+arguments.
 """
 
 import math
@@ -17,7 +18,7 @@ from perf_culprit.say.inert import Safe, clean
 from perf_culprit.say.numbers import counted, percent, percent_digits, significant
 from perf_culprit.say.phrases import SENTENCES
 
-_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
+_BRACKETS: Final = re.compile(r"\[([^\]]*\{[^\]]*)\]")
 # As many names of a list are shown.
 SHOWN_NAMES: Final = 10
 

@@ -11,6 +11,7 @@ from perf_culprit.model.reason import (
     CODES,
     FAMILIES,
     BaselineReason,
+    Caveat,
     Reason,
     ReasonCode,
     Remark,
@@ -122,6 +123,10 @@ def test_sentences(reason: Reason, text: str, markdown: str) -> None:
 def test_any_reason_that_a_file_may_hold_has_a_sentence(reason: Reason) -> None:
     assert sentence(reason).isprintable()
     assert isinstance(shown(worded(reason)), Safe)
+
+
+def test_brackets_without_an_argument_stay() -> None:
+    assert "pip install 'perf-culprit[languages]'" in sentence(because(Caveat.NO_GRAMMAR, count=2))
 
 
 def test_no_decision_reads_prose() -> None:

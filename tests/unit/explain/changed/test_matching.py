@@ -101,3 +101,24 @@ def test_paths_are_compared_from_their_ends() -> None:
     assert same_file("Cart.java", "src/main/java/com/acme/Cart.java")
     assert same_file("C:\\work\\shop\\cart.py", "shop/cart.py")
     assert not same_file("lib/json/cart.py", "src/shop/cart.py")
+
+
+@pytest.mark.parametrize("owner", ["Lines", "Words", "Chunks", "Fields"])
+def test_of_four_functions_of_one_trait_it_is_the_one_of_its_type(owner: str) -> None:
+    touched = Touched(
+        base=None,
+        head="b" * 40,
+        functions=tuple(
+            TouchedFunction(
+                path="src/text.rs",
+                qualified_name=f"{name}.next",
+                kind=ChangeKind.CHANGED,
+                first_line=line,
+                last_line=line,
+            )
+            for line, name in enumerate(("Lines", "Words", "Chunks", "Fields"), 1)
+        ),
+    )
+    match = match_method(f"<text::{owner}<R> as core::iter::traits::iterator::Iterator>::next", touched=touched)
+    assert match is not None
+    assert [one.qualified_name for one in match.functions] == [f"{owner}.next"]

@@ -79,8 +79,8 @@ def test_the_p_value_is_that_of_two_poisson_counts(tmp_path: Path, before: int, 
     same = {f"main>m{i}": 40.0 for i in range(60)}
     sides = [drawn(rng, same), drawn(rng, same)]
     for side, count in zip(sides, (before, after), strict=True):
-        for i, run in enumerate(side):
-            run["main>one"] = count // 5 + (i < count % 5)
+        for run, part in zip(side, rng.multinomial(count, [0.2] * 5), strict=True):
+            run["main>one"] = int(part)
     result = compared(tmp_path, *sides)
     # The whole grows by the method itself, and times are compared, not shares.
     expected = stats.binomtest(after, before + after, 0.5).pvalue
