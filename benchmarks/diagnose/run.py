@@ -1,22 +1,20 @@
-"""How often the changed method is among the first three, and how often anything is when nothing changed.
+"""How often the changed function is the first suspect, and how often anything is when nothing changed.
 
-    python benchmarks/diagnose/record.py OUT --clones DIR
-    python benchmarks/diagnose/run.py OUT --clones DIR [--half tune|report] [--tool cprofile|pyspy] [--runs 5 2 1]
+    python -m benchmarks.diagnose.record OUT --clones DIR
+    python -m benchmarks.diagnose.run OUT --clones DIR [--half choose] [--profiler pyspy] [--loaded] [--only ID]
 
-A hit: a function that the commit changed, or its direct caller in the profile. The comparison is not given the commit.
+Right is a function that the commit changed, or its direct caller in the profile. The comparison is not given the
+commit. `denied`: "nothing got slower" is said of a pair that did; of these columns' pairs the profiles' total is larger
+by a fifth or more. `unchanged`: a suspect between base and base2, of all pairs.
 """
 
 import argparse
-import json
-import random
-import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perf_culprit import git
-from perf_culprit.explain.changed_code import touched_code
+from benchmarks.diagnose import record
+
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.method_names import match_method
 from perf_culprit.model.call_tree import Certainty, Profile, Touched
@@ -24,118 +22,108 @@ from perf_culprit.model.report import Answer, TreeComparison
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.say.call_tree_words import shown_suspects
 
-HERE = Path(__file__).parent
-SUFFIXES = {"cprofile": "prof", "pyspy": "txt", "tracer": "json"}
 SURE = (Certainty.FILE_AND_LINE, Certainty.QUALIFIED_NAME, Certainty.BARE_NAME)
 FIRST = 3
-UNCHANGED_DRAWS = 10
+LEAST_CHANGE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
     pair: str
-    half: str
-    tool: str
-    runs: int
     answer: Answer
+    total_change: float
     rank: int | None
     first: Sequence[str]
-    seconds: float
-
-    @property
-    def is_found(self) -> bool:
-        return self.rank is not None and self.rank <= FIRST
+    unchanged: Sequence[str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--clones", type=Path, required=True)
-    parser.add_argument("--half", choices=("tune", "report", "new"))
-    parser.add_argument("--tool", choices=tuple(SUFFIXES), action="append")
-    parser.add_argument("--runs", type=int, nargs="+", default=[5, 2, 1])
+    parser.add_argument("--half", choices=("choose", "report", "seen"), action="append")
+    parser.add_argument("--profiler", choices=tuple(record.SUFFIXES), action="append")
+    parser.add_argument("--loaded", action="store_true")
     parser.add_argument("--only", action="append")
+    parser.add_argument("--table", action="store_true", help="without the pairs")
     arguments = parser.parse_args()
-    pairs = [
-        pair
-        for pair in json.loads((HERE / "pairs.json").read_text())
-        if (arguments.half in (None, pair["half"])) and (not arguments.only or pair["id"] in arguments.only)
-    ]
-    for tool in arguments.tool or SUFFIXES:
-        for runs in arguments.runs:
-            cases = [changed(pair, arguments, tool, runs) for pair in pairs]
-            for case in cases:
-                print(f"| {case.pair} | {case.half} | {tool} | {runs} | {case.answer.value} | {case.rank} | "
-                      f"{', '.join(case.first)} | {case.seconds:.1f} |", flush=True)  # fmt: skip
-            alarms = Counter(answer for pair in pairs for answer in unchanged(pair, arguments, tool, runs))
-            total = sum(case.is_found for case in cases)
-            wrong = sum(case.answer is Answer.NOT_SLOWER for case in cases)
-            sure = sum(case.is_found and case.answer is Answer.SLOWER for case in cases)
-            print(f"# {tool}, {runs} runs: found {total} of {len(cases)} ({sure} sure), 'nothing got slower' {wrong}; "
-                  f"unchanged: {dict(alarms)}", flush=True)  # fmt: skip
+    pairs = record.chosen_pairs(arguments.only, arguments.half)
+    code = {pair["id"]: record.touched(pair, record.clone_of(pair, arguments.clones)) for pair in pairs}
+    table = []
+    for profiler in arguments.profiler or record.SUFFIXES:
+        folders = {one: arguments.out / one / profiler / ("loaded" * arguments.loaded) for one in code}
+        cases = [judge(one, folders[one], profiler, code[one]) for one in code if is_recorded(folders[one], profiler)]
+        if not arguments.table:
+            print("".join(row(case, profiler) for case in cases), end="", flush=True)
+        if cases:
+            table.append(sums(profiler, cases))
+    print("\n| profiler | pairs | first | in the first three | denied | unchanged with a suspect |")
+    print("|---|--:|--:|--:|--:|--:|\n" + "\n".join(table))
 
 
-def changed(pair: dict[str, str], arguments: argparse.Namespace, tool: str, runs: int) -> Case:
-    start = time.perf_counter()
-    sides = [profiles(arguments.out, pair, tool, [(name, i) for i in range(runs)]) for name in ("baseline", "target")]
-    comparison = compare_profiles(*sides)
-    seconds = time.perf_counter() - start
-    touched = truth(pair, arguments.clones)
+def is_recorded(folder: Path, profiler: str) -> bool:
+    last = 1 if profiler == "tracer" else record.RUNS
+    return all((folder / f"{side}-{last}.{record.SUFFIXES[profiler]}").exists() for side in record.SIDES)
+
+
+def judge(pair: str, folder: Path, profiler: str, code: Touched) -> Case:
+    sides = {side: profiles(folder, side, record.SUFFIXES[profiler]) for side in record.SIDES}
+    comparison = compare_profiles(sides["base"], sides["head"])
     suspects = shown_suspects(comparison)
-    right = right_methods(sides, touched)
+    right = right_methods((sides["base"], sides["head"]), code)
     return Case(
-        pair=pair["id"],
-        half=pair["half"],
-        tool=tool,
-        runs=runs,
+        pair=pair,
         answer=comparison.answer,
+        total_change=total_change(comparison),
         rank=next((rank for rank, one in enumerate(suspects, 1) if one.method in right), None),
         first=[one.method for one in suspects[:FIRST]],
-        seconds=seconds,
+        unchanged=suspects_of(compare_profiles(sides["base"], sides["base2"])),
     )
 
 
-def unchanged(pair: dict[str, str], arguments: argparse.Namespace, tool: str, runs: int) -> Iterator[str]:
-    """Runs of one revision, drawn for two sides. One run: by totals alone nothing is ever said for sure."""
-    rng = random.Random(pair["id"])
-    recorded = [(name, i) for name in ("baseline", "again") for i in range(5)]
-    if tool == "tracer":
-        runs, recorded = 1, [("baseline", 0), ("again", 0)]
-    for _ in range(UNCHANGED_DRAWS if tool != "tracer" else 1):
-        drawn = rng.sample(recorded, 2 * runs)
-        comparison: TreeComparison = compare_profiles(
-            profiles(arguments.out, pair, tool, drawn[:runs]), profiles(arguments.out, pair, tool, drawn[runs:])
-        )
-        if comparison.answer is Answer.SLOWER:
-            print(f"unchanged {pair['id']}: {[one.method for one in comparison.suspects[:FIRST]]}")
-        yield comparison.answer.value
+def suspects_of(comparison: TreeComparison) -> list[str]:
+    return [one.method for one in shown_suspects(comparison)] if comparison.answer is Answer.SLOWER else []
 
 
-def profiles(out: Path, pair: dict[str, str], tool: str, runs: Sequence[tuple[str, int]]) -> tuple[Profile, ...]:
-    """A trace has its repetitions in one file."""
-    runs = runs if tool != "tracer" else runs[:1]
-    files = [str(out / pair["id"] / f"{tool}-{name}-{i}.{SUFFIXES[tool]}") for name, i in runs]
-    return read_profiles(files, trusted=True).profiles
+def total_change(comparison: TreeComparison) -> float:
+    base, head = (sum(getattr(one, name) for one in comparison.services) for name in ("baseline_total", "target_total"))
+    return head / base - 1 if base else 0.0
 
 
-def truth(pair: dict[str, str], clones: Path) -> Touched:
-    clone = next(clones.glob(pair["repository"].replace("/", "+") + "*"))
-    clone = clone / "repo" if (clone / "repo").is_dir() else clone
-    fix, parent = (git.resolve_commit(clone, revision) for revision in (pair["fix"], pair["fix"] + "~1"))
-    return touched_code(clone, base=fix, head=parent)
+def profiles(folder: Path, side: str, suffix: str) -> tuple[Profile, ...]:
+    return read_profiles([str(one) for one in sorted(folder.glob(f"{side}-*.{suffix}"))], trusted=True).profiles
 
 
 def right_methods(sides: Sequence[Sequence[Profile]], touched: Touched) -> set[str]:
-    """What the commit changed and its callers, by the names of the profiles."""
+    """What the commit changed and its callers, by the names of the profiles; "(other paths)" is no method."""
     right = set()
+    suffixes = tuple(Path(one.path).suffix for one in touched.functions)
     for profile in (one for side in sides for one in side):
         for node in profile.nodes:
-            match = match_method(node.method, touched=touched, file=node.file, line=node.line)
+            file = node.file if node.file and node.file.endswith(suffixes) else None  # no shared object
+            match = match_method(node.method, touched=touched, file=file, line=node.line)
             if match is not None and match.certainty in SURE:
                 right.add(node.method)
                 if node.parent is not None:
                     right.add(profile.nodes[node.parent].method)
-    return right
+    return {method for method in right if not method.startswith("(")}
+
+
+def row(case: Case, profiler: str) -> str:
+    unchanged = f"unchanged: {', '.join(case.unchanged[:FIRST]) or 'nothing'}"
+    return (
+        f"| {case.pair} | {profiler} | {case.answer.value} | {case.total_change:+.0%} | {case.rank} | "
+        f"{', '.join(case.first)} | {unchanged} |\n"
+    )
+
+
+def sums(profiler: str, cases: Sequence[Case]) -> str:
+    slower = [case for case in cases if case.total_change >= LEAST_CHANGE]
+    first = sum(case.rank == 1 for case in slower)
+    three = sum(case.rank is not None and case.rank <= FIRST for case in slower)
+    denied = sum(case.answer is Answer.NOT_SLOWER for case in slower)
+    wrong = sum(bool(case.unchanged) for case in cases)
+    return f"| {profiler} | {len(slower)} | {first} | {three} | {denied} | {wrong} of {len(cases)} |"
 
 
 if __name__ == "__main__":
