@@ -60,7 +60,10 @@ class Outcome:
 
 @dataclass(kw_only=True, slots=True)
 class Project:
-    """`main` is the branch's commit. `split`: perf-report runs after perf, at once or when `report` is called."""
+    """`main` is the branch's commit. `split`: perf-report runs after perf, at once or when `report` is called.
+
+    `configuration`: what commits from now on have in perf.yml.
+    """
 
     fake: FakeGitHub
     runner: WorkflowRunner
@@ -69,11 +72,14 @@ class Project:
     main: str = ""
     files: dict[str, Any] = field(default_factory=dict)
     count: int = 0
+    configuration: str = ""
 
     def commit(self, *parents: str, level: int = LEVEL) -> str:
         self.count += 1
         bare = self.folder
         entries = {"value": f"{level}\n", "number": f"{self.count}\n"}
+        if self.configuration:
+            entries["perf.yml"] = self.configuration
         blobs = {name: run_git(bare, "hash-object", "-w", "--stdin", stdin=text) for name, text in entries.items()}
         tree = run_git(bare, "mktree", stdin="".join(f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items()))
         options = [word for parent in parents for word in ("-p", parent)]

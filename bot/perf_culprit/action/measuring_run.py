@@ -4,13 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit.action.bisection_thread import UNREADABLE, controller, stop_outdated, trusted_config
-from perf_culprit.action.default_branch import accepted_of, check_claims, look_after
+from perf_culprit.action.default_branch import accepted_of, accepted_since, check_claims, follow_reference, look_after
 from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
 from perf_culprit.flows.compare import Compared
 from perf_culprit.flows.publish import StoredResult
-from perf_culprit.github.host import JOINT_CHECK, Host, NoArtifactError, PullRequest, PullRequestSearch, check_name
+from perf_culprit.github.host import (
+    JOINT_CHECK,
+    Host,
+    NoArtifactError,
+    PullRequest,
+    PullRequestSearch,
+    check_name,
+    reference_check_name,
+)
 from perf_culprit.github.runner_files import (
     LogLevel,
     number_at,
@@ -20,6 +30,7 @@ from perf_culprit.github.runner_files import (
     value_at,
     workflow_files,
 )
+from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report
 from perf_culprit.say.headlines import Lack
@@ -123,6 +134,7 @@ def _publish_results(
     is_ours = job.context.follows_default_branch_push
     if not is_ours:
         check_claims(job, [result.report for result in results])
+    results = _compared_with(job, results)
     first = [_judged(job, result, run, search.pull_requests) for result in results]
     current = _current(host, search.pull_requests)
     proves = is_ours or bool(current)
@@ -142,9 +154,17 @@ def _publish_results(
         summarise(job, unpublished_text(reason))
     if is_ours and job.inputs.is_recorded:
         _record(job, host, results, first=() if again else first, reports=reports)
+    follow_reference(job, host, reports)
     for pull_request in current:
         _stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)
+
+
+def _compared_with(job: Job, results: Sequence[StoredResult]) -> Sequence[StoredResult]:
+    """Only a run of the default branch may say that it was compared with a release."""
+    if job.context.follows_default_branch:
+        return results
+    return [replace(each, report=structs.replace(each.report, reference=None)) for each in results]
 
 
 def _record(
@@ -164,7 +184,10 @@ def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Seq
     """The name of each check run, and what it is about: a suite, or all of a fork that has many."""
     if run.from_fork and len(reports) > MOST_FORK_COMMENTS:
         return [(JOINT_CHECK, reports)]
-    return [(check_name(report.suite), [report]) for report in reports]
+    return [
+        (reference_check_name(report.suite) if report.reference else check_name(report.suite), [report])
+        for report in reports
+    ]
 
 
 def _measuring_run(job: Job) -> MeasuringRun:
@@ -209,8 +232,18 @@ def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[P
         config=job.inputs.config,
         base=pulls[0].base_branch if pulls else None,
         place=job.history,
-        accepted=accepted_of(job, run.sha, suite=result.report.suite) if result.results.baseline else (),
+        accepted=_accepted(job, result, run),
     )
+
+
+def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:
+    """Of this very commit, where it was measured beside its base; since a release, if that is its base."""
+    report = result.report
+    if report.reference and report.base_commit:
+        return accepted_since(job, report.base_commit, run.sha, suite=report.suite)
+    if result.results is None or result.results.baseline is None:
+        return ()
+    return accepted_of(job, run.sha, suite=report.suite)
 
 
 def _proven(job: Job, host: Host, run: MeasuringRun, result: StoredResult, report: Report) -> Report:

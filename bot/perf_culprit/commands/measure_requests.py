@@ -40,6 +40,10 @@ class Measure(
             "or one alone, for the stored history",
         ),
     ] = ()
+    reference: Annotated[
+        str | None,
+        Option("--reference REV", "the baseline: a tag or commit, or latest-release (docs/tracking-issues.md)"),
+    ] = None
     rounds: Annotated[
         int | None,
         Option("--rounds N", f"rounds of A B B A (default: {ROUNDS}, or {MOST_ROUNDS} with --until-decided)"),

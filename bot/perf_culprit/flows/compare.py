@@ -15,7 +15,7 @@ from msgspec import structs
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
-from perf_culprit.flows.job_event import Merge
+from perf_culprit.flows.job_event import Merge, Reference, find_reference
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
@@ -269,6 +269,8 @@ def compare_files(
     """Results against results, without git."""
     as_configured = reading(config, tool=request.tool, stdin=stdin)
     side = collect_executions if request.paired else collect_separate
+    repository, reference = request.repository or Path(), request.reference
+    stands_for = None if reference is None else find_reference(repository, reference, target=target_commit or "HEAD")
 
     def runs(files: Sequence[str]) -> tuple[Run, ...]:
         """Of a paired measurement the files of one side are executions of one run; else each is a run."""
@@ -280,6 +282,7 @@ def compare_files(
         source=BaselineSource.PAIRED if request.paired else BaselineSource.FILES,
         config=config,
         base_commit=base_commit,
+        reference=stands_for,
         **second_measurement(request, as_configured),
     )
 
@@ -313,14 +316,21 @@ def compare_runs(
     confirm: Run | None = None,
     confirm_baseline: Sequence[Run] = (),
     merge: Merge | None = None,
+    reference: Reference | None = None,
 ) -> Report:
     """`accepted` are changes between the baseline and this run that somebody accepted.
 
-    `merge`: the run is of GitHub's merge of a pull request.
+    `merge`: the run is of GitHub's merge of a pull request. `reference`: the baseline was measured there.
     """
     runs, run = named_alike(tests_apart(baseline, run), run)
     commits = {each.commit for each in runs}
     stated = commits.pop() if len(commits) == 1 else None
+    if reference is not None and stated not in (None, reference.commit):
+        raise UsageError(
+            f"the baseline was measured at {stated[:12]}, {reference.name} is {reference.commit[:12]}",
+            place="--reference",
+            next_step="name the commit that was measured, or measure this one",
+        )
     base_commit = base_commit or stated or (merge.base if merge else None)
     against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
     report = judge_run(against, run, config=config)
@@ -328,11 +338,13 @@ def compare_runs(
         again, confirm = named_alike(confirm_baseline or baseline, confirm)
         own = again if confirm_baseline else ()
         report = confirm_report(report, baseline=against, again=confirm, own_baseline=own, config=config)
-    return of_head(report, merge)
+    return of_ends(report, merge, reference)
 
 
-def of_head(report: Report, merge: Merge | None) -> Report:
-    """The report about the pull request's head, which says that its merge was measured."""
+def of_ends(report: Report, merge: Merge | None, reference: Reference | None) -> Report:
+    """The report by the names of its ends: of a pull request the head, which says that its merge was measured."""
+    if reference is not None:
+        return structs.replace(report, base_commit=reference.commit, reference=reference.name)
     if merge is None or report.target_commit != merge.commit:
         return report
     return structs.replace(report, target_commit=merge.head, merge_commit=merge.commit)

@@ -124,6 +124,11 @@ def check_name(suite: str) -> str:
     return f"perf-culprit ({shown if shown == suite else suite_id(suite)})"
 
 
+def reference_check_name(suite: str) -> str:
+    """Of the check run about a release: beside that about the commit before, not in its place."""
+    return f"{check_name(suite)} against a release"
+
+
 def joint_marker() -> str:
     """Of the one comment for all suites. The second colon keeps it apart from every suite's marker."""
     return "<!-- perf-culprit:v1:suites:joint -->"
@@ -146,6 +151,11 @@ def benchmark_key(benchmark: str) -> str:
 def cause_key(*commits: str) -> str:
     """Of an issue about one cause: its culprit, or both ends of what was searched."""
     return hashlib.sha256(f"cause:{':'.join(commits)}".encode()).hexdigest()[:16]
+
+
+def reference_key() -> str:
+    """Of the one issue about what got worse since a release."""
+    return cause_key("reference")
 
 
 def culprit_marker(commit: str) -> str:

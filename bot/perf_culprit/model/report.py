@@ -280,6 +280,7 @@ class Report(
     `detectable_effect`: a worsening of this fraction would have been seen in every metric in which none was.
     `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
+    `reference`: what the base is called where that is no commit just before, such as a release.
     `cost`: what measuring the target took, and what was measured beside it; None where it is not known. `costs`: which
     methods of the target cost most. `predictions`: what simulations say of model files that changed; they fail nothing.
     """
@@ -292,6 +293,7 @@ class Report(
     target_commit: str | None = None
     base_commit: str | None = None
     merge_commit: str | None = None
+    reference: Annotated[str, msgspec.Meta(max_length=200)] | None = None
     baseline_source: BaselineSource = BaselineSource.FILES
     baseline_runs: int = 0
     choices: tuple[RunChoice, ...] = ()

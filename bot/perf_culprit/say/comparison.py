@@ -134,6 +134,8 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
         )
     if report.suite != "default":
         text = words("{} in {}", text, Name(report.suite))
+    if report.reference is not None:
+        text = words("Against {}: {}", Name(report.reference), text)
     return Heading(text=text, tone=told.tone, mark=told.emoji)
 
 
@@ -382,7 +384,8 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
 def _ends(report: Report, options: PageOptions) -> Iterator[Text]:
     url = options.repository_url
     if report.base_commit:
-        yield words("base {}", Commit(report.base_commit, url))
+        base = words("base {}", Commit(report.base_commit, url))
+        yield words("{} ({})", base, Name(report.reference)) if report.reference else base
     if report.target_commit:
         head, merge = words("head {}", Commit(report.target_commit, url)), report.merge_commit
         yield words("{}, measured as merged into base ({})", head, Commit(merge, url)) if merge else head
