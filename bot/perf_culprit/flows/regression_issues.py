@@ -12,7 +12,7 @@ from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.publish import Destination
 from perf_culprit.github.host import JOINT, Host, TrackedIssue, benchmark_key, issue_marker, reference_key
-from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict
+from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict, traded
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.issue_texts import (
@@ -173,7 +173,10 @@ def settle_acceptances(report: Report, *, config: Config, place: HistoryPlace) -
         return ()
     named = {
         finding.benchmark: Acceptance(
-            suite=report.suite, benchmark=finding.benchmark, **structs.asdict(finding.accepted) | {"commit": commit}
+            suite=report.suite,
+            benchmark=finding.benchmark,
+            changes=traded(report.findings, benchmark=finding.benchmark),
+            **structs.asdict(finding.accepted) | {"commit": commit},
         )
         for finding in report.findings
         if finding.accepted is not None

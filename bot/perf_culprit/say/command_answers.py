@@ -21,6 +21,7 @@ from perf_culprit.say.document import (
     table,
     words,
 )
+from perf_culprit.say.finding_tables import gain_words
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
 from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.sections import split
@@ -39,10 +40,10 @@ HELP: Final = (
     ),
     ("/perf-retry", "resumes a bisection of this thread that stopped, or measures the pull request again"),
     (
-        "/perf-accept [HEAD] NAME|all REASON",
+        "/perf-accept [HEAD] NAME|all REASON [because GAIN]",
         (
             "accepts a change as the new baseline: it fails no check, and later runs are compared with it; "
-            "HEAD as in /perf-bisect"
+            "HEAD as in /perf-bisect; what is gained is kept beside what it costs"
         ),
     ),
     ("/perf-help", "shows this"),
@@ -125,6 +126,7 @@ def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_check
     blocks: list[Text] = [
         words("**Accepted** at {}: {}.", Name(acceptance.commit[:10]), names),
         words("Reason: {} ({})", Prose(acceptance.reason), Name(acceptance.author)),
+        *([words("Gained: {}", Prose(gain))] if (gain := gain_words(acceptance)) else ()),
         Safe(_ONWARDS if acceptance.pull_request is None else _ONWARDS_IN_PULL_REQUEST),
     ]
     if benchmarks and not is_checked:

@@ -1,9 +1,12 @@
 """Findings as tables: a row's cells, what changed, what did not, what is out of control."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, Verdict
+from msgspec import structs
+
+from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, TradedChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
@@ -12,6 +15,7 @@ from perf_culprit.say.document import (
     NOTHING,
     Column,
     Commit,
+    Document,
     Drawn,
     Emphasis,
     Name,
@@ -25,11 +29,12 @@ from perf_culprit.say.document import (
     Text,
     Tone,
     joined,
+    paragraph,
     table,
     words,
 )
 from perf_culprit.say.headlines import CHANGE_POINT, comparison
-from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
+from perf_culprit.say.inert import NO_BREAK, SENTENCE_LIMIT, Safe, unbroken
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.sections import (
@@ -66,6 +71,57 @@ def metric_name(key: MetricKey, *, with_metric: bool) -> Text:
 def accepted_by(accepted: Accepted | Acceptance, *, repository_url: str | None) -> Text:
     commit = Commit(accepted.commit, repository_url)
     return words("by {} at {}: {}", Name(accepted.author, 60), commit, Prose(accepted.reason))
+
+
+_GAIN: Final = re.compile(r"\bbecause\s+(.+)", re.IGNORECASE)
+_TRADE: Final = (
+    Column(name="accepted", role=Role.NAME),
+    Column(name="cost", role=Role.WORDS),
+    Column(name="gained", role=Role.WORDS),
+    Column(name="why", role=Role.WORDS),
+)
+
+
+def gain_words(entry: Acceptance) -> str:
+    """What the reason says that it is for: the words after "because"."""
+    match = _GAIN.search(entry.reason)
+    return match[1] if match else ""
+
+
+def accepted_document(entries: Sequence[Acceptance]) -> Document:
+    """Each trade with both its sides."""
+
+    def row(entry: Acceptance) -> Row:
+        name = Name(entry.benchmark) if entry.benchmark else Safe("all that got worse")
+        told = gain_words(entry)
+        gained = [*([Prose(told, SENTENCE_LIMIT)] if told else []), *_traded(entry, is_better=True)]
+        cost, gain = (joined(", ", side) if side else NOTHING for side in (_traded(entry, is_better=False), gained))
+        why = _GAIN.sub("", entry.reason).strip() or entry.reason
+        return Row((name, cost, gain, accepted_by(structs.replace(entry, reason=why), repository_url=None)))
+
+    if not entries:
+        return Document(nodes=(paragraph(Safe("Nothing was accepted.")),))
+    return Document(nodes=(table(_TRADE, entries, row, shown=Shown.TABLE),))
+
+
+def _traded(entry: Acceptance, *, is_better: bool) -> list[Text]:
+    return [
+        words("{} {}", _traded_name(one, entry), _sides(one))
+        for one in entry.changes or ()
+        if one.is_better is is_better
+    ]
+
+
+def _traded_name(one: TradedChange, entry: Acceptance) -> Text:
+    if one.benchmark == entry.benchmark:
+        return Prose(one.metric, METRIC_LIMIT)
+    return metric_name(MetricKey(one.benchmark, one.metric), with_metric=True)
+
+
+def _sides(one: TradedChange) -> Text:
+    before, after = map(numbers.amount, numbers.quantities((one.before, one.after), one.unit))
+    change = f" ({numbers.percent(one.after / one.before - 1, signed=True)})" if one.before else ""
+    return words("{} → {}{}", before, after, Safe(change))
 
 
 def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
