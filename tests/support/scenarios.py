@@ -187,7 +187,9 @@ class Project:
         return Outcome(run=run, payload=payload, jobs=[*outcome.jobs, *jobs])
 
     def comments(self, number: int) -> list[str]:
-        return [item.body for item in self.fake.state.comments.values() if (item.issue, item.author) == (number, BOT)]
+        """Of ours, those in sight."""
+        own = [item for item in self.fake.state.comments.values() if (item.issue, item.author) == (number, BOT)]
+        return [item.body for item in own if not item.minimized]
 
     def conclusion(self, sha: str) -> str | None:
         """Of the newest check run of ours on a commit."""

@@ -20,6 +20,7 @@ from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benc
 from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
+from perf_culprit.judge.group_means import group_means
 from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
@@ -114,7 +115,11 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
     )
     report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
-    report = structs.replace(report, notes=(*report.notes, *_unused_detectors(config, target)))
+    report = structs.replace(
+        report,
+        notes=(*report.notes, *_unused_detectors(config, target)),
+        groups=group_means(report.findings, config.groups),
+    )
     if not report.has_nothing_in_common or not (alike := _alike(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))

@@ -21,6 +21,7 @@ from perf_culprit.github.host import (
     Host,
     check_conclusion,
     check_name,
+    findings_id,
     joint_marker,
     marker,
     suite_id,
@@ -141,7 +142,7 @@ def _upsert(host: Host, mark: str, body: str, *, reports: Sequence[Report], numb
     if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
     create = any(_speaks(report, config) for report in reports)
-    return host.upsert_comment(number=number, mark=mark, body=body, create=create)
+    return host.upsert_comment(number=number, mark=mark, body=body, create=create, findings=findings_id(reports))
 
 
 def fail_check(check: Check, *, reason: str, run_url: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from perf_culprit.errors import DataError, visible
 from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.dispatch import WorkflowRuns
+from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.maintenance import Grant, Permission
 from perf_culprit.model.report import Conclusion, Report
 
@@ -111,6 +112,26 @@ def suite_id(suite: str) -> str:
         return plain
     digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:ID_HASH_CHARACTERS]
     return f"{plain}-{digest}".strip("-")
+
+
+# Ends a result: by it the next one knows whether anything was added, is gone or is proven now.
+FINDINGS: Final = re.compile(r"<!-- perf-culprit:findings:([0-9a-f]{16}) -->\s*$")
+
+
+def findings_id(reports: Sequence[Report]) -> str:
+    """Of what is proven, and of what looks worse: the same as long as none of it is added, gone or now proven."""
+    told = sorted(
+        (report.suite, one.key.benchmark, one.key.metric, one.verdict.value)
+        for report in reports
+        for one in report.findings
+        if one.verdict in PROVEN or one.looks_worse
+    )
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+
+def past_marker(mark: str) -> str:
+    """Of a result that another one replaced: nobody looks for it any more."""
+    return mark.replace("perf-culprit:v1:", "perf-culprit:past:", 1)
 
 
 # Of the one check run for all suites. No bracket keeps it apart from every suite's check.
@@ -288,8 +309,13 @@ class Host(Protocol):
     def acknowledge(self, *, comment_id: int) -> None:
         """A sign under the comment that somebody is at work."""
 
-    def upsert_comment(self, *, number: int, mark: str, body: str, create: bool = True) -> str | None:
-        """Edit the bot's comment with that first line, or post it if there is none (and `create`); its address."""
+    def upsert_comment(
+        self, *, number: int, mark: str, body: str, create: bool = True, findings: str = ""
+    ) -> str | None:
+        """Edit the bot's comment with that first line, or post it if there is none (and `create`); its address.
+
+        One of other `findings` is replaced: a new comment tells people, and the old one is hidden as outdated.
+        """
 
     def prefix_comments(self, *, number: int, start: str, line: str) -> None:
         """`line` below the marker of each of the bot's comments that begin with `start`."""

@@ -269,6 +269,17 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     detectable_effect: float | None = None
 
 
+class GroupMean(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The geometric mean of the changes of `count` metrics of this name, of `total` in a group."""
+
+    name: str
+    metric: str
+    count: int
+    total: int
+    change: float
+    confidence_interval: Interval | None = None
+
+
 class Report(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-report"
 ):
@@ -282,7 +293,8 @@ class Report(
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
     `reference`: what the base is called where that is no commit just before, such as a release.
     `cost`: what measuring the target took, and what was measured beside it; None where it is not known. `costs`: which
-    methods of the target cost most. `predictions`: what simulations say of model files that changed; they fail nothing.
+    methods of the target cost most. `groups`: means over those of the configuration. `predictions`: what simulations
+    say of model files that changed; they fail nothing.
     """
 
     version: Literal[2] = written(2)
@@ -308,6 +320,7 @@ class Report(
     costs: MethodCosts | None = None
     predictions: Annotated[tuple[Prediction, ...], msgspec.Meta(max_length=MOST_PREDICTIONS)] = ()
     cost: Cost | None = None
+    groups: tuple[GroupMean, ...] = ()
 
     @property
     def blames_target(self) -> bool:

@@ -47,6 +47,7 @@ from perf_culprit.say.finding_tables import (
     WHY,
     changed_table,
     findings_table,
+    groups_table,
     metric_name,
     not_called,
     outside_table,
@@ -109,6 +110,8 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
     ]
     if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
+    if report.groups:
+        nodes.append(groups_table(report.groups))
     nodes += [
         *_surroundings(report),
         *trees.folds,

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, TradedChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
+from perf_culprit.model.report import GroupMean
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
 from perf_culprit.say.charts import sparkline
@@ -235,6 +236,13 @@ def changed_cells(finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Tex
     return *change_cells(finding, bold=True), certainty, state, _trend(finding)
 
 
+_GROUPS: Final = (
+    Column(name="group", role=Role.NAME),
+    Column(name="geometric mean of the changes", right=True),
+    Column(name="benchmarks", right=True),
+)
+
+
 def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
     def row(finding: Finding) -> Row:
         key = finding.key
@@ -243,6 +251,20 @@ def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
 
     columns = (_NAMED[0], *CHANGED)
     return table(columns, sections.changed + sections.suspected, row, title=title, shown=Shown.TABLE)
+
+
+def groups_table(groups: Sequence[GroupMean]) -> Table:
+    """Means over groups of the configuration."""
+
+    def row(group: GroupMean) -> Row:
+        interval = group.confidence_interval
+        bounds = "" if interval is None else f" {numbers.percent_interval(interval.low, interval.high)}"
+        of = f"{group.count:,}" if group.count == group.total else f"{group.count:,} of {group.total:,}"
+        name = words("{} · {}", Name(group.name), Prose(group.metric, METRIC_LIMIT))
+        change = words("{}{}", Strong(Safe(numbers.percent(group.change, signed=True))), Safe(bounds))
+        return Row((name, change, Safe(of)))
+
+    return table(_GROUPS, groups, row, shown=Shown.TABLE)
 
 
 def findings_table(
