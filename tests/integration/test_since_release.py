@@ -1,8 +1,5 @@
 """The default branch against a release: a slow drift that no single run shows gets one issue, which follows it."""
 
-import io
-import json
-import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +14,7 @@ from perf_culprit.model.run_file import encode_run
 from perf_culprit.store.opening import open_git_branch
 from tests.support.fake_github.state import Issue
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
-from tests.support.job import zipped
+from tests.support.job import claiming
 from tests.support.measurements import measured
 from tests.support.scenarios import LEVEL, Outcome, Project, open_project
 from tests.support.webhooks import event
@@ -117,13 +114,6 @@ def test_a_pull_request_cannot_name_a_reference(project: Project) -> None:
     assert "🔴 1 of 2 benchmarks got slower" in comment
     assert "Against" not in comment
     assert not project.fake.state.issues
-
-
-def claiming(data: bytes, **claims: str) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    files["report.json"] = json.dumps(json.loads(files["report.json"]) | claims).encode()
-    return zipped(files)
 
 
 @pytest.fixture

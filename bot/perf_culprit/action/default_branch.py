@@ -91,7 +91,8 @@ def accepted_since(job: Job, base: str, commit: str, *, suite: str) -> tuple[Acc
     with default_branch_commits(remote(job), default_branch(job)) as repository:
         if git.find_commit(repository, base) is None:  # a release of a branch that was never merged
             return ()
-        since = commits_between(repository, base=base, head=commit)
+        head = git.find_commit(repository, commit) or git.resolve_commit(repository, default_branch(job))
+        since = {*commits_between(repository, base=base, head=head), commit}
     return tuple(entry for entry in stored if entry.commit in since)
 
 

@@ -81,6 +81,10 @@ class Measure(
         Path | None,
         Option("--flagged REPORT", "measure only what this report.json suspects or calls a regression; else nothing"),
     ] = None
+    only: Annotated[
+        tuple[str, ...],
+        Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
+    ] = ()
     minutes: Annotated[
         float | None,
         Option(

@@ -145,6 +145,11 @@ def check_name(suite: str) -> str:
     return f"perf-culprit ({shown if shown == suite else suite_id(suite)})"
 
 
+def requested_check_name(suite: str) -> str:
+    """Of the check run about what a comment asked for, where that is less than a push measures, or another base."""
+    return f"{check_name(suite)} as asked"
+
+
 def reference_check_name(suite: str) -> str:
     """Of the check run about a release: beside that about the commit before, not in its place."""
     return f"{check_name(suite)} against a release"
@@ -330,6 +335,9 @@ class Host(Protocol):
         self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
     ) -> AbstractContextManager[Check]:
         """A new check run, completed whatever happens inside."""
+
+    def has_check(self, *, name: str, head_sha: str) -> bool:
+        """Whether the commit has a check run of that name."""
 
     def continued_check(self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None) -> Check:
         """The check run that an earlier job has started, or a new one."""

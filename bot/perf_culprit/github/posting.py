@@ -310,6 +310,11 @@ def start(client: Client, *, name: str, head_sha: str, external_id: str, details
         )
 
 
+def has_check(client: Client, *, name: str, head_sha: str) -> bool:
+    with explained("read the check runs"):
+        return any(client.repository.get_commit(head_sha).get_check_runs(check_name=name))
+
+
 def _find(client: Client, *, name: str, head_sha: str, external_id: str) -> RemoteCheckRun | None:
     started = client.repository.get_commit(head_sha).get_check_runs(check_name=name, filter="all")
     return next((check for check in started if check.external_id == external_id), None)
