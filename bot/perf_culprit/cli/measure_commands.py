@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import Status, colour, show, text_stream, width, write, write_page
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
-from perf_culprit.errors import EXIT_FINE, EXIT_INTERRUPTED, EXIT_NO_DATA, UsageError
+from perf_culprit.cli.output import Status, colour, show, table_width, text_stream, width, write, write_page
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
+from perf_culprit.errors import (
+    EXIT_FINE,
+    EXIT_INTERRUPTED,
+    EXIT_NO_DATA,
+    EXIT_REGRESSION,
+    DataError,
+    UsageError,
+)
 from perf_culprit.say.inert import plain
 
 if TYPE_CHECKING:
@@ -119,6 +126,29 @@ def _show(measured: "Measured", rounds: int) -> int:
     if measured.fault is not None:
         raise measured.fault
     return EXIT_FINE
+
+
+def verify(asked: Verify) -> int:
+    from perf_culprit.flows.verify_fix import Fix, overall, verify_fix
+    from perf_culprit.say.finding_tables import verified_document
+    from perf_culprit.say.render_terminal import render_terminal
+
+    status = Status(sys.stderr, quiet=asked.quiet)
+    try:
+        verified = verify_fix(asked, config=chosen_config(asked), say=status)
+    finally:
+        status.clear()
+    if not verified:
+        raise DataError(
+            "the culprit made nothing worse here, so nothing says what a fix would have to take back",
+            place="--culprit",
+            next_step="check the commit and the benchmark, or take more --rounds",
+        )
+    answer = overall(verified)
+    rows = [(one.culprit, one.left, one.answer.value) for one in verified]
+    document = verified_document(rows, answer=answer.value)
+    show(render_terminal(document, width=table_width(sys.stdout), colour=colour(sys.stdout)), sys.stdout)
+    return {Fix.FIXED: EXIT_FINE, Fix.UNDECIDED: EXIT_NO_DATA}.get(answer, EXIT_REGRESSION)
 
 
 def backfill(asked: Backfill) -> int:

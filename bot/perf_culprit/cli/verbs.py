@@ -18,7 +18,7 @@ from perf_culprit.commands.history_requests import (
     HistoryStats,
 )
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
 # Each takes the command that it stands behind.
@@ -37,6 +37,7 @@ VERBS: Final[Mapping[type[Command], Callable[[Any], int]]] = {
     HistoryCopy: history_commands.copy,
     HistoryMigrate: history_commands.migrate,
     Measure: measure_commands.measure,
+    Verify: measure_commands.verify,
     Backfill: measure_commands.backfill,
     Bisect: measure_commands.bisect,
     MeasureBisectJob: measure_commands.bisect_job,

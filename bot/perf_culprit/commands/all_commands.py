@@ -17,7 +17,7 @@ from perf_culprit.commands.history_requests import (
     HistoryStats,
 )
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
 COMMANDS: Final[tuple[type[Command], ...]] = (
@@ -35,6 +35,7 @@ COMMANDS: Final[tuple[type[Command], ...]] = (
     HistoryCopy,
     HistoryMigrate,
     Measure,
+    Verify,
     Backfill,
     Bisect,
     MeasureBisectJob,

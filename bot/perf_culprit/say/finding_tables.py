@@ -19,6 +19,7 @@ from perf_culprit.say.document import (
     Document,
     Drawn,
     Emphasis,
+    Heading,
     Name,
     Prose,
     Role,
@@ -123,6 +124,28 @@ def _sides(one: TradedChange) -> Text:
     before, after = map(numbers.amount, numbers.quantities((one.before, one.after), one.unit))
     change = f" ({numbers.percent(one.after / one.before - 1, signed=True)})" if one.before else ""
     return words("{} → {}{}", before, after, Safe(change))
+
+
+_VERIFIED: Final = (
+    Column(name="metric", role=Role.NAME),
+    Column(name="culprit", right=True),
+    Column(name="left of it", right=True),
+    Column(name="answer", role=Role.WORDS),
+)
+
+
+def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: str) -> Document:
+    """What a culprit changed, what is left of that with the fix, and our own word for it."""
+
+    def row(entry: tuple[Finding, Finding, str]) -> Row:
+        culprit, left, told = entry
+        changes = (words("{} {}", Safe(number), Safe(bounds)) for number, bounds in map(change_text, (culprit, left)))
+        return Row((metric_name(culprit.key, with_metric=True), *changes, Safe(told)))
+
+    heading = Heading(
+        text=Safe(f"{answer.capitalize()}: {counted(len(rows), 'metric')} that the culprit made worse"), tone=Tone.PLAIN
+    )
+    return Document(nodes=(heading, table(_VERIFIED, rows, row, shown=Shown.TABLE)))
 
 
 def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
