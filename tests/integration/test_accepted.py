@@ -1,6 +1,7 @@
 """Accepted changes: on real git, through racing writers, and as the next run sees them."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.record import Accepted, record_run
 from perf_culprit.flows.regression_issues import settle_acceptances
 from perf_culprit.flows.render import headline, report_markdown
-from perf_culprit.model.finding import Verdict
+from perf_culprit.model.finding import Acceptance, TradedChange, Verdict, traded
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import CounterTable, Direction, Metric
 from perf_culprit.say.comparison import render_text
@@ -275,3 +276,69 @@ def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) ->
     assert judged(8, cpu=75) == {"cpu": (Verdict.NOT_SEEN, 2), "disk": (Verdict.NOT_SEEN, 7)}
     with pytest.raises(UsageError, match="did you mean server cpu"):
         accept(folder, "server cpuu", at=6)
+
+
+BARGAIN = "the new grammar because one pass does it all"
+
+
+def stored_acceptances(folder: Path) -> tuple[Acceptance, ...]:
+    with open_git_branch(git.Remote(url=str(folder))) as history:
+        return history.accepted("default")
+
+
+def test_both_sides_of_a_trade_are_stored_with_the_acceptance(served: Path) -> None:
+    accept(served, "parse", at=6, reason=BARGAIN)
+    (entry,) = stored_acceptances(served)
+    (cost,) = entry.changes or ()
+    assert (cost.benchmark, cost.metric, cost.is_better) == ("parse", "time", False)
+    assert cost.after / cost.before == pytest.approx(3, rel=0.2)
+
+
+def test_where_nothing_was_measured_the_words_are_all(served: Path) -> None:
+    accept(served, "parse", at=9, reason=BARGAIN)
+    (entry,) = stored_acceptances(served)
+    assert not entry.changes
+
+
+def test_what_got_better_beside_it_is_the_other_side(served: Path) -> None:
+    report = judge(served, 7, SLOW)
+    findings = [
+        replace(finding, verdict=Verdict.REGRESSION if finding.key.benchmark == "parse" else Verdict.IMPROVEMENT)
+        for finding in report.findings
+    ]
+    for name in ("parse", None):
+        changes = traded(findings, benchmark=name)
+        assert {(one.benchmark, one.is_better) for one in changes} == {("parse", False), ("render", True)}
+    assert [one.benchmark for one in traded(findings, benchmark="other")] == ["render"]
+
+
+def test_accepted_changes_are_listed_for_release_notes(
+    served: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cost = TradedChange(benchmark="parse", metric="time", unit="s", before=0.004, after=0.005, is_better=False)
+    entry = Acceptance(
+        suite="default",
+        benchmark="parse",
+        commit=commit_of(served, 6),
+        reason=BARGAIN,
+        author="octocat",
+        time=datetime(2026, 11, 1, tzinfo=UTC),
+        changes=(cost, replace(cost, benchmark="render", after=0.003, is_better=True)),
+    )
+    said_in_pull = replace(entry, commit="f" * 40, pull_request=7, changes=())
+    with open_git_branch(git.Remote(url=str(served))) as history:
+        history.accept((said_in_pull,))
+        history.accept((entry,))
+    run_git(served, "update-ref", "HEAD", commit_of(served, 7))
+    where = ["--repo", str(served), "--history", str(served)]
+    notes = tmp_path / "notes.md"
+    assert main(["history", "accepted", "--since", "main3", "--markdown", str(notes), *where]) == 0
+    shown = capsys.readouterr().out
+    (row,) = [line for line in notes.read_text().splitlines() if "octocat" in line]
+    assert "| time 4.00\N{NO-BREAK SPACE}ms → 5.00\N{NO-BREAK SPACE}ms (+25.0%) | one pass does it all, `render`" in row
+    assert row.endswith("the new grammar |")
+    for told in ("parse", "one pass does it all", "+25.0%", "\N{MINUS SIGN}25.0%", commit_of(served, 6)[:7]):
+        assert told in row, row
+        assert told in shown, shown
+    assert main(["history", "accepted", "--since", "main6", "--markdown", "-", *where]) == 0
+    assert capsys.readouterr().out == "Nothing was accepted.\n"

@@ -142,7 +142,7 @@ def test_pushes_are_judged_recorded_and_checked(runner: Runner, commits: dict[st
     assert [check.head_sha for check in checks] == [commits["main1"], commits["main2"]]
 
 
-def test_regression_in_a_pull_request_is_told_in_one_comment(runner: Runner, commits: dict[str, str]) -> None:
+def test_regression_in_a_pull_request_is_told_in_one_comment_in_sight(runner: Runner, commits: dict[str, str]) -> None:
     suspected = pull_request(runner, commits, SLOW_LEVELS)
     assert (suspected.outputs["conclusion"], suspected.outputs["failed"]) == ("suspected", "false"), suspected.log
     (comment,) = runner.fake.state.comments.values()
@@ -151,7 +151,8 @@ def test_regression_in_a_pull_request_is_told_in_one_comment(runner: Runner, com
 
     result = pull_request(runner, commits, SLOW_LEVELS, inputs=rounds_of(runner, SLOW_LEVELS))
     assert result.exit_code == 0, result.log
-    (comment,) = runner.fake.state.comments.values()
+    before, comment = runner.fake.state.comments.values()
+    assert (before.minimized, comment.minimized) == (True, False), "proven now"
     assert comment.issue == 7
     first, second, third = [line for line in comment.body.splitlines() if line][:3]
     assert first == "<!-- perf-culprit:v1:default -->"
@@ -171,7 +172,7 @@ def test_regression_in_a_pull_request_is_told_in_one_comment(runner: Runner, com
 
     again = pull_request(runner, commits, BASE_LEVELS)
     assert again.outputs["conclusion"] == "no_change"
-    (comment,) = runner.fake.state.comments.values()
+    *_, comment = runner.fake.state.comments.values()
     assert "🟢" in comment.body
 
 

@@ -274,3 +274,58 @@ def test_works_on_an_enterprise_server() -> None:
         assert upsert_comment(client, number=NUMBER, mark=MARK, body="new") == url
         assert [comment.body for comment in comments_of(fake)] == [f"{MARK}\nnew"]
         assert not fake.bad
+
+
+def put(fake: FakeGitHub, findings: str, text: str, *, create: bool = True) -> str | None:
+    client, _ = connected(fake)
+    return upsert_comment(client, number=NUMBER, mark=MARK, body=f"{MARK}\n{text}", create=create, findings=findings)
+
+
+def test_other_findings_get_a_new_comment_and_hide_the_old_one(fake: FakeGitHub) -> None:
+    put(fake, "a" * 16, "### 🟠 first")
+    put(fake, "a" * 16, "### 🟠 edited")
+    assert [comment.minimized for comment in comments_of(fake)] == [False]
+    url = put(fake, "b" * 16, "### 🔴 proven")
+    old, new = comments_of(fake)
+    assert (old.minimized, new.minimized) == (True, False)
+    assert url is not None
+    assert url.endswith(str(new.id))
+    assert old.body.startswith(f"<!-- perf-culprit:past:default -->\n> Outdated: [the newer result]({url}).\n\n### 🟠")
+    put(fake, "b" * 16, "### 🔴 edited")
+    assert len(comments_of(fake)) == 2
+    assert "### 🔴 edited" in new.body
+
+
+def test_silence_edits_what_stands(fake: FakeGitHub) -> None:
+    put(fake, "a" * 16, "### 🔴 worse")
+    put(fake, "b" * 16, "### 🟢 over", create=False)
+    (only,) = comments_of(fake)
+    assert "### 🟢 over" in only.body
+    assert not only.minimized
+
+
+def test_a_comment_of_an_older_version_is_edited(fake: FakeGitHub) -> None:
+    own = fake.state.add_comment(issue=NUMBER, author=BOT, body=f"{MARK}\nold")
+    put(fake, "b" * 16, "new")
+    assert comments_of(fake) == [own]
+
+
+def test_a_job_that_died_after_the_new_comment_is_caught_up(fake: FakeGitHub) -> None:
+    put(fake, "a" * 16, "### 🟠 first")
+    fake.faults.append(Fault(request=PATCH, status=403))
+    with pytest.raises(InfrastructureError):
+        put(fake, "b" * 16, "### 🔴 proven")
+    fake.faults.clear()
+    put(fake, "b" * 16, "### 🔴 proven")
+    *old, new = comments_of(fake)
+    assert [comment.minimized for comment in old] == [True, True]
+    assert (new.minimized, new.body.startswith(MARK)) == (False, True)
+
+
+def test_where_nothing_may_be_hidden_the_old_comment_says_that_it_is_old(fake: FakeGitHub) -> None:
+    put(fake, "a" * 16, "### 🟠 first")
+    fake.faults.append(Fault(request=r"POST .*graphql", status=403, message="Resource not accessible by integration"))
+    put(fake, "b" * 16, "### 🔴 proven")
+    old, new = comments_of(fake)
+    assert (old.minimized, "> Outdated:" in old.body) == (False, True)
+    assert new.body.startswith(MARK)

@@ -144,7 +144,7 @@ class Pool:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
 
-    def send(self, inputs: Mapping[str, str]) -> int | None:
+    def send(self, inputs: Mapping[str, str], *, title: str | None = None) -> int | None:  # noqa: ARG002
         self.before(len(self.runs) + 1)
         run = Run(id=1000 + len(self.runs), inputs=dict(inputs))
         self.runs.append(run)

@@ -60,7 +60,10 @@ class Outcome:
 
 @dataclass(kw_only=True, slots=True)
 class Project:
-    """`main` is the branch's commit. `split`: perf-report runs after perf, at once or when `report` is called."""
+    """`main` is the branch's commit. `split`: perf-report runs after perf, at once or when `report` is called.
+
+    `configuration`: what commits from now on have in perf.yml.
+    """
 
     fake: FakeGitHub
     runner: WorkflowRunner
@@ -69,11 +72,14 @@ class Project:
     main: str = ""
     files: dict[str, Any] = field(default_factory=dict)
     count: int = 0
+    configuration: str = ""
 
     def commit(self, *parents: str, level: int = LEVEL) -> str:
         self.count += 1
         bare = self.folder
         entries = {"value": f"{level}\n", "number": f"{self.count}\n"}
+        if self.configuration:
+            entries["perf.yml"] = self.configuration
         blobs = {name: run_git(bare, "hash-object", "-w", "--stdin", stdin=text) for name, text in entries.items()}
         tree = run_git(bare, "mktree", stdin="".join(f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items()))
         options = [word for parent in parents for word in ("-p", parent)]
@@ -113,10 +119,12 @@ class Project:
         self.fake.state.pulls[number] = pull
         return pull
 
-    def run_pull(self, pull: PullRequest) -> Outcome:
+    def run_pull(self, pull: PullRequest, *, facts: Mapping[str, Any] | None = None, **more: Any) -> Outcome:
+        """`facts` are the pull request's besides, `more` the event's."""
         ref = f"refs/pull/{pull.number}/merge"
-        facts = {"head_sha": pull.head_sha, "head_branch": pull.head_branch, "head_owner": pull.head_owner}
-        payload = event("pull_request", number=pull.number, base_sha=pull.base_sha, **facts)
+        ends = {"head_sha": pull.head_sha, "head_branch": pull.head_branch, "head_owner": pull.head_owner}
+        payload = event("pull_request", number=pull.number, base_sha=pull.base_sha, **ends) | more
+        payload["pull_request"] |= facts or {}
         sha = run_git(self.folder, "rev-parse", ref)
         return self.start("pull_request", payload, sha=sha, ref=ref, branch=pull.head_branch, pull=pull)
 
@@ -176,12 +184,41 @@ class Project:
             head_owner="mallory" if run.head_repository_id == FORK_ID else "octocat",
             conclusion=run.conclusion,
         )
+        payload["workflow_run"]["display_title"] = run.title
         payload["repository"]["default_branch"] = "main"
         jobs = self.runner.run(self.files["perf-report"], Event(name="workflow_run", payload=payload, sha=self.main))
         return Outcome(run=run, payload=payload, jobs=[*outcome.jobs, *jobs])
 
+    def say(self, body: str, *, number: int = 7, author: str = "octocat") -> Outcome:
+        """A comment in a pull request, and the workflow that obeys it."""
+        comment = self.fake.state.add_comment(issue=number, author=author, body=body)
+        payload = event(
+            "issue_comment",
+            number=number,
+            comment_id=comment.id,
+            comment_body=body,
+            author=author,
+            on_pull_request=True,
+        )
+        payload["repository"]["default_branch"] = "main"
+        jobs = self.runner.run(self.files["perf-command"], Event(name="issue_comment", payload=payload, sha=self.main))
+        return Outcome(run=WorkflowRun(id=comment.id, head_sha=self.main), payload=payload, jobs=jobs)
+
+    def dispatched(self) -> Outcome:
+        """The newest dispatch of perf, and the report after it."""
+        dispatch = self.fake.state.dispatches[-1]
+        run = self.fake.state.runs[dispatch["run_id"]]
+        payload = event("workflow_dispatch", inputs=dispatch["inputs"], workflow=run.workflow)
+        payload["repository"]["default_branch"] = "main"
+        started = Event(name="workflow_dispatch", payload=payload, sha=run.head_sha, run_id=run.id)
+        jobs = self.runner.run(self.files["perf"], started)
+        run.status, run.conclusion = "completed", "failure" if any(job.failed for job in jobs) else "success"
+        return self.report(Outcome(run=run, payload=payload, jobs=jobs))
+
     def comments(self, number: int) -> list[str]:
-        return [item.body for item in self.fake.state.comments.values() if (item.issue, item.author) == (number, BOT)]
+        """Of ours, those in sight."""
+        own = [item for item in self.fake.state.comments.values() if (item.issue, item.author) == (number, BOT)]
+        return [item.body for item in own if not item.minimized]
 
     def conclusion(self, sha: str) -> str | None:
         """Of the newest check run of ours on a commit."""

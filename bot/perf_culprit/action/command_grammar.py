@@ -23,6 +23,9 @@ LEAST_EXECUTIONS: Final = 4
 MOST_EXECUTIONS: Final = 10_000
 MOST_MINUTES: Final = 1440
 ALL: Final = "all"
+RUN: Final = "/perf-run"
+MOST_ROUNDS: Final = 100
+MOST_BENCHMARKS: Final = 20
 
 _LINE_END = re.compile(r"[\n\r]")
 # The alternatives differ in their first character, so there is one way only to match a text.
@@ -32,6 +35,7 @@ _HASH_LIKE = re.compile(r"[0-9A-Fa-f]{4,64}")
 # A hash, a tag or a branch, as git takes them; never an option of git, a range or a path that leaves.
 _REVISION = re.compile(r"(?!.*(?:\.\.|//|/\.|[./]$|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _BUDGET = re.compile(r"([1-9][0-9]{0,4})(min)?")
+_ROUNDS = re.compile(r"[1-9][0-9]?|100")
 _JOBS = re.compile(r"[1-9][0-9]?")
 
 
@@ -65,11 +69,21 @@ class AcceptCommand:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RunCommand:
+    """`sha` is the head that the author has seen. No `benchmarks` are all; `against` None: where the head began."""
+
+    sha: str | None = None
+    benchmarks: tuple[str, ...] = ()
+    against: str | None = None
+    rounds: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class HelpCommand:
     pass
 
 
-Command = BisectCommand | RetryCommand | AcceptCommand | HelpCommand
+Command = BisectCommand | RunCommand | RetryCommand | AcceptCommand | HelpCommand
 
 
 def first_line(body: str) -> str:
@@ -126,6 +140,35 @@ def _bisect(rest: str) -> BisectCommand:
     )
 
 
+def _run(rest: str) -> RunCommand:
+    """A benchmark called `against` cannot be asked for alone."""
+    words = list(_words(rest, place=RUN))
+    sha = words.pop(0) if words and FULL_HASH.fullmatch(words[0]) else None
+    against = rounds = None
+    names: list[str] = []
+    while words:
+        word = words.pop(0)
+        if word == "against":
+            if against is not None or not words:
+                raise UsageError("`against` needs one commit", place=RUN, next_step="write `against REF` once")
+            against = _revision(words.pop(0), name="against", command=RUN)
+        elif word.startswith("rounds="):
+            number = word.removeprefix("rounds=")
+            if rounds is not None or not _ROUNDS.fullmatch(number):
+                text = f"`{word}` isn't a number of rounds"
+                raise UsageError(text, place=RUN, next_step=f"write `rounds=N` once, N from 1 to {MOST_ROUNDS}")
+            rounds = int(number)
+        else:
+            names.append(_benchmark(word, place=RUN))
+    if len(names) > MOST_BENCHMARKS:
+        raise UsageError(
+            f"{len(names)} benchmarks are named",
+            place=RUN,
+            next_step=f"name at most {MOST_BENCHMARKS}, or none for all",
+        )
+    return RunCommand(sha=sha, benchmarks=tuple(dict.fromkeys(names)), against=against, rounds=rounds)
+
+
 def _accept(rest: str) -> AcceptCommand:
     """`all` in quotes is a benchmark of that name, and so are the digits of a commit."""
     head, _, after = rest.partition(" ")
@@ -162,6 +205,7 @@ def _alone(command: Command, name: str, rest: str) -> Command:
 COMMANDS: Final[dict[str, Callable[[str], Command]]] = {
     "/perf-bisect": _bisect,
     "/perf-retry": partial(_alone, RetryCommand(), "/perf-retry"),
+    RUN: _run,
     "/perf-accept": _accept,
     "/perf-help": partial(_alone, HelpCommand(), "/perf-help"),
 }
@@ -218,11 +262,11 @@ def _sha(text: str) -> str:
     )
 
 
-def _revision(text: str, *, name: str) -> str:
+def _revision(text: str, *, name: str, command: str = "/perf-bisect") -> str:
     # Of whom HEAD would be, no reader of a thread can know.
     if not _REVISION.fullmatch(text) or text.endswith("HEAD"):
         raise UsageError(
-            f"`{text}` isn't a commit", place=f"/perf-bisect, {name}", next_step="write a hash, a tag or a branch"
+            f"`{text}` isn't a commit", place=f"{command}, {name}", next_step="write a hash, a tag or a branch"
         )
     return text
 

@@ -12,10 +12,19 @@ from perf_culprit.action.bisection_thread import (
     resume,
     trusted_config,
 )
-from perf_culprit.action.command_grammar import AcceptCommand, BisectCommand, Command, HelpCommand, RetryCommand, parse
+from perf_culprit.action.command_grammar import (
+    AcceptCommand,
+    BisectCommand,
+    Command,
+    HelpCommand,
+    RetryCommand,
+    RunCommand,
+    parse,
+)
 from perf_culprit.action.default_branch import tend
 from perf_culprit.action.job import Job
 from perf_culprit.action.measuring_run import publish_again
+from perf_culprit.action.requested_run import start_run
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
 from perf_culprit.github.host import PullRequestState
 from perf_culprit.github.runner_files import number_at
@@ -97,12 +106,21 @@ def _bisect(thread: Thread, command: Command) -> None:
         begin(thread, command, head=pull.head_sha, base_branch=pull.base_branch)
 
 
+def _run(thread: Thread, command: Command) -> None:
+    if not isinstance(command, RunCommand):
+        raise TypeError(command)
+    if not thread.comment.on_pull_request:
+        raise _no_head("/perf-run", next_step="write it in the pull request that is to be measured")
+    if pull := _named_pull_request(thread, command, line="/perf-run {}"):
+        start_run(thread, command, head=pull.head_sha, base_branch=pull.base_branch)
+
+
 def _no_head(command: str, *, next_step: str) -> UsageError:
     return UsageError("an issue has no head", place=command, next_step=next_step)
 
 
 def _named_pull_request(
-    thread: Thread, command: BisectCommand | AcceptCommand, *, line: str
+    thread: Thread, command: BisectCommand | AcceptCommand | RunCommand, *, line: str
 ) -> PullRequestState | None:
     """None where the command is refused, which is answered.
 
@@ -180,6 +198,7 @@ def _accept(thread: Thread, command: Command) -> None:
 
 HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
     BisectCommand: _bisect,
+    RunCommand: _run,
     RetryCommand: _retry,
     AcceptCommand: _accept,
     HelpCommand: lambda thread, _: thread.answer(command_answers.help_text()),

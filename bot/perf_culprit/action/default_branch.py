@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from perf_culprit import git
 from perf_culprit.action.bisection_thread import controller, default_branch, remote
 from perf_culprit.action.job import Job, summarise
 from perf_culprit.config.settings import Config
@@ -78,6 +79,36 @@ def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
 def accepted_of(job: Job, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
     """What was accepted of this very commit."""
     return tuple(entry for entry in _stored(job, suite=suite) if entry.commit == commit)
+
+
+def accepted_since(job: Job, base: str, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
+    """What was accepted of the default branch's commits between these."""
+    from perf_culprit.dispatch.commit_range import default_branch_commits
+    from perf_culprit.flows.job_event import commits_between
+
+    if not (stored := _stored(job, suite=suite)):
+        return ()
+    with default_branch_commits(remote(job), default_branch(job)) as repository:
+        if git.find_commit(repository, base) is None:  # a release of a branch that was never merged
+            return ()
+        head = git.find_commit(repository, commit) or git.resolve_commit(repository, default_branch(job))
+        since = {*commits_between(repository, base=base, head=head), commit}
+    return tuple(entry for entry in stored if entry.commit in since)
+
+
+def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
+    """The issue about what got worse since a release. Trouble with it is a warning: the report is out by now."""
+    from perf_culprit.flows.regression_issues import track_reference
+
+    if not (job.context.follows_default_branch or job.context.is_default_branch):
+        return
+    config, repository = job.inputs.config, job.context.workspace
+    try:
+        for report in reports:
+            for line in track_reference(host, job.destination, report=report, config=config, repository=repository):
+                job.log.say(line)
+    except InfrastructureError as error:
+        job.log.tell(LogLevel.WARNING, f"tracking issues: {error}")
 
 
 def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:

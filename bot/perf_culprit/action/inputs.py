@@ -191,6 +191,14 @@ class Given(Declared):
             "each; empty judges against the stored history",
         ),
     ]
+    reference: Annotated[
+        str,
+        Input(
+            "reference",
+            "Judge against this tag or commit, or latest-release, instead of the commit before "
+            "(docs/tracking-issues.md); beside baseline-file-path it is what that was measured at",
+        ),
+    ]
     confirm_files: Annotated[
         tuple[str, ...],
         Input(

@@ -5,13 +5,14 @@ from dataclasses import replace
 from msgspec import structs
 
 from perf_culprit import git
-from perf_culprit.action.default_branch import accepted_changes
+from perf_culprit.action.default_branch import accepted_changes, accepted_since
 from perf_culprit.action.job import Job, say_report
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared
-from perf_culprit.flows.job_event import Merge
+from perf_culprit.flows.job_event import Merge, Reference, find_reference
 from perf_culprit.github.runner_files import LogLevel
+from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.run import Run
 from perf_culprit.say.reason_text import sentence
@@ -24,6 +25,7 @@ def judge(job: Job) -> Compared:
     context, inputs = job.context, job.inputs
     merge = _merge(job)
     commit = merge.commit if merge else _named_commit(job)
+    reference = find_reference(context.workspace, inputs.reference, target=commit) if inputs.reference else None
     with job.log.fold("perf-culprit: collect and compare"):
         run = _collect(job, commit)
         job.log.say(f"{len(run.benchmarks)} measurements for {commit}")
@@ -39,7 +41,8 @@ def judge(job: Job) -> Compared:
             base=context.base_ref,
             merge=merge,
             place=replace(job.history, repository=context.workspace),
-            accepted=accepted_changes(job, merge.head if merge else commit),
+            accepted=_accepted(job, reference, merge.head if merge else commit),
+            reference=reference,
         )
     if merge is None:
         compared = _doubted(job, compared)
@@ -51,6 +54,13 @@ def judge(job: Job) -> Compared:
     return compared
 
 
+def _accepted(job: Job, reference: Reference | None, commit: str) -> tuple[Acceptance, ...]:
+    """Since the reference, or of this commit."""
+    if reference is None or not job.inputs.baseline_files:
+        return accepted_changes(job, commit)
+    return accepted_since(job, reference.commit, commit, suite=job.inputs.config.suite)
+
+
 def _merge(job: Job) -> Merge | None:
     """What actions/checkout leaves of a pull request by default: GitHub's merge of the head into the base as it is now.
 
@@ -59,7 +69,7 @@ def _merge(job: Job) -> Merge | None:
     from perf_culprit.flows.job_event import merge_of
 
     context = job.context
-    if not context.is_pull_request:
+    if not context.is_pull_request or job.inputs.reference:
         return None
     try:
         merge = merge_of(context.workspace, revision=job.inputs.ref or "HEAD", head=context.head_commit)

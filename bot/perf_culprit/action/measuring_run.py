@@ -4,13 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from perf_culprit.action.bisection_thread import UNREADABLE, controller, stop_outdated, trusted_config
-from perf_culprit.action.default_branch import accepted_of, check_claims, look_after
+from perf_culprit.action.default_branch import accepted_of, accepted_since, check_claims, follow_reference, look_after
 from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
+from perf_culprit.action.requested_run import find_requested, refuse_other, request_of, tell
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
 from perf_culprit.flows.compare import Compared
 from perf_culprit.flows.publish import StoredResult
-from perf_culprit.github.host import JOINT_CHECK, Host, NoArtifactError, PullRequest, PullRequestSearch, check_name
+from perf_culprit.github.host import (
+    JOINT_CHECK,
+    Host,
+    NoArtifactError,
+    PullRequest,
+    PullRequestSearch,
+    check_name,
+    reference_check_name,
+    requested_check_name,
+)
 from perf_culprit.github.runner_files import (
     LogLevel,
     number_at,
@@ -20,8 +32,11 @@ from perf_culprit.github.runner_files import (
     value_at,
     workflow_files,
 )
+from perf_culprit.model.dispatch import RequestedRun
+from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Report
+from perf_culprit.say.command_answers import asked_body, measured_text, not_measured_text
 from perf_culprit.say.headlines import Lack
 
 # Each suite of a run has one, with its name behind this.
@@ -31,19 +46,26 @@ MOST_FORK_COMMENTS: Final = 3
 # Of these nothing was measured, and nobody waits for it.
 UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
 
+ASK: Final = "write /perf-run in the pull request, or set the label that the workflow names"
+
 _ENDED: Final = {"failure": "failed", "timed_out": "timed out", "cancelled": "was cancelled", "skipped": "was skipped"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasuringRun:
-    """The run that measured, as GitHub's event describes it."""
+    """The run that measured, as GitHub's event describes it.
+
+    `sha` is what was measured, `run_sha` what the run was of: another commit where a comment asked for it.
+    """
 
     id: int
     sha: str
+    run_sha: str
     cause: str
     conclusion: str
     url: str
     from_fork: bool
+    request: RequestedRun | None = None
 
     @property
     def ended(self) -> str:
@@ -81,18 +103,24 @@ def _publish(job: Job, *, again: bool) -> int:
     from perf_culprit.say.headlines import unpublished_text
 
     context = job.context
-    run = _measuring_run(job)
+    run = _measuring_run(job, host := connect(job.destination))
     if not again:  # whose run was read before
         _check_workflow(job)
     if run.conclusion in UNFINISHED:
+        if run.conclusion == "skipped" and run.cause == "pull_request":
+            _leave_unasked(_configured(job, host), host, run)
         summarise(job, unpublished_text(run.ended))
         return EXIT_FINE
-    host = connect(job.destination)
-    search = host.find_pull_request(event_name=context.event_name, event=context.event)
+    search = (
+        find_requested(host, run.request)
+        if run.request
+        else host.find_pull_request(event_name=context.event_name, event=context.event)
+    )
     try:
         results = fetch_results(
             host,
             run_id=run.id,
+            run_sha=run.run_sha,
             sha=run.sha,
             artifact=job.inputs.artifact_name or DEFAULT_ARTIFACT,
             is_pull_request=run.cause == "pull_request",
@@ -124,7 +152,10 @@ def _publish_results(
     is_ours = job.context.follows_default_branch_push
     if not is_ours:
         check_claims(job, [result.report for result in results])
+    results = _compared_with(job, run, results)
     first = [_judged(job, result, run, search.pull_requests) for result in results]
+    if run.request is not None:
+        refuse_other(first, run.request)
     current = _current(host, search.pull_requests)
     proves = is_ours or bool(current)
     judged = zip(results, first, strict=True)
@@ -143,9 +174,33 @@ def _publish_results(
         summarise(job, unpublished_text(reason))
     if is_ours and job.inputs.is_recorded:
         _record(job, host, results, first=() if again else first, reports=reports)
+    if run.request is None:
+        follow_reference(job, host, reports)
     for pull_request in current:
         _stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)
+
+
+def _compared_with(job: Job, run: MeasuringRun, results: Sequence[StoredResult]) -> Sequence[StoredResult]:
+    """Only a run of the default branch may say that it was compared with a release; what was asked for is known."""
+    reference = None
+    if run.request is not None:
+        reference = run.request.against
+    elif job.context.follows_default_branch:
+        return results
+    return [replace(each, report=structs.replace(each.report, reference=reference)) for each in results]
+
+
+def _leave_unasked(job: Job, host: Host, run: MeasuringRun) -> None:
+    """A required check that nobody asked for passes with the reason; one that is there already stays."""
+    from perf_culprit.flows.publish import leave_check_open
+
+    name = check_name(job.inputs.config.suite)
+    if host.has_check(name=name, head_sha=run.sha):
+        return
+    with open_check(job, host, sha=run.sha, name=name) as check:
+        if check is not None:
+            leave_check_open(check, reason="nobody asked for a measurement", next_step=ASK)
 
 
 def _record(
@@ -165,19 +220,28 @@ def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Seq
     """The name of each check run, and what it is about: a suite, or all of a fork that has many."""
     if run.from_fork and len(reports) > MOST_FORK_COMMENTS:
         return [(JOINT_CHECK, reports)]
-    return [(check_name(report.suite), [report]) for report in reports]
+
+    def name(suite: str, *, is_reference: bool) -> str:
+        if run.request is not None:
+            return check_name(suite) if run.request.is_plain else requested_check_name(suite)
+        return reference_check_name(suite) if is_reference else check_name(suite)
+
+    return [(name(report.suite, is_reference=report.reference is not None), [report]) for report in reports]
 
 
-def _measuring_run(job: Job) -> MeasuringRun:
-    event = job.context.event
-    number = number_at(event, "workflow_run", "id")
+def _measuring_run(job: Job, host: Host) -> MeasuringRun:
+    event, request = job.context.event, request_of(job)
+    number, run_sha = number_at(event, "workflow_run", "id"), sha_at(event, "workflow_run", "head_sha")
+    from_fork = value_at(event, "workflow_run", "head_repository", "id") != number_at(event, "repository", "id")
     return MeasuringRun(
         id=number,
-        sha=sha_at(event, "workflow_run", "head_sha"),
-        cause=text_at(event, "workflow_run", "event"),
+        sha=request.head if request else run_sha,
+        run_sha=run_sha,
+        cause="pull_request" if request else text_at(event, "workflow_run", "event"),
         conclusion=text_or_none(event, "workflow_run", "conclusion") or "",
         url=f"{job.context.repository_url}/actions/runs/{number}",
-        from_fork=value_at(event, "workflow_run", "head_repository", "id") != number_at(event, "repository", "id"),
+        from_fork=host.read_pull_request(number=request.pull_request).from_fork if request else from_fork,
+        request=request,
     )
 
 
@@ -210,8 +274,18 @@ def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[P
         config=job.inputs.config,
         base=pulls[0].base_branch if pulls else None,
         place=job.history,
-        accepted=accepted_of(job, run.sha, suite=result.report.suite) if result.results.baseline else (),
+        accepted=_accepted(job, result, run),
     )
+
+
+def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:
+    """Of this very commit, where it was measured beside its base; since a release, if that is its base."""
+    report = result.report
+    if report.reference and report.base_commit:
+        return accepted_since(job, report.base_commit, run.sha, suite=report.suite)
+    if result.results is None or result.results.baseline is None:
+        return ()
+    return accepted_of(job, run.sha, suite=report.suite)
 
 
 def _proven(job: Job, host: Host, run: MeasuringRun, result: StoredResult, report: Report) -> Report:
@@ -246,10 +320,16 @@ def _current(host: Host, pulls: Sequence[PullRequest]) -> tuple[PullRequest, ...
 def _comment(
     job: Job, host: Host, reports: Sequence[Report], current: Sequence[PullRequest], run: MeasuringRun
 ) -> str | None:
-    from perf_culprit.flows.publish import comment, joint_comment
+    from perf_culprit.flows.publish import asked_report, comment, joint_comment
 
-    config = job.inputs.config
+    config, request = job.inputs.config, run.request
     url: str | None = None
+    if request is not None and not current:
+        why = "the pull request has moved on meanwhile, or is closed"
+        return tell(host, request, not_measured_text(request, why=why, run_url=run.url))
+    if request is not None and not request.is_plain:
+        destination = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
+        return tell(host, request, asked_body(request, asked_report(reports, destination)))
     for pull_request in current:
         destination = replace(job.destination, measured_url=run.url, is_advice=pull_request.from_fork)
         too_many = pull_request.from_fork and len(reports) * len(current) > MOST_FORK_COMMENTS
@@ -258,6 +338,8 @@ def _comment(
             continue
         for report in reports:
             url = comment(host, destination, report=report, number=pull_request.number, config=config)
+    if request is not None:
+        tell(host, request, measured_text(request, report_url=url))
     return url
 
 
@@ -268,6 +350,9 @@ def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullR
 
     reason = run.ended
     job.log.tell(LogLevel.WARNING, f"nothing was measured: {reason}; {error.message}")
+    if run.request is not None:
+        tell(host, run.request, not_measured_text(run.request, why=reason, run_url=run.url))
+        return EXIT_FINE
     with open_check(job, host, sha=run.sha) as check:
         if check is not None:
             fail_check(check, reason=reason, run_url=run.url)

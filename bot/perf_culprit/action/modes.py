@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 
 from perf_culprit.action.comment_command import run_bisect, run_command
-from perf_culprit.action.default_branch import look_after
+from perf_culprit.action.default_branch import follow_reference, look_after
 from perf_culprit.action.inputs import Mode
 from perf_culprit.action.job import Job, finish, open_check, record_run, summarise
 from perf_culprit.action.measured_job import judge
 from perf_culprit.action.measuring_run import publish
 from perf_culprit.errors import BotError
 from perf_culprit.flows.job_context import Context
-from perf_culprit.github.host import Host
+from perf_culprit.github.host import Host, reference_check_name
 from perf_culprit.github.runner_files import (
     LogLevel,
 )
@@ -47,7 +47,8 @@ def _auto(job: Job) -> int:
         )
         return _compare(job)
     host = connect(job.destination)
-    with open_check(job, host, sha=context.head_commit) as check:
+    name = reference_check_name(job.inputs.config.suite) if job.inputs.reference else None
+    with open_check(job, host, sha=context.head_commit, name=name) as check:
         try:
             compared = judge(job)
         except BotError as error:
@@ -56,9 +57,10 @@ def _auto(job: Job) -> int:
         if check is not None:
             complete_check(check, [compared.report], job.destination)
     url = _comment_on_event(job, host, compared.report)
-    if context.is_default_branch_push and job.inputs.is_recorded:
+    if context.is_default_branch_push and job.inputs.is_recorded and not job.inputs.reference:
         record_run(job, compared)
         look_after(job, host, compared)
+    follow_reference(job, host, [compared.report])
     return finish(job, [compared.report], comment_url=url)
 
 

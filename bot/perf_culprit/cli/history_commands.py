@@ -4,15 +4,17 @@ import os
 import sys
 import webbrowser
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import show, shown, text_stream, write, write_page
+from perf_culprit.cli.output import colour, show, shown, table_width, text_stream, write, write_page
 from perf_culprit.commands.history_requests import (
     Accept,
     AuditRuns,
     BuildDashboard,
     FindChanges,
+    HistoryAccepted,
     HistoryCompact,
     HistoryCopy,
     HistoryMigrate,
@@ -65,6 +67,22 @@ def migrate(asked: HistoryMigrate) -> int:
 
     place, is_done = migrate_database(chosen_config(asked))
     print(f"{place}: {'its tables are ready' if is_done else 'nothing to do, its tables are up to date'}")
+    return EXIT_FINE
+
+
+def accepted(asked: HistoryAccepted) -> int:
+    from perf_culprit.flows.record import accepted_changes
+    from perf_culprit.say.finding_tables import accepted_document
+    from perf_culprit.say.render_markdown import markdown_text
+    from perf_culprit.say.render_terminal import render_terminal
+
+    with shown(asked):
+        entries = accepted_changes(asked, config=chosen_config(asked))
+    document = accepted_document(entries)
+    if asked.markdown:
+        write(asked.markdown, markdown_text(*document.nodes).encode())
+    if asked.markdown != Path("-"):
+        show(render_terminal(document, width=table_width(sys.stdout), colour=colour(sys.stdout)), sys.stdout)
     return EXIT_FINE
 
 

@@ -100,6 +100,8 @@ def _check_unused(asked: Compare) -> None:
         "--commit": asked.revision,
         "--history": asked.history_url,
     }
+    if asked.reference is not None:
+        of_history.pop("--repo")  # where the reference is looked up
     unused = [flag for flag, value in of_history.items() if value]
     if unused:
         raise UsageError(

@@ -7,9 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import Status, colour, show, text_stream, width, write, write_page
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
-from perf_culprit.errors import EXIT_FINE, EXIT_INTERRUPTED, EXIT_NO_DATA
+from perf_culprit.cli.output import Status, colour, show, table_width, text_stream, width, write, write_page
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
+from perf_culprit.errors import (
+    EXIT_FINE,
+    EXIT_INTERRUPTED,
+    EXIT_NO_DATA,
+    EXIT_REGRESSION,
+    DataError,
+    UsageError,
+)
+from perf_culprit.say.inert import plain
 
 if TYPE_CHECKING:
     from perf_culprit.config.settings import Config
@@ -34,10 +42,27 @@ def _event_revisions(repository: Path) -> tuple[str, str]:
     return ends.baseline, ends.target
 
 
+def _since_reference(asked: Measure) -> tuple[str, str]:
+    from perf_culprit.flows.job_event import find_reference
+
+    if len(asked.commits) > 1:
+        raise UsageError(
+            "--commits names a baseline already",
+            place="--reference",
+            next_step="give only the target after --commits (default: HEAD)",
+        )
+    target = asked.commits[0] if asked.commits else "HEAD"
+    reference = find_reference(asked.repository, str(asked.reference), target=target)
+    print(f"baseline {reference.commit[:12]}, {plain(reference.name)}; target {target}")
+    return reference.commit, target
+
+
 def measure(asked: Measure) -> int:
     from perf_culprit.flows.measurement import measure_commits, measure_plan
 
     config = chosen_config(asked)
+    if asked.reference is not None:
+        asked = asked.replaced(commits=_since_reference(asked))
     if not asked.commits:
         asked = asked.replaced(commits=_event_revisions(asked.repository))
     plan = measure_plan(asked, config=config, say=print)
@@ -103,9 +128,31 @@ def _show(measured: "Measured", rounds: int) -> int:
     return EXIT_FINE
 
 
+def verify(asked: Verify) -> int:
+    from perf_culprit.flows.verify_fix import Fix, overall, verify_fix
+    from perf_culprit.say.finding_tables import verified_document
+    from perf_culprit.say.render_terminal import render_terminal
+
+    status = Status(sys.stderr, quiet=asked.quiet)
+    try:
+        verified = verify_fix(asked, config=chosen_config(asked), say=status)
+    finally:
+        status.clear()
+    if not verified:
+        raise DataError(
+            "the culprit made nothing worse here, so nothing says what a fix would have to take back",
+            place="--culprit",
+            next_step="check the commit and the benchmark, or take more --rounds",
+        )
+    answer = overall(verified)
+    rows = [(one.culprit, one.left, one.answer.value) for one in verified]
+    document = verified_document(rows, answer=answer.value)
+    show(render_terminal(document, width=table_width(sys.stdout), colour=colour(sys.stdout)), sys.stdout)
+    return {Fix.FIXED: EXIT_FINE, Fix.UNDECIDED: EXIT_NO_DATA}.get(answer, EXIT_REGRESSION)
+
+
 def backfill(asked: Backfill) -> int:
     from perf_culprit.flows.backfill import measure_past
-    from perf_culprit.say.inert import plain
     from perf_culprit.say.numbers import counted
 
     config = chosen_config(asked)

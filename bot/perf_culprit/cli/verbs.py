@@ -11,13 +11,14 @@ from perf_culprit.commands.history_requests import (
     AuditRuns,
     BuildDashboard,
     FindChanges,
+    HistoryAccepted,
     HistoryCompact,
     HistoryCopy,
     HistoryMigrate,
     HistoryStats,
 )
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
 # Each takes the command that it stands behind.
@@ -30,11 +31,13 @@ VERBS: Final[Mapping[type[Command], Callable[[Any], int]]] = {
     Import: judge_commands.import_runs,
     Publish: judge_commands.publish,
     Accept: history_commands.accept,
+    HistoryAccepted: history_commands.accepted,
     HistoryStats: history_commands.stats,
     HistoryCompact: history_commands.compact,
     HistoryCopy: history_commands.copy,
     HistoryMigrate: history_commands.migrate,
     Measure: measure_commands.measure,
+    Verify: measure_commands.verify,
     Backfill: measure_commands.backfill,
     Bisect: measure_commands.bisect,
     MeasureBisectJob: measure_commands.bisect_job,

@@ -10,19 +10,20 @@ from perf_culprit.commands.history_requests import (
     AuditRuns,
     BuildDashboard,
     FindChanges,
+    HistoryAccepted,
     HistoryCompact,
     HistoryCopy,
     HistoryMigrate,
     HistoryStats,
 )
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
-from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob
+from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
 # By the titles under which the help lists them.
 SECTIONS: Final[Mapping[str, tuple[type[Command], ...]]] = {
     "start": (Demo, Init, Doctor, Formats),
-    "every day": (Compare, Measure, Bisect, Diagnose, FindChanges, BuildDashboard),
+    "every day": (Compare, Measure, Bisect, Diagnose, Verify, FindChanges, BuildDashboard),
     "on CI": (
         Collect,
         Record,
@@ -30,6 +31,7 @@ SECTIONS: Final[Mapping[str, tuple[type[Command], ...]]] = {
         Accept,
         Backfill,
         AuditRuns,
+        HistoryAccepted,
         HistoryStats,
         HistoryCompact,
         HistoryCopy,

@@ -22,9 +22,27 @@ class Accept(Configured, name="accept", examples=("perf-culprit accept parse --r
 
     benchmark: Annotated[str | None, Option("[BENCHMARK]", "name of the benchmark, or --all")] = None
     all: Annotated[bool, Option("--all", "every benchmark that got worse at that commit")] = False
-    reason: Annotated[str, Option("--reason TEXT", "why it is accepted; shown in later reports")]
+    reason: Annotated[
+        str, Option("--reason TEXT", "why it is accepted, and after the word because what is gained; shown in reports")
+    ]
     author: Annotated[str | None, Option("--author NAME", "who accepts it (default: git's user.name)")] = None
     revision: Annotated[str, Option("--commit REV", "first commit with the new level (default: HEAD)")] = "HEAD"
+    repository: Repository = Path()
+    history_url: HistoryUrl = None
+    suite: Suite = None
+
+
+class HistoryAccepted(
+    Configured,
+    name="history accepted",
+    examples=("perf-culprit history accepted", "perf-culprit history accepted --since v1.0 --markdown notes.md"),
+):
+    """List accepted changes, newest first: what each cost, what it gained, why and by whom."""
+
+    since: Annotated[str | None, Option("--since REV", "only those of the commits between this and HEAD")] = None
+    markdown: Annotated[
+        Path | None, Option("--markdown OUT", "write them as Markdown here, for release notes (- for standard output)")
+    ] = None
     repository: Repository = Path()
     history_url: HistoryUrl = None
     suite: Suite = None

@@ -32,6 +32,7 @@ class Compare(
         "perf-culprit compare old.json new.json",
         "perf-culprit compare --baseline base/*.json --target head/*.json --html report.html --open",
         "perf-culprit compare --target bench.json --repo . --base main",
+        "perf-culprit compare --target bench.json --repo . --reference latest-release",
     ),
 ):
     """Judge target results against baseline results or the stored history.
@@ -55,6 +56,14 @@ class Compare(
     ] = None
     base: Annotated[
         str | None, Option("--base REV", "branch that the target goes into (default: the target's parents)")
+    ] = None
+    reference: Annotated[
+        str | None,
+        Option(
+            "--reference REV",
+            "judge against the runs of this tag or commit, or latest-release, the newest tag before the target; "
+            "beside --baseline it is what that was measured at",
+        ),
     ] = None
     revision: Annotated[
         str | None, Option("--commit REV", "commit of the target (default: the one that its files name, else HEAD)")

@@ -17,6 +17,7 @@ from perf_culprit.commands.declared import (
     as_minutes,
     as_seconds,
     count,
+    positive,
 )
 from perf_culprit.model.count import as_quantity
 
@@ -40,6 +41,10 @@ class Measure(
             "or one alone, for the stored history",
         ),
     ] = ()
+    reference: Annotated[
+        str | None,
+        Option("--reference REV", "the baseline: a tag or commit, or latest-release (docs/tracking-issues.md)"),
+    ] = None
     rounds: Annotated[
         int | None,
         Option("--rounds N", f"rounds of A B B A (default: {ROUNDS}, or {MOST_ROUNDS} with --until-decided)"),
@@ -77,6 +82,10 @@ class Measure(
         Path | None,
         Option("--flagged REPORT", "measure only what this report.json suspects or calls a regression; else nothing"),
     ] = None
+    only: Annotated[
+        tuple[str, ...],
+        Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
+    ] = ()
     minutes: Annotated[
         float | None,
         Option(
@@ -96,6 +105,26 @@ class Measure(
             "show",
         ),
     ] = False
+    output: Annotated[
+        Path, Option("--output DIR", "folder for a run file per commit, written after every round, and log.txt")
+    ]
+    suite: Suite = None
+
+
+class Verify(
+    Measuring,
+    name="verify",
+    examples=("perf-culprit verify --culprit abc1234 --fix HEAD --run 'python bench.py' --output measured",),
+):
+    """Measure before a culprit, the culprit and a fix side by side: fixed, partly, or not."""
+
+    culprit: Annotated[str, Option("--culprit REV", "commit that made it worse; its parent is what it was before")]
+    fix: Annotated[str, Option("--fix REV", "commit that is to take it back (default: HEAD)")] = "HEAD"
+    rounds: Annotated[int, Option("--rounds N", "rounds of A B C C B A (default: 10)", convert=positive)] = 10
+    only: Annotated[
+        tuple[str, ...],
+        Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
+    ] = ()
     output: Annotated[
         Path, Option("--output DIR", "folder for a run file per commit, written after every round, and log.txt")
     ]

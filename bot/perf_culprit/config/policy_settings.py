@@ -80,6 +80,19 @@ class BenchmarkConfig(Section):
         return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
 
 
+class GroupConfig(Section):
+    """Benchmarks of which the report says the geometric mean of their changes."""
+
+    name: Annotated[str, Field(min_length=1, max_length=60, description="of the group")]
+    match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")] = (
+        "*"
+    )
+    metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
+
+    def matches(self, key: MetricKey) -> bool:
+        return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
+
+
 class RulerConfig(Section):
     """A fixed workload measured with each run: it tells how fast the machine was, and all others are scaled by it."""
 
@@ -243,6 +256,14 @@ class PolicySettings(Section):
     benchmarks: Annotated[
         tuple[BenchmarkConfig, ...],
         Field(description="settings per benchmark; the first matching entry applies"),
+    ] = ()
+    groups: Annotated[
+        tuple[GroupConfig, ...],
+        Field(
+            max_length=20,
+            description="the report says the [geometric mean](comment.md#groups) of each: "
+            '`- {name: parser, match: "parse_*"}`',
+        ),
     ] = ()
     ruler: RulerConfig | None = None
     unit: Annotated[

@@ -213,7 +213,13 @@ class Ends:
 
 @contextmanager
 def bisection_ends(
-    remote: git.Remote, *, branches: tuple[str, ...], head: str | None, good: str | None, bad: str | None
+    remote: git.Remote,
+    *,
+    branches: tuple[str, ...],
+    head: str | None,
+    good: str | None,
+    bad: str | None,
+    asked: str = "/perf-bisect, good",
 ) -> Iterator[Ends]:
     """`branches` are trusted, the first is the one that the pull request goes to; `head` is the pull request's.
 
@@ -222,7 +228,7 @@ def bisection_ends(
     with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
         repository = git.init_private(Path(folder) / "history.git")
         tips = _fetched_tips(repository, remote, branches=branches, head=head)
-        bad_commit = head if bad is None else _found(repository, remote, bad, tips=tips, place="bad")
+        bad_commit = head if bad is None else _found(repository, remote, bad, tips=tips, place="/perf-bisect, bad")
         if bad_commit is None:
             raise UsageError(
                 "in an issue both ends are needed", place="/perf-bisect", next_step="write good=COMMIT bad=COMMIT"
@@ -230,7 +236,7 @@ def bisection_ends(
         if good is None:
             good_commit = _shared(repository, bad_commit, tips[0], branch=branches[0])
         else:
-            good_commit = _found(repository, remote, good, tips=tips, place="good")
+            good_commit = _found(repository, remote, good, tips=tips, place=asked)
         yield Ends(repository=repository, good=good_commit, bad=bad_commit)
 
 
@@ -275,7 +281,7 @@ def _found(repository: Path, remote: git.Remote, revision: str, *, tips: tuple[s
     if commit is None or not any(git.is_ancestor(repository, commit, tip) for tip in tips):
         raise UsageError(
             f"`{revision}` is neither in this pull request nor on a branch that is searched",
-            place=f"/perf-bisect, {place}",
+            place=place,
             next_step="name a commit of the pull request, of its base branch or of the default branch",
         )
     return commit

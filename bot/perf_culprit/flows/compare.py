@@ -15,11 +15,12 @@ from msgspec import structs
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
-from perf_culprit.flows.job_event import Merge
+from perf_culprit.flows.job_event import Merge, Reference, find_reference
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
+from perf_culprit.judge.group_means import group_means
 from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
 from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
@@ -115,7 +116,9 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     )
     report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
-    report = structs.replace(report, notes=(*report.notes, *unused))
+    report = structs.replace(
+        report, notes=(*report.notes, *unused), groups=group_means(report.findings, config.groups)
+    )
     if not report.has_nothing_in_common or not (alike := _alike(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
@@ -280,6 +283,8 @@ def compare_files(
     """Results against results, without git."""
     as_configured = reading(config, tool=request.tool, stdin=stdin)
     side = collect_executions if request.paired else collect_separate
+    repository, reference = request.repository or Path(), request.reference
+    stands_for = None if reference is None else find_reference(repository, reference, target=target_commit or "HEAD")
 
     def runs(files: Sequence[str]) -> tuple[Run, ...]:
         """Of a paired measurement the files of one side are executions of one run; else each is a run."""
@@ -291,6 +296,7 @@ def compare_files(
         source=BaselineSource.PAIRED if request.paired else BaselineSource.FILES,
         config=config,
         base_commit=base_commit,
+        reference=stands_for,
         **second_measurement(request, as_configured),
     )
 
@@ -324,14 +330,21 @@ def compare_runs(
     confirm: Run | None = None,
     confirm_baseline: Sequence[Run] = (),
     merge: Merge | None = None,
+    reference: Reference | None = None,
 ) -> Report:
     """`accepted` are changes between the baseline and this run that somebody accepted.
 
-    `merge`: the run is of GitHub's merge of a pull request.
+    `merge`: the run is of GitHub's merge of a pull request. `reference`: the baseline was measured there.
     """
     runs, run = named_alike(tests_apart(baseline, run), run)
     commits = {each.commit for each in runs}
     stated = commits.pop() if len(commits) == 1 else None
+    if reference is not None and stated not in (None, reference.commit):
+        raise UsageError(
+            f"the baseline was measured at {stated[:12]}, {reference.name} is {reference.commit[:12]}",
+            place="--reference",
+            next_step="name the commit that was measured, or measure this one",
+        )
     base_commit = base_commit or stated or (merge.base if merge else None)
     against = Baseline(runs=runs, source=source, base_commit=base_commit, accepted=tuple(accepted))
     report = judge_run(against, run, config=config)
@@ -339,11 +352,13 @@ def compare_runs(
         again, confirm = named_alike(confirm_baseline or baseline, confirm)
         own = again if confirm_baseline else ()
         report = confirm_report(report, baseline=against, again=confirm, own_baseline=own, config=config)
-    return of_head(report, merge)
+    return of_ends(report, merge, reference)
 
 
-def of_head(report: Report, merge: Merge | None) -> Report:
-    """The report about the pull request's head, which says that its merge was measured."""
+def of_ends(report: Report, merge: Merge | None, reference: Reference | None) -> Report:
+    """The report by the names of its ends: of a pull request the head, which says that its merge was measured."""
+    if reference is not None:
+        return structs.replace(report, base_commit=reference.commit, reference=reference.name)
     if merge is None or report.target_commit != merge.commit:
         return report
     return structs.replace(report, target_commit=merge.head, merge_commit=merge.commit)

@@ -1,6 +1,7 @@
 """collect -> history -> judge: one comparison with the stored runs. Results alone need neither git nor the history."""
 
 from collections.abc import Sequence
+from dataclasses import replace as replace_baseline
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -16,11 +17,11 @@ from perf_culprit.flows.compare import (
     collect_run,
     confirm_report,
     judge_run,
-    of_head,
+    of_ends,
     reading,
     second_measurement,
 )
-from perf_culprit.flows.job_event import Merge
+from perf_culprit.flows.job_event import Merge, Reference, commits_between, find_reference
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import Run
 from perf_culprit.store.baseline import choose_baseline
@@ -33,15 +34,21 @@ def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | 
     Without a revision the results name it, or they are of HEAD.
     """
     repository, revision = request.repository or Path(), request.revision
+    if request.reference and request.base:
+        raise UsageError(
+            "both say what to judge against", place="--base and --reference", next_step="leave out one or the other"
+        )
     collected = partial(collect_run, config=config, tool=request.tool)
     given = None if revision is None else git.resolve_commit(repository, revision)
     run = collected(request.target, stdin=stdin, commit=given)
     commit = given or _named_commit(repository, run, place=", ".join(request.target))
+    reference = request.reference and find_reference(repository, request.reference, target=commit)
     return compare_run_with_history(
         replace(run, commit=commit),
         config=config,
         base=request.base,
         place=HistoryPlace(repository=repository, url=request.history_url),
+        reference=reference or None,
         **second_measurement(request, reading(config, tool=request.tool)),
     )
 
@@ -68,28 +75,35 @@ def compare_run_with_history(
     confirm: Run | None = None,
     confirm_baseline: Sequence[Run] = (),
     merge: Merge | None = None,
+    reference: Reference | None = None,
 ) -> Compared:
     """`accepted` counts in addition to what the history says was accepted.
 
     `confirm` is a second measurement of what `run` flags, `confirm_baseline` what was executed in turn with it. They
     judge and are not stored. `merge`: the run is of GitHub's
     merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
+    With a `reference` it is judged against the runs of that and of the commits before.
     """
+    start = merge.base if merge else reference.commit if reference else None
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         baseline = choose_baseline(
             history,
             place.repository,
             target=run,
-            base=merge.base if merge else base,
-            head=merge.head if merge else None,
+            base=start or base,
+            head=merge.head if merge else run.commit if reference else None,
             window=config.history.window,
             remote=code_remote(place),
             accepted=(*history.accepted(run.suite), *accepted),
         )
         stored_runs = history.names
+        if reference is not None and place.repository is not None and run.commit is not None:
+            since = commits_between(place.repository, base=reference.commit, head=run.commit)
+            passed = tuple(entry for entry in history.accepted(run.suite) if entry.commit in since)
+            baseline = replace_baseline(baseline, accepted=(*baseline.accepted, *passed))
     report = judge_run(baseline, run, config=config)
     if confirm is not None:
         report = confirm_report(report, baseline=baseline, again=confirm, own_baseline=confirm_baseline, config=config)
     if not report.blames_target:
         report = replace(report, failed=False)
-    return Compared(run=run, report=of_head(report, merge), stored_runs=stored_runs)
+    return Compared(run=run, report=of_ends(report, merge, reference), stored_runs=stored_runs)

@@ -19,6 +19,10 @@ from perf_culprit.store.opening import open_history
 # What the runner says about this job: event, repository, commit, addresses. All from GitHub, nothing from files.
 
 
+# Of these events a run's branch is one of ours; by a name alone a fork's branch may be called like it.
+OWN_CAUSES: Final = ("push", "schedule", "workflow_dispatch")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
     """`head_commit` is whom the verdict is about: a pull request's head, of which GitHub's merge may be measured."""
@@ -53,16 +57,24 @@ class Context:
         return text_or_none(self.event, "repository", "default_branch")
 
     @property
+    def is_default_branch(self) -> bool:
+        return self.ref == f"refs/heads/{self.default_branch}"
+
+    @property
     def is_default_branch_push(self) -> bool:
-        return self.event_name == "push" and self.ref == f"refs/heads/{self.default_branch}"
+        return self.event_name == "push" and self.is_default_branch
 
     @property
     def follows_default_branch_push(self) -> bool:
-        """A workflow_run after a push to our own default branch: what it measured is trusted code."""
+        return self.follows_default_branch and value_at(self.event, "workflow_run", "event") == "push"
+
+    @property
+    def follows_default_branch(self) -> bool:
+        """A workflow_run after a run of our own default branch: what it measured is trusted code."""
         run = value_at(self.event, "workflow_run")
         return (
             self.event_name == "workflow_run"
-            and value_at(run, "event") == "push"
+            and value_at(run, "event") in OWN_CAUSES
             and value_at(run, "head_branch") == self.default_branch
             and value_at(run, "head_repository", "id") == value_at(self.event, "repository", "id")
         )
@@ -137,7 +149,15 @@ def _path(environ: Mapping[str, str], name: str) -> Path | None:
 # What a GitHub job lacks: its event, its token's permissions, its checkout, and the runs to compare with.
 
 # These measure or judge what is checked out.
-WITH_CHECKOUT: Final = (Role.RECORD, Role.OTHER_BRANCH, Role.PULL_REQUEST, Role.FORK, Role.QUEUE, Role.PRIVILEGED)
+WITH_CHECKOUT: Final = (
+    Role.RECORD,
+    Role.OTHER_BRANCH,
+    Role.PULL_REQUEST,
+    Role.FORK,
+    Role.QUEUE,
+    Role.PRIVILEGED,
+    Role.REFERENCE,
+)
 ROLES: Final[Mapping[str, Role]] = {
     "pull_request": Role.PULL_REQUEST,
     "pull_request_target": Role.PRIVILEGED,
@@ -145,6 +165,7 @@ ROLES: Final[Mapping[str, Role]] = {
     "workflow_run": Role.REPORT,
     "issue_comment": Role.COMMAND,
     "workflow_dispatch": Role.BISECT,
+    "schedule": Role.REFERENCE,
 }
 HEALTH: Final[Mapping[Grant, Health]] = {
     Grant.HELD: Health.FINE,
@@ -195,13 +216,16 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
     wrong = {Role.NONE: Health.WRONG, Role.PRIVILEGED: Health.UNSAFE}.get(role, Health.FINE)
     facts = {"event": context.event_name, "default": job.default_branch}
     observations = [Observation(symptom=Symptom.ROLE, kind=role, health=wrong, facts=facts)]
-    asked = {*NEEDED[role], *(recording_permissions(config) if role in (Role.RECORD, Role.REPORT) else ())}
+    asked = {
+        *NEEDED[role],
+        *(recording_permissions(config) if role in (Role.RECORD, Role.REPORT, Role.REFERENCE) else ()),
+    }
     if asked:
         observations += _permissions(job, [permission for permission in Permission if permission in asked])
     if role in WITH_CHECKOUT:
         observations += _checkout(job)
         # Who does not answer is not asked again: git would try for minutes.
-        if all(seen.symptom is not Symptom.NO_ANSWER for seen in observations):
+        if role is not Role.REFERENCE and all(seen.symptom is not Symptom.NO_ANSWER for seen in observations):
             observations += _history(job, environ)
     return tuple(observations)
 

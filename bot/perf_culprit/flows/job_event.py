@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from perf_culprit import git
 from perf_culprit.errors import DataError, InfrastructureError, UsageError
@@ -33,6 +33,40 @@ class Merge:
     commit: str
     base: str
     head: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reference:
+    """What is compared with instead of the commit before, such as a release."""
+
+    name: str
+    commit: str
+
+
+LATEST_RELEASE: Final = "latest-release"
+
+
+def find_reference(repository: Path, revision: str, *, target: str = "HEAD") -> Reference:
+    """`revision`; `latest-release` is the newest tag among the commits before `target`."""
+    if revision != LATEST_RELEASE or git.find_commit(repository, revision) is not None:
+        return Reference(name=revision, commit=git.resolve_commit(repository, revision))
+    own = git.resolve_commit(repository, target)
+    before = set(git.ancestors(repository, [own])) - {own}
+    released = [
+        Reference(name=name, commit=commit) for name, commit in git.tags(repository).items() if commit in before
+    ]
+    if not released:
+        raise UsageError(
+            "no tag is among the commits before the target",
+            place=f"{LATEST_RELEASE} in {repository}",
+            next_step="check out with `fetch-depth: 0`, or name a tag or commit instead",
+        )
+    return released[-1]
+
+
+def commits_between(repository: Path, *, base: str, head: str) -> frozenset[str]:
+    """What `head` contains and `base` does not."""
+    return frozenset(git.ancestors(repository, [head])) - frozenset(git.ancestors(repository, [base]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError
 from perf_culprit.flows.compare import Compared, compare_runs, judge_run, reading
 from perf_culprit.flows.compare_history import compare_run_with_history
-from perf_culprit.flows.job_event import Merge
+from perf_culprit.flows.job_event import Merge, Reference
 from perf_culprit.flows.render import report_json, report_markdown
 from perf_culprit.judge.conclusion import is_flagged
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Verdict
@@ -134,6 +134,7 @@ def compare_results(
     merge: Merge | None,
     place: HistoryPlace,
     accepted: Sequence[Acceptance] = (),
+    reference: Reference | None = None,
 ) -> Compared:
     """Judged by `config`: against the base that was measured with it, else against the stored history.
 
@@ -150,6 +151,7 @@ def compare_results(
             confirm=results.confirm,
             confirm_baseline=own_baseline,
             merge=merge,
+            reference=reference,
         )
     report = compare_runs(
         results.run,
@@ -160,10 +162,11 @@ def compare_results(
         confirm=results.confirm,
         confirm_baseline=own_baseline,
         merge=merge,
+        reference=reference,
     )
     again = (run.cost for run in (results.confirm, results.confirm_baseline) if run is not None)
     report = replace(report, cost=sum(again, report.cost or NO_COST) or None)
-    if base is None and merge is None:
+    if base is None and merge is None and reference is None:
         report = with_innocence(report, results.run, base=results.baseline, config=config, place=place)
     return Compared(run=results.run, report=report)
 
@@ -183,7 +186,10 @@ def judge_anew(
     measurement counts where its base is that of the first.
     """
     merge = None
-    if claim.merge_commit and claim.base_commit and claim.target_commit:
+    reference = None
+    if claim.reference and claim.base_commit:
+        reference = Reference(name=claim.reference, commit=claim.base_commit)
+    elif claim.merge_commit and claim.base_commit and claim.target_commit:
         merge = Merge(commit=claim.merge_commit, base=claim.base_commit, head=claim.target_commit)
 
     def judged(accepted: Sequence[Acceptance]) -> Report:
@@ -194,6 +200,7 @@ def judge_anew(
             merge=merge,
             place=place,
             accepted=accepted,
+            reference=reference,
         ).report
         return replace(report, diagnosis=claim.diagnosis, predictions=claim.predictions)
 

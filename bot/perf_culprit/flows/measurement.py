@@ -16,7 +16,7 @@ from perf_culprit import git
 from perf_culprit.commands.measure_requests import MOST_ROUNDS, ROUNDS, Measure
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.culprit_trace import Say, TracePlan, this_machine
-from perf_culprit.errors import BotError, DataError, UsageError
+from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
 from perf_culprit.flows.compare import (
     confirm_report,
     corrected_for_analyses,
@@ -118,7 +118,7 @@ def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
     commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
     usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
     rounds = asked.rounds or (MOST_ROUNDS if asked.until_decided else usual)
-    names: tuple[str, ...] = ()
+    names = asked.only
     if asked.flagged is not None and (minutes := asked.minutes or config.confirm.budget):
         names = flagged(read_report(asked.flagged))
         asked = asked.replaced(minutes=minutes)
@@ -252,6 +252,14 @@ class _Measurement:
             if number in analyses and self._decides(number):
                 return
 
+    def _asked(self, run: Run, names: Sequence[str]) -> Run:
+        kept = only(run, names)
+        if self._plan.asked.only and not kept.benchmarks:
+            there = listed([one.name for one in run.benchmarks], most=10)
+            step = did_you_mean(names[0], [one.name for one in run.benchmarks], otherwise=f"they have {there}")
+            raise DataError(f"the results have no benchmark {listed(names, most=5)}", place="--only", next_step=step)
+        return kept
+
     def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
         """All of a round, or nothing of it."""
         variables = {BENCHMARKS_VARIABLE: "\n".join(names)} if names else {}
@@ -261,7 +269,7 @@ class _Measurement:
             self._say(f"{words}: {side.name} {side.commit[:12]}")
             begun = time.monotonic()
             place, run = workplace.execute(side.commit, variables=variables)
-            results[side.name].append((place, only(run, names) if names else run))
+            results[side.name].append((place, self._asked(run, names) if names else run))
             seconds[side.name] += time.monotonic() - begun
         for side in sides:
             side.add(results[side.name], seconds=seconds[side.name])

@@ -21,6 +21,7 @@ from perf_culprit.github.host import (
     Host,
     check_conclusion,
     check_name,
+    findings_id,
     joint_marker,
     marker,
     suite_id,
@@ -38,6 +39,7 @@ from perf_culprit.say.headlines import Lack, lack_line, unjudged_body, unmeasure
 from perf_culprit.say.report_parts import remarks
 
 MAX_REPORTS = 20
+MOST_ASKED_CHARACTERS = 60_000
 # What a reader of "only when something changed" wants to hear of.
 CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.SUSPECTED, Conclusion.OTHER_HARDWARE)
 
@@ -126,6 +128,12 @@ def joint_comment(
     return _upsert(host, options.marker, body, reports=reports, number=number, config=config)
 
 
+def asked_report(reports: Sequence[Report], destination: Destination) -> str:
+    """For the answer to who asked for it, which has words of its own besides."""
+    room = MOST_ASKED_CHARACTERS // len(reports)
+    return "\n\n".join(render_markdown(report, options=_options(destination), limit=room) for report in reports)
+
+
 def _options(destination: Destination, *, mark: str = "") -> PageOptions:
     return PageOptions(
         marker=mark,
@@ -141,7 +149,7 @@ def _upsert(host: Host, mark: str, body: str, *, reports: Sequence[Report], numb
     if any(report.conclusion is Conclusion.REGRESSION for report in reports) and config.comment.mention:
         body = f"{body.rstrip()}\n\ncc {' '.join(config.comment.mention)}\n"
     create = any(_speaks(report, config) for report in reports)
-    return host.upsert_comment(number=number, mark=mark, body=body, create=create)
+    return host.upsert_comment(number=number, mark=mark, body=body, create=create, findings=findings_id(reports))
 
 
 def fail_check(check: Check, *, reason: str, run_url: str) -> None:
@@ -176,14 +184,16 @@ def _speaks(report: Report, config: Config) -> bool:
 
 
 def fetch_results(
-    host: Host, *, run_id: int, sha: str, artifact: str, is_pull_request: bool
+    host: Host, *, run_id: int, run_sha: str, sha: str, artifact: str, is_pull_request: bool
 ) -> tuple[StoredResult, ...]:
     """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`.
+
+    `run_sha` is the commit that the run itself was of.
 
     Of a pull request GitHub's merge of it may have been measured; only its head is known to us.
     """
     results: dict[str, StoredResult] = {}
-    for file in host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact):
+    for file in host.fetch_artifacts(run_id=run_id, head_sha=run_sha, name=artifact):
         members = {member.name: member for member in read_archive(file.zip_bytes, name=file.name)}
         for name, member in sorted(members.items()):
             folder, _, base = name.rpartition("/")

@@ -10,22 +10,25 @@ from typing import BinaryIO, Final
 from msgspec.structs import replace
 
 from perf_culprit import git
-from perf_culprit.commands.history_requests import Accept, HistoryCompact, HistoryCopy, HistoryStats
+from perf_culprit.commands.history_requests import Accept, HistoryAccepted, HistoryCompact, HistoryCopy, HistoryStats
 from perf_culprit.commands.judge_requests import Compare, Import, Record
 from perf_culprit.config.reader import with_database
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import DataError, UsageError, did_you_mean, listed
+from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
+from perf_culprit.flows.compare import judge_run
 from perf_culprit.flows.compare_history import compare_with_history
+from perf_culprit.flows.job_event import commits_between
 from perf_culprit.judge.conclusion import is_flagged
-from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.finding import Acceptance, TradedChange, traded
 from perf_culprit.model.maintenance import Compacted, HistorySize, Imported
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.read.results.collect import collect_history
+from perf_culprit.store.baseline import choose_baseline
 from perf_culprit.store.branch_files import checked
 from perf_culprit.store.compaction import GitBranchCompaction
-from perf_culprit.store.opening import HistoryPlace, copy_history, open_history, prepare_database
+from perf_culprit.store.opening import HistoryPlace, code_remote, copy_history, open_history, prepare_database
 from perf_culprit.store.protocol import Store, StoredRun
 
 # collect -> history -> detect -> history: a run is stored with its verdict, or another tool's runs without.
@@ -217,10 +220,52 @@ def accept(
     )
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         runs = _looked_at(history, acceptance)
-        named = _named(runs, acceptance)
+        named = tuple(
+            replace(entry, changes=changes) if (changes := _traded(history, runs, entry, config, place)) else entry
+            for entry in _named(runs, acceptance)
+        )
         stored = history.accept(named)
     benchmarks = tuple(entry.benchmark for entry in named if entry.benchmark is not None)
     return Accepted(acceptance=acceptance, benchmarks=benchmarks, stored=stored, is_checked=bool(runs))
+
+
+def _traded(
+    history: Store, runs: Sequence[Run], acceptance: Acceptance, config: Config, place: HistoryPlace
+) -> tuple[TradedChange, ...]:
+    """Both sides of the trade, as the commit's own run shows them; nothing where it can't be judged."""
+    run = next((run for run in reversed(runs) if run.commit == acceptance.commit), None)
+    if run is None:
+        return ()
+    try:
+        baseline = choose_baseline(
+            history,
+            place.repository,
+            target=run,
+            base=None,
+            window=config.history.window,
+            remote=code_remote(place),
+            accepted=history.accepted(run.suite),
+        )
+        return traded(judge_run(baseline, run, config=config).findings, benchmark=acceptance.benchmark)
+    except BotError:
+        return ()
+
+
+def accepted_changes(request: HistoryAccepted, *, config: Config) -> tuple[Acceptance, ...]:
+    """Newest first; of one that was said in a pull request, and stored again where it was merged, the latter."""
+    with open_history(config.history, request.repository, url=request.history_url) as history:
+        entries = history.accepted(config.suite)
+    if request.since is not None:
+        base, head = (git.resolve_commit(request.repository, end) for end in (request.since, "HEAD"))
+        commits = commits_between(request.repository, base=base, head=head)
+        entries = tuple(entry for entry in entries if entry.commit in commits)
+    merged = {(entry.time, entry.author, entry.reason) for entry in entries if entry.pull_request is None}
+    kept = (
+        entry
+        for entry in entries
+        if entry.pull_request is None or (entry.time, entry.author, entry.reason) not in merged
+    )
+    return tuple(reversed([*kept]))
 
 
 def accept_here(request: Accept, *, config: Config) -> Accepted:

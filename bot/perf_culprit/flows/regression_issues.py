@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.publish import Destination
-from perf_culprit.github.host import JOINT, Host, TrackedIssue, benchmark_key, issue_marker
-from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict
+from perf_culprit.github.host import JOINT, Host, TrackedIssue, benchmark_key, issue_marker, reference_key
+from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict, traded
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.issue_texts import (
@@ -24,11 +24,15 @@ from perf_culprit.say.issue_texts import (
     joint_body,
     joint_title,
     recovered_note,
+    reference_body,
+    reference_title,
 )
 from perf_culprit.store.opening import HistoryPlace, open_history
 
 # These say nothing about the code, so no issue is opened or closed by them.
 SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN)
+
+UPDATED = "Other benchmarks, or another release: the text above has the new numbers.\n"
 
 # Acceptances that may wait for their pull request to be merged: one request each.
 MOST_CARRIED = 20
@@ -83,11 +87,59 @@ def track_regressions(
         config=config,
         commits=_commits(report, repository),
         accepted=accepted,
-        issues=host.tracked_issues(suite=report.suite),
+        issues=_without_reference(host.tracked_issues(suite=report.suite)),
         against_history=against_history if report.baseline_source is BaselineSource.PAIRED else None,
     )
     worse = {benchmark_key(group[0].key.benchmark): group for group in _regressions(report, config)}
     return (*_closed(board, worse), *_opened(board, worse))
+
+
+def track_reference(
+    host: Host, destination: Destination, *, report: Report, config: Config, repository: Path
+) -> tuple[str, ...]:
+    """One issue about all that is worse than at a release; what was done, in words.
+
+    It is updated where other benchmarks are worse, or than at another release, and else left alone, also where a
+    person closed it.
+    """
+    reference = report.reference
+    if config.issues.when == "never" or not reference or report.target_commit is None or report.conclusion in SILENT:
+        return ()
+    key, suite = reference_key(), report.suite
+    issue = host.tracked_issues(suite=suite).get(key)
+    worse = _regressions(report, config)
+    names = frozenset(benchmark_key(group[0].key.benchmark) for group in worse)
+    if not worse:
+        fine = {*_fine(report), *(benchmark_key(one.benchmark) for one in report.findings if one.accepted is not None)}
+        if issue is None or not issue.is_worse or not issue.benchmarks <= fine:
+            return ()
+        note = recovered_note(None, at=report.target_commit, repository_url=destination.repository_url)
+        return (f"closed {host.close_issue(issue, suite=suite, note=note)}",)
+    commits = _commits(report, repository)
+    marker = issue_marker(suite, key=key, worse=True, commit=commits.bad, benchmarks=names)
+    options = IssueOptions(
+        marker=marker,
+        repository_url=destination.repository_url,
+        run_url=destination.run_url,
+        mentions=config.issues.mention,
+    )
+    title = reference_title(len(worse), reference)
+    body = reference_body(worse, reference, commits=commits, options=options)
+    if issue is None:
+        labels = config.issues.labels
+        return (f"opened {host.open_issue(suite=suite, key=key, title=title, body=body, labels=labels)}",)
+    if issue.is_worse and issue.benchmarks == names and _names(issue, reference):
+        return ()
+    return (f"updated {host.reopen_issue(issue, body=body, title=title, note=UPDATED)}",)
+
+
+def _names(issue: TrackedIssue, reference: str) -> bool:
+    return f" than at `{reference}`." in issue.body
+
+
+def _without_reference(issues: Mapping[str, TrackedIssue]) -> dict[str, TrackedIssue]:
+    """A run against the commit before says nothing of a release."""
+    return {key: issue for key, issue in issues.items() if key != reference_key()}
 
 
 def stored_acceptances(*, config: Config, place: HistoryPlace) -> tuple[Acceptance, ...]:
@@ -121,7 +173,10 @@ def settle_acceptances(report: Report, *, config: Config, place: HistoryPlace) -
         return ()
     named = {
         finding.benchmark: Acceptance(
-            suite=report.suite, benchmark=finding.benchmark, **structs.asdict(finding.accepted) | {"commit": commit}
+            suite=report.suite,
+            benchmark=finding.benchmark,
+            changes=traded(report.findings, benchmark=finding.benchmark),
+            **structs.asdict(finding.accepted) | {"commit": commit},
         )
         for finding in report.findings
         if finding.accepted is not None

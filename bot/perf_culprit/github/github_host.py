@@ -25,6 +25,7 @@ class GitHub(Client):
     results = posting.results
     answered_commands = posting.answered_commands
     check_run = posting.check_run
+    has_check = posting.has_check
     continued_check = posting.continued_check
     fetch_artifacts = workflow_runs.fetch_artifacts
     dispatcher = workflow_runs.dispatcher

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from perf_culprit.errors import DataError, visible
 from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.dispatch import WorkflowRuns
+from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.maintenance import Grant, Permission
 from perf_culprit.model.report import Conclusion, Report
 
@@ -113,6 +114,26 @@ def suite_id(suite: str) -> str:
     return f"{plain}-{digest}".strip("-")
 
 
+# Ends a result: by it the next one knows whether anything was added, is gone or is proven now.
+FINDINGS: Final = re.compile(r"<!-- perf-culprit:findings:([0-9a-f]{16}) -->\s*$")
+
+
+def findings_id(reports: Sequence[Report]) -> str:
+    """Of what is proven, and of what looks worse: the same as long as none of it is added, gone or now proven."""
+    told = sorted(
+        (report.suite, one.key.benchmark, one.key.metric, one.verdict.value)
+        for report in reports
+        for one in report.findings
+        if one.verdict in PROVEN or one.looks_worse
+    )
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+
+def past_marker(mark: str) -> str:
+    """Of a result that another one replaced: nobody looks for it any more."""
+    return mark.replace("perf-culprit:v1:", "perf-culprit:past:", 1)
+
+
 # Of the one check run for all suites. No bracket keeps it apart from every suite's check.
 JOINT_CHECK: Final = "perf-culprit: all suites"
 MAXIMUM_CHECK_CHARACTERS: Final = 80
@@ -122,6 +143,16 @@ def check_name(suite: str) -> str:
     """Of the check run: the suite's name where it can be shown, else what tells it from all others."""
     shown = visible(suite)[:MAXIMUM_CHECK_CHARACTERS]
     return f"perf-culprit ({shown if shown == suite else suite_id(suite)})"
+
+
+def requested_check_name(suite: str) -> str:
+    """Of the check run about what a comment asked for, where that is less than a push measures, or another base."""
+    return f"{check_name(suite)} as asked"
+
+
+def reference_check_name(suite: str) -> str:
+    """Of the check run about a release: beside that about the commit before, not in its place."""
+    return f"{check_name(suite)} against a release"
 
 
 def joint_marker() -> str:
@@ -146,6 +177,11 @@ def benchmark_key(benchmark: str) -> str:
 def cause_key(*commits: str) -> str:
     """Of an issue about one cause: its culprit, or both ends of what was searched."""
     return hashlib.sha256(f"cause:{':'.join(commits)}".encode()).hexdigest()[:16]
+
+
+def reference_key() -> str:
+    """Of the one issue about what got worse since a release."""
+    return cause_key("reference")
 
 
 def culprit_marker(commit: str) -> str:
@@ -278,8 +314,13 @@ class Host(Protocol):
     def acknowledge(self, *, comment_id: int) -> None:
         """A sign under the comment that somebody is at work."""
 
-    def upsert_comment(self, *, number: int, mark: str, body: str, create: bool = True) -> str | None:
-        """Edit the bot's comment with that first line, or post it if there is none (and `create`); its address."""
+    def upsert_comment(
+        self, *, number: int, mark: str, body: str, create: bool = True, findings: str = ""
+    ) -> str | None:
+        """Edit the bot's comment with that first line, or post it if there is none (and `create`); its address.
+
+        One of other `findings` is replaced: a new comment tells people, and the old one is hidden as outdated.
+        """
 
     def prefix_comments(self, *, number: int, start: str, line: str) -> None:
         """`line` below the marker of each of the bot's comments that begin with `start`."""
@@ -294,6 +335,9 @@ class Host(Protocol):
         self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
     ) -> AbstractContextManager[Check]:
         """A new check run, completed whatever happens inside."""
+
+    def has_check(self, *, name: str, head_sha: str) -> bool:
+        """Whether the commit has a check run of that name."""
 
     def continued_check(self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None) -> Check:
         """The check run that an earlier job has started, or a new one."""

@@ -1,7 +1,7 @@
 """What is posted once: the sticky comment, the check run, tracking issues."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -17,6 +17,7 @@ from perf_culprit.github.client import Client, explained, headers_of, is_rate_li
 from perf_culprit.github.host import (
     ANSWER,
     ANSWER_START,
+    FINDINGS,
     ISSUE,
     Annotation,
     CheckConclusion,
@@ -25,6 +26,7 @@ from perf_culprit.github.host import (
     cut_at_line,
     fenced,
     issue_marker,
+    past_marker,
     suite_id,
 )
 
@@ -88,13 +90,18 @@ def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
     return tuple(sorted({int(match[1]) for match in matches if match}, reverse=True))
 
 
-def upsert_comment(client: Client, *, number: int, mark: str, body: str, create: bool = True) -> str | None:
+def upsert_comment(
+    client: Client, *, number: int, mark: str, body: str, create: bool = True, findings: str = ""
+) -> str | None:
     """Edits the bot's comment of that first line on pull request or issue `number`, or posts one (if `create`).
 
     With `create=False` (nothing changed, and the user asked for silence) an earlier comment still gets the new text:
-    a red verdict must not outlive its cause. The comment's address, None where there is none.
+    a red verdict must not outlive its cause. The comment's address, None where there is none. Of other `findings` it is
+    replaced by a new one: an edit tells nobody.
     """
     body = body if body.startswith(mark) else f"{mark}\n{body}"
+    if findings:
+        body = f"{body.rstrip()}\n\n<!-- perf-culprit:findings:{findings} -->\n"
     if len(body) > MAXIMUM_BODY_CHARACTERS:
         raise InfrastructureError(
             f"the comment has {len(body):,} characters; GitHub takes {MAXIMUM_BODY_CHARACTERS:,}",
@@ -114,6 +121,9 @@ def upsert_comment(client: Client, *, number: int, mark: str, body: str, create:
             )
         return posted.html_url
     kept, *duplicates = existing
+    before = FINDINGS.search(kept.body)
+    if create and before is not None and findings not in ("", before[1]):
+        return _replaced(client, existing, mark=mark, body=body, number=number)
     with explained(f"edit the comment on #{number}"):
         # Two jobs that raced may both have posted.
         for duplicate in duplicates:
@@ -121,6 +131,26 @@ def upsert_comment(client: Client, *, number: int, mark: str, body: str, create:
         if not same_text(kept.body, body):
             kept.edit(body)
     return kept.html_url
+
+
+def _replaced(client: Client, existing: list[IssueComment], *, mark: str, body: str, number: int) -> str:
+    """The new one first: of a job that is killed after it, the next one replaces both."""
+    issue, newest = client.repository.get_issue(number), existing[-1].id
+    with explained(f"post the comment on #{number}"):
+        posted = post_once(
+            client,
+            post=lambda: issue.create_comment(body),
+            find=lambda: next((one for one in own_comments(client, number=number, mark=mark) if one.id > newest), None),
+        )
+    with explained(f"edit the comment on #{number}"):
+        for old in existing:
+            rest = old.body.replace("\r\n", "\n").partition("\n")[2]
+            told = f"{past_marker(mark)}\n> Outdated: [the newer result]({posted.html_url}).\n\n{rest}"
+            old.edit(cut_at_line(told, limit=MAXIMUM_BODY_CHARACTERS, pointer=_POINTER))
+            # Where it may not be hidden, its first line says as much.
+            with suppress(GithubException, requests.RequestException):
+                old.minimize()
+    return posted.html_url
 
 
 def prefix_comments(client: Client, *, number: int, start: str, line: str) -> None:
@@ -278,6 +308,11 @@ def start(client: Client, *, name: str, head_sha: str, external_id: str, details
         return post_once(
             client, post=post, find=lambda: _find(client, name=name, head_sha=head_sha, external_id=external_id)
         )
+
+
+def has_check(client: Client, *, name: str, head_sha: str) -> bool:
+    with explained("read the check runs"):
+        return any(client.repository.get_commit(head_sha).get_check_runs(check_name=name))
 
 
 def _find(client: Client, *, name: str, head_sha: str, external_id: str) -> RemoteCheckRun | None:

@@ -237,9 +237,10 @@ class GitHubDispatcher:
         self._ref = ref
         self._limits = limits or ArtifactLimits()
 
-    def send(self, inputs: Mapping[str, str]) -> int | None:
-        title = run_title(inputs["bisection"], inputs["dispatch"])
-        with explained("start the bisect workflow"):
+    def send(self, inputs: Mapping[str, str], *, title: str | None = None) -> int | None:
+        what, page = ("bisect", "bisection") if title is None else ("measuring", "commands")
+        title = title or run_title(inputs["bisection"], inputs["dispatch"])
+        with explained(f"start the {what} workflow"):
             try:
                 # A lost answer is looked for by the run's title before anything is sent again.
                 return post_once(self._client, post=lambda: self._post(inputs), find=lambda: self.find(title))
@@ -249,7 +250,7 @@ class GitHubDispatcher:
                 raise ConfigError(
                     f"GitHub does not start it: {message_of(error)}",
                     place=f"{WORKFLOW_FOLDER}/{self._workflow} on {self._ref}",
-                    next_step="add the bisect workflow to the default branch, with the inputs of docs/bisection.md, "
+                    next_step=f"add the {what} workflow to the default branch, with the inputs of docs/{page}.md, "
                     "and give this job `permissions: actions: write`",
                 ) from None
 

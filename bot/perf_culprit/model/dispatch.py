@@ -1,5 +1,6 @@
 """A bisection that other machines measure, and why one began by itself."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -289,8 +290,8 @@ class RunArtifact:
 class WorkflowRuns(Protocol):
     """Starts runs of the bisect workflow and reads what they left."""
 
-    def send(self, inputs: Mapping[str, str]) -> int | None:
-        """Start a run; its id, None where the host does not say it."""
+    def send(self, inputs: Mapping[str, str], *, title: str | None = None) -> int | None:
+        """Start a run; its id, None where the host does not say it. `title`: of one that is no bisection's."""
 
     def find(self, title: str) -> int | None:
         """The run of this title, None where none is to be seen (yet)."""
@@ -315,6 +316,49 @@ def parse_run_title(title: str) -> tuple[str, str] | None:
     """(bisection, dispatch) of a run's title, or None where it is another kind of run."""
     words = title.split(" ")
     return (words[1], words[2]) if len(words) == 3 and words[0] == RUN_TITLE_WORD and all(words) else None
+
+
+_REQUEST: Final = re.compile(
+    r"perf-run ([1-9][0-9]{0,9}) ([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([1-9][0-9]{0,17}) (all|part)(?: (\S{1,100}))?"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RequestedRun:
+    """A measurement of a pull request's head that comment `comment` asked for; `against`: what `base` was called."""
+
+    pull_request: int
+    head: str
+    base: str
+    comment: int
+    is_whole: bool
+    against: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """As a push would be measured: of all benchmarks, against where the pull request began."""
+        return self.is_whole and self.against is None
+
+    @property
+    def title(self) -> str:
+        """The run's `run-name`."""
+        extent = "all" if self.is_whole else "part"
+        words = ("perf-run", self.pull_request, self.head, self.base, self.comment, extent, self.against)
+        return " ".join(str(word) for word in words if word is not None)
+
+
+def parse_request_title(title: str) -> RequestedRun | None:
+    match = _REQUEST.fullmatch(title)
+    if match is None:
+        return None
+    return RequestedRun(
+        pull_request=int(match[1]),
+        head=match[2],
+        base=match[3],
+        comment=int(match[4]),
+        is_whole=match[5] == "all",
+        against=match[6],
+    )
 
 
 def artifact_name(bisection: str, job: str) -> str:

@@ -1,6 +1,6 @@
 """One metric's judgement, the runs that it was judged against, and the rules between counters behind it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -78,6 +78,20 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     time: Annotated[datetime, msgspec.Meta(tz=True)]
 
 
+MOST_TRADED: Final = 20
+
+
+class TradedChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One metric's values, in its unit, around an accepted commit: what it cost, or, `is_better`, what it gained."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    before: float
+    after: float
+    is_better: bool
+
+
 class Acceptance(
     msgspec.Struct,
     frozen=True,
@@ -91,7 +105,7 @@ class Acceptance(
     `benchmark` may also be a table of counters, or the full name of one counter or metric ("server cpu").
 
     `author` is who accepted it, `time` when (UTC). `pull_request`: where it was said of a pull request's head, which a
-    squash leaves out of the default branch.
+    squash leaves out of the default branch. `changes` are what was measured there, both sides, where it was.
     """
 
     version: Literal[1] = written(1)
@@ -102,6 +116,7 @@ class Acceptance(
     author: Annotated[str, msgspec.Meta(min_length=1, max_length=AUTHOR_LIMIT)]
     time: Annotated[datetime, msgspec.Meta(tz=True)]
     pull_request: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    changes: Annotated[tuple[TradedChange, ...], msgspec.Meta(max_length=2 * MOST_TRADED)] | UnsetType = UNSET
 
     @property
     def by(self) -> Accepted:
@@ -318,6 +333,26 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """A suspected change that would be a regression."""
         sign, change = self.direction.worse_sign, self.relative_change
         return self.verdict is Verdict.SUSPECTED and (change is None or not sign or change * sign > 0)
+
+
+def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[TradedChange, ...]:
+    """What got worse of `benchmark` (None: of all), and whatever got better beside it; the largest first."""
+    sides: dict[bool, list[TradedChange]] = {False: [], True: []}
+    for one in findings:
+        is_better = one.verdict is Verdict.IMPROVEMENT
+        is_worse = one.verdict is Verdict.REGRESSION or one.looks_worse or one.accepted is not None
+        covered = benchmark in (None, one.key.benchmark, one.key.full_name)
+        if one.baseline and one.target and (is_better or (is_worse and covered)):
+            change = TradedChange(
+                benchmark=one.key.benchmark,
+                metric=one.key.metric,
+                unit=one.unit,
+                before=one.baseline.value,
+                after=one.target.value,
+                is_better=is_better,
+            )
+            sides[is_better].append(change)
+    return (*sides[False][:MOST_TRADED], *sides[True][:MOST_TRADED])
 
 
 # The runs that a target is judged against, and why each was chosen or left out.

@@ -38,6 +38,7 @@ class Role(StrEnum):
     REPORT = "report"
     COMMAND = "command"
     BISECT = "bisect"
+    REFERENCE = "reference"
     PRIVILEGED = "privileged"  # pull_request_target: a stranger's pull request with a writing token
     NONE = "none"
 
@@ -53,6 +54,7 @@ NEEDED: Final[Mapping[Role, tuple[Permission, ...]]] = {
     Role.REPORT: (Permission.ACTIONS, *_WRITING),
     Role.COMMAND: tuple(Permission),
     Role.BISECT: tuple(Permission),
+    Role.REFERENCE: (Permission.CHECKS,),
     Role.PRIVILEGED: (),
     Role.NONE: (),
 }

@@ -274,6 +274,17 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     detectable_effect: float | None = None
 
 
+class GroupMean(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The geometric mean of the changes of `count` metrics of this name, of `total` in a group."""
+
+    name: str
+    metric: str
+    count: int
+    total: int
+    change: float
+    confidence_interval: Interval | None = None
+
+
 class Report(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-report"
 ):
@@ -285,8 +296,10 @@ class Report(
     `detectable_effect`: a worsening of this fraction would have been seen in every metric in which none was.
     `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
+    `reference`: what the base is called where that is no commit just before, such as a release.
     `cost`: what measuring the target took, and what was measured beside it; None where it is not known. `costs`: which
-    methods of the target cost most. `predictions`: what simulations say of model files that changed; they fail nothing.
+    methods of the target cost most. `groups`: means over those of the configuration. `predictions`: what simulations
+    say of model files that changed; they fail nothing.
     """
 
     version: Literal[2] = written(2)
@@ -297,6 +310,7 @@ class Report(
     target_commit: str | None = None
     base_commit: str | None = None
     merge_commit: str | None = None
+    reference: Annotated[str, msgspec.Meta(max_length=200)] | None = None
     baseline_source: BaselineSource = BaselineSource.FILES
     baseline_runs: int = 0
     choices: tuple[RunChoice, ...] = ()
@@ -311,6 +325,7 @@ class Report(
     costs: MethodCosts | None = None
     predictions: Annotated[tuple[Prediction, ...], msgspec.Meta(max_length=MOST_PREDICTIONS)] = ()
     cost: Cost | None = None
+    groups: tuple[GroupMean, ...] = ()
 
     @property
     def blames_target(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from perf_culprit.errors import BotError
+from perf_culprit.model.dispatch import RequestedRun
 from perf_culprit.model.finding import Acceptance, Verdict
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import FULL_HASH
@@ -21,6 +22,7 @@ from perf_culprit.say.document import (
     table,
     words,
 )
+from perf_culprit.say.finding_tables import gain_words
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
 from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.sections import split
@@ -37,12 +39,19 @@ HELP: Final = (
         ),
         "finds the commit that introduced a change, by measuring; a fork's pull request needs HEAD, all 40 digits",
     ),
+    (
+        "/perf-run [HEAD] [NAME …] [against REF] [rounds=N]",
+        (
+            "measures the pull request's head now, all benchmarks or these, beside the commit where it began or REF; "
+            "HEAD as in /perf-bisect"
+        ),
+    ),
     ("/perf-retry", "resumes a bisection of this thread that stopped, or measures the pull request again"),
     (
-        "/perf-accept [HEAD] NAME|all REASON",
+        "/perf-accept [HEAD] NAME|all REASON [because GAIN]",
         (
             "accepts a change as the new baseline: it fails no check, and later runs are compared with it; "
-            "HEAD as in /perf-bisect"
+            "HEAD as in /perf-bisect; what is gained is kept beside what it costs"
         ),
     ),
     ("/perf-help", "shows this"),
@@ -106,6 +115,33 @@ def closed_text() -> str:
     return _told(Safe("**Command rejected:** This pull request is closed."), Safe("Next: reopen it, then ask again."))
 
 
+def measuring_text(request: RequestedRun, benchmarks: Sequence[str]) -> str:
+    what = joined(", ", map(Name, benchmarks)) if benchmarks else Safe("All benchmarks")
+    where = Safe("in the report's comment" if request.is_plain else "here")
+    told = words("{} of {} will be measured beside {}. The result follows {}.", what, *_ends(request), where)
+    return _told(told)
+
+
+def measured_text(request: RequestedRun, *, report_url: str | None) -> str:
+    return _told(words("Measured: {} beside {}. {}", *_ends(request), Link(Safe("The report"), report_url)))
+
+
+def asked_body(request: RequestedRun, report: str) -> str:
+    """The report of what was asked for, below what that was."""
+    told = words("Asked for: {} beside {}. The report of the pull request stays as it is.", *_ends(request))
+    return f"{_told(told)}\n{report}"
+
+
+def not_measured_text(request: RequestedRun, *, why: str, run_url: str) -> str:
+    told = words("**Not measured.** {} beside {}: {}.", *_ends(request), Prose(why))
+    return _told(told, Link(Safe("The log of the measurement"), run_url))
+
+
+def _ends(request: RequestedRun) -> tuple[Text, Text]:
+    base = Name(request.base[:10])
+    return Name(request.head[:10]), words("{} ({})", Name(request.against), base) if request.against else base
+
+
 def again_text(*, repeats: str, run_url: str) -> str:
     """`repeats` are our own words."""
     if repeats == "nothing":
@@ -125,6 +161,7 @@ def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_check
     blocks: list[Text] = [
         words("**Accepted** at {}: {}.", Name(acceptance.commit[:10]), names),
         words("Reason: {} ({})", Prose(acceptance.reason), Name(acceptance.author)),
+        *([words("Gained: {}", Prose(gain))] if (gain := gain_words(acceptance)) else ()),
         Safe(_ONWARDS if acceptance.pull_request is None else _ONWARDS_IN_PULL_REQUEST),
     ]
     if benchmarks and not is_checked:

@@ -47,6 +47,7 @@ from perf_culprit.say.finding_tables import (
     WHY,
     changed_table,
     findings_table,
+    groups_table,
     metric_name,
     not_called,
     outside_table,
@@ -109,6 +110,8 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
     ]
     if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
+    if report.groups:
+        nodes.append(groups_table(report.groups))
     nodes += [
         *_surroundings(report),
         *trees.folds,
@@ -134,6 +137,8 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
         )
     if report.suite != "default":
         text = words("{} in {}", text, Name(report.suite))
+    if report.reference is not None:
+        text = words("Against {}: {}", Name(report.reference), text)
     return Heading(text=text, tone=told.tone, mark=told.emoji)
 
 
@@ -382,7 +387,8 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
 def _ends(report: Report, options: PageOptions) -> Iterator[Text]:
     url = options.repository_url
     if report.base_commit:
-        yield words("base {}", Commit(report.base_commit, url))
+        base = words("base {}", Commit(report.base_commit, url))
+        yield words("{} ({})", base, Name(report.reference)) if report.reference else base
     if report.target_commit:
         head, merge = words("head {}", Commit(report.target_commit, url)), report.merge_commit
         yield words("{}, measured as merged into base ({})", head, Commit(merge, url)) if merge else head

@@ -11,6 +11,7 @@ from html import escape
 from itertools import groupby, islice
 from typing import Any, Final
 
+from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Untested, because
 from perf_culprit.model.run import Metric
 from perf_culprit.model.series import LATELY_RUNS, Dashboard, KeptPanel, Panel, PanelSeries, ShownChange, Standing
@@ -27,6 +28,7 @@ _TREND_HEIGHT: Final = 20
 _NAME_LIMIT: Final = 300
 _UNIT_LIMIT: Final = 24
 _SUBJECT_LIMIT: Final = 100
+_MOST_GAINS: Final = 3
 
 
 def dashboard_files(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, bytes]:
@@ -155,9 +157,20 @@ def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[st
         one.change.relative_change and _short(one.change.relative_change, 1.0),
         _sign(one, metric),
         one.change.kind,
-        accepted and [plain(accepted.author), plain(accepted.reason, limit=SENTENCE_LIMIT), accepted.pull_request],
+        accepted and [plain(accepted.author), _both_sides(accepted), accepted.pull_request],
         culprit and [numbers[culprit.commit], culprit.relative_change, culprit.posterior, culprit.thread],
     ]
+
+
+def _both_sides(accepted: Acceptance) -> str:
+    """The reason, and what got better at that commit; what got worse is the change that this stands beside."""
+    better = [
+        f"{one.benchmark} {one.metric} {percent(one.after / one.before - 1, signed=True)}"
+        for one in accepted.changes or ()
+        if one.is_better and one.before
+    ]
+    gained = f" (better there: {', '.join(better[:_MOST_GAINS])})" if better else ""
+    return plain(f"{accepted.reason}{gained}", limit=SENTENCE_LIMIT)
 
 
 def _short(value: float, factor: float) -> float | None:

@@ -1,10 +1,14 @@
 """Findings as tables: a row's cells, what changed, what did not, what is out of control."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, Verdict
+from msgspec import structs
+
+from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, TradedChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
+from perf_culprit.model.report import GroupMean
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
 from perf_culprit.say.charts import sparkline
@@ -12,8 +16,10 @@ from perf_culprit.say.document import (
     NOTHING,
     Column,
     Commit,
+    Document,
     Drawn,
     Emphasis,
+    Heading,
     Name,
     Prose,
     Role,
@@ -25,11 +31,12 @@ from perf_culprit.say.document import (
     Text,
     Tone,
     joined,
+    paragraph,
     table,
     words,
 )
 from perf_culprit.say.headlines import CHANGE_POINT, comparison
-from perf_culprit.say.inert import NO_BREAK, Safe, unbroken
+from perf_culprit.say.inert import NO_BREAK, SENTENCE_LIMIT, Safe, unbroken
 from perf_culprit.say.numbers import counted
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.sections import (
@@ -66,6 +73,79 @@ def metric_name(key: MetricKey, *, with_metric: bool) -> Text:
 def accepted_by(accepted: Accepted | Acceptance, *, repository_url: str | None) -> Text:
     commit = Commit(accepted.commit, repository_url)
     return words("by {} at {}: {}", Name(accepted.author, 60), commit, Prose(accepted.reason))
+
+
+_GAIN: Final = re.compile(r"\bbecause\s+(.+)", re.IGNORECASE)
+_TRADE: Final = (
+    Column(name="accepted", role=Role.NAME),
+    Column(name="cost", role=Role.WORDS),
+    Column(name="gained", role=Role.WORDS),
+    Column(name="why", role=Role.WORDS),
+)
+
+
+def gain_words(entry: Acceptance) -> str:
+    """What the reason says that it is for: the words after "because"."""
+    match = _GAIN.search(entry.reason)
+    return match[1] if match else ""
+
+
+def accepted_document(entries: Sequence[Acceptance]) -> Document:
+    """Each trade with both its sides."""
+
+    def row(entry: Acceptance) -> Row:
+        name = Name(entry.benchmark) if entry.benchmark else Safe("all that got worse")
+        told = gain_words(entry)
+        gained = [*([Prose(told, SENTENCE_LIMIT)] if told else []), *_traded(entry, is_better=True)]
+        cost, gain = (joined(", ", side) if side else NOTHING for side in (_traded(entry, is_better=False), gained))
+        why = _GAIN.sub("", entry.reason).strip() or entry.reason
+        return Row((name, cost, gain, accepted_by(structs.replace(entry, reason=why), repository_url=None)))
+
+    if not entries:
+        return Document(nodes=(paragraph(Safe("Nothing was accepted.")),))
+    return Document(nodes=(table(_TRADE, entries, row, shown=Shown.TABLE),))
+
+
+def _traded(entry: Acceptance, *, is_better: bool) -> list[Text]:
+    return [
+        words("{} {}", _traded_name(one, entry), _sides(one))
+        for one in entry.changes or ()
+        if one.is_better is is_better
+    ]
+
+
+def _traded_name(one: TradedChange, entry: Acceptance) -> Text:
+    if one.benchmark == entry.benchmark:
+        return Prose(one.metric, METRIC_LIMIT)
+    return metric_name(MetricKey(one.benchmark, one.metric), with_metric=True)
+
+
+def _sides(one: TradedChange) -> Text:
+    before, after = map(numbers.amount, numbers.quantities((one.before, one.after), one.unit))
+    change = f" ({numbers.percent(one.after / one.before - 1, signed=True)})" if one.before else ""
+    return words("{} → {}{}", before, after, Safe(change))
+
+
+_VERIFIED: Final = (
+    Column(name="metric", role=Role.NAME),
+    Column(name="culprit", right=True),
+    Column(name="left of it", right=True),
+    Column(name="answer", role=Role.WORDS),
+)
+
+
+def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: str) -> Document:
+    """What a culprit changed, what is left of that with the fix, and our own word for it."""
+
+    def row(entry: tuple[Finding, Finding, str]) -> Row:
+        culprit, left, told = entry
+        changes = (words("{} {}", Safe(number), Safe(bounds)) for number, bounds in map(change_text, (culprit, left)))
+        return Row((metric_name(culprit.key, with_metric=True), *changes, Safe(told)))
+
+    heading = Heading(
+        text=Safe(f"{answer.capitalize()}: {counted(len(rows), 'metric')} that the culprit made worse"), tone=Tone.PLAIN
+    )
+    return Document(nodes=(heading, table(_VERIFIED, rows, row, shown=Shown.TABLE)))
 
 
 def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
@@ -179,6 +259,13 @@ def changed_cells(finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Tex
     return *change_cells(finding, bold=True), certainty, state, _trend(finding)
 
 
+_GROUPS: Final = (
+    Column(name="group", role=Role.NAME),
+    Column(name="geometric mean of the changes", right=True),
+    Column(name="benchmarks", right=True),
+)
+
+
 def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
     def row(finding: Finding) -> Row:
         key = finding.key
@@ -187,6 +274,20 @@ def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
 
     columns = (_NAMED[0], *CHANGED)
     return table(columns, sections.changed + sections.suspected, row, title=title, shown=Shown.TABLE)
+
+
+def groups_table(groups: Sequence[GroupMean]) -> Table:
+    """Means over groups of the configuration."""
+
+    def row(group: GroupMean) -> Row:
+        interval = group.confidence_interval
+        bounds = "" if interval is None else f" {numbers.percent_interval(interval.low, interval.high)}"
+        of = f"{group.count:,}" if group.count == group.total else f"{group.count:,} of {group.total:,}"
+        name = words("{} · {}", Name(group.name), Prose(group.metric, METRIC_LIMIT))
+        change = words("{}{}", Strong(Safe(numbers.percent(group.change, signed=True))), Safe(bounds))
+        return Row((name, change, Safe(of)))
+
+    return table(_GROUPS, groups, row, shown=Shown.TABLE)
 
 
 def findings_table(

@@ -78,7 +78,7 @@ _EXPECTED = {
 
 _MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
 IN_TURN: Final = "Measure both commits in turn on one machine:"
-UNDER_WAY: Final = "Both commits are measured in turn now; the answer will stand here."
+UNDER_WAY: Final = "Both commits are measured in turn now; the answer follows."
 # What was measured in turn already, and looks worse by that.
 _BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
 COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"

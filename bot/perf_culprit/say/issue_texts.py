@@ -77,6 +77,27 @@ def joint_title(count: int) -> str:
     return f"Performance regressions: {count:,} benchmarks"
 
 
+def reference_title(count: int, reference: str) -> str:
+    return f"Slower or larger than {clean(reference, limit=TITLE_NAME_LIMIT)}: {counted(count, 'benchmark')}"
+
+
+def reference_body(
+    findings: Sequence[Sequence[Finding]], reference: str, *, commits: CommitRange, options: IssueOptions
+) -> str:
+    """What many commits, each too small a step to be called, came to since a release."""
+    where = Commit(commits.bad, options.repository_url)
+    opening = words(
+        "{} worse at {} than at {}. No single commit need be to blame: many small steps add up.",
+        Safe(f"{counted(len(findings), 'benchmark')} {'is' if len(findings) == 1 else 'are'}"),
+        where,
+        Name(reference),
+    )
+    closing = Safe("This issue is closed when nothing of it is worse than there any more, or the rest is accepted.")
+    name = findings[0][0].key.benchmark
+    nodes: list[Node] = [paragraph(opening), _many(findings), _commands(name, commits), paragraph(closing)]
+    return _issue_text(nodes, ".", options=options)
+
+
 def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: IssueOptions) -> str:
     """One benchmark, all its metrics that got worse."""
     name = findings[0].key.benchmark
@@ -97,23 +118,26 @@ def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: Is
 def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, options: IssueOptions) -> str:
     """Many benchmarks at once: more likely one cause than many."""
     where = Commit(commits.bad, options.repository_url)
-
-    def row(finding: Finding) -> Row:
-        return Row((metric_name(finding.key, with_metric=True), *changed_cells(finding)))
-
-    shown = [finding for group in findings[:SHOWN_BENCHMARKS] for finding in group[:3]]
-    rows = table((Column(name="benchmark"), *CHANGED), shown, row)
     return _body(
         words(
             "{} benchmarks got worse on the default branch at {}, more than get an issue of their own in one run.",
             len(findings),
             where,
         ),
-        replace(rows, total=len(shown) + max(0, len(findings) - SHOWN_BENCHMARKS)),
+        _many(findings),
         name=findings[0][0].key.benchmark,
         commits=commits,
         options=options,
     )
+
+
+def _many(findings: Sequence[Sequence[Finding]]) -> Table:
+    def row(finding: Finding) -> Row:
+        return Row((metric_name(finding.key, with_metric=True), *changed_cells(finding)))
+
+    shown = [finding for group in findings[:SHOWN_BENCHMARKS] for finding in group[:3]]
+    rows = table((Column(name="benchmark"), *CHANGED), shown, row)
+    return replace(rows, total=len(shown) + max(0, len(findings) - SHOWN_BENCHMARKS))
 
 
 def recovered_note(name: str | None, *, at: str, repository_url: str | None) -> str:

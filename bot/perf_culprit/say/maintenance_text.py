@@ -36,6 +36,7 @@ ROLES: Final[Mapping[str, str]] = {
     Role.REPORT: "after another workflow: what it left is judged again and published",
     Role.COMMAND: "a comment: a command in it is obeyed",
     Role.BISECT: "started by hand or by the bot: only the bisect workflow is; to record results, use mode: record",
+    Role.REFERENCE: "a schedule: with a reference judged against it, with a check, and an issue where issues.when asks",
     Role.PRIVILEGED: "pull_request_target: untrusted code with a writing token. Never measure here: use pull_request",
     Role.NONE: "the event {event}: results are judged and recorded nowhere. Use push, pull_request or merge_group, or "
     "mode: record",

@@ -127,7 +127,12 @@ def download_artifact(call: Call) -> Answer:
 
 
 def run_name(inputs: dict[str, str]) -> str:
-    """As our bisect workflow names its runs: `perf-bisect ${{ inputs.bisection }} ${{ inputs.dispatch }}`."""
+    """As our bisect workflow names its runs: `perf-bisect ${{ inputs.bisection }} ${{ inputs.dispatch }}`.
+
+    The measuring one does `${{ inputs.request }}`.
+    """
+    if "head" in inputs:
+        return inputs["request"]
     return f"perf-bisect {inputs['bisection']} {inputs['dispatch']}" if "dispatch" in inputs else "Benchmarks"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 TOKEN: Final = re.compile(
-    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>==|!=|&&|\|\||[!().,\[\]])|(?P<name>[A-Za-z_][\w-]*))"
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>==|!=|&&|\|\||[!().,*\[\]])|(?P<name>[A-Za-z_][\w-]*))"
 )
 INSERTED: Final = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 LITERALS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
@@ -21,6 +21,7 @@ def starts_with(text: Any, start: Any) -> bool:
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "startsWith": starts_with,
+    "contains": lambda among, one: one in (among or ()),
     "fromJSON": json.loads,
     "always": lambda: True,
     "cancelled": lambda: False,
@@ -136,5 +137,10 @@ class Parser:
         value: Any = self.contexts[name]
         while self.take("."):
             key = self.tokens.pop(0)[1]
-            value = value.get(key) if isinstance(value, Mapping) else None
+            if key == "*":  # of a list each one's
+                self.take(".")
+                key = self.tokens.pop(0)[1]
+                value = [one.get(key) for one in value or ()]
+            else:
+                value = value.get(key) if isinstance(value, Mapping) else None
         return value

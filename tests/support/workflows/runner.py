@@ -261,7 +261,7 @@ class WorkflowRunner:
         commit = given.get("ref") or place.event.sha
         branches = "+refs/heads/*:refs/remotes/origin/*"
         init_repository(workspace)
-        run_git(workspace, "fetch", "--quiet", url, branches, commit)
+        run_git(workspace, "fetch", "--quiet", url, branches, "+refs/tags/*:refs/tags/*", commit)
         run_git(workspace, "checkout", "--quiet", "--detach", commit)
         with (workspace / ".git/config").open("a") as config:
             config.write(

@@ -253,7 +253,7 @@ def test_what_was_refuted_is_told_at_the_top() -> None:
 
 def test_what_is_measured_in_turn_now_asks_nothing_of_the_reader() -> None:
     subject = replace(report(Conclusion.SUSPECTED, NOISY[0]), notes=(because(Remark.BEING_PROVEN, minutes=10),))
-    assert worded(subject)[1] == "Both commits are measured in turn now; the answer will stand here."
+    assert worded(subject)[1] == "Both commits are measured in turn now; the answer follows."
     assert next_step(subject, split(subject)).command == ""
 
 

@@ -1,6 +1,14 @@
 import pytest
 
-from perf_culprit.action.command_grammar import AcceptCommand, BisectCommand, Command, HelpCommand, RetryCommand, parse
+from perf_culprit.action.command_grammar import (
+    AcceptCommand,
+    BisectCommand,
+    Command,
+    HelpCommand,
+    RetryCommand,
+    RunCommand,
+    parse,
+)
 from perf_culprit.errors import UsageError
 from perf_culprit.model.bisection import Engine
 
@@ -30,6 +38,14 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
             r'/perf-bisect benchmark="say \"hi\" \\o/"', BisectCommand(benchmark=r'say "hi" \o/'), id="escapes"
         ),
         pytest.param("/perf-bisect benchmark=::error::x", BisectCommand(benchmark="::error::x"), id="workflow command"),
+        pytest.param("/perf-run", RunCommand(), id="run"),
+        pytest.param(
+            f'/perf-run {SHA} parse "sort large" against v1.4 rounds=40',
+            RunCommand(sha=SHA, benchmarks=("parse", "sort large"), against="v1.4", rounds=40),
+            id="run everything",
+        ),
+        pytest.param("/perf-run parse parse", RunCommand(benchmarks=("parse",)), id="named twice"),
+        pytest.param("/perf-run $(id)", RunCommand(benchmarks=("$(id)",)), id="a name is text"),
         pytest.param("/perf-retry", RetryCommand(), id="retry"),
         pytest.param("/perf-help", HelpCommand(), id="help"),
         pytest.param("/PERF-Help", HelpCommand(), id="capitals"),
@@ -79,7 +95,11 @@ def test_leaves_other_comments_alone(body: str) -> None:
     ("body", "message", "next_step"),
     [
         ("/perf-bisct", "`/perf-bisct` isn't a command", "did you mean `/perf-bisect`? The commands are"),
-        ("/perf-", "`/perf-` isn't a command", "`/perf-bisect`, `/perf-retry`, `/perf-accept` and `/perf-help`"),
+        (
+            "/perf-",
+            "`/perf-` isn't a command",
+            "`/perf-bisect`, `/perf-retry`, `/perf-run`, `/perf-accept` and `/perf-help`",
+        ),
         ("/perf-bisect\tx", "invisible characters", "type it"),
         ("/perf-bisect benhmark=x", "`benhmark=x` isn't an option", "did you mean `benchmark`? The options are"),
         (
@@ -112,6 +132,13 @@ def test_leaves_other_comments_alone(body: str) -> None:
         ('/perf-bisect benchmark=" "', "empty or too long", "report's table"),
         ("/perf-bisect benchmark=a\u202eb", "invisible characters", "type it"),
         (f"/perf-bisect benchmark={'x' * 1000}", "too long", "1,000"),
+        ("/perf-run rounds=0", "isn't a number of rounds", "N from 1 to 100"),
+        ("/perf-run rounds=\u0663", "isn't a number of rounds", "N from 1 to 100"),
+        ("/perf-run rounds=2 rounds=3", "isn't a number of rounds", "once"),
+        ("/perf-run parse against", "needs one commit", "against REF"),
+        ("/perf-run against a against b", "needs one commit", "once"),
+        ("/perf-run against --upload-pack=x", "isn't a commit", "a hash, a tag or a branch"),
+        (f"/perf-run {' '.join(f'b{number}' for number in range(21))}", "21 benchmarks", "at most 20"),
         ("/perf-retry now", "takes no options", "alone"),
         ("/perf-help me", "takes no options", "alone"),
         ("/perf-accept", "a benchmark and a reason are needed", "/perf-accept parse"),

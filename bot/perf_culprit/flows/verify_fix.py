@@ -1,0 +1,81 @@
+"""measure -> judge: whether a fix takes back what a culprit made worse, all three commits side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from perf_culprit import git
+from perf_culprit.commands.measure_requests import Measure, Verify
+from perf_culprit.config.settings import Config
+from perf_culprit.dispatch.culprit_trace import Say
+from perf_culprit.errors import UsageError
+from perf_culprit.flows.compare import compare_runs
+from perf_culprit.flows.measurement import measure_commits, measure_plan
+from perf_culprit.model.finding import BaselineSource, Finding, Verdict
+from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.model.run_file import decode_run
+
+
+class Fix(StrEnum):
+    FIXED = "fixed"
+    PARTLY = "partly fixed"
+    NOT = "not fixed"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verified:
+    """Of a metric that the culprit made worse: what that was, and what is left of it."""
+
+    culprit: Finding
+    left: Finding
+    answer: Fix
+
+
+def verify_fix(asked: Verify, *, config: Config, say: Say) -> tuple[Verified, ...]:
+    """Every metric that the culprit made worse, in the report's order; none where it made none worse."""
+    culprit = git.resolve_commit(asked.repository, asked.culprit)
+    parents = git.parents(asked.repository, culprit)
+    if not parents:
+        raise UsageError(
+            "the first commit has nothing before it", place="--culprit", next_step="name the commit that made it worse"
+        )
+    commits = (parents[0], culprit, git.resolve_commit(asked.repository, asked.fix))
+    shared = {name: value for name, value in vars(asked).items() if name not in ("culprit", "fix")}
+    plan = measure_plan(Measure(commits=commits, **shared), config=config, say=say)
+    measured = measure_commits(plan, config=config, say=say)
+    if measured.fault is not None:
+        raise measured.fault
+    base, bad, fixed = (decode_run(file.read_bytes(), place=str(file)) for file in measured.files)
+    worse, left, gained = (
+        _findings(before, after, config) for before, after in ((base, bad), (base, fixed), (bad, fixed))
+    )
+    return tuple(
+        Verified(culprit=one, left=left[key], answer=fix_of(left[key].verdict, gained[key].verdict))
+        for key, one in worse.items()
+        if one.verdict is Verdict.REGRESSION and key in left and key in gained
+    )
+
+
+def _findings(base: Run, target: Run, config: Config) -> Mapping[MetricKey, Finding]:
+    report = compare_runs(target, baseline=(base,), source=BaselineSource.PAIRED, config=config)
+    return {finding.key: finding for finding in report.findings}
+
+
+def fix_of(left: Verdict, gained: Verdict) -> Fix:
+    """`left`: the fix beside what was before the culprit; `gained`: beside the culprit."""
+    if left in (Verdict.UNCHANGED, Verdict.IMPROVEMENT):
+        return Fix.FIXED
+    if left is Verdict.REGRESSION:
+        return Fix.PARTLY if gained is Verdict.IMPROVEMENT else Fix.NOT
+    return Fix.UNDECIDED
+
+
+def overall(verified: tuple[Verified, ...]) -> Fix:
+    """Of all of them: one that is left makes it partly fixed, and nothing gained anywhere not fixed."""
+    answers = {one.answer for one in verified}
+    if len(answers) == 1:
+        return answers.pop()
+    if Fix.UNDECIDED in answers and answers <= {Fix.UNDECIDED, Fix.FIXED}:
+        return Fix.UNDECIDED
+    return Fix.PARTLY if answers & {Fix.FIXED, Fix.PARTLY} else Fix.NOT
