@@ -116,9 +116,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     )
     report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
-    report = structs.replace(
-        report, notes=(*report.notes, *unused), groups=group_means(report.findings, config.groups)
-    )
+    report = structs.replace(report, notes=(*report.notes, *unused), groups=group_means(report.findings, config.groups))
     if not report.has_nothing_in_common or not (alike := _alike(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
