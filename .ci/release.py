@@ -35,7 +35,7 @@ def number(root: Path, version: str) -> None:
 
 def prepare(root: Path, version: str, digest: str, day: str) -> None:
     if not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
-        sys.exit(f"{digest!r} is no digest such as sha256:…")
+        sys.exit(f"{digest!r} is not a digest such as sha256:…")
     changelog = root / "CHANGELOG.md"
     if not re.search(r"^## Unreleased\n+###", changelog.read_text(encoding="utf-8"), re.MULTILINE):
         sys.exit("CHANGELOG.md: nothing stands under Unreleased")
@@ -48,7 +48,7 @@ def prepare(root: Path, version: str, digest: str, day: str) -> None:
 def pin(root: Path, commit: str) -> None:
     """In documents and templates the commit of this release takes the place of the zeros."""
     if not re.fullmatch(r"[0-9a-f]{40}", commit) or commit == ZEROS:
-        sys.exit(f"{commit!r} is no full hash of a commit")
+        sys.exit(f"{commit!r} is not a full hash of a commit")
     replaced(root / "bot/perf_culprit/release.py", r'^COMMIT: Final = "0" \* 40$', f'COMMIT: Final = "{commit}"')
     for name in PINNED_IN:
         path = root / name

@@ -76,9 +76,9 @@ def test_the_very_same_run_is_stored_once(history: GitBranchHistory, served: Pat
 @pytest.mark.parametrize(
     ("marker", "message"),
     [
-        (None, "no history of perf-culprit"),
-        ("{}", "no history of perf-culprit"),
-        ("[" * 4000, "no history of perf-culprit"),
+        (None, "not a history of ours"),
+        ("{}", "not a history of ours"),
+        ("[" * 4000, "not a history of ours"),
         ('{"format":"perf-culprit-history","version":2}', "has version 2; this program knows 1"),
     ],
 )

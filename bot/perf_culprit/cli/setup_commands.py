@@ -95,7 +95,7 @@ def init(asked: Init) -> int:
         replace_file(asked.repository / path, text.encode())
         print(f"wrote {path}")
     if not IS_RELEASE:
-        print("This is no release: put the commit of the release that you reviewed in place of the zeros.")
+        print("This is not a release: put the commit of the release that you reviewed in place of the zeros.")
     if choices[0].since:
         print("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
         return EXIT_FINE

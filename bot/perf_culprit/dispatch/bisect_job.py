@@ -125,7 +125,7 @@ def _require_commits(repository: Path, job: BisectJob) -> None:
     names = list(dict.fromkeys(commit for entry in job.rounds for commit in entry.commits))
     for name in names:
         if not git.FULL_HASH.fullmatch(name):
-            raise DataError(f"{name[:80]!r} is no full hash", place=job.id, next_step="ask for commits by full hash")
+            raise DataError(f"{name[:80]!r} is not a full hash", place=job.id, next_step="ask for commits by full hash")
     url = git.default_remote_url(repository)
     fetch_missing(repository, names, None if url is None else git.Remote(url=url))
     for name in git.missing_commits(repository, names):

@@ -275,7 +275,7 @@ def _claim(controller: Controller, run_id: int, *, from_inside: bool) -> _Claim:
     words = None if facts is None else parse_run_title(facts.title)
     if facts is None or words is None:
         raise DataError(
-            "is no run of a bisection",
+            "is not a run of a bisection",
             place=f"workflow run {run_id}",
             next_step="keep `run-name` in the bisect workflow as it was given",
         )

@@ -179,11 +179,11 @@ def _compiled(source: bytes, flags: int = 0) -> Any:
             warnings.simplefilter("ignore")  # of odd escapes in a stranger's strings
             return compile(text, "<unknown>", "exec", flags, dont_inherit=True)
     except SyntaxError as error:
-        raise UnreadableCodeError(f"is no Python that this Python reads (line {error.lineno})") from None
+        raise UnreadableCodeError(f"is not Python that this version reads (line {error.lineno})") from None
     except (RecursionError, MemoryError):
         raise UnreadableCodeError("is nested too deeply") from None
     except ValueError:
-        raise UnreadableCodeError("is no Python: it holds null bytes or endless numbers") from None
+        raise UnreadableCodeError("is not Python: it holds null bytes or endless numbers") from None
 
 
 def _decoded(source: bytes) -> str:

@@ -124,7 +124,7 @@ def read_context(environ: Mapping[str, str], *, elsewhere: str) -> Context:
     repository = environ.get("GITHUB_REPOSITORY")
     if not path or not repository:
         raise UsageError(
-            "this is no GitHub Actions job: GITHUB_EVENT_PATH and GITHUB_REPOSITORY are not set", next_step=elsewhere
+            "this is not a GitHub Actions job: GITHUB_EVENT_PATH and GITHUB_REPOSITORY are not set", next_step=elsewhere
         )
     return Context(
         event_name=environ.get("GITHUB_EVENT_NAME", ""),

@@ -87,7 +87,7 @@ def read_event(path: Path) -> dict[str, Any]:
             f"the event cannot be read: {type(error).__name__}", place=str(path), next_step="run the job again"
         ) from None
     if not isinstance(event, dict):
-        raise InfrastructureError("the event is no object", place=str(path), next_step="run the job again")
+        raise InfrastructureError("the event is not an object", place=str(path), next_step="run the job again")
     return event
 
 
@@ -105,7 +105,7 @@ def event_ends(repository: Path, environ: Mapping[str, str]) -> EventEnds:
     path = environ.get("GITHUB_EVENT_PATH")
     if not path:
         raise UsageError(
-            "no commits were named, and this is no GitHub Actions job that has some",
+            "no commits were named, and this is not a GitHub Actions job that has some",
             place="--commits",
             next_step="give the baseline first, then the target: --commits main HEAD",
         )

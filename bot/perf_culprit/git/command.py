@@ -98,7 +98,7 @@ class Remote:
 
     def __post_init__(self) -> None:
         if not self.url or self.url.startswith("-"):
-            raise UsageError(f"{self.url!r} is no URL of a repository", next_step="give an https URL or a path")
+            raise UsageError(f"{self.url!r} is not the URL of a repository", next_step="give an https URL or a path")
 
     def __repr__(self) -> str:
         return f"Remote({self.shown!r})"

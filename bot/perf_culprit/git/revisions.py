@@ -223,7 +223,7 @@ def tree_names(repository: Path, commits: Sequence[str], path: str = "") -> tupl
     The name is the content's hash: the same name, the same content.
     """
     if "\n" in path:
-        raise GitError("cat-file", f"{path!r} is no path that can be asked for")
+        raise GitError("cat-file", f"{path!r} is not a path that can be asked for")
     names = [f"{commit}:{path}" for commit in commits]
     output = run_git(repository, "cat-file", "--batch-check=%(objectname)", lines=names).decode(errors="replace")
     return tuple(None if line.endswith((" missing", " ambiguous")) else line for line in output.splitlines())

@@ -183,7 +183,7 @@ def check_files(root: Path) -> tuple[Remark, ...]:
         try:
             workflow = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            remarks.append(Remark(file=name, text=f"is no YAML: {str(error).splitlines()[0]}"))
+            remarks.append(Remark(file=name, text=f"is not YAML: {str(error).splitlines()[0]}"))
             continue
         if isinstance(workflow, dict) and isinstance(workflow.get("jobs"), dict):
             remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, asked)]

@@ -200,7 +200,7 @@ def decode_session(data: bytes, *, place: str) -> BisectSession:
     session = decode(BisectSession, data, place=place)
     fault = next(search_faults(session.search), None)
     if fault is not None:
-        raise DataError(f"is no state of a search: {fault}", place=place, next_step="start again without --resume")
+        raise DataError(f"is not the state of a search: {fault}", place=place, next_step="start again without --resume")
     return session
 
 
@@ -252,7 +252,7 @@ def decode_stored(data: bytes, *, place: str) -> Bisection:
     bisection = decode(StoredBisection, data, place=place).bisection
     fault = next(_faults(bisection), None)
     if fault is not None:
-        raise DataError(f"is no bisection: {fault}", place=place, next_step="ask for the bisection again")
+        raise DataError(f"is not a bisection: {fault}", place=place, next_step="ask for the bisection again")
     return bisection
 
 

@@ -115,7 +115,7 @@ def _refused(error: Exception, data: bytes, *, what: str, place: str) -> DataErr
     message = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:SHOWN_CHARACTERS])
     unquoted = next((name for name in ("NaN", "Infinity") if name.encode() in data), None)
     if unquoted and not isinstance(error, msgspec.ValidationError):
-        message = f"{unquoted} is no number in JSON; {message}"
+        message = f"{unquoted} is not a number in JSON; {message}"
     return DataError(
         f"not a valid {what}: {message.replace(' - at `$.', ' at `').replace(' - at `$', ' at `')}",
         place=place,

@@ -86,7 +86,7 @@ def checked(acceptance: Acceptance) -> Acceptance:
     """With its texts on one line each; a UsageError where one is missing, too long or malformed."""
     if not git.FULL_HASH.fullmatch(acceptance.commit):
         raise UsageError(
-            f"{acceptance.commit[:80]!r} is no full hash of a commit",
+            f"{acceptance.commit[:80]!r} is not a full hash of a commit",
             next_step="write all 40 characters of the commit from which the new level holds",
         )
     benchmark = acceptance.benchmark

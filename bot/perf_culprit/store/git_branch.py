@@ -287,7 +287,7 @@ class GitBranchHistory(RunReader):
             marker = None
         if not isinstance(marker, dict) or marker.get("format") != "perf-culprit-history":
             raise ConfigError(
-                f"this branch exists and is no history of perf-culprit: its {MARKER_PATH} is missing or says otherwise",
+                f"this branch exists and is not a history of ours: its {MARKER_PATH} is missing or says otherwise",
                 place=self.place,
                 next_step="name another branch as history, or delete this one if nobody needs it",
             )

@@ -254,7 +254,7 @@ def test_a_run_that_is_not_over_is_waited_for() -> None:
     assert step.waiting == because(SearchReason.RUN_UNDER_WAY, run=1000)
     with pytest.raises(InfrastructureError, match="not over yet"):
         advance_bisection(scene.controller(), run_id=1000)
-    with pytest.raises(DataError, match="no run of a bisection"):
+    with pytest.raises(DataError, match="not a run of a bisection"):
         advance_bisection(scene.controller(), run_id=77)
     assert len(scene.pool.runs) == 1
 

@@ -61,8 +61,8 @@ def test_the_schema_knows_counters() -> None:
         ({"load": [1, 2]}, r"load: has 2 values for 3 times at `counters\[0\]`"),
         ({"times_s": [1, None, 3]}, r"got `null` at `counters\[0\]\.times_s\[1\]`"),
         ({"values_": [1, "x", 3]}, r"got `str` at `counters\[0\]\.counters\[0\]\.values\[1\]`"),
-        ({"values_": [1, float("inf"), 3]}, r"Infinity is no number in JSON"),
-        ({"values_": [1, float("nan"), 3]}, r"NaN is no number in JSON"),
+        ({"values_": [1, float("inf"), 3]}, r"Infinity is not a number in JSON"),
+        ({"values_": [1, float("nan"), 3]}, r"NaN is not a number in JSON"),
         ({"more": 1}, r"unknown field `more` at `counters\[0\]`"),
     ],
 )

@@ -112,5 +112,5 @@ def test_benchmarkdotnet_s_csv_names_jobs_where_they_differ() -> None:
 
 
 def test_benchmarkdotnet_s_decimal_commas_are_refused() -> None:
-    with pytest.raises(DataError, match="`7,513 us` is no mean with a decimal point"):
+    with pytest.raises(DataError, match="`7,513 us` is not a mean with a decimal point"):
         read("| Method | Mean |\n|---|---|\n| Sort | 7,513 us |\n")

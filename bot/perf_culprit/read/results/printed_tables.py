@@ -145,7 +145,7 @@ def _dotnet(rows: list[Row]) -> Parsed:
             continue
         if (mean := _dotnet_time(cells, "Mean")) is None:
             raise DataError(
-                f"`{shown(cells.get('Mean', ''))}` is no mean with a decimal point and a unit of time",
+                f"`{shown(cells.get('Mean', ''))}` is not a mean with a decimal point and a unit of time",
                 place=place,
                 next_step="let BenchmarkDotNet write numbers in the invariant culture, or use its JSON exporter",
             )
