@@ -203,6 +203,8 @@ class TreeComparison(
     """
 
     version: Literal[1] = written(1)
+    # Written for whoever reads the JSON alone; of a file it is what the services say.
+    _answer: Answer | None = msgspec.field(default=None, name="answer")
     services: tuple[ServiceComparison, ...]
     suspects: tuple[ComparedSuspect, ...]
     impacted: tuple[SuspectShare, ...] = ()
@@ -217,8 +219,6 @@ class TreeComparison(
     alpha: float
     minimum_effect: float
     notes: tuple[Reason, ...] = ()
-    # Written for whoever reads the JSON alone; of a file it is what the services say.
-    _answer: Answer | None = msgspec.field(default=None, name="answer")
 
     def __post_init__(self) -> None:
         structs.force_setattr(self, "_answer", self.answer)
