@@ -128,7 +128,10 @@ def test_rows_with_one_digest_are_told_apart(monkeypatch: pytest.MonkeyPatch) ->
 
 @seeded
 @given(
-    st.lists(st.from_regex(rb"\A-?[0-9]{0,18}\.?[0-9]{0,18}\Z") | st.sampled_from([b"1e5", b"0_4", b"nan"]), min_size=1)
+    st.lists(
+        st.from_regex(rb"\A-?[0-9]{0,18}\.?[0-9]{0,18}\Z") | st.sampled_from([b"1e5", b"0_4", b"nan", b"1.2.3"]),
+        min_size=1,
+    )
 )
 def test_times_are_those_that_a_parser_reads(texts: list[bytes]) -> None:
     pattern = compile_pattern(rb"(?P<service>s)(?P<call>c)(?P<label>1)(?P<method>m) (?P<elapsed_ms>\S*)", name="p")
