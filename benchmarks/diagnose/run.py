@@ -55,10 +55,11 @@ def main() -> None:
         cases = [judge(one, folders[one], profiler, code[one]) for one in code if is_recorded(folders[one], profiler)]
         if not arguments.table:
             print("".join(row(case, profiler) for case in cases), end="", flush=True)
-        if cases:
-            table.append(sums(profiler, cases))
-    print("\n| profiler | pairs | first | in the first three | denied | unchanged with a suspect |")
-    print("|---|--:|--:|--:|--:|--:|\n" + "\n".join(table))
+        for half in sorted({pair["half"] for pair in pairs}):
+            of_half = {pair["id"] for pair in pairs if pair["half"] == half}
+            table += sums(profiler, half, [case for case in cases if case.pair in of_half])
+    print("\n| profiler | half | pairs | first | in the first three | denied | unchanged with a suspect |")
+    print("|---|---|--:|--:|--:|--:|--:|\n" + "\n".join(table))
 
 
 def is_recorded(folder: Path, profiler: str) -> bool:
@@ -117,13 +118,16 @@ def row(case: Case, profiler: str) -> str:
     )
 
 
-def sums(profiler: str, cases: Sequence[Case]) -> str:
+def sums(profiler: str, half: str, cases: Sequence[Case]) -> list[str]:
+    """A row, or none where nothing was recorded."""
+    if not cases:
+        return []
     slower = [case for case in cases if case.total_change >= LEAST_CHANGE]
     first = sum(case.rank == 1 for case in slower)
     three = sum(case.rank is not None and case.rank <= FIRST for case in slower)
     denied = sum(case.answer is Answer.NOT_SLOWER for case in slower)
     wrong = sum(bool(case.unchanged) for case in cases)
-    return f"| {profiler} | {len(slower)} | {first} | {three} | {denied} | {wrong} of {len(cases)} |"
+    return [f"| {profiler} | {half} | {len(slower)} | {first} | {three} | {denied} | {wrong} of {len(cases)} |"]
 
 
 if __name__ == "__main__":
