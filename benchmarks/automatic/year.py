@@ -1,6 +1,6 @@
 """A year of a repository that searches by itself: the real action, real git, the fake GitHub, a virtual clock.
 
-`python -m benchmarks.automatic.year [--days 365] [--pushes 40] [--benchmarks 200] [--noise ../shared/data/sap-hana]`:
+`python -m benchmarks.automatic.year [--days 365] [--pushes 40] [--benchmarks 200] [--noise FOLDER]`:
 pushes of one to three commits, recorded noise; twelve causes, nine mended after they were found, three runner images
 and five modes of the machines are planted; pushes and events are lost. Prints the table of
 docs/evidence/tracking-issues.md.
