@@ -71,7 +71,7 @@ def _named(asked: Compare) -> Compare:
         raise UsageError(
             "needs OLD and NEW, or --target with --baseline or --repo",
             place="perf-culprit compare",
-            next_step="give the files of both sides one way or the other",
+            next_step="give both sides; `perf-culprit compare --help` lists what there is",
         )
     return asked.replaced(old=None, new=None, baseline=(asked.old,), target=(asked.new,))
 
