@@ -325,7 +325,7 @@ def _deviance(target: Floats, baseline: Floats, odds: Floats) -> Floats:
     moved = np.sign(away) * np.maximum(np.abs(away) - 0.5, 0.0)
     terms = ((expected[0], moved), (expected[1], -moved))
     deviance = sum(2 * special.xlogy(mean + one, 1 + one / mean) for mean, one in terms)
-    return np.maximum(deviance, 0.0)
+    return np.asarray(np.maximum(deviance, 0.0))
 
 
 def _dispersion(sides: Sequence[_Counts], *, used: Mask) -> tuple[Floats, Floats]:
