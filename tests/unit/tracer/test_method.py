@@ -91,3 +91,11 @@ def test_a_frozen_module_says_that_it_is_one(tmp_path: Path) -> None:
     method, kind = Scope(str(tmp_path)).of(frozen)
     assert method == Method("_collections_abc.<module>", "<frozen _collections_abc>", 1)
     assert kind is Kind.LIBRARY
+
+
+def test_the_script_that_is_run_is_followed_wherever_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (script := tmp_path / "bench.py").touch()
+    code = compile("1", str(script), "exec")
+    assert Scope(str(tmp_path / "repository")).of(code)[1] is Kind.LIBRARY
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(script), raising=False)
+    assert Scope(str(tmp_path / "repository")).of(code)[1] is Kind.FOLLOWED

@@ -36,7 +36,7 @@ TOUCHED = Touched(
         ("int acme::Cart<std::vector<int>>::total(int) const", "acme Cart total"),
         ("acme/shop.(*Cart[...]).Total.func1", "acme shop Cart Total"),
         ("async Cart.total [as sum]", "Cart total"),
-        ("<Cart as Sum>::total", "total"),
+        ("<Cart as Sum>::total", "Cart total"),
         ("App\\Cart->total", "App Cart total"),
         ("shop.py:12(total)", "total"),
         ("outer.<locals>.inner", "outer inner"),
