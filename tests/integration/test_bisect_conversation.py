@@ -174,7 +174,8 @@ def test_from_the_push_to_the_ready_command_and_away_again(conversation: Convers
     assert conversation.answer(asked).startswith("**Stopped:** the head of the pull request has moved on")
     conversation.complete(bisecting.id)
     assert len(conversation.fake.state.dispatches) == 1
-    assert "got worse" not in report.body
+    newest = list(conversation.fake.state.comments.values())[-1]
+    assert (report.minimized, "got worse" in newest.body) == (True, False)
 
 
 @pytest.mark.slow  # one dispatch that is lost and one that is measured
