@@ -106,6 +106,7 @@ def is_package(component: str) -> bool:
     return PACKAGE_SEPARATOR in component
 
 
+ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}  # Go's and macOS's names to those of Linux
 Components = Annotated[
     dict[
         Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)],
@@ -113,6 +114,11 @@ Components = Annotated[
     ],
     msgspec.Meta(max_length=MOST_COMPONENTS),
 ]
+
+
+def _spelt(value: str) -> str:
+    """A component's value in one spelling."""
+    return ARCHITECTURES.get(value.casefold(), value.casefold())
 
 
 class Environment:
@@ -147,11 +153,10 @@ class Environment:
         return cls(components=components).bounded
 
     def differences(self, other: "Environment", names: Iterable[str] = HARDWARE_COMPONENTS) -> tuple[str, ...]:
-        """The names whose values are known on both sides and differ."""
+        """The names whose values are known on both sides and differ, whoever wrote them (Go: linux, amd64)."""
+        ours, theirs = self.components, other.components
         return tuple(
-            name
-            for name in names
-            if name in self.components and name in other.components and self.components[name] != other.components[name]
+            name for name in names if name in ours and name in theirs and _spelt(ours[name]) != _spelt(theirs[name])
         )
 
     def changes_to(self, later: "Environment") -> tuple[EnvironmentChange, ...]:
