@@ -62,6 +62,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perf-culprit measure --commits main HEAD --run 'python bench.py' --output out --trace": (
         "tests/integration/test_measure_trace.py"
     ),
+    "perf-culprit verify --culprit abc1234 --fix HEAD --run './bench' --only parse --output out": (
+        "tests/integration/test_verify_fix.py"
+    ),
     "perf-culprit measure --commits main HEAD --run ./bench --flagged report.json --until-decided"
     " --output again": "tests/integration/test_measure_confirm.py",
     "perf-culprit compare --target bench.json --repo . --base main --confirm again/target.json"

@@ -29,6 +29,7 @@ COMMANDS: Final[Mapping[str, tuple[str, int]]] = {
     "collect": ("bench.json --json run.json", 0),
     "compare": ("--baseline base-1.json --target head-1.json --html report.html --json report.json", 0),
     "import": ("old.json", 3),
+    "history accepted": ("", 0),
     "history stats": ("", 0),
     "history compact": ("", 0),
     "history copy": ("origin sqlite:///history.db", 0),
@@ -37,6 +38,7 @@ COMMANDS: Final[Mapping[str, tuple[str, int]]] = {
     "publish": ("report.json --pull-request 12", 2),
     "accept": ("sort --reason tests --author Ada", 0),
     "measure": ("--commits HEAD~1 HEAD --run 'python bench.py' --rounds 2 --output out --trace", 0),
+    "verify": ("--culprit v1.1 --run ./bench --rounds 2 --output verified", 3),
     # Jobs side by side.
     "bisect": ("--good v1.0 --bad v1.1 --run true --metric instructions --jobs 2 --profile-seconds 0", 0),
     "bisect-job": ("--request request.json --job job-1 --output jobs", 3),

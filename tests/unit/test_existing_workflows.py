@@ -582,7 +582,7 @@ def test_results_are_found_where_they_are_left(tmp_path: Path, steps: str, files
         "pixi run -e benchmarks build",
         "just worker=bench deploy",
         "just publishBenchClient",
-        "python benchmarks/summarize_results.py",
+        "python ./benchmarks/summarize_results.py",
         "python ci/benchmark_upload.py upload x",
     ],
 )

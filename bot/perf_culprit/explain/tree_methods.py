@@ -136,6 +136,8 @@ FEWEST_METHODS: Final = 8
 # Of the whole, and in sampled profiles also samples of both sides together: smaller ones are noise.
 SMALLEST_SHARE: Final = 0.001
 SMALLEST_COUNT: Final = 10.0
+# Of a timed method's log ratio: with more, its own noise hides the machine's, and is no normal one: 25%.
+WELL_MEASURED: Final = 0.0625
 # A method is called as often as before where its calls differ by no more than caches and hashes make them *(choice)*.
 SAME_CALLS: Final = 0.01
 
@@ -250,10 +252,12 @@ def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
     calls = np.array([method.calls or (1.0, 1.0) for method in shared]).reshape(-1, 2)
     means = np.array([(one.own.baseline.mean, one.own.target.mean) for one in shared]).reshape(-1, 2)
     baseline, target = ones if len(shared) < FEWEST_METHODS else _of_repetitions(shared, calls) or ones
+    variances = np.array([_log_variance(tree, one.own, per_unit) for one in shared])
+    is_known = variances <= (math.inf if tree.baseline.whole else WELL_MEASURED)
     return _Shared(
-        logs=np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0]),
-        variances=np.array([_log_variance(tree, one.own, per_unit) for one in shared]),
-        times=means.min(axis=1),
+        logs=(np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0]))[is_known],
+        variances=variances[is_known],
+        times=means.min(axis=1)[is_known],
         baseline=baseline,
         target=target,
     )
