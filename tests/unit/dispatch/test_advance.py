@@ -323,8 +323,8 @@ def first_round(file: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             lambda file: first_round(file)["values"].update({f"{5:040x}": [1.0]}), "does not have", id="unasked commit"
         ),
-        pytest.param(lambda file: _first_value(file, float("nan")), "NaN is no number", id="nan"),
-        pytest.param(lambda file: _first_value(file, float("inf")), "Infinity is no number", id="infinity"),
+        pytest.param(lambda file: _first_value(file, float("nan")), "NaN is not a number", id="nan"),
+        pytest.param(lambda file: _first_value(file, float("inf")), "Infinity is not a number", id="infinity"),
         pytest.param(lambda file: _first_value(file, 1e300), "< 1e+18", id="huge"),
         pytest.param(lambda file: _first_value(file, 0.0), "> 1e-18", id="zero"),
         pytest.param(lambda file: _first_value(file, -1.0), "> 1e-18", id="negative"),

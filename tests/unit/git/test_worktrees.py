@@ -20,7 +20,7 @@ def test_names_of_content(repository: Path) -> None:
     assert first == second == run_git(repository, "rev-parse", f"{commits['one']}:one.txt")
     assert git.tree_names(repository, both, "two.txt")[0] is None
     assert git.tree_names(repository, ["0" * 40]) == (None,)
-    with pytest.raises(git.GitError, match="no path"):
+    with pytest.raises(git.GitError, match="not a path"):
         git.tree_names(repository, both, "a\nb")
 
 

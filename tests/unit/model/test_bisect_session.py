@@ -83,7 +83,7 @@ def test_notes_come_back_as_codes_and_those_of_earlier_versions_as_text() -> Non
         pytest.param(lambda file: file["search"]["named"][0].update(commit="x"), "'x' is not", id="named"),
         pytest.param(lambda file: _result(file)["values"].update(x=[1.0]), "'x' is not in its range", id="value"),
         pytest.param(lambda file: _result(file)["values"].update(g=[0.0]), "not a positive number", id="zero"),
-        pytest.param(lambda file: _result(file)["values"].update(g=[float("nan")]), "NaN is no number", id="nan"),
+        pytest.param(lambda file: _result(file)["values"].update(g=[float("nan")]), "NaN is not a number", id="nan"),
         pytest.param(lambda file: _result(file)["values"].update(g=[]), "not a positive number", id="no values"),
         pytest.param(lambda file: _result(file).update(job_id="2"), "of no round", id="round"),
         pytest.param(

@@ -68,10 +68,11 @@ def form_of(name: str) -> str:
 def content(value: Any) -> Any:
     """A file's content without what says nothing, and without the sentences of reasons, which decide nothing.
 
-    `mean_verdict` came later; where a file has none, "no change" stands in for it.
+    `mean_verdict` came later; where a file has none, "no change" stands in for it. So did the `answer` of compared
+    trees, which is made of those of their services.
     """
     if isinstance(value, dict):
-        silent = {"format", "version", "text", "mean_verdict"}
+        silent = {"format", "version", "text", "mean_verdict"} | ({"answer"} if "services" in value else set())
         kept = {name: content(one) for name, one in value.items() if name not in silent}
         return {name: one for name, one in kept.items() if one not in (None, [], {}, 0, False)}
     return [content(one) for one in value] if isinstance(value, list) else value
