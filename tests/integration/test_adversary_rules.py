@@ -212,13 +212,18 @@ def test_a_failed_measurement_fails_the_check_and_marks_the_comment(scene: Scene
     ("conclusion", "words"),
     [
         ("cancelled", "was cancelled"),
-        ("skipped", "was skipped"),
         ("action_required", "ended with `action_required`"),
     ],
 )
 def test_what_was_not_run_to_its_end_writes_nothing_and_says_why(scene: Scene, conclusion: str, words: str) -> None:
     assert f"the measuring run {words}" in failed(scene, conclusion)
     assert scene.writes == []
+
+
+def test_a_measurement_that_was_skipped_gets_a_neutral_check_and_no_comment(scene: Scene) -> None:
+    failed(scene, "skipped")
+    assert check_conclusions(scene) == ["neutral"]
+    assert [comment for comment in scene.fake.state.comments.values() if comment.author == BOT] == []
 
 
 def test_the_reason_for_a_missing_comment_is_in_the_summary(scene: Scene) -> None:

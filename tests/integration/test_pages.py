@@ -163,7 +163,8 @@ def test_the_call_tree_is_a_list_and_a_graph_in_an_open_fold(browser: Page, tmp_
     hostile = "<img src=x onerror=alert(1)//"
     page = opened(browser, diagnosed(diagnosis({"compile_regex": hostile})), tmp_path)
     assert page.value("document.querySelectorAll('details[open] .tree, details[open] .flame').length") == 2
-    suspects = page.value("[...document.querySelectorAll('.tree-suspect > code, .tree-other > code')].map(one => one.textContent)")
+    marked = ".tree-suspect > code, .tree-other > code"
+    suspects = page.value(f"[...document.querySelectorAll('{marked}')].map(one => one.textContent)")
     assert hostile in suspects
     assert page.value("document.querySelectorAll('main img').length") == 0
     assert page.problems == []

@@ -22,7 +22,6 @@ SCORES: Final = {GAB: 100.0, "Bencher": 95.0, "CodSpeed": 90.0, "task": 40.0, "s
 FOR_PEOPLE: Final = re.compile(r"\.(html?|zip|md|png|svg|gz|tgz|pdf)$|\bhtml\b")
 SURE: Final = 42.0
 USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
-UNSURE: Final = ("only GitHub knows `matrix.", TRIED_NOTE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,9 +65,8 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
     for one in sorted(whole, key=lambda one: -one.score):
         if one.command:
             by_job.setdefault(one.job.place, []).append(one)
-    each = [(those[0].is_sure, _suggestion(_same_kind(those), repository)) for those in by_job.values()]
-    sure = [one for is_sure, one in each if is_sure and not any(note.startswith(UNSURE) for note in one.notes)]
-    return [replace(one, is_sure=True) for one in sure], [one for _, one in each if one not in sure]
+    each = [_suggestion(_same_kind(those), repository) for those in by_job.values()]
+    return [one for one in each if one.is_sure], [one for one in each if not one.is_sure]
 
 
 # How a suite is measured and stored, not what it is.
@@ -217,6 +215,8 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
     customs = [one for one, command in zip(ordered, commands, strict=True) if command.output and "custom" in one.tool]
     notes = [*(note for command in commands for note in command.notes), *done.notes, *_lost(ordered, done)]
     notes += [TIMED_NOTE] * any(command.is_timed for command in commands)
+    is_tried = any(command.is_tried for command in commands)
+    notes += [TRIED_NOTE] * is_tried
     if customs:
         files = ", ".join(one.output for one in customs)
         notes.append(f"which way is good does not stand in {files}: state `direction` in the configuration")
@@ -229,6 +229,7 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
         format=customs[0].tool if len(customs) == len(ordered) == 1 else "",
         place=first.job.place + f", step {first.step.name}" * bool(first.step.name),
         notes=tuple(dict.fromkeys(notes)),
+        is_sure=first.is_sure and not is_tried and not any(name.startswith("matrix.") for name in done.unknown),
         steps=tuple(done.steps),
         services=first.job.services,
     )

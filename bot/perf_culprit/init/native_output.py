@@ -20,7 +20,8 @@ class Command:
     """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
 
     `builds` are lines that built for CodSpeed before. `is_stored`: another tool reads the output today.
-    `is_timed`: no reader is known to know it, so that the last resort is how long all of it takes.
+    `is_timed`: no reader is known to know it, so that the last resort is how long all of it takes. `is_tried`: it only
+    tries benchmarks out.
     """
 
     text: str
@@ -31,6 +32,7 @@ class Command:
     notes: tuple[str, ...] = ()
     is_stored: bool = False
     is_timed: bool = False
+    is_tried: bool = False
 
     @property
     def line(self) -> str:
@@ -319,7 +321,7 @@ def _by_task(command: Command, repository: Repository) -> Command:
         return native(replace(command, text=line, output=""), repository)
     lines = [line for text in bodies for line in logical_lines(text) if TRIED.search(line)]
     if any(measuring_tool(line) not in ("", "task", "script") for line in lines):
-        command = replace(command, notes=(*command.notes, TRIED_NOTE))
+        command = replace(command, is_tried=True)
     is_known = command.is_stored or any(READ.search(text) for text in bodies) or repository.says(*SOURCE)
     return replace(copied(command), is_timed=not is_known)
 
