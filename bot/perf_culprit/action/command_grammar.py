@@ -263,7 +263,7 @@ def _sha(text: str) -> str:
 
 
 def _revision(text: str, *, name: str, command: str = "/perf-bisect") -> str:
-    # Of whom HEAD would be, no reader of a thread can know.
+    # No reader of a thread can know which commit HEAD would be.
     if not _REVISION.fullmatch(text) or text.endswith("HEAD"):
         raise UsageError(
             f"`{text}` isn't a commit", place=f"{command}, {name}", next_step="write a hash, a tag or a branch"

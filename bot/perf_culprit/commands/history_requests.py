@@ -37,7 +37,7 @@ class HistoryAccepted(
     name="history accepted",
     examples=("perf-culprit history accepted", "perf-culprit history accepted --since v1.0 --markdown notes.md"),
 ):
-    """List accepted changes, newest first: what each cost, what it gained, why and by whom."""
+    """List accepted changes, newest first: what each cost and gained, why, and who accepted it."""
 
     since: Annotated[str | None, Option("--since REV", "only those of the commits between this and HEAD")] = None
     markdown: Annotated[

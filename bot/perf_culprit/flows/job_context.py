@@ -25,7 +25,7 @@ OWN_CAUSES: Final = ("push", "schedule", "workflow_dispatch")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """`head_commit` is whom the verdict is about: a pull request's head, of which GitHub's merge may be measured."""
+    """`head_commit` is the commit that is judged: a pull request's head, of which GitHub's merge may be measured."""
 
     event_name: str
     event: dict[str, Any]

@@ -46,7 +46,7 @@ CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.SUSPECTED, 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Destination:
-    """Where to write, as whom. Never taken from an artifact. The token stays out of the representation.
+    """Where to write, and under which account. Never taken from an artifact. The token stays out of the representation.
 
     `measured_url` is the run that measured, where that is another one. `is_advice`: a stranger's code measured itself.
     """

@@ -82,7 +82,7 @@ class PushRejectedError(GitError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Identity:
-    """Whom a commit names as its author and committer."""
+    """The author and the committer of a commit."""
 
     name: str
     email: str

@@ -27,7 +27,7 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
     runs = (*baseline.runs, target)
     values = _values(runs, keys)
     if baseline.is_branched:
-        # Its own change is no witness for what happened before it left.
+        # Its own change is no evidence of what happened before it left.
         values[:, -1] = np.nan
     by_metric = {
         key: new_levels(

@@ -290,7 +290,7 @@ class Report(
 ):
     """What report.json holds (docs/report-v2.schema.json). `format` and `version` make it known by content.
 
-    `target_commit` is whom the verdict is about; `merge_commit` what was measured where that is GitHub's merge of it
+    `target_commit` is the commit that is judged; `merge_commit` what was measured where that is GitHub's merge of it
     into `base_commit`. `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics
     that the baseline has and the target lacks; `new` those that the target has and no baseline run.
     `detectable_effect`: a worsening of this fraction would have been seen in every metric in which none was.

@@ -108,7 +108,7 @@ def _shift(common: Floats, is_target: Booleans, blocks: Integers) -> tuple[float
 
 
 def _median_of_others(x: Floats, present: Booleans) -> Floats:
-    """(B, U): of each unit the median of the other benchmarks' deviations, so that none is its own witness."""
+    """(B, U): of each unit the median of the other benchmarks' deviations, without its own."""
     result = np.zeros_like(x)
     for unit in range(x.shape[1]):
         rows = np.flatnonzero(present[:, unit])

@@ -28,8 +28,8 @@ from perf_culprit.store.run_names import ACCEPTANCE_PATH, BISECTION_ID, BISECTIO
 #
 #     accepted/<suite>/<commit>/<hash>.json
 #
-# `hash` is of what was accepted, by whom and why: the same acceptance said twice is one file, and jobs that race never
-# write the same path with different contents.
+# `hash` is of what was accepted, by which author and why: the same acceptance said twice is one file, and jobs that
+# race never write the same path with different contents.
 
 # A suite that accepts more than this has other problems; what is beyond is not read.
 MOST_READ: Final = 5_000

@@ -288,7 +288,7 @@ def is_leaf(caller: FrameType | None, scope: Scope) -> bool:
     return caller is not None and scope.of(caller.f_code)[1] is Kind.FOLLOWED
 
 
-# The full pass: who calls whom, and how often. Its times would mean nothing and are not taken.
+# The full pass: which function calls which, and how often. Its times would mean nothing and are not taken.
 
 # Where benchmark tools call what they time.
 TIMING_LOOPS: Final = (

@@ -1,4 +1,4 @@
-"""Call graphs (who called whom, without the paths) unfolded into a tree of paths, and how well that can be done."""
+"""Call graphs (callers and callees, without paths) unfolded into a tree of paths, and how well that works."""
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping
