@@ -197,8 +197,8 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """All that is known of one bisection; a file on the history branch.
 
     `id` is what it was asked for by (a comment's id). `metric` is None until a job has seen the benchmark.
-    `pull_request` and `requested_by` say who gets the answer; `head` is the pull request's head that was asked about, None
-    in an issue, where `pull_request` is the issue's number. `trusted`: every commit of the range is on the default
+    `pull_request` and `requested_by` say who gets the answer; `head` is the pull request's head that was asked about,
+    None in an issue, where `pull_request` is the issue's number. `trusted`: every commit of the range is on the default
     branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
     `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
     times follows. `notes` are for the answer, of searches before this one. `updates`: the packages that a candidate
