@@ -9,7 +9,7 @@ from msgspec import structs
 from perf_culprit.action.bisection_thread import UNREADABLE, controller, stop_outdated, trusted_config
 from perf_culprit.action.default_branch import accepted_of, accepted_since, check_claims, follow_reference, look_after
 from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
-from perf_culprit.action.requested_run import find_requested, refuse_other, request_of, tell
+from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_other, request_of, tell
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
 from perf_culprit.flows.compare import Compared
 from perf_culprit.flows.publish import StoredResult
@@ -325,8 +325,7 @@ def _comment(
     config, request = job.inputs.config, run.request
     url: str | None = None
     if request is not None and not current:
-        why = "the pull request has moved on meanwhile, or is closed"
-        return tell(host, request, not_measured_text(request, why=why, run_url=run.url))
+        return tell(host, request, not_measured_text(request, why=MOVED_ON, run_url=run.url))
     if request is not None and not request.is_plain:
         destination = replace(job.destination, measured_url=run.url, is_advice=run.from_fork)
         return tell(host, request, asked_body(request, asked_report(reports, destination)))

@@ -1,6 +1,7 @@
 """`/perf-run`: a measurement that a comment asks for, sent by the trusted job, told where it was asked."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from perf_culprit.action.bisection_thread import Thread, default_branch, put_answer, remote
 from perf_culprit.action.command_grammar import RunCommand
@@ -11,6 +12,8 @@ from perf_culprit.github.runner_files import text_or_none
 from perf_culprit.model.dispatch import RequestedRun, parse_request_title
 from perf_culprit.model.report import Report
 from perf_culprit.say import command_answers
+
+MOVED_ON: Final = "the pull request has moved on meanwhile, or is closed"
 
 
 def start_run(thread: Thread, command: RunCommand, *, head: str, base_branch: str) -> None:
@@ -53,7 +56,7 @@ def request_of(job: Job) -> RequestedRun | None:
 def find_requested(host: Host, request: RequestedRun) -> PullRequestSearch:
     pull = host.read_pull_request(number=request.pull_request)
     if not pull.is_open or pull.head_sha != request.head:
-        return PullRequestSearch(reason="the pull request has moved on meanwhile, or is closed")
+        return PullRequestSearch(reason=MOVED_ON)
     found_pull = PullRequest(
         number=request.pull_request,
         head_sha=request.head,

@@ -26,13 +26,13 @@ exit codes:
 _CONVERTERS: Final[dict[type, Callable[[str], object]]] = {Path: Path, int: positive}
 
 
-# Options that many commands have, by the title that they stand under; others stand under "options".
-_TITLES: Final[dict[str, str]] = {
-    **dict.fromkeys(("json", "markdown", "html", "svg", "flame", "open", "log", "output"), "what is written"),
+# Options that many commands have, under a title of their own wherever they are; others stand under "options".
+_SHARED: Final[dict[str, Group]] = {
+    **dict.fromkeys(("json", "markdown", "html", "svg", "flame", "open", "log", "output"), Group("what is written")),
     **dict.fromkeys(
-        ("run", "build", "timeout", "build_timeout", "cache", "environment"), "the commands that are measured"
+        ("run", "build", "timeout", "build_timeout", "cache", "environment"), Group("the commands that are measured")
     ),
-    **dict.fromkeys(("repository", "history_url", "suite", "tool", "config", "quiet", "verbose"), "in common"),
+    **dict.fromkeys(("repository", "history_url", "suite", "tool", "config", "quiet", "verbose"), Group("in common")),
 }
 
 
@@ -148,15 +148,11 @@ def _add_command(verbs: Any, name: str, command: type[Command]) -> None:
 
 
 def _add_fields(parser: Parser, command: type[Command]) -> None:
+    fields = [(field, field.option.group or _SHARED.get(field.name)) for field in command.fields()]
+    used = {group for _, group in fields}
     groups: dict[Group | None, Any] = {None: parser}
-    fields = list(command.fields())
-    titles = {_TITLES[field.name] for field in fields if field.name in _TITLES and not field.option.group}
-    groups |= {
-        Group(title): parser.add_argument_group(title) for title in dict.fromkeys(_TITLES.values()) if title in titles
-    }
-    for field in fields:
-        title = _TITLES.get(field.name)
-        group = field.option.group or (Group(title) if title else None)
+    groups |= {one: parser.add_argument_group(one.title) for one in dict.fromkeys(_SHARED.values()) if one in used}
+    for field, group in fields:
         if group is not None and group not in groups:
             groups[group] = (
                 parser.add_mutually_exclusive_group()

@@ -120,10 +120,11 @@ def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ..
 def _tried(repository: Path, choice: "Choice") -> "Choice":
     """The first way that gives a result: what a command prints tells more than the time of all of it."""
     from perf_culprit.errors import DataError
+    from perf_culprit.init.native_output import TIMER
 
     if choice.setup:
         print(f"not done here, since it changes the machine: {choice.setup}")
-    is_timed = [" time sh -e -c " in run for run in (choice.run, *choice.others)]
+    is_timed = [TIMER in run for run in (choice.run, *choice.others)]
     ways = [run for _, run in sorted(zip(is_timed, (choice.run, *choice.others), strict=True), key=lambda one: one[0])]
     for run in ways[:-1]:
         try:

@@ -1,7 +1,7 @@
 """collect -> history -> judge: one comparison with the stored runs. Results alone need neither git nor the history."""
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import replace as replace_baseline
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -22,10 +22,11 @@ from perf_culprit.flows.compare import (
     second_measurement,
 )
 from perf_culprit.flows.job_event import Merge, Reference, commits_between, find_reference
-from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.finding import Acceptance, Baseline
 from perf_culprit.model.run import Run
 from perf_culprit.store.baseline import choose_baseline
 from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
+from perf_culprit.store.protocol import Store
 
 
 def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | None = None) -> Compared:
@@ -65,6 +66,29 @@ def _named_commit(repository: Path, run: Run, *, place: str) -> str:
     return run.commit
 
 
+def stored_baseline(
+    history: Store,
+    run: Run,
+    *,
+    config: Config,
+    place: HistoryPlace,
+    base: str | None = None,
+    head: str | None = None,
+    accepted: Sequence[Acceptance] = (),
+) -> Baseline:
+    """The stored runs that `run` is judged against; `accepted` counts in addition to what the history says."""
+    return choose_baseline(
+        history,
+        place.repository,
+        target=run,
+        base=base,
+        head=head,
+        window=config.history.window,
+        remote=code_remote(place),
+        accepted=(*history.accepted(run.suite), *accepted),
+    )
+
+
 def compare_run_with_history(
     run: Run,
     *,
@@ -86,21 +110,20 @@ def compare_run_with_history(
     """
     start = merge.base if merge else reference.commit if reference else None
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
-        baseline = choose_baseline(
+        baseline = stored_baseline(
             history,
-            place.repository,
-            target=run,
+            run,
+            config=config,
+            place=place,
             base=start or base,
             head=merge.head if merge else run.commit if reference else None,
-            window=config.history.window,
-            remote=code_remote(place),
-            accepted=(*history.accepted(run.suite), *accepted),
+            accepted=accepted,
         )
         stored_runs = history.names
         if reference is not None and place.repository is not None and run.commit is not None:
             since = commits_between(place.repository, base=reference.commit, head=run.commit)
             passed = tuple(entry for entry in history.accepted(run.suite) if entry.commit in since)
-            baseline = replace_baseline(baseline, accepted=(*baseline.accepted, *passed))
+            baseline = dataclasses.replace(baseline, accepted=(*baseline.accepted, *passed))
     report = judge_run(baseline, run, config=config)
     if confirm is not None:
         report = confirm_report(report, baseline=baseline, again=confirm, own_baseline=confirm_baseline, config=config)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError
 from perf_culprit.flows.compare import Compared, compare_runs, judge_run, reading
-from perf_culprit.flows.compare_history import compare_run_with_history
+from perf_culprit.flows.compare_history import compare_run_with_history, stored_baseline
 from perf_culprit.flows.job_event import Merge, Reference
 from perf_culprit.flows.render import report_json, report_markdown
 from perf_culprit.judge.conclusion import is_flagged
@@ -21,8 +21,7 @@ from perf_culprit.model.run import NO_COST, EnvironmentChange, MetricKey, Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import collect_executions
 from perf_culprit.say.headlines import change_words
-from perf_culprit.store.baseline import choose_baseline
-from perf_culprit.store.opening import HistoryPlace, code_remote, open_history
+from perf_culprit.store.opening import HistoryPlace, open_history
 
 # A step against the stored runs that the base, measured now, shows as well: not this commit's doing.
 
@@ -54,15 +53,7 @@ def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place
 
 def _stored(run: Run, *, config: Config, place: HistoryPlace) -> Baseline:
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
-        return choose_baseline(
-            history,
-            place.repository,
-            target=run,
-            base=None,
-            window=config.history.window,
-            remote=code_remote(place),
-            accepted=history.accepted(run.suite),
-        )
+        return stored_baseline(history, run, config=config, place=place)
 
 
 def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:

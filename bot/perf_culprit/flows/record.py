@@ -16,7 +16,7 @@ from perf_culprit.config.reader import with_database
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
 from perf_culprit.flows.compare import judge_run
-from perf_culprit.flows.compare_history import compare_with_history
+from perf_culprit.flows.compare_history import compare_with_history, stored_baseline
 from perf_culprit.flows.job_event import commits_between
 from perf_culprit.judge.conclusion import is_flagged
 from perf_culprit.model.finding import Acceptance, TradedChange, traded
@@ -25,10 +25,9 @@ from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import Report
 from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.read.results.collect import collect_history
-from perf_culprit.store.baseline import choose_baseline
 from perf_culprit.store.branch_files import checked
 from perf_culprit.store.compaction import GitBranchCompaction
-from perf_culprit.store.opening import HistoryPlace, code_remote, copy_history, open_history, prepare_database
+from perf_culprit.store.opening import HistoryPlace, copy_history, open_history, prepare_database
 from perf_culprit.store.protocol import Store, StoredRun
 
 # collect -> history -> detect -> history: a run is stored with its verdict, or another tool's runs without.
@@ -237,15 +236,7 @@ def _traded(
     if run is None:
         return ()
     try:
-        baseline = choose_baseline(
-            history,
-            place.repository,
-            target=run,
-            base=None,
-            window=config.history.window,
-            remote=code_remote(place),
-            accepted=history.accepted(run.suite),
-        )
+        baseline = stored_baseline(history, run, config=config, place=place)
         return traded(judge_run(baseline, run, config=config).findings, benchmark=acceptance.benchmark)
     except BotError:
         return ()

@@ -15,6 +15,10 @@ from perf_culprit.init.repository import Repository
 OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
 
 
+# How the time of a whole command is taken.
+TIMER: Final = "time sh -e -c"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
     """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
@@ -39,7 +43,7 @@ class Command:
         if not self.is_timed:
             return self.text
         name = re.sub(r"\W+", "-", "".join(self.text.splitlines()[-1:]))[:150].strip("-") or "command"
-        shell = f"bash -c '{{ time sh -e -c \"$1\" >&3 2>&3; }} 3>&2 2> {OUTPUT}/{name}'"
+        shell = f"bash -c '{{ {TIMER} \"$1\" >&3 2>&3; }} 3>&2 2> {OUTPUT}/{name}'"
         return f"mkdir -p {OUTPUT}\n{shell} -- {shlex.quote(self.text)}"
 
     def within(self, name: str) -> str:

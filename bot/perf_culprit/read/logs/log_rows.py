@@ -171,7 +171,7 @@ def _line_places(padded: bytes, size: int) -> tuple[Places, Places]:
     which, place = np.nonzero(marks.reshape(-1, 8)[eights])
     ends = eights[which] * 8 + place
     ends = ends[ends < size]
-    return np.concatenate([ends[:0] * 0, [0], ends[:-1] + 1])[: len(ends)].astype(np.intp), ends
+    return np.concatenate([[0], ends[:-1] + 1])[: len(ends)].astype(np.intp), ends
 
 
 def _fitted(padded: bytes, begins: Places, usable: Bools, pattern: LinePattern) -> tuple[Places, Places, Bools]:
