@@ -49,7 +49,7 @@ NOISES: Mapping[str, Sampler] = {
 
 def chain(size: int) -> CommitRange:
     """A linear range of `size` candidates; commit i is called c<i>, the good end c0."""
-    return _range([[place - 1] if place else [] for place in range(size)])
+    return commit_range_of([[place - 1] if place else [] for place in range(size)])
 
 
 def merge_dag(size: int, seed: int) -> CommitRange:
@@ -72,10 +72,10 @@ def merge_dag(size: int, seed: int) -> CommitRange:
             parents.append([head] if head >= 0 else [])
         head = len(parents) - 1
     parents.append([head] if head >= 0 else [])
-    return _range(parents)
+    return commit_range_of(parents)
 
 
-def _range(parents: Sequence[Sequence[int]]) -> CommitRange:
+def commit_range_of(parents: Sequence[Sequence[int]]) -> CommitRange:
     names = tuple(f"c{place + 1}" for place in range(len(parents)))
     return CommitRange(good="c0", bad=names[-1], commits=names, parents=tuple(tuple(own) for own in parents))
 

@@ -42,7 +42,7 @@ HELP: Final = (
     (
         "/perf-run [HEAD] [NAME …] [against REF] [rounds=N]",
         (
-            "measures the pull request's head now, all benchmarks or these, beside the commit where it began or REF; "
+            "measures the pull request's head now, all benchmarks or these, against the commit where it began or REF; "
             "HEAD as in /perf-bisect"
         ),
     ),
@@ -51,7 +51,7 @@ HELP: Final = (
         "/perf-accept [HEAD] NAME|all REASON [because GAIN]",
         (
             "accepts a change as the new baseline: it fails no check, and later runs are compared with it; "
-            "HEAD as in /perf-bisect; what is gained is kept beside what it costs"
+            "HEAD as in /perf-bisect; the gain is kept with the cost"
         ),
     ),
     ("/perf-help", "shows this"),
@@ -118,22 +118,22 @@ def closed_text() -> str:
 def measuring_text(request: RequestedRun, benchmarks: Sequence[str]) -> str:
     what = joined(", ", map(Name, benchmarks)) if benchmarks else Safe("All benchmarks")
     where = Safe("in the report's comment" if request.is_plain else "here")
-    told = words("{} of {} will be measured beside {}. The result follows {}.", what, *_ends(request), where)
+    told = words("{} of {} will be measured against {}. The result follows {}.", what, *_ends(request), where)
     return _told(told)
 
 
 def measured_text(request: RequestedRun, *, report_url: str | None) -> str:
-    return _told(words("Measured: {} beside {}. {}", *_ends(request), Link(Safe("The report"), report_url)))
+    return _told(words("Measured: {} against {}. {}", *_ends(request), Link(Safe("The report"), report_url)))
 
 
 def asked_body(request: RequestedRun, report: str) -> str:
     """The report of what was asked for, below what that was."""
-    told = words("Asked for: {} beside {}. The report of the pull request stays as it is.", *_ends(request))
+    told = words("Asked for: {} against {}. The report of the pull request stays as it is.", *_ends(request))
     return f"{_told(told)}\n{report}"
 
 
 def not_measured_text(request: RequestedRun, *, why: str, run_url: str) -> str:
-    told = words("**Not measured.** {} beside {}: {}.", *_ends(request), Prose(why))
+    told = words("**Not measured.** {} against {}: {}.", *_ends(request), Prose(why))
     return _told(told, Link(Safe("The log of the measurement"), run_url))
 
 

@@ -87,12 +87,14 @@ def reference_body(
     """What many commits, each too small a step to be called, came to since a release."""
     where = Commit(commits.bad, options.repository_url)
     opening = words(
-        "{} worse at {} than at {}. No single commit need be to blame: many small steps add up.",
+        "{} worse at {} than at {}. Perhaps no single commit is the cause: small steps add up.",
         Safe(f"{counted(len(findings), 'benchmark')} {'is' if len(findings) == 1 else 'are'}"),
         where,
         Name(reference),
     )
-    closing = Safe("This issue is closed when nothing of it is worse than there any more, or the rest is accepted.")
+    closing = Safe(
+        "This issue closes when none of these benchmarks is worse than in the release, or the change is accepted."
+    )
     name = findings[0][0].key.benchmark
     nodes: list[Node] = [paragraph(opening), _many(findings), _commands(name, commits), paragraph(closing)]
     return _issue_text(nodes, ".", options=options)
