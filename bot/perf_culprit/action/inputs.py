@@ -196,7 +196,7 @@ class Given(Declared):
         Input(
             "reference",
             "Judge against this tag or commit, or latest-release, instead of the commit before "
-            "(docs/tracking-issues.md); beside baseline-file-path it is what that was measured at",
+            "(docs/tracking-issues.md); with baseline-file-path, the commit that was measured there",
         ),
     ]
     confirm_files: Annotated[
@@ -211,7 +211,7 @@ class Given(Declared):
         tuple[str, ...],
         Input(
             "confirm-baseline-file-path",
-            "Results of the base commit, measured a second time beside them; empty takes the first ones again",
+            "Results of the base commit, measured a second time next to them; empty takes the first ones again",
         ),
     ]
     diagnosis_files: Annotated[

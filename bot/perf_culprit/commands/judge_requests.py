@@ -62,7 +62,7 @@ class Compare(
         Option(
             "--reference REV",
             "judge against the runs of this tag or commit, or latest-release, the newest tag before the target; "
-            "beside --baseline it is what that was measured at",
+            "with --baseline, the commit that was measured there",
         ),
     ] = None
     revision: Annotated[

@@ -220,7 +220,7 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
 
 
 def tree_and_flame(comparison: TreeComparison, service: ServiceComparison) -> Safe:
-    return Safe(f'<div class="beside">{tree_list(comparison, service)}{flame_section(comparison)}</div>')
+    return Safe(f'<div class="pair">{tree_list(comparison, service)}{flame_section(comparison)}</div>')
 
 
 def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:

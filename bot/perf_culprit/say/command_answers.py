@@ -156,7 +156,7 @@ def continued_text() -> str:
 
 
 def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_checked: bool) -> str:
-    """Not `is_checked`: nothing is known of which benchmarks there are."""
+    """Not `is_checked`: the benchmarks are not known."""
     names = joined(", ", (Name(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
     blocks: list[Text] = [
         words("**Accepted** at {}: {}.", Name(acceptance.commit[:10]), names),

@@ -214,7 +214,7 @@ class Tree:
     def starts(self, at: str | None) -> list[int]:
         """The nodes that a trace begins at: calls of `at`, else what benchmark tools time, else all roots.
 
-        Imports and set-up lie beside or above them.
+        Imports and set-up lie next to or above them.
         """
         starts: list[int] = []
         inside = [False] * len(self.nodes)
