@@ -9,7 +9,7 @@ NOT_PROSE: Final = re.compile(
     r"\A---\n.*?\n---$|^```.*?^```$|^(?: {4}[^\n]*\n)+|<!--.*?-->|^#[^\n]*$", re.MULTILINE | re.DOTALL
 )
 # A new paragraph, an item of a list, a row or a cell of a table.
-BREAK: Final = re.compile(r"\n[ \t]*\n|\n[ \t]*(?:[-*]|\d+\.) |(?<!\\)\||\n(?=\|)")
+BREAK: Final = re.compile(r"\n[ \t]*\n|\n[ \t]*(?:[-*]|\d+\.) |(?<!\\)\||\n(?=\|)| · ")
 SENTENCE: Final = re.compile(r"(?<=[.!?])[)*_\"]*\s+(?=[A-Z0-9`*(\[\"/-])")
 ITEM: Final = re.compile(r"^(?:[-*]|\d+\.) ")
 

@@ -176,9 +176,8 @@ class Given(Declared):
         Mode,
         Input(
             "mode",
-            "auto fits the event (push records and checks, pull_request comments, workflow_run publishes or resumes a "
-            "bisection, issue_comment obeys commands); compare writes nothing to GitHub; record; publish; command; "
-            "bisect",
+            "auto, compare (writes nothing to GitHub), record, publish, command or bisect. By auto a push is recorded "
+            "and checked, a pull_request gets a comment, workflow_run publishes, and issue_comment runs commands",
             "auto",
             convert=_mode,
         ),
@@ -187,8 +186,8 @@ class Given(Declared):
         tuple[str, ...],
         Input(
             "baseline-file-path",
-            "Results of the base commit, measured in this job (paired); several tables of the same counters are a run "
-            "each; empty judges against the stored history",
+            "Results of the base commit, measured in this job (paired); each table of the same counters is a run; "
+            "empty compares with the stored history",
         ),
     ]
     reference: Annotated[

@@ -75,7 +75,7 @@ class Compare(
         str | None,
         Option(
             "--unit NAME",
-            "run (default) or sample: the published ANOVA, which calls much that nobody changed",
+            "run (default) or sample: the published ANOVA, which raises many false alarms",
             key="unit",
         ),
     ] = None

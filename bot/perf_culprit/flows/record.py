@@ -349,7 +349,7 @@ def history_size(request: HistoryStats, *, config: Config) -> HistorySize:
 
 
 def compact_history(request: HistoryCompact, *, config: Config) -> Compacted:
-    """One commit in the place of all, on the condition that nobody else writes between; whole or not at all."""
+    """One commit instead of all, on the condition that nobody else writes between; whole or not at all."""
     with _branch(request, config) as branch:
         return branch.compact()
 

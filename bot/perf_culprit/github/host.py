@@ -151,7 +151,7 @@ def requested_check_name(suite: str) -> str:
 
 
 def reference_check_name(suite: str) -> str:
-    """Of the check run about a release: in addition to that about the commit before, not in its place."""
+    """Of the check run about a release: in addition to that about the commit before, not instead of it."""
     return f"{check_name(suite)} against a release"
 
 

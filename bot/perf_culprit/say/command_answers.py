@@ -50,8 +50,8 @@ HELP: Final = (
     (
         "/perf-accept [HEAD] NAME|all REASON [because GAIN]",
         (
-            "accepts a change as the new baseline: it fails no check, and later runs are compared with it; "
-            "HEAD as in /perf-bisect; the gain is kept with the cost"
+            "accepts a change as the new baseline, so that it fails no check; GAIN is stored with the cost; "
+            "HEAD as in /perf-bisect"
         ),
     ),
     ("/perf-help", "shows this"),

@@ -99,7 +99,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Untested.AFTER_ALARM: (
         "alarm {alarm:# run} before the target[ (commit {alarm_commit})], for a change since {since:# run} before the "
-        "target[ (commit {since_commit})]; the {unjudged:# run} after an alarm are not judged"
+        "target[ (commit {since_commit})]; the {unjudged:# run} after it are not judged"
     ),
     Untested.ONLY_REGRESSIONS: "every baseline run was judged a regression, so none may train a model",
     Untested.TOO_FEW_TARGET_INTERVALS: (
@@ -172,8 +172,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "the second measurement is of another base ({commit}) than the first is compared with, so it does not count"
     ),
     Remark.OTHER_COMMIT: (
-        "the checkout holds {commit}, neither the head nor GitHub's merge of it, and the numbers are taken for the "
-        "head's; name what was measured with the input ref"
+        "the checkout holds {commit}, neither the head nor GitHub's merge of it; its numbers count as the head's "
+        "(the input ref names what was measured)"
     ),
     Remark.PROPOSED_VERDICT: (
         "the measuring job's own settings (minimum effect {effect:%}, fail threshold {fail:%}) say: {verdict:prose}, "
@@ -191,8 +191,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
     Remark.BY_SAMPLE: (
-        "judged by the published ANOVA of samples, as asked (unit: sample): with one file a side it called "
-        "{of_benchmarks:%} of recorded benchmarks that nobody had changed, and some in {of_runs:%} of the comparisons"
+        "judged by the published ANOVA of samples (unit: sample), which called {of_benchmarks:%} of unchanged recorded "
+        "benchmarks, and some in {of_runs:%} of the comparisons"
     ),
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
@@ -256,8 +256,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "the baseline is {commits:# commit} older than the base: what changed since then is included in this comparison"
     ),
     AuditReason.SPLIT_AT_RANDOM: (
-        "too few runs ({runs:,}) to judge one by the others, so samples of one run were split at random: the numbers "
-        "hold for both commits measured in one job, not against stored runs"
+        "too few runs ({runs:,}), so samples of one run were split at random: the numbers hold within one job, not "
+        "against stored runs"
     ),
     AuditReason.SHARED_BASELINES: "the trials share their baseline runs, so the ranges are somewhat too narrow",
     AuditReason.LASTED: (
@@ -292,30 +292,30 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "record {wanted:# profile} of each"
     ),
     Doubt.FEW_SAMPLES: (
-        "{baseline:# sample} and {target:# sample} are too few to test any method; profile for longer or more often, "
-        "or compare counts with --same-work where both did the same work"
+        "{baseline:# sample} and {target:# sample} are too few to test any method; profile for longer, or use "
+        "--same-work if both did the same work"
     ),
     Doubt.NOT_ALIGNED: (
         "only {aligned:%} of the time is in methods that both revisions have; record the same program in the same way"
     ),
     Doubt.ALL_SLOWER: (
-        "most methods take {factor:.2f} times as long: another machine state, interpreter or build, or a change that "
-        "slows all code; record both revisions in turn on one machine"
+        "most methods take {factor:.2f} times as long: another machine state or build, or a change that slows all "
+        "code; record both revisions in turn on one machine"
     ),
     Doubt.WHOLE_SLOWER: (
         "the whole takes {change:+%}, and no single method explains it; record more repetitions of both revisions in "
         "turn on one machine"
     ),
     Doubt.MORE_SAMPLES: (
-        "the number of samples grew by {change:%}, and no method's share did for sure; where both revisions did the "
-        "same work the whole is slower: compare again with --same-work"
+        "the number of samples grew by {change:%}, but no method's share did for sure; if both revisions did the same "
+        "work, compare again with --same-work"
     ),
     Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
     Doubt.NOISY_METHODS: (
         "{decided:,} of {methods:# method} gained less than {limit:%} of the whole for sure"
         "[; none gained more than {visible:%} of it]"
-        "[; to decide the others record {samples:# sample} a run (now {now:,})]"
-        "[; to decide the others record {wanted:# repetition} per revision]"
+        "[; for the others record {samples:# sample} a run (now {now:,})]"
+        "[; for the others record {wanted:# repetition} per revision]"
     ),
     Caveat.ONE_STATE: (
         "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
@@ -337,15 +337,15 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Caveat.COMMON_NAMES: "too many functions call {names:and}: their callers are left out",
     ProfileNote.CALL_GRAPH: (
-        "[{side:prose}: ]the profile is a call graph, which has no paths: the cost of a function is split over its "
-        "callers by their share of it, and recursion is folded into the first call"
+        "[{side:prose}: ]the profile is a call graph without paths: a function's cost is split over its callers, and "
+        "recursion is folded into the first call"
     ),
     ProfileNote.PATHS_NOT_FOLLOWED: (
         "[{side:prose}: ]{share:%} of the cost is on paths that were not followed: below (other paths)"
     ),
     ProfileNote.WEIGHTS_WITHOUT_PERIOD: (
-        "[{side:prose}: ]the stacks' weights are not counts of samples and have no common period (times?): shares of "
-        "them are compared, and one file alone shows no noise"
+        "[{side:prose}: ]the stacks' weights are not counts of samples (times?), so their shares are compared; one "
+        "file alone shows no noise"
     ),
     ProfileNote.PERIOD_DIVIDED: (
         "[{side:prose}: ]every weight is a multiple of {period:,.0f}: taken for the sampling period and divided"
@@ -359,7 +359,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "[{side:prose}: ]{count:# stack} of {file} cut at the root: print the whole with --stack-depth 64"
     ),
     ProfileNote.SERVICE_IN_SOME: (
-        "[{side:prose}: ]{service} is in {count:,} of {files:,} files: the others are no repetitions of it"
+        "[{side:prose}: ]{service} is in {count:,} of {files:,} files: the others do not repeat it"
     ),
     **BISECTIONS,
 }

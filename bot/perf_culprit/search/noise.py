@@ -192,7 +192,7 @@ def _cached_fit(y: bytes, bad: bytes, block: bytes) -> two_mode_noise.Modes | No
 
 
 def cleaned(samples: Samples, modes: two_mode_noise.Modes) -> Samples:
-    """The samples with the machine's mode taken out, as well as it is known, and weighted by the width of their mode.
+    """The samples with the machine's mode taken out, as far as it is known, and weighted by the width of their mode.
 
     Every commit gets a level of its own (the most probable one on a grid over its samples), so that a commit between
     two steps keeps its place.

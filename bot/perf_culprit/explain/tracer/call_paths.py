@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 # Which code is followed, and how methods are called in a trace.
 
 OWN_FOLDER: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120 - pathlib costs the traced program 10 ms
-HOOK_FILE: Final = "<perf-culprit>"  # of code that is put in the place of the user's
+HOOK_FILE: Final = "<perf-culprit>"  # of code that replaces the user's
 HOOKING_FILE: Final = OWN_FOLDER + "substitution.py"
 INSTALLED: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
