@@ -87,8 +87,8 @@ def test_there_are_retired_words_and_texts_to_read() -> None:
 
 
 def pages() -> dict[str, str]:
-    """Of README and documentation, without the evidence."""
-    paths = [ROOT / "README.md", ROOT / "SECURITY.md", *ROOT.glob("docs/**/*.md")]
+    """Of README, changelog and documentation, without the evidence."""
+    paths = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     named = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
     return {name: text for name, text in named.items() if not name.startswith("docs/evidence/")}
 
@@ -115,8 +115,10 @@ def test_a_phrase_or_an_option_s_help_has_at_most_25_words() -> None:
 
 
 def test_the_sentences_of_a_page_are_its_prose() -> None:
-    page = "# A heading\n\nOne `a b c` [link text](x.md). Two.\n\n    code as it is\n\n- three\n- four. 5 more\n\n| a | b |\n"
-    assert list(sentences(page)) == ["One `code` link text.", "Two.", "three", "four.", "5 more", "a", "b"]
-    assert length("One `code` - link text.") == 4
+    page = (
+        "# A heading\n\nOne `a b c` [link](x.md). Two.\n\n    code as it is\n\n- three\n- four. 5 more\n\n| a | b |\n"
+    )
+    assert list(sentences(page)) == ["One `code` link.", "Two.", "three", "four.", "5 more", "a", "b"]
+    assert length("One `code` - link.") == 3
     assert long_sentences(" ".join(["word"] * 26)) != []
     assert long_sentences(" ".join(["word"] * 25)) == []
