@@ -19,7 +19,7 @@ MOST_WORDS = 25
 # Longer sentences that are left, by page. These numbers only fall.
 LONG = {"docs/diagnosis.md": 2, "docs/formats.md": 4, "docs/options.md": 1, "docs/tracing.md": 4}
 # What people read of the code: phrases, help and descriptions.
-SPOKEN = ("say/phrases.py", "commands/*.py", "action/inputs.py", "config/*settings.py")
+SPOKEN = ("say/*.py", "init/introduction.py", "commands/*.py", "action/inputs.py", "config/*settings.py")
 
 
 def retired_words() -> tuple[str, ...]:
