@@ -87,8 +87,8 @@ def test_there_are_retired_words_and_texts_to_read() -> None:
 
 
 def pages() -> dict[str, str]:
-    """Of README, changelog and documentation, without the evidence."""
-    paths = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    """What people read in Markdown, without the evidence."""
+    paths = [*ROOT.glob("*.md"), *ROOT.glob(".github/*.md"), *ROOT.glob("docs/**/*.md")]
     named = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
     return {name: text for name, text in named.items() if not name.startswith("docs/evidence/")}
 
