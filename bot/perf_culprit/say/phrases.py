@@ -47,9 +47,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.LEFT_CATEGORY: "proven: " + _LEFT,
     VerdictReason.LEFT_CATEGORY_SUSPECTED: NOT_PROVEN + _LEFT,
     VerdictReason.SMALLER_THAN_ALLOCATION: (
-        "no allocation is smaller than {bytes:.0f} bytes: the run's own were divided by more or fewer operations"
+        "less than the smallest allocation ({bytes:.0f} bytes): the run's own were divided by another number of operations"
     ),
-    VerdictReason.INTERVALS_MEET: "the intervals of the two medians meet, or that of their difference has zero in it",
+    VerdictReason.INTERVALS_MEET: "the intervals of the two medians overlap, or that of their difference includes zero",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
     VerdictReason.BLIND: "too noisy, or too few runs: even four times as much could be noise",
@@ -87,7 +87,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Untested.TOO_FEW_FOR_MEDIAN: (
         "too few samples: the {side:prose} has {count:,}, the interval of a median needs {minimum:,}"
     ),
-    Untested.NEEDS_SAMPLES: "this test needs samples, two a side, and there is only a summary",
+    Untested.NEEDS_SAMPLES: "this test needs two samples per side, and there is only a summary",
     Untested.TARGET_MISSING: "all values of the target are missing",
     Untested.BASELINE_MISSING: "all values of the baseline are missing",
     Untested.TOO_FEW_RUNS: (
@@ -117,7 +117,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.COARSE_CLOCK: "all samples are equal: the clock may be too coarse for this benchmark",
     Remark.INTERVALS_OVERLAP: "the medians differ significantly, but their intervals overlap",
     Remark.CHANGED_SINCE: "changed since {ago:# run} before the target[ (commit {commit})]",
-    Remark.LONE_CHART: "a single baseline run: the limit is the {expected:%} to expect and a margin of {margin:%}",
+    Remark.LONE_CHART: "one baseline run: the limit is the expected {expected:%} plus a margin of {margin:%}",
     Remark.UNSCALED_WITHOUT_LOAD: "not adjusted for load: there is no load with the counters",
     Remark.UNSCALED_SOME_WITHOUT_LOAD: "not adjusted for load: some runs have no load",
     Remark.UNSCALED_OTHER_LOAD: "not adjusted for load: the load is not the same quantity in all runs",
@@ -156,7 +156,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.BROKEN_RULE: "[when {premise:and}, ]{consequent}: {before:%} before, {now:%} now",
     Remark.LOAD_OUT_OF_CONTROL: "the load differs from the baseline's too",
     Remark.FEW_NEAR_RUNS: (
-        "only {count:# baseline run} this near in environment: {wanted:,} show how good runs differ"
+        "only {count:# baseline run} in a similar environment: {wanted:,} show how good runs differ"
     ),
     Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
     Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
@@ -164,7 +164,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.PROOF_CUT_SHORT: ("{rounds:# round} of {wanted:,} fit into the {minutes:# minute} of confirm.budget"),
     Remark.PROOF_FAILED: "measuring in turn failed: {why:prose}",
     Remark.NO_PROOF_IN_FORK: (
-        "a fork's commits are measured in its own job only, where its workflow asks for that (input screen)"
+        "a fork's commits are measured only in its own job, if its workflow has the input screen"
     ),
     Remark.NO_PROOF_WITHOUT_COMMAND: "bisect.run is not set in the default branch's configuration",
     Remark.NO_PROOF_WITHOUT_BUDGET: "confirm.budget is 0",
@@ -322,13 +322,13 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Caveat.TOTALS_ALONE: "one repetition holds totals alone: which methods are really slower is not certain",
     Caveat.ONE_PROFILE: (
-        "one profile per revision: samples are taken for independent, and differences between runs for none"
+        "one profile per revision: differences between runs are not known, and samples count as independent"
     ),
     Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; record more of both revisions",
     Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
-    Caveat.NAMES_LEFT: "callers were looked for of {limit:,} of {count:,} changed names",
-    Caveat.CALLING_FILES_LEFT: "callers were looked for in {limit:,} of {count:,} files",
-    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: no Python, or above {mebibytes:,} MiB",
+    Caveat.NAMES_LEFT: "callers were searched for {limit:,} of {count:,} changed names",
+    Caveat.CALLING_FILES_LEFT: "callers were searched in {limit:,} of {count:,} files",
+    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: not Python, or above {mebibytes:,} MiB",
     Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
     Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
     Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
@@ -348,9 +348,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "file alone shows no noise"
     ),
     ProfileNote.PERIOD_DIVIDED: (
-        "[{side:prose}: ]every weight is a multiple of {period:,.0f}: taken for the sampling period and divided"
+        "[{side:prose}: ]every weight is a multiple of {period:,.0f}, which was taken as the sampling period"
     ),
-    ProfileNote.FIRST_EVENT_USED: "[{side:prose}: ]of the events {events} the first is used",
+    ProfileNote.FIRST_EVENT_USED: "[{side:prose}: ]the first of the events {events} is used",
     ProfileNote.COUNTED_TWICE: (
         "[{side:prose}: ]the log holds operation executions and events of the same operations; the family with fewer "
         "is left out, as it would count them twice"
