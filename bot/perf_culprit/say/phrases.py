@@ -47,7 +47,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.LEFT_CATEGORY: "proven: " + _LEFT,
     VerdictReason.LEFT_CATEGORY_SUSPECTED: NOT_PROVEN + _LEFT,
     VerdictReason.SMALLER_THAN_ALLOCATION: (
-        "less than the smallest allocation ({bytes:.0f} bytes): the run's own were divided by another number of operations"
+        "less than the smallest allocation ({bytes:.0f} bytes): its own were divided by another number of operations"
     ),
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians overlap, or that of their difference includes zero",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
