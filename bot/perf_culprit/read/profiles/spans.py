@@ -23,8 +23,10 @@ MS_PER_NS: Final = 1e-6
 MAX_TYPES: Final = 1_000
 # Parts of a path or values of a query that are numbers, UUIDs or hashes.
 _IDS: Final = re.compile(r"(?<=[/=])(?:[0-9]++|(?=[a-fA-F-]*+[0-9])[0-9a-fA-F-]{8,}+)(?=$|[/?&#,; ])")
-# Of one request type; more calls than this are put together in the order of their time.
+# Of one request type; more calls than this are put together in the order of their time, also where its tree is large.
 MOST_REPETITIONS: Final = 1_000
+FEWEST_REPETITIONS: Final = 60
+MOST_TIMES: Final = 1_000_000
 _NO_PARENT: Final = -1
 # What a caller waits for beyond the callee's span: transport, queues, retries.
 NETWORK: Final = "(network)"
@@ -89,7 +91,8 @@ class _RequestType:
 
     def profile(self, service: str) -> Profile:
         """A repetition per call; of very many calls, per so many that follow each other, with their mean."""
-        size = math.ceil(self.calls / MOST_REPETITIONS)
+        most = max(FEWEST_REPETITIONS, min(MOST_REPETITIONS, MOST_TIMES // len(self.tree.frames)))
+        size = math.ceil(self.calls / most)
         shape = self.tree.profile(service)
         nodes = []
         for i, node in enumerate(shape.nodes):
