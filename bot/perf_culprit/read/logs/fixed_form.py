@@ -113,13 +113,12 @@ def _settled(steps: Sequence[_Step], *, is_part: bool = False) -> tuple[_Step, .
         part = _settled(step.part, is_part=True)
         if part is None or (step.kind == "?:" and (step.name or any(inner.name for inner in part))):
             return None
-        if step.keep == "?":
-            if begins is None or is_part or step.kind in {"", "?"}:
-                return None
-            step = replace(step, members=step.members - begins)
-        elif is_part and after and step.kind in {"?", "*", "+", "?:"} and not step.keep:
-            if begins is None or step.part or step.members & begins:
-                return None
+        if step.keep == "?" and step.kind != "?" and begins is not None and not is_part:
+            settled.append(replace(step, members=step.members - begins))
+            continue
+        may_give_back = is_part and after and step.kind in {"?", "*", "+", "?:"} and not step.keep
+        if step.keep == "?" or (may_give_back and (begins is None or step.part or step.members & begins)):
+            return None
         settled.append(step)
     return tuple(settled)
 
