@@ -2,7 +2,7 @@
 
     python benchmarks/logs/timing.py [RECORDS] [SHAPE…]
 
-RECORDS: lines or spans (1,000,000). A shape's passes and diagnoses take turns in one run, three times; the least of
+RECORDS: lines or spans (1,000,000). A shape's passes and diagnoses take turns in one run, twice; the least of
 each counts. Ratios are of user and system time, children included. README.md has results.
 """
 
@@ -27,7 +27,7 @@ sys.path.insert(0, str(PROJECT))
 from benchmarks.logs.generator import LINES_PER_CALL, SPAN_COLUMNS, write_json_lines, write_log, write_spans  # noqa: E402
 from perf_culprit.read.logs.log_pattern import PRESETS  # noqa: E402
 
-REPEATS = 3
+REPEATS = 2
 # The first repeat goes to the line's end and gives back: no fixed form.
 FREE = (
     rb"^(?P<time>\S+ \S+) \[(?P<thread>.*)\] service=(?P<service>.*) call=(?P<call>.*?) "

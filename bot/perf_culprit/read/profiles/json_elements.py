@@ -66,7 +66,9 @@ _SPACE: Final = re.compile(rb"[\s:]*+")
 
 @dataclass(kw_only=True)
 class JsonElements(Generic[T]):
-    """Elements of type `whole`, in batches with faults of type `kind`, of the arrays that are members `names` of a top object, or of a top array.
+    """Elements of the arrays that are members `names` of a top object, or of a top array.
+
+    They are of type `kind`; in batches without a fault of type `whole`, if it is given.
 
     Several documents may follow each other (JSON lines). An element that is not of that type is counted and noted as a
     `what` with its `number`, from 1; so is a file that ends within an array or object.
@@ -85,7 +87,7 @@ class JsonElements(Generic[T]):
             chunks=self.file.chunks(), next_step="check that the profiler finished, and wrote only JSON to this file"
         )
         self._window = _LEAST_BYTES
-        self._whole: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[self.whole or self.kind])  # type: ignore[name-defined]
+        self._whole: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[self.whole or self.kind])  # type: ignore[misc]
         self._one: msgspec.json.Decoder[T] = msgspec.json.Decoder(self.kind)
         self._many: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[self.kind])  # type: ignore[name-defined]
         self._raw: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])

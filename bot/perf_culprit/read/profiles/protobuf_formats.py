@@ -248,9 +248,11 @@ def _take_resource(spans: Spans, resource_spans: bytes, file: ProfileFile) -> No
                 continue
             start, end = values.get(_START), values.get(_END)
             fault = spans.take(
-                _bytes(values, _OTLP_PROTOBUF_TRACE).hex(),
-                _bytes(values, _OTLP_PROTOBUF_SPAN).hex(),
-                _bytes(values, _PARENT).hex(),
+                (
+                    _bytes(values, _OTLP_PROTOBUF_TRACE).hex(),
+                    _bytes(values, _OTLP_PROTOBUF_SPAN).hex(),
+                    _bytes(values, _PARENT).hex(),
+                ),
                 start if isinstance(start, int) else None,
                 end if isinstance(end, int) else None,
                 _bytes(values, _NAME).decode("utf-8", "replace"),

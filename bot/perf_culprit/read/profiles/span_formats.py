@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterable, Iterator
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -73,9 +74,7 @@ def _read_otlp(file: ProfileFile) -> tuple[Profile, ...]:
             for scope in (*resource.scope_spans, *resource.instrumentation_library_spans):
                 for one in decoded_each(scope.spans, _OTLP_SPAN, file=file):
                     fault = spans.take(
-                        one.trace_id,
-                        one.span_id,
-                        one.parent_span_id or "",
+                        (one.trace_id, one.span_id, one.parent_span_id or ""),
                         _nanoseconds(one.start_time_unix_nano),
                         _nanoseconds(one.end_time_unix_nano),
                         one.name,
@@ -98,11 +97,10 @@ def _otlp_service(resource: "_ResourceSpans[Any]") -> str:
 
 
 def _nanoseconds(value: int | str) -> int | None:
-    if isinstance(value, str):
-        if not (value.isascii() and value.isdigit() and len(value) < 20):
-            return None
+    try:
         return int(value)
-    return value
+    except ValueError:
+        return None
 
 
 OTLP = ProfileReader(
@@ -162,9 +160,7 @@ def _read_jaeger(file: ProfileFile) -> tuple[Profile, ...]:
                 parents = [above.span_id for above in one.references if above.ref_type == _CHILD]
                 process = one.process or trace.processes.get(one.process_id) or _Process()
                 fault = spans.take(
-                    one.trace_id,
-                    one.span_id,
-                    parents[0] if parents else one.parent_id,
+                    (one.trace_id, one.span_id, parents[0] if parents else one.parent_id),
                     one.start_us * NS_PER_US,
                     (one.start_us + one.duration_us) * NS_PER_US,
                     one.operation_name,
@@ -210,9 +206,7 @@ def _read_zipkin(file: ProfileFile) -> tuple[Profile, ...]:
     for batch in JsonElements(file=file, names=frozenset(), whole=whole, kind=msgspec.Raw, what="span"):
         for one in decoded_each(_flat(batch), _ZIPKIN_SPAN, file=file):
             fault = spans.take(
-                one.trace_id,
-                one.id,
-                one.parent_id or "",
+                (one.trace_id, one.id, one.parent_id or ""),
                 one.timestamp * NS_PER_US,
                 (one.timestamp + one.duration) * NS_PER_US,
                 one.name,
@@ -245,7 +239,6 @@ ZIPKIN = ProfileReader(
 
 TABLE_PREFIX: Final = "csv:"
 NS_PER_UNIT: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-_MOST_DIGITS: Final = 20
 NEEDED: Final = ("trace", "span", "parent", "service", "name")
 _MOMENTS: Final = ("start", *(f"start_{unit}" for unit in NS_PER_UNIT))
 _ENDS: Final = tuple(f"{what}_{unit}" for what in ("duration", "end") for unit in NS_PER_UNIT)
@@ -254,7 +247,7 @@ _SEPARATORS: Final = ",;\t|"
 
 def _read_table(file: ProfileFile, *, columns: dict[str, str]) -> tuple[Profile, ...]:
     """`columns`: what each is for -> its name in the header."""
-    lines = (line for _, line in file.lines())
+    lines = map(itemgetter(1), file.lines())
     header = next(lines, "")
     separator = max(_SEPARATORS, key=header.count)
     names = next(csv.reader([header], delimiter=separator), [])
@@ -267,14 +260,14 @@ def _read_table(file: ProfileFile, *, columns: dict[str, str]) -> tuple[Profile,
     start_at, start_scale = _moment(columns, names, _MOMENTS)
     end_at, end_scale = _moment(columns, names, _ENDS)
     is_length = any(what.startswith("duration") for what in columns)
-    for number, row in enumerate(csv.reader(lines, delimiter=separator), 2):
+    for number, cells in enumerate(csv.reader(lines, delimiter=separator), 2):
         file.intake.records += 1
-        row += [""] * (len(names) - len(row))
+        row = cells if len(cells) >= len(names) else [*cells, *[""] * (len(names) - len(cells))]
         start, end = _ns(row[start_at], start_scale), _ns(row[end_at], end_scale)
         if is_length and start is not None and end is not None:
             end += start
         trace, span, parent, service, name = [row[place] for place in needed]
-        if (fault := spans.take(trace, span, parent, start, end, name, service)) is not None:
+        if (fault := spans.take((trace, span, parent), start, end, name, service)) is not None:
             file.reject(fault, separator.join(row), at=f": row {number}")
     return profiles(spans)
 
@@ -304,10 +297,10 @@ def span_table(format_name: str) -> ProfileReader:
 
 
 def _ns(text: str, scale: int) -> int | None:
-    # A whole number is exact.
-    if scale and text.isdecimal() and text.isascii():
-        return int(text) * scale if len(text) < _MOST_DIGITS else None
     try:
+        if scale and text.isdecimal():
+            # Exact.
+            return int(text) * scale
         number = float(text) if scale else seconds_since_1970(text.encode())
         return None if number is None else round(number * (scale or NS_PER_UNIT["s"]))
     except (ValueError, OverflowError):

@@ -55,9 +55,7 @@ class Spans:
 
     def take(
         self,
-        trace: str,
-        span: str,
-        parent: str,
+        ids: tuple[str, str, str],
         start: int | None,
         end: int | None,
         name: str,
@@ -65,10 +63,11 @@ class Spans:
         *,
         is_shared: bool = False,
     ) -> RecordFault | None:
-        """Times in ns, None where they are none. An empty `parent` is none. Gives why the span is not used.
+        """`ids`: of trace, span and parent, empty of none. Times in ns, None of none. Gives why the span is not used.
 
         `is_shared`: it is the server's, whose id its client has as well, around it.
         """
+        trace, span, parent = ids
         if is_shared:
             span, parent = _server(span), span
         if start is None or end is None or not 0 <= start <= end <= MAX_TIME_NS:
