@@ -49,8 +49,8 @@ class Rows:
     def rows(self, at: Places) -> list[Row]:
         return [*zip(*(self.column(field, at) for field in range(len(self.starts))), strict=True)]
 
-    def numbers(self, *fields: int) -> Places:
-        """Of each row a number, the same for rows that agree in the fields; smaller where that comes first."""
+    def numbers(self, *fields: int) -> tuple[Places, list[tuple[bytes | None, ...]]]:
+        """A number per row, the same for rows that agree in the fields, smaller where that comes first; their texts."""
         numbers = np.empty(len(self), np.intp)
         places: dict[tuple[bytes | None, ...], int] = {}
         for tile in tiles(len(self)):
@@ -60,7 +60,7 @@ class Rows:
             keys = zip(*(self.column(field, different) for field in fields), strict=True)
             own = np.array([places.setdefault(key, len(places)) for key in keys], np.intp)
             numbers[tile] = own[(np.cumsum(is_first) - 1)[firsts]]
-        return numbers
+        return numbers, [*places]
 
     def _firsts(self, fields: Sequence[int], tile: slice) -> Places:
         """For each row of the tile the first that has the same bytes, as far as they are few; else itself."""
