@@ -141,7 +141,7 @@ class JsonElements(Generic[T]):
         """Many elements that the buffer holds whole, or None."""
         end = self._whole_elements()
         if end is None:
-            return self._counted()
+            return None
         piece = b"[%b]" % self._pieces.buffer[self._pieces.at : end]
         for decoder in (self._whole, self._many):
             try:
@@ -163,19 +163,14 @@ class JsonElements(Generic[T]):
             self._window = _LEAST_BYTES if is_last else min(2 * self._window, BATCH_BYTES)
             return end
 
-    def _counted(self, most: int | None = None) -> list[T] | None:
-        """The same, element by element, of batches that hold broken ones."""
+    def _counted(self, most: int) -> list[T]:
+        """The same, element by element, of a batch that holds broken ones."""
         values = []
-        while self._pieces.at < (len(self._pieces.buffer) if most is None else most):
+        while self._pieces.at < most:
             start = end_of(_BLANK, self._pieces.buffer, self._pieces.at)
-            if self._pieces.buffer[start : start + 1] in (b"]", b""):
-                break
-            end = value_end(self._pieces.buffer, start)
-            if end is None:
-                break
-            values.append(self._pieces.buffer[start:end])
-            self._pieces.at = end
-        return self._checked(values) if values else None
+            self._pieces.at = value_end(self._pieces.buffer, start) or most
+            values.append(self._pieces.buffer[start : self._pieces.at])
+        return self._checked(values)
 
     def _checked(self, values: list[bytes]) -> list[T]:
         elements = []
