@@ -29,6 +29,8 @@ from benchmarks.logs.generator import LINES_PER_CALL, SPAN_COLUMNS, write_json_l
 from perf_culprit.read.logs.log_pattern import PRESETS  # noqa: E402
 
 REPEATS = 2
+# Longer logs are as many times the same.
+MOST_WRITTEN = 1_000_000
 # The first repeat goes to the line's end and gives back: no fixed form.
 FREE = (
     rb"^(?P<time>\S+ \S+) \[(?P<thread>.*)\] service=(?P<service>.*) call=(?P<call>.*?) "
@@ -47,7 +49,11 @@ class Shape:
 
 
 def _log(path: Path, lines: int) -> None:
-    write_log(path, calls=lines // LINES_PER_CALL, bytes_per_line=0)
+    write_log(path, calls=min(lines, MOST_WRITTEN) // LINES_PER_CALL, bytes_per_line=0)
+    once = path.read_bytes()
+    with path.open("ab") as file:
+        for _ in range(lines // MOST_WRITTEN - 1):
+            file.write(once)
 
 
 def _spans(form: str) -> Callable[[Path, int], None]:

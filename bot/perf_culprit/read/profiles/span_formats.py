@@ -256,19 +256,22 @@ def _read_table(file: ProfileFile, *, columns: dict[str, str]) -> tuple[Profile,
         step = f"name its columns: {', '.join(names)[:400]}"
         raise DataError(f"has no column {', '.join(missing)[:200]}", place=file.place, next_step=step)
     spans = Spans(file=file)
-    needed = [names.index(columns[what]) for what in NEEDED]
     start_at, start_scale = _moment(columns, names, _MOMENTS)
     end_at, end_scale = _moment(columns, names, _ENDS)
     is_length = any(what.startswith("duration") for what in columns)
-    for number, cells in enumerate(csv.reader(lines, delimiter=separator), 2):
-        file.intake.records += 1
-        row = cells if len(cells) >= len(names) else [*cells, *[""] * (len(names) - len(cells))]
-        start, end = _ns(row[start_at], start_scale), _ns(row[end_at], end_scale)
+    pick = itemgetter(*(names.index(columns[what]) for what in NEEDED), start_at, end_at)
+    number = 1
+    for number, row in enumerate(csv.reader(lines, delimiter=separator), 2):
+        try:
+            *ids, service, name, start_text, end_text = pick(row)
+        except IndexError:
+            *ids, service, name, start_text, end_text = pick([*row, *[""] * len(names)])
+        start, end = _ns(start_text, start_scale), _ns(end_text, end_scale)
         if is_length and start is not None and end is not None:
             end += start
-        trace, span, parent, service, name = [row[place] for place in needed]
-        if (fault := spans.take((trace, span, parent), start, end, name, service)) is not None:
+        if (fault := spans.take(ids, start, end, name, service)) is not None:
             file.reject(fault, separator.join(row), at=f": row {number}")
+    file.intake.records += number - 1
     return profiles(spans)
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -55,7 +56,7 @@ class Spans:
 
     def take(
         self,
-        ids: tuple[str, str, str],
+        ids: Sequence[str],
         start: int | None,
         end: int | None,
         name: str,
