@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
+from hashlib import sha256
 from itertools import chain, count
 
 from msgspec import structs
@@ -17,6 +18,7 @@ from perf_culprit.model.run import (
     CounterTable,
     Environment,
     MetricKey,
+    Part,
     Run,
     first_doubled,
 )
@@ -86,6 +88,10 @@ def merge(
     `environment` is the caller's machine `now`: it completes what the files say, if all were measured on it just now.
     Our own run files are complete: what they do not say was not known when they were written.
     """
+    if sum(read.parsed.part is not None for read in reads) > 1:
+        joined = join_parts([(read.place, merge([read])) for read in reads if read.parsed.part])
+        parts = [Read(place=place, parsed=Parsed.of(run)) for place, run in joined]
+        reads = [*parts, *(read for read in reads if read.parsed.part is None)]
     benchmarks, turned = _benchmarks(reads)
     counters = _counters(reads)
     more = f" and {len(reads) - 1:,} more" if len(reads) > 1 else ""
@@ -241,6 +247,64 @@ def _conflict(message: str, place: str) -> DataError:
     return DataError(message, place=place, next_step="collect files of one run only, or let one tool write them all")
 
 
+# The parts of a suite, each measured on a machine of its own: one run, in which a round is the same round of all.
+
+
+def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
+    """The runs, each with its place, those of parts as one. A DataError where they are not the parts of one run."""
+    parts = [(run.part, place, run) for place, run in runs if run.part is not None]
+    if len(parts) < 2:
+        return list(runs)
+    parts.sort(key=lambda part: part[0].indices)
+    _refuse_others(parts)
+    first, place, _ = parts[0]
+    whole = structs.replace(first, indices=tuple(index for part, _, _ in parts for index in part.indices))
+    # Without machines and jobs, whose differences say nothing: both sides of a part were measured on one, by one.
+    alone = {"part": None, "environment": Environment(), "job": None}
+    jobs = repr([run.job for _, _, run in parts])
+    joined = structs.replace(
+        merge([Read(place=place, parsed=Parsed.of(run, **alone)) for _, place, run in parts]),
+        environment=_in_order([run.environment for _, _, run in parts]),
+        job=f"parts-{sha256(jobs.encode()).hexdigest()}",
+        part=whole if whole.missing else None,
+    )
+    return [(place, joined), *((place, run) for place, run in runs if run.part is None)]
+
+
+def _refuse_others(parts: Sequence[tuple[Part, str, Run]]) -> None:
+    """What is not another part of the first one's run."""
+    owners: dict[object, str] = {}
+    first = parts[0][1]
+    of_first = _facts(*parts[0])
+    for part, place, run in parts:
+        for what, mine in _facts(part, place, run).items():
+            if mine != of_first[what]:
+                its = shown(str(of_first[what]))
+                raise _no_part(f"its {what} is `{shown(str(mine))}`, that of {first} is `{its}`", place)
+        shares = [(f"part {index}", index) for index in part.indices]
+        for what, fact in [*shares, *((f"`{shown(key.benchmark)}`", key) for key in run.keys)]:
+            if owners.setdefault(fact, place) != place:
+                raise _no_part(f"has {what}, as {owners[fact]} has", place)
+
+
+def _facts(part: Part, _: str, run: Run) -> dict[str, object]:
+    return {"suite": run.suite, "commit": run.commit, "number of parts": part.count, "list": part.division}
+
+
+def _no_part(message: str, place: str) -> DataError:
+    step = "give each part of one run once; --list has to print the same on each machine"
+    return DataError(message, place=place, next_step=step)
+
+
+def _in_order(machines: Sequence[Environment]) -> Environment:
+    """What is known of all; where they differ, each one's value in the order of the parts."""
+    names = [name for name in machines[0].components if all(name in one.components for one in machines)]
+    values = {name: [one.components[name] for one in machines] for name in names}
+    return Environment(
+        components={name: " / ".join(own if len(set(own)) > 1 else own[:1]) for name, own in values.items()}
+    )
+
+
 # Several results of one side as executions: each is a group of samples with its round.
 
 # Of A B B A, which is how executions of two sides are best interleaved.
@@ -262,6 +326,8 @@ def join_executions(
     are taken from the order where they are not given: as many executions of either side make a round as A B B A has. A
     result that knows its own rounds keeps them, after those before it.
     """
+    if rounds is None:
+        executions = join_parts(executions)
     if len(executions) == 1 and rounds is None:
         ((place, run),) = executions
         only = Read(place=place, parsed=Parsed.of(run))
