@@ -27,9 +27,9 @@ def divide(workplace: Workplace, commits: Sequence[str], *, part: Part, command:
     every = sorted(set(chain.from_iterable(printed.values())), key=lambda line: sha256(line.encode()).digest())
     mine = set(every[part.indices[0] - 1 :: part.count])
     lines = {commit: "\n".join(line for line in own if line in mine) for commit, own in printed.items()}
-    if not all(lines.values()):
+    if len(every) < part.count or not all(lines.values()):
         raise DataError(
-            f"has {len(every)} lines in all, so that part {part.indices[0]} of {part.count} would be empty at a commit",
+            f"printed {len(every)} lines, too few for {part.count} parts of which each has one at every commit",
             place="--list",
             next_step=f"take fewer parts, or {PRINTS}",
         )
