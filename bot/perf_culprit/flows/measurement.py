@@ -344,8 +344,9 @@ class _Measurement:
         """What the whole rounds say; None of any number of commits but two."""
         if len(self._sides) != 2:
             return None
-        baseline, target = self._sides
-        return judge_run(paired(baseline.run), target.run, config=self._config)
+        # That other machines measure other parts is nothing to remark here.
+        baseline, target = (replace(side.run, part=None) for side in self._sides)
+        return judge_run(paired(baseline), target, config=self._config)
 
     def write(self) -> None:
         begun = time.monotonic()
