@@ -258,7 +258,7 @@ def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
     parts.sort(key=lambda part: part[0].indices)
     _refuse_others(parts)
     first, place, _ = parts[0]
-    whole = structs.replace(first, indices=tuple(index for part, _, _ in parts for index in part.indices))
+    whole = structs.replace(first, indices=tuple(sorted(index for part, _, _ in parts for index in part.indices)))
     # Without machines and jobs, whose differences say nothing: both sides of a part were measured on one, by one.
     alone = {"part": None, "environment": Environment(), "job": None}
     jobs = repr([run.job for _, _, run in parts])
