@@ -313,7 +313,7 @@ def test_check_knows_parts(tmp_path: Path, inputs: str) -> None:
     files = new_files(Choice(run="true", setup="", split=True))
     path = ".github/workflows/perf.yml"
     lay_out(tmp_path, {path: files[path] + "\n" + inputs})
-    assert [remark.text for remark in check_files(tmp_path) if "`parts` is a number from 1 to 10" in remark.text]
+    assert [remark.text for remark in check_files(tmp_path) if "`parts` is from 1 to 10" in remark.text]
 
 
 def test_check_asks_that_a_failing_part_ends_no_other(tmp_path: Path) -> None:

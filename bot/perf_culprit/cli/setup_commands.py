@@ -174,8 +174,7 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
         setup = ask("Command that prepares the machine", (follows[0].setup if follows else setup) or "")
     first = _following(follows[0] if follows else None, run=run, setup=setup or "", build=build)
     if (asked.parts is None) != (asked.list_command is None):
-        step = "give both: --parts 4 --list 'COMMAND', which prints what the four divide"
-        raise UsageError("--parts and --list need each other", place="--parts", next_step=step)
+        raise UsageError("--parts and --list need each other", place="--parts", next_step="give both, or neither")
     first = replace(first, branch=_default_branch(asked.repository), since=asked.backfill or "")
     first = replace(first, parts=asked.parts or 1, list_command=asked.list_command or "")
     notes = tuple(note for each in follows if each.place for note in (f"found in {each.place}", *each.notes))

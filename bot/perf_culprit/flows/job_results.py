@@ -82,7 +82,7 @@ class JobResults:
     """`baseline` was measured in turn with `run`; without it the stored history is the baseline.
 
     `confirm` is a second measurement of what was flagged, `confirm_baseline` that of its baseline. `is_joined`: of
-    parts, each with a report of its own, which is no claim about the whole.
+    parts, whose reports claim nothing of the whole.
     """
 
     run: Run

@@ -134,11 +134,8 @@ def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
 
 def _part(asked: Measure) -> Part | None:
     if (asked.part is None) != (asked.list_command is None) or (asked.part and asked.metric):
-        raise UsageError(
-            "--part and --list need each other, and --metric, which counts the whole command, has no parts",
-            place="--part",
-            next_step="give --part 1/4 --list 'COMMAND' without --metric, or neither",
-        )
+        message = "--part and --list need each other, and --metric, which counts the whole command, has no parts"
+        raise UsageError(message, place="--part", next_step="give both without --metric, or neither")
     if asked.part is None:
         return None
     index, count = map(int, asked.part.split("/"))
@@ -239,7 +236,11 @@ class _Measurement:
             side.spend(0, time.monotonic() - begun)
             tree = surroundings(workplace.tree(side.commit))
             side.run = replace(side.run, environment=side.run.environment.merged(tree))
-        self._divide(workplace)
+        if self._plan.part is not None:
+            commits, command = [side.commit for side in self._sides], self._plan.asked.list_command or ""
+            part, self._lines = divide(workplace, commits, part=self._plan.part, command=command)
+            for side in self._sides:
+                side.run = replace(side.run, part=part)
         for number in range(1, self._plan.asked.warmup + 1):
             begun = time.monotonic()
             for side in self._sides:
@@ -248,14 +249,6 @@ class _Measurement:
                 side.spend(1, _seconds_of_one(workplace, side.commit, is_counted=False, variables=variables))
             if self._plan.commands.count is None:
                 self._pace.guess = EXECUTIONS * (time.monotonic() - begun)
-
-    def _divide(self, workplace: Workplace) -> None:
-        if (part := self._plan.part) is None:
-            return
-        command = self._plan.asked.list_command or ""
-        part, self._lines = divide(workplace, [side.commit for side in self._sides], part=part, command=command)
-        for side in self._sides:
-            side.run = replace(side.run, part=part)
 
     def _variables(self, side: MeasuredSide, names: Sequence[str] = ()) -> dict[str, str]:
         mine = {PART_VARIABLE: self._lines[side.commit]} if self._lines else {}

@@ -15,7 +15,6 @@ from perf_culprit.model.run import Part
 PART_VARIABLE: Final = "PERF_CULPRIT_PART"  # the lines of --list that are this part's
 MOST_LIST_BYTES: Final = 16 << 20
 PRINTS: Final = "let --list print a line for each file, package or group, the same on each machine"
-DIGEST_CHARACTERS: Final = 16
 
 
 def divide(workplace: Workplace, commits: Sequence[str], *, part: Part, command: str) -> tuple[Part, dict[str, str]]:
@@ -33,12 +32,11 @@ def divide(workplace: Workplace, commits: Sequence[str], *, part: Part, command:
             place="--list",
             next_step=f"take fewer parts, or {PRINTS}",
         )
-    division = sha256("\n".join(every).encode()).hexdigest()[:DIGEST_CHARACTERS]
+    division = sha256("\n".join(every).encode()).hexdigest()[:16]
     return replace(part, division=division), lines
 
 
 def _lines(workplace: Workplace, commit: str, command: str) -> list[str]:
-    data = read_limited(
-        workplace.run(commit, command=command), MOST_LIST_BYTES, next_step=PRINTS, error=DataError
-    ).decode(errors="replace")
-    return list(dict.fromkeys(line.strip() for line in data.splitlines() if line.strip()))
+    file = workplace.run(commit, command=command)
+    text = read_limited(file, MOST_LIST_BYTES, next_step=PRINTS, error=DataError).decode(errors="replace")
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))

@@ -61,7 +61,9 @@ def judge(
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
     baseline, of_levels = settled(baseline, target)
     baseline, target = single_values(baseline, target)
-    notes = [*_part_notes(baseline, target), *of_levels]
+    parts = [run.part for run in (*baseline.runs[-1:], target) if run.part]
+    lacking = sorted({(index, part.count) for part in parts for index in part.missing})
+    notes = [*(because(Remark.PART_MISSING, part=index, count=count) for index, count in lacking), *of_levels]
     if settings.ruler is not None:
         baseline, target, scaled = scale_by_ruler(baseline, target, settings.ruler.key)
         notes.append(scaled)
@@ -106,16 +108,6 @@ def judge(
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),
     )
-
-
-def _part_notes(baseline: Baseline, target: Run) -> list[Reason]:
-    """One for each part of the suite that the target lacks, and for each that its newest baseline lacks alone."""
-    sides: dict[tuple[int, int], str | None] = {}
-    for side, run in (("the baseline", baseline.runs[-1] if baseline.runs else target), (None, target)):
-        if run.part is not None:
-            sides |= {(index, run.part.count): side for index in run.part.missing}
-    in_order = sorted(sides.items(), key=lambda item: item[0])
-    return [because(Remark.PART_MISSING, part=index, count=count, side=side) for (index, count), side in in_order]
 
 
 def _suite_notes(suite: SuiteChange | None, *, paired: bool) -> list[Reason]:

@@ -332,8 +332,6 @@ def test_parts_are_one_run_whose_rounds_are_the_same(tmp_path: Path) -> None:
         assert {benchmark.rounds for benchmark in run.benchmarks} == {(1, 2)}, "parts are no blocks"
         assert run.environment.components == {"cpu": "A / B / A", "os": "L"}
         assert (run.part, run.notes, run.is_separate) == (None, (), False)
-    (again,) = collect_each(files)
-    assert again.job == collect(files).job
 
 
 def test_what_parts_lack_is_kept(tmp_path: Path) -> None:

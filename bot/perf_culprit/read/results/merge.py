@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
-from hashlib import sha256
 from itertools import chain, count
 
 from msgspec import structs
@@ -249,6 +248,8 @@ def _conflict(message: str, place: str) -> DataError:
 
 # The parts of a suite, each measured on a machine of its own: one run, in which a round is the same round of all.
 
+OTHER_PARTS = "give each part of one run once; --list has to print the same on each machine"
+
 
 def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
     """The runs, each with its place, those of parts as one. A DataError where they are not the parts of one run."""
@@ -259,41 +260,31 @@ def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
     _refuse_others(parts)
     first, place, _ = parts[0]
     whole = structs.replace(first, indices=tuple(sorted(index for part, _, _ in parts for index in part.indices)))
-    # Without machines and jobs, whose differences say nothing: both sides of a part were measured on one, by one.
+    # That machines differ says nothing: both sides of a part were measured on one.
     alone = {"part": None, "environment": Environment(), "job": None}
-    jobs = repr([run.job for _, _, run in parts])
-    joined = structs.replace(
-        merge([Read(place=place, parsed=Parsed.of(run, **alone)) for _, place, run in parts]),
-        environment=_in_order([run.environment for _, _, run in parts]),
-        job=f"parts-{sha256(jobs.encode()).hexdigest()}",
-        part=whole if whole.missing else None,
-    )
+    joined = merge([Read(place=place, parsed=Parsed.of(run, **alone)) for _, place, run in parts])
+    environment = _in_order([run.environment for _, _, run in parts])
+    joined = structs.replace(joined, environment=environment, part=whole if whole.missing else None)
     return [(place, joined), *((place, run) for place, run in runs if run.part is None)]
 
 
 def _refuse_others(parts: Sequence[tuple[Part, str, Run]]) -> None:
     """What is not another part of the first one's run."""
-    owners: dict[object, str] = {}
-    first = parts[0][1]
-    of_first = _facts(*parts[0])
+    owners: dict[str | MetricKey, str] = {}
     for part, place, run in parts:
-        for what, mine in _facts(part, place, run).items():
-            if mine != of_first[what]:
-                its = shown(str(of_first[what]))
-                raise _no_part(f"its {what} is `{shown(str(mine))}`, that of {first} is `{its}`", place)
-        shares = [(f"part {index}", index) for index in part.indices]
-        for what, fact in [*shares, *((f"`{shown(key.benchmark)}`", key) for key in run.keys)]:
+        for (what, mine), its in zip(_facts(part, place, run).items(), _facts(*parts[0]).values(), strict=True):
+            if mine != its:
+                message = f"its {what} is `{shown(mine)}`, that of {parts[0][1]} is `{shown(its)}`"
+                raise DataError(message, place=place, next_step=OTHER_PARTS)
+        for fact in (*(f"part {index}" for index in part.indices), *run.keys):
             if owners.setdefault(fact, place) != place:
-                raise _no_part(f"has {what}, as {owners[fact]} has", place)
+                what = fact if isinstance(fact, str) else f"`{shown(fact.benchmark)}`"
+                raise DataError(f"has {what}, as {owners[fact]} has", place=place, next_step=OTHER_PARTS)
 
 
-def _facts(part: Part, _: str, run: Run) -> dict[str, object]:
-    return {"suite": run.suite, "commit": run.commit, "number of parts": part.count, "list": part.division}
-
-
-def _no_part(message: str, place: str) -> DataError:
-    step = "give each part of one run once; --list has to print the same on each machine"
-    return DataError(message, place=place, next_step=step)
+def _facts(part: Part, _: str, run: Run) -> dict[str, str]:
+    facts = {"suite": run.suite, "commit": run.commit, "number of parts": part.count, "list": part.division}
+    return {what: str(fact) for what, fact in facts.items()}
 
 
 def _in_order(machines: Sequence[Environment]) -> Environment:
