@@ -258,14 +258,13 @@ def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
         return list(runs)
     parts.sort(key=lambda part: part[0].indices)
     _refuse_others(parts)
-    first, place, _ = parts[0]
-    whole = structs.replace(first, indices=tuple(sorted(index for part, _, _ in parts for index in part.indices)))
+    whole = structs.replace(parts[0][0], indices=tuple(sorted(index for part, _, _ in parts for index in part.indices)))
     # That machines differ says nothing: both sides of a part were measured on one.
     alone = {"part": None, "environment": Environment(), "job": None}
     joined = merge([Read(place=place, parsed=Parsed.of(run, **alone)) for _, place, run in parts])
     environment = _in_order([run.environment for _, _, run in parts])
     joined = structs.replace(joined, environment=environment, part=whole if whole.missing else None)
-    return [(place, joined), *((place, run) for place, run in runs if run.part is None)]
+    return [(parts[0][1], joined), *((place, run) for place, run in runs if run.part is None)]
 
 
 def _refuse_others(parts: Sequence[tuple[Part, str, Run]]) -> None:
@@ -276,7 +275,8 @@ def _refuse_others(parts: Sequence[tuple[Part, str, Run]]) -> None:
             if mine != its:
                 message = f"its {what} is `{shown(mine)}`, that of {parts[0][1]} is `{shown(its)}`"
                 raise DataError(message, place=place, next_step=OTHER_PARTS)
-        for fact in (*(f"part {index}" for index in part.indices), *run.keys):
+        facts: list[str | MetricKey] = [*(f"part {index}" for index in part.indices), *run.keys]
+        for fact in facts:
             if owners.setdefault(fact, place) != place:
                 what = fact if isinstance(fact, str) else f"`{shown(fact.benchmark)}`"
                 raise DataError(f"has {what}, as {owners[fact]} has", place=place, next_step=OTHER_PARTS)
