@@ -95,6 +95,8 @@ def test_a_missing_part_is_said_and_the_rest_is_judged(project: Project) -> None
     assert "is missing: its benchmarks weren't measured" in comment
     assert "of the baseline" not in comment, "nothing is called gone"
     assert "4 benchmarks" in comment
+    assert "Measure the missing part again." in comment
+    assert "Nothing to do" not in comment
     picture(project, "parts.html")
 
 
@@ -210,3 +212,36 @@ def test_what_cannot_be_divided_is_refused(
         code = int(left.code or 0)
     assert code in (2, 3)
     assert told in capsys.readouterr().err
+
+
+def test_parts_of_the_command_line_are_compared_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each part executes its own lines alone, also as a warm-up."""
+    run_git(tmp_path, "init", "--quiet")
+    monkeypatch.chdir(tmp_path)
+    script = (
+        'for one in $PERF_CULPRIT_PART; do echo "$one" >> ../asked; echo "$one 100 1$(wc -l < ../asked) ns/op"; done'
+    )
+    for names in ("BenchmarkA BenchmarkB BenchmarkC", "BenchmarkA BenchmarkB BenchmarkC BenchmarkD"):
+        (tmp_path / "names").write_text(names.replace(" ", "\n") + "\n")
+        run_git(tmp_path, "add", "names")
+        run_git(tmp_path, "commit", "--quiet", "-m", names)
+    command = ["measure", "--run", script.replace("../asked", str(tmp_path / "asked")), "--list", "cat names"]
+    shares = []
+    for part in (1, 2):
+        (tmp_path / "asked").write_text("")
+        ends = ["--commits", "HEAD~1", "HEAD", "--rounds", "1"]
+        assert main([*command, "--part", f"{part}/2", "--output", f"part-{part}", *ends]) == 0
+        assert "is missing" not in capsys.readouterr().out, "that other machines measure the rest is no remark"
+        shares.append(set((tmp_path / "asked").read_text().split()))
+    assert sorted(map(len, shares)) == [2, 2]
+    assert not shares[0] & shares[1]
+    files = {side: [f"part-{part}/{side}.json" for part in (1, 2)] for side in ("baseline", "target")}
+    compare = ["compare", "--paired", "--json", "report.json", "--baseline", *files["baseline"]]
+    assert main([*compare, "--target", *files["target"]]) == 0
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert sorted(finding["benchmark"] for finding in report["findings"]) == ["BenchmarkA", "BenchmarkB", "BenchmarkC"]
+    assert [key["benchmark"] for key in report["new"]] == ["BenchmarkD"]
+    assert main([*compare, "--target", files["target"][0]]) == 0
+    assert json.loads((tmp_path / "report.json").read_text())["missing"] == []
