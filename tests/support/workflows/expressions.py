@@ -23,7 +23,6 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "startsWith": starts_with,
     "contains": lambda among, one: one in (among or ()),
     "fromJSON": json.loads,
-    "format": lambda text, *values: as_text(text).format(*map(as_text, values)),
     "always": lambda: True,
     "cancelled": lambda: False,
 }
@@ -124,11 +123,7 @@ class Parser:
             return int(text)
         if text in LITERALS:
             return LITERALS[text]
-        value = self.call(text) if self.take("(") else self.reach(text)
-        while self.take("["):
-            value = value[self.either()]
-            assert self.take("]"), "a bracket is not closed"
-        return value
+        return self.call(text) if self.take("(") else self.reach(text)
 
     def call(self, name: str) -> Any:
         arguments = []
