@@ -3,8 +3,12 @@
 python -m benchmarks.truth.parts CORPUS... [--ways 6r 5v5] [--runs 150] [--parts 3]
 
 Corpora and ways are those of `benchmarks.truth.executions`. Each part has its benchmarks at a time of its own, as on
-another machine. joined: rounds or files of equal number are one, as `compare` takes them. blocks: each part has its own.
-alone: each part is judged by itself, at the stated error rates. Changes are planted in one benchmark, or in all.
+another machine. Changes are planted in one benchmark, or in all.
+
+joined   rounds or files of equal number are one, as `compare` takes them
+uneven   the same, where the first part has half of the rounds
+alone    each part is judged by itself, at the stated error rates
+blocks   each part has rounds or files of its own
 """
 
 import argparse
@@ -47,6 +51,11 @@ def blocks(suite: Suite, part: Integers, is_target: Booleans) -> Called:
     return called(suite, part, is_target)
 
 
+def uneven(suite: Suite, part: Integers, is_target: Booleans) -> Called:
+    """Joined, where the first part was decided after half of the rounds."""
+    return called(suite, np.zeros_like(part), is_target, half=part == 0)
+
+
 def alone(suite: Suite, part: Integers, is_target: Booleans) -> Called:
     proven, suspected = (np.zeros(len(part), np.bool_) for _ in range(2))
     worse = 0
@@ -57,8 +66,8 @@ def alone(suite: Suite, part: Integers, is_target: Booleans) -> Called:
     return Called(proven, suspected, worse)
 
 
-def called(suite: Suite, block: Integers, is_target: Booleans) -> Called:
-    baseline, target = (_side(suite, block, side) for side in (~is_target, is_target))
+def called(suite: Suite, block: Integers, is_target: Booleans, *, half: Booleans | None = None) -> Called:
+    baseline, target = (_side(suite, block, side, half=half) for side in (~is_target, is_target))
     against = Baseline(runs=(baseline,), source=BaselineSource.PAIRED)
     if not (is_target[1] and not is_target[0]):  # files, which are no rounds
         files = [run_of(suite, np.exp(suite.y[:, [column]])) for column in np.flatnonzero(~is_target)]
@@ -76,12 +85,14 @@ def called(suite: Suite, block: Integers, is_target: Booleans) -> Called:
     return Called(proven, suspected, ANY.get(judgement.conclusion, 0))
 
 
-def _side(suite: Suite, block: Integers, side: Booleans) -> Run:
+def _side(suite: Suite, block: Integers, side: Booleans, *, half: Booleans | None) -> Run:
+    """`half` (B,): the benchmarks that have half of the rounds."""
     run = run_of(suite, np.exp(suite.y[:, side]))
-    benchmarks = (
-        replace(entry, rounds=tuple(number + len(side) * int(own) for number in entry.rounds))
-        for entry, own in zip(run.benchmarks, block, strict=True)
-    )
+    benchmarks = []
+    for row, entry in enumerate(run.benchmarks):
+        kept = len(entry.rounds) // 4 * 2 if half is not None and half[row] else len(entry.rounds)
+        rounds = tuple(number + len(side) * int(block[row]) for number in entry.rounds[:kept])
+        benchmarks.append(replace(entry, samples=entry.samples[:kept], group_sizes=(1,) * kept, rounds=rounds))
     return replace(run, benchmarks=tuple(benchmarks))
 
 
@@ -99,6 +110,15 @@ def drawn(suite: Suite, way: str, rng: np.random.Generator, *, parts: int) -> tu
     return suite.y[:, columns[0]].copy(), np.take_along_axis(suite.y, columns[part], axis=1), part, is_target
 
 
+JUDGES: Final[dict[str, Judge]] = {
+    "whole": joined,
+    "joined": joined,
+    "uneven": uneven,
+    "alone": alone,
+    "blocks": blocks,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.truth.parts",
@@ -108,14 +128,14 @@ def main() -> None:
     parser.add_argument("corpora", type=Path, nargs="+", metavar="CORPUS")
     parser.add_argument("--ways", nargs="+", default=("6r",), metavar="WAY", help="rounds A B B A, as 6r")
     parser.add_argument("--runs", type=int, default=150, metavar="N", help="runs per figure")
+    parser.add_argument("--judged", nargs="+", default=tuple(JUDGES), choices=JUDGES, help="uneven is for rounds")
     parser.add_argument("--parts", type=int, default=3, metavar="N")
     arguments = parser.parse_args()
     suites = list(read_suites(arguments.corpora).values())
     print("proven/suspected; unchanged: in any benchmark; all +20%: the conclusion says that something got worse")
     print("| way | judged | unchanged | one +20% | all +20% |\n|---|---|--:|--:|--:|")
-    judges: dict[str, Judge] = {"whole": joined, "joined": joined, "alone": alone, "blocks": blocks}
     for way in arguments.ways:
-        for name, judged in judges.items():
+        for name, judged in ((name, JUDGES[name]) for name in arguments.judged):
             rng = np.random.default_rng(0)
             rates: list[list[float]] = []
             for index in range(arguments.runs):
