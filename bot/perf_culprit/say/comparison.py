@@ -180,6 +180,7 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         Remark.PROPOSED_VERDICT: "Proposed change of rules:",
         Remark.OTHER_COMMIT: "Maybe another commit:",
         Remark.PROOF_CUT_SHORT: "Cut short:",
+        Remark.PART_MISSING: "Not complete:",
         **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
     }
     for code, title in titles.items():

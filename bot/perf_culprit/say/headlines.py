@@ -110,11 +110,8 @@ def _no_verdict(report: Report, sections: Sections) -> Headline:
 
 def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> NextStep:
     if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
-        advice = (
-            _regression_advice(report, has_check=has_check)
-            if report.conclusion is Conclusion.REGRESSION
-            else "Nothing to do."
-        )
+        is_worse = report.conclusion is Conclusion.REGRESSION
+        advice = _regression_advice(report, has_check=has_check) if is_worse else _done(report)
         subject = next(iter(sections.changed), None)
         return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
     if report.conclusion is Conclusion.SUSPECTED:
@@ -353,11 +350,16 @@ def _nothing_else(sections: Sections) -> str:
     return f"{'; '.join(part for part in parts if part)}. " if parts else ""
 
 
+def _done(report: Report) -> str:
+    is_partial = any(note.code is Remark.PART_MISSING for note in report.notes)
+    return "Measure the missing part again." if is_partial else "Nothing to do."
+
+
 def unchanged_advice(report: Report, sections: Sections) -> str:
     if advice := rounds_advice(sections):
         return advice
     if not sections.not_seen:
-        return "Nothing to do."
+        return _done(report)
     if not _detectable(sections):
         return "How small a change would have been seen is not known for these numbers."
     paired = report.baseline_source is BaselineSource.PAIRED
