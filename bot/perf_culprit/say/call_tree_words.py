@@ -24,6 +24,8 @@ ANSWERS: Final = {Answer.SLOWER: "slower", Answer.NOT_SLOWER: "nothing got slowe
 # Less is worth a word.
 FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99
+# Of what all methods have in common: less is how medians of good runs differ.
+COMMON: Final = 1.05
 # Why a method is a suspect.
 REASONS: Final = {
     SuspectReason.PATH_END: "the path of slower methods ends here",
@@ -80,6 +82,8 @@ def answer_words(one: ServiceComparison) -> str:
         counts = " samples" if unit == "samples" else ""
         totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
     words = ANSWERS[one.answer]
+    if one.answer is Answer.NOT_SLOWER and one.unit != "share" and (one.common_factor or 1.0) >= COMMON:
+        words += f" beyond the {percent((one.common_factor or 1.0) - 1)} that most methods share and runs differ by"
     if one.answer is Answer.NOT_SLOWER and one.visible is not None:
         words += f"; {percent(one.visible)} of the whole would have been seen"
     if one.aligned < FULLY_ALIGNED:
