@@ -146,9 +146,22 @@ def _own_is_less(suspect: ComparedSuspect) -> bool:
     return before is not None and after is not None and after.self_time < before.self_time
 
 
-def why(suspect: ComparedSuspect) -> str:
-    """Nothing of it is said of a method that takes less than before."""
-    reasons = [reason for reason in suspect.reasons if reason not in _IMPLIED]
+def begins_to_call(comparison: TreeComparison, suspect: ComparedSuspect) -> tuple[str, ...]:
+    """The new methods that a method of both revisions calls where its service got slower, the longest first."""
+    nodes = next((one.nodes for one in comparison.services if one.service == suspect.service), ())
+    new = [
+        (node.target.elapsed, node.method)
+        for node in nodes
+        if SuspectReason.ADDED in node.reasons and node.target is not None and node.parent is not None
+        if (caller := nodes[node.parent]).method == suspect.method and caller.baseline is not None
+    ]
+    return tuple(dict.fromkeys(name for _, name in sorted(new, reverse=True)))
+
+
+def why(suspect: ComparedSuspect, *, begins: bool = False) -> str:
+    """Nothing of it is said of a method that takes less than before. `begins`: its new callees are named beside."""
+    implied = _IMPLIED | ({SuspectReason.CHANGED_CALLS} if begins else set())
+    reasons = [reason for reason in suspect.reasons if reason not in implied]
     less = _SLOWER if _is_less(suspect) else {SuspectReason.OWN_TIME} if _own_is_less(suspect) else frozenset()
     words = [REASONS[reason] for reason in reasons or suspect.reasons if reason not in less]
     if suspect.cause is not None and not _is_less(suspect):
