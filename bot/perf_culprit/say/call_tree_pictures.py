@@ -8,9 +8,8 @@ from typing import Final, TypeAlias
 
 from perf_culprit.model.call_tree import CallNode, CallTree
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
-from perf_culprit.say.call_tree_words import count, own_change, shown_suspects
+from perf_culprit.say.call_tree_words import count, grown, own_change, shown_suspects
 from perf_culprit.say.inert import Safe, clean, fill, inline_data
-from perf_culprit.say.numbers import percent
 
 # Compared call trees as Mermaid's text, which GitHub draws; foreign names cannot leave their labels.
 
@@ -90,7 +89,7 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
         words.append("gone")
     elif node.relative_change is not None:
         own = own_change(node.baseline, node.target)
-        words.append(percent(node.relative_change, signed=True).replace(" ", "\N{NO-BREAK SPACE}"))
+        words.append(grown(node.relative_change).replace(" ", "\N{NO-BREAK SPACE}"))
         if own is not None:
             words.append(f"(own time {own})".replace(" ", "\N{NO-BREAK SPACE}"))
     before, after = (None if side is None else side.calls for side in (node.baseline, node.target))

@@ -121,7 +121,15 @@ def count(number: float) -> str:
 def change(suspect: ComparedSuspect) -> str:
     if suspect.baseline is None:
         return "new"
-    return percent(suspect.relative_change, signed=True) if suspect.relative_change is not None else "from 0"
+    return grown(suspect.relative_change) if suspect.relative_change is not None else "from 0"
+
+
+def grown(relative: float) -> str:
+    return (
+        f"{significant(1 + relative)}\N{MULTIPLICATION SIGN}"
+        if relative >= MANY_TIMES
+        else percent(relative, signed=True)
+    )
 
 
 def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | None:
@@ -130,7 +138,7 @@ def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | Non
         return None
     if all(side.self_time > FULLY_OWN * side.elapsed for side in (before, after)):
         return None
-    return percent(after.self_time / before.self_time - 1, signed=True)
+    return grown(after.self_time / before.self_time - 1)
 
 
 def certainty(suspect: ComparedSuspect) -> str:
