@@ -167,7 +167,7 @@ def begins_to_call(comparison: TreeComparison, suspect: ComparedSuspect) -> tupl
 
 
 def why(suspect: ComparedSuspect, *, begins: bool = False) -> str:
-    """Nothing of it is said of a method that takes less than before. `begins`: its new callees are named beside."""
+    """Nothing of it is said of a method that takes less than before. `begins`: its new callees are named too."""
     implied = _IMPLIED | ({SuspectReason.CHANGED_CALLS} if begins else set())
     reasons = [reason for reason in suspect.reasons if reason not in implied]
     less = _SLOWER if _is_less(suspect) else {SuspectReason.OWN_TIME} if _own_is_less(suspect) else frozenset()

@@ -37,7 +37,7 @@ class _Map(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A generated file beside its map."""
+    """A generated file with its map."""
 
     lines: list[str]
     segments: list[list[_Segment]]
