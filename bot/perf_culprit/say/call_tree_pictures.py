@@ -162,7 +162,7 @@ def flame_section(comparison: TreeComparison) -> Safe:
     """
     units, marks = {one.unit for one in comparison.services}, marked(comparison)
     trees = [(one.service, *_totals(one), (_drawn(node, marks) for node in one.nodes)) for one in comparison.services]
-    return _flame(trees, units.pop() if len(units) == 1 else "", is_pair=True, suspects=list(marks)[:MOST_LISTED])
+    return _flame(trees, units.pop() if len(units) == 1 else "", is_pair=True, suspects=list(marks))
 
 
 def single_flame_section(trees: Sequence[CallTree], unit: str) -> Safe:
@@ -187,7 +187,7 @@ def _drawn(node: ComparedNode, marks: Mapping[str, int]) -> _DrawnNode:
     return node.method, node.parent, before, after, own_before, own_after, marks.get(node.method, 0)
 
 
-# A longer list is not read beside a picture *(choice)*.
+# Nobody reads a longer list next to a picture *(choice)*.
 MOST_LISTED: Final = 12
 
 
@@ -209,9 +209,9 @@ def _flame(
         for method, caller, *numbers in below:
             parent = top if caller is None else top + 1 + caller
             nodes.append([clean(method, limit=_NAME_LIMIT), parent, *numbers])
-    names = [clean(name, limit=_NAME_LIMIT) for name in suspects]
+    names = [clean(name, limit=_NAME_LIMIT) for name in suspects[:MOST_LISTED]]
     data = inline_data({"unit": unit, "nodes": nodes, "suspects": names})
-    return Safe(fill("flame.html.j2", data=data, is_pair=is_pair, is_listed=bool(names)))
+    return Safe(fill("flame.html.j2", data=data, is_pair=is_pair, listed=len(names), more=len(suspects) - len(names)))
 
 
 def collapsed_difference(comparison: TreeComparison) -> bytes:
