@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
@@ -20,6 +20,10 @@ from perf_culprit.model.series import (
 
 # A change point is placed to within a few runs.
 NEAR_RUNS: Final = 3
+# A change is placed by up to this many runs a side.
+_PLACED_BY: Final = 40
+# Bursts that begin at fewer runs than this share begin at the change in so few cases, too.
+_RARE: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,16 +36,72 @@ class Circumstances:
 
 
 def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[ShownChange]:
+    """One that may have come with several commits came with the one that a bisection or another change names."""
     for number, panel in enumerate(panels):
-        for row, series in enumerate(panel.series):
-            for change in series.changes:
-                yield ShownChange(
+        places = list(_placed(number, panel, around))
+        named: dict[int | None, str] = {
+            first: one.since for one, first, _ in places if one.after is None and one.culprit is None
+        }
+        bisected = [one.commit for one in around.culprits if one.suite == panel.suite]
+        named |= {_first_run(panel, around.line, commit): commit for commit in bisected}
+        for one, first, last in places:
+            fitting = [commit for at, commit in named.items() if at is not None and first <= at <= last]
+            is_told = one.culprit is None and len(fitting) == 1
+            yield replace(one, since=fitting[0], after=None) if is_told else one
+
+
+def _placed(number: int, panel: Panel, around: Circumstances) -> Iterator[tuple[ShownChange, int, int]]:
+    """Each change with the first and the last run that it can have begun with."""
+    for row, series in enumerate(panel.series):
+        for change in series.changes:
+            culprit = _culprit(change, series, panel, around)
+            first, last = _beginnings(change, series, panel)
+            yield (
+                ShownChange(
                     panel=number,
                     series=row,
                     change=change,
+                    since=panel.runs[last].commit if culprit is None else culprit.commit,
+                    after=panel.runs[first - 1].commit if culprit is None and first < last else None,
                     accepted=_acceptance(change, series, panel, around),
-                    culprit=_culprit(change, series, panel, around),
-                )
+                    culprit=culprit,
+                ),
+                first,
+                last,
+            )
+
+
+def _beginnings(change: ChangePoint, series: PanelSeries, panel: Panel) -> tuple[int, int]:
+    """The first and the last run that the new level can have begun with.
+
+    A level begins with a commit's first run. A burst beside the change shifts it by as many runs as bursts last.
+    """
+    runs, index = panel.runs, change.index
+    starts = [i for i in range(1, len(runs)) if runs[i].commit != runs[i - 1].commit]
+    if change.kind == "drift" or not starts:
+        return index, index
+    others = [other.index for other in series.changes if other is not change]
+    low = max([index - _PLACED_BY, 0, *(at for at in others if at < index)])
+    high = min([index + _PLACED_BY, len(runs), *(at for at in others if at > index)])
+    middle, sign = (change.before + change.after) / 2, 1 if change.after > change.before else -1
+    is_new = [None if value is None else (value - middle) * sign > 0 for value in series.values]
+    first, last = index - _burst(is_new[index:high], like=False), index + _burst(is_new[low:index], like=True)
+    within = [at for at in starts if first <= at <= last]
+    # Inside of a commit's runs: at one of their ends.
+    return (
+        (within[0], within[-1])
+        if within
+        else (
+            max((at for at in starts if at < first), default=starts[0]),
+            min((at for at in starts if at > last), default=starts[-1]),
+        )
+    )
+
+
+def _burst(is_new: Sequence[bool | None], *, like: bool) -> int:
+    """How many runs the longest stay at the other level lasts; 0 where there are hardly any."""
+    stays = [len(list(group)) for key, group in groupby(one for one in is_new if one is not None) if key is like]
+    return max(stays, default=0) if len(stays) > _RARE * len(is_new) else 0
 
 
 def _first_run(panel: Panel, line: Mapping[str, int], commit: str) -> int | None:

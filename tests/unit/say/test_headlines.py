@@ -41,7 +41,8 @@ DROP = finding("serve", 100.0, 80.0, metric=THROUGHPUT, verdict=Verdict.REGRESSI
 
 def worded(subject: Report) -> tuple[str, str]:
     sections = split(subject)
-    return headline(subject, sections).text, next_step(subject, sections).advice
+    step = next_step(subject, sections)
+    return headline(subject, sections).text, f"{step.place} {step.advice}".strip()
 
 
 @pytest.mark.parametrize(
