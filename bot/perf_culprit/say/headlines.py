@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from os.path import commonprefix
 from statistics import median
 from typing import Final
 
@@ -293,8 +292,9 @@ def _changed(sections: Sections) -> str:
 
 def _unlike(what: str, before: str) -> str:
     """Without the words that stand there already: "faster" after "got slower"."""
-    shared = len(commonprefix((what.split(" in ")[0].split(), before.split(" in ")[0].split())))
-    return " ".join(what.split()[shared:])
+    stems = ("got worse ", "got better ", "got ")
+    shared = next((stem for stem in stems if what.startswith(stem) and before.startswith(stem)), "")
+    return what.removeprefix(shared)
 
 
 def _looking(findings: tuple[Finding, ...], sections: Sections, *, of_all: bool = True) -> str:
