@@ -184,4 +184,4 @@ def test_the_package_index_can_show_it(built: Path) -> None:
     targets = re.findall(r"\]\((.*?)\)", text)
     assert len(targets) > 20
     assert [target for target in targets if not target.startswith("https://")] == []
-    assert f"/v{__version__}/docs/comment.png" in "".join(targets)
+    assert f'src="https://raw.githubusercontent.com/perf-culprit/perf-culprit/v{__version__}/docs/comment.png"' in text
