@@ -1,6 +1,6 @@
 """The sentences of bisections: what the answer says, what to know of it, and what became of the dispatches."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import expm1
 from typing import Final
 
@@ -201,8 +201,8 @@ def certainty(culprit: Culprit) -> str | None:
 
 def evidence(outcome: Outcome) -> Iterator[str]:
     """In the authors' terms."""
-    if outcome.noise is not None and outcome.noise.autocorrelation is not None:
-        yield f"autocorrelation of the noise from one execution to the next: {significant(outcome.noise.autocorrelation)}"
+    if outcome.noise is not None and (correlation := outcome.noise.autocorrelation) is not None:
+        yield f"autocorrelation of the noise from one execution to the next: {significant(correlation)}"
     for culprit in outcome.culprits:
         if culprit.posterior is not None and culprit.log_bayes_factor is not None:
             yield (
