@@ -221,7 +221,8 @@ def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
         who = f", which {'this commit changed' if one else 'was changed in between'}"
     sure = "" if suspect.q_value is not None else " by totals alone, without certainty"
     if not only_diagnosis(report):
-        return words("Look first at {}{}{}.", Name(suspect.method), Safe(who), Safe(sure and f",{sure}"))
+        doubt = "; its call trees are not certain" if sure else ""
+        return words("Look first at {}{}{}.", Name(suspect.method), Safe(who), Safe(doubt))
     between = Safe(f"{who}{', ' if who else ' '}{effect(suspect)}{sure}")
     return Strong(words("{}{}.", Name(suspect.method), between))
 
