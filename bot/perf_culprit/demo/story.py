@@ -134,8 +134,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     say(f"      and a pull request of {len(repository.branch)} more, one of which makes a function slow")
 
     say(f"[2/5] main: measure each commit once, and store the runs in the branch {config.history.branch}")
-    for number, commit in enumerate(repository.main, start=1):
-        told = _record(repository, commit, work, config=config, number=number)
+    *_, told = (_record(repository, commit, work, config=config) for commit in repository.main)
     say(f"      {len(repository.main)} runs stored; what one run can tell: {told[0].lower()}{told[1:]}")
 
     say("[3/5] pull request: run its base and its head in turn, so that both meet the same noise")
@@ -199,10 +198,10 @@ def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say:
     return (folder / "index.html",)
 
 
-def _record(repository: DemoRepository, commit: str, work: Path, *, config: Config, number: int) -> str:
+def _record(repository: DemoRepository, commit: str, work: Path, *, config: Config) -> str:
     """What its comparison with the runs before it says."""
-    tree = checkout(repository, commit, work / f"main-{number}")
-    results = run_program(tree, "bench.py", work / f"main-{number}.json")
+    tree = checkout(repository, commit, work / f"main-{commit[:7]}")
+    results = run_program(tree, "bench.py", work / f"{tree.name}.json")
     compared = compare_with_history(
         Compare(
             target=(str(results),), repository=repository.work, revision=commit, history_url=str(repository.remote)

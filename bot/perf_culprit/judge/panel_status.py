@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -20,8 +20,6 @@ from perf_culprit.model.series import (
 
 # A change point is placed to within a few runs.
 NEAR_RUNS: Final = 3
-# A change is placed by up to this many runs a side.
-_PLACED_BY: Final = 40
 # Bursts that begin at fewer runs than this share begin at the change in so few cases, too.
 _RARE: Final = 0.05
 
@@ -38,36 +36,27 @@ class Circumstances:
 def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[ShownChange]:
     """One that may have come with several commits came with the one that a bisection or another change names."""
     for number, panel in enumerate(panels):
-        places = list(_placed(number, panel, around))
-        named: dict[int | None, str] = {
-            first: one.since for one, first, _ in places if one.after is None and one.culprit is None
+        changes = [
+            (row, series, change, _culprit(change, series, panel, around), *_beginnings(change, series, panel))
+            for row, series in enumerate(panel.series)
+            for change in series.changes
+        ]
+        sure = {
+            first: panel.runs[first].commit for *_, culprit, first, last in changes if not culprit and first == last
         }
         bisected = [one.commit for one in around.culprits if one.suite == panel.suite]
-        named |= {_first_run(panel, around.line, commit): commit for commit in bisected}
-        for one, first, last in places:
-            fitting = [commit for at, commit in named.items() if at is not None and first <= at <= last]
-            is_told = one.culprit is None and len(fitting) == 1
-            yield replace(one, since=fitting[0], after=None) if is_told else one
-
-
-def _placed(number: int, panel: Panel, around: Circumstances) -> Iterator[tuple[ShownChange, int, int]]:
-    """Each change with the first and the last run that it can have begun with."""
-    for row, series in enumerate(panel.series):
-        for change in series.changes:
-            culprit = _culprit(change, series, panel, around)
-            first, last = _beginnings(change, series, panel)
-            yield (
-                ShownChange(
-                    panel=number,
-                    series=row,
-                    change=change,
-                    since=panel.runs[last].commit if culprit is None else culprit.commit,
-                    after=panel.runs[first - 1].commit if culprit is None and first < last else None,
-                    accepted=_acceptance(change, series, panel, around),
-                    culprit=culprit,
-                ),
-                first,
-                last,
+        named = {**sure, **{_first_run(panel, around.line, commit) or -1: commit for commit in bisected}}
+        for row, series, change, culprit, first, last in changes:
+            fitting = [commit for at, commit in named.items() if first <= at <= last]
+            is_open = culprit is None and len(fitting) != 1
+            yield ShownChange(
+                panel=number,
+                series=row,
+                change=change,
+                since=culprit.commit if culprit else panel.runs[last].commit if is_open else fitting[0],
+                after=panel.runs[first - 1].commit if is_open else None,
+                accepted=_acceptance(change, series, panel, around),
+                culprit=culprit,
             )
 
 
@@ -80,9 +69,8 @@ def _beginnings(change: ChangePoint, series: PanelSeries, panel: Panel) -> tuple
     starts = [i for i in range(1, len(runs)) if runs[i].commit != runs[i - 1].commit]
     if change.kind == "drift" or not starts:
         return index, index
-    others = [other.index for other in series.changes if other is not change]
-    low = max([index - _PLACED_BY, 0, *(at for at in others if at < index)])
-    high = min([index + _PLACED_BY, len(runs), *(at for at in others if at > index)])
+    low = max((other.index for other in series.changes if other.index < index), default=0)
+    high = min((other.index for other in series.changes if other.index > index), default=len(runs))
     middle, sign = (change.before + change.after) / 2, 1 if change.after > change.before else -1
     is_new = [None if value is None else (value - middle) * sign > 0 for value in series.values]
     first, last = index - _burst(is_new[index:high], like=False), index + _burst(is_new[low:index], like=True)

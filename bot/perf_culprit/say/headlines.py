@@ -46,6 +46,7 @@ def word(findings: tuple[Finding, ...], *, better: bool) -> str:
 # Times, memory and counts are told apart where a suite has several of them.
 
 TIMES: Final = "time"
+_STEMS: Final = ("got worse ", "got better ", "got ")
 
 
 def quantity(finding: Finding) -> str:
@@ -64,10 +65,9 @@ def quantity(finding: Finding) -> str:
 
 def by_quantity(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
     """Times first, then as they come."""
-    groups: dict[str, tuple[Finding, ...]] = {}
-    for finding in sorted(findings, key=lambda one: not is_timed(one.metric)):
-        groups[quantity(finding)] = (*groups.get(quantity(finding), ()), finding)
-    return groups
+    ordered = sorted(findings, key=lambda one: not is_timed(one.metric))
+    names = dict.fromkeys(map(quantity, ordered))
+    return {name: tuple(one for one in ordered if quantity(one) == name) for name in names}
 
 
 def _parts(findings: tuple[Finding, ...], sections: Sections, *, better: bool) -> list[tuple[int, str, str]]:
@@ -278,11 +278,7 @@ def _changed(sections: Sections) -> str:
     parts = [(count, of, f"got {what}") for count, of, what in _parts(worse, sections, better=False)]
     parts += [(len(left), share(len(left), sections), category)] if left else []
     parts += [(count, of, f"got {what}") for count, of, what in _parts(sections.improvements, sections, better=True)]
-    told, before = [], ""
-    for count, of, what in parts:
-        told.append(f"{count:,} {_unlike(what, before)}" if told else f"{of} {what}")
-        before = what
-    text = ", ".join(told)
+    text = _joined(parts)
     if looking := sections.looking_worse:
         text += f"; {_looking(looking, sections, of_all=False)}, not proven"
     blind = sum(map(_is_blind, sections.untested))
@@ -290,20 +286,22 @@ def _changed(sections: Sections) -> str:
     return "; ".join([text[:1].upper() + text[1:], *_untestable(sections)])
 
 
-def _unlike(what: str, before: str) -> str:
-    """Without the words that stand there already: "faster" after "got slower"."""
-    stems = ("got worse ", "got better ", "got ")
-    shared = next((stem for stem in stems if what.startswith(stem) and before.startswith(stem)), "")
-    return what.removeprefix(shared)
+def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> str:
+    """By commas; without the words that stand there already: "faster" after "got slower"."""
+    told: list[str] = []
+    before = ""
+    for count, of, what in parts:
+        shared = next((stem for stem in _STEMS if what.startswith(stem) and before.startswith(stem)), "")
+        told.append(f"{of if of_all and not told else f'{count:,}'} {what.removeprefix(shared)}")
+        before = what
+    return ", ".join(told)
 
 
 def _looking(findings: tuple[Finding, ...], sections: Sections, *, of_all: bool = True) -> str:
     """Such as "1 of 20 benchmarks looks slower"."""
     parts = _parts(findings, sections, better=False)
-    counts = [of if of_all and not place else f"{count:,}" for place, (count, of, _) in enumerate(parts)]
-    return ", ".join(
-        f"{number} {'looks' if count == 1 else 'look'} {what}"
-        for number, (count, _, what) in zip(counts, parts, strict=True)
+    return _joined(
+        [(count, of, f"{'looks' if count == 1 else 'look'} {what}") for count, of, what in parts], of_all=of_all
     )
 
 
@@ -409,8 +407,7 @@ def _quiet(sections: Sections) -> Iterator[str]:
 def _constant(sections: Sections) -> Iterator[str]:
     """Apart: that what never varies is the same says nothing of what noise hides in the others."""
     if count := len(sections.constants):
-        noun = "metric" if sections.varying.all else sections.noun
-        yield f"{count:,} {'other ' if sections.varying.all else ''}{noun}{'' if count == 1 else 's'} exactly equal"
+        yield f"{counted(count, 'other metric' if sections.varying.all else sections.noun)} exactly equal"
 
 
 def within(sections: Sections) -> str:

@@ -87,8 +87,7 @@ class Sections:
     @property
     def varying(self) -> "Sections":
         """Without the constants."""
-        quiet = tuple(one for one in self.quiet if one not in self.constants)
-        varying = replace(self, quiet=quiet)
+        varying = replace(self, quiet=tuple(one for one in self.quiet if one not in self.constants))
         return replace(varying, several_metrics=has_several_metrics(varying.all))
 
     @property
@@ -151,17 +150,14 @@ def split(report: Report) -> Sections:
 
 
 def has_several_metrics(findings: Sequence[Finding]) -> bool:
-    return _have_several(findings) or any(one.key.benchmark == BENCHMARK for one in findings)
-
-
-def _have_several(findings: Sequence[Finding]) -> bool:
-    """Whether any benchmark has more than one."""
-    return len({finding.key.benchmark for finding in findings}) < len(findings)
+    """Whether any benchmark has more than one, or is a whole command."""
+    names = [finding.key.benchmark for finding in findings]
+    return len(set(names)) < len(names) or BENCHMARK in names
 
 
 def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[MetricKey, tuple[Finding, ...]]]:
     """The findings with one time per benchmark and verdict, and the others by its key."""
-    if not _have_several(findings):
+    if not has_several_metrics(findings):
         return findings, {}
     together: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
