@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -122,6 +123,20 @@ def test_nothing_measured_is_an_error_that_says_why() -> None:
         collect_sources([empty, Source("x", b"")])
     with pytest.raises(DataError, match="holds no benchmark"):
         collect_sources([])
+
+
+def test_a_folder_without_results_says_what_is_missing(tmp_path: Path) -> None:
+    for name in ("app.py", ".git/HEAD", "broken.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{" if name.endswith("json") else "x")
+    with pytest.raises(DataError) as caught:
+        collect([str(tmp_path)])
+    place = re.escape(str(tmp_path))
+    assert re.fullmatch(
+        rf"no benchmark results in {place}/app\.py, {place}/broken\.json \(is not .+\)", caught.value.message
+    )
+    assert caught.value.next_step is not None
+    assert "perf-culprit measure" in caught.value.next_step
 
 
 def test_the_machine_completes_what_its_own_files_do_not_say() -> None:
