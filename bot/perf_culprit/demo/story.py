@@ -74,7 +74,7 @@ def find_culprit(repository: DemoRepository, *, directory: Path, config: Config,
 
 
 def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path) -> TreeComparison:
-    """What the services' logs say of the culprit beside its parent, or of the whole pull request."""
+    """What the services' logs say of the culprit compared with its parent, or of the whole pull request."""
     before, after = (f"{culprit}^", culprit) if culprit else (repository.main[-1], repository.head)
     trees = [checkout(repository, one, directory / name) for one, name in ((before, "parent"), (after, "culprit"))]
     logs: list[list[str]] = [[], []]
@@ -116,7 +116,7 @@ def record_as_merged(repository: DemoRepository, directory: Path, *, config: Con
         history.append_all(runs)
 
 
-# The demo's story: main's history, a pull request judged beside its base, its culprit, the method, the services.
+# The demo's story: main's history, a pull request judged next to its base, its culprit, the method, the services.
 
 # Of base, head, head, base. Many short executions meet a machine's modes more often than few long ones.
 ROUNDS = 20

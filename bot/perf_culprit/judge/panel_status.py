@@ -26,7 +26,7 @@ _RARE: Final = 0.05
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Circumstances:
-    """What is known beside the numbers. `line`: each commit's place, the newest at 0."""
+    """What is known in addition to the numbers. `line`: each commit's place, the newest at 0."""
 
     line: Mapping[str, int]
     accepted: Sequence[Acceptance] = ()
