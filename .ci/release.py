@@ -31,6 +31,10 @@ def number(root: Path, version: str) -> None:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         sys.exit(f"{version!r} is no version such as 0.2.0")
     replaced(root / "bot/perf_culprit/__init__.py", r'^__version__ = ".*"$', f'__version__ = "{version}"')
+    # The registry of assistants' servers has it thrice: of the entry, of the package, of the package with its extra.
+    entry = root / "server.json"
+    text = entry.read_text(encoding="utf-8")
+    entry.write_text(re.sub(r'(?<="version": ")[^"]*|(?<=\[mcp\]==)[^"]*', version, text), encoding="utf-8")
 
 
 def prepare(root: Path, version: str, digest: str, day: str) -> None:

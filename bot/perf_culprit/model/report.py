@@ -1,5 +1,6 @@
 """All that one comparison has to say: findings, call trees of both revisions, conclusion."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +13,7 @@ from perf_culprit.model.call_tree import Certainty, ImpactedService, MethodCosts
 from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
 from perf_culprit.model.json_files import decode, encode, written
 from perf_culprit.model.reason import BaselineReason, Reason, Sentence, no_sentence
-from perf_culprit.model.run import Cost, Environment, EnvironmentChange, MetricKey
+from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, MetricKey
 
 # The call trees of two revisions side by side: which methods got slower, which are suspects, what they touch.
 
@@ -297,6 +298,7 @@ class Report(
     `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
     `reference`: what the base is called where that is no commit just before, such as a release.
+    `verify`: the command that tells whether a fix takes back what the culprit did; None where no culprit is known.
     `cost`: what measuring the target took, and what was measured beside it; None where it is not known. `costs`: which
     methods of the target cost most. `groups`: means over those of the configuration. `predictions`: what simulations
     say of model files that changed; they fail nothing.
@@ -326,6 +328,7 @@ class Report(
     predictions: Annotated[tuple[Prediction, ...], msgspec.Meta(max_length=MOST_PREDICTIONS)] = ()
     cost: Cost | None = None
     groups: tuple[GroupMean, ...] = ()
+    verify: str | None = None
 
     @property
     def blames_target(self) -> bool:
@@ -350,12 +353,28 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
     file = structs.replace(
         report,
         findings=_undrawn(report.findings),
+        verify=_verifying(report),
         environment_changes=report.environment_changes[:MOST_CHANGES],
         predictions=tuple(
             structs.replace(each, findings=_undrawn(each.findings)) for each in report.predictions[:MOST_PREDICTIONS]
         ),
     )
     return encode(file, indent=1, sentence=sentence)
+
+
+MOST_VERIFIED: Final = 10
+
+
+def _verifying(report: Report) -> str | None:
+    """Names may be a stranger's: a shell takes each as one word."""
+    commit = report.diagnosis.commit if report.diagnosis is not None else None
+    if commit is None or FULL_HASH.fullmatch(commit) is None:
+        return None
+    worse = dict.fromkeys(one.benchmark for one in report.findings if one.verdict is Verdict.REGRESSION)
+    is_short = 0 < len(worse) <= MOST_VERIFIED and not any(name.startswith("-") for name in worse)
+    only = ["--only", *worse] if is_short else []
+    command = ["perf-culprit", "verify", "--culprit", commit, "--fix", "HEAD", "--output", "verified", *only]
+    return shlex.join(command)
 
 
 def _undrawn(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
