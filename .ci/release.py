@@ -41,7 +41,7 @@ def prepare(root: Path, version: str, digest: str, day: str) -> None:
     if not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
         sys.exit(f"{digest!r} is not a digest such as sha256:…")
     changelog = root / "CHANGELOG.md"
-    if not re.search(r"^## Unreleased\n+###", changelog.read_text(encoding="utf-8"), re.MULTILINE):
+    if not re.search(r"^## Unreleased\n+(?!## )\S", changelog.read_text(encoding="utf-8"), re.MULTILINE):
         sys.exit("CHANGELOG.md: nothing stands under Unreleased")
     number(root, version)
     replaced(changelog, r"^## Unreleased$", f"## Unreleased\n\n## {version} - {day}")
