@@ -286,6 +286,28 @@ class GroupMean(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     confidence_interval: Interval | None = None
 
 
+class BudgetState(StrEnum):
+    """Of a limit; `unsure`: the run's own noise reaches over it."""
+
+    OVER = "over"
+    UNSURE = "unsure"
+    WITHIN = "within"
+
+
+class BudgetCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A metric's `value`, from `low` to `high`, beside the `limit` that the configuration sets, all in `unit`."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    limit: float
+    because: str
+    state: BudgetState
+
+
 class Report(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-report"
 ):
@@ -300,8 +322,8 @@ class Report(
     `reference`: what the base is called where that is no commit just before, such as a release.
     `verify`: the command that tells whether a fix takes back what the culprit did; None where no culprit is known.
     `cost`: what measuring the target took, and what was measured beside it; None where it is not known. `costs`: which
-    methods of the target cost most. `groups`: means over those of the configuration. `predictions`: what simulations
-    say of model files that changed; they fail nothing.
+    methods of the target cost most. `groups`: means over those of the configuration, and `budgets` its limits.
+    `predictions`: what simulations say of model files that changed; they fail nothing.
     """
 
     version: Literal[2] = written(2)
@@ -329,6 +351,7 @@ class Report(
     cost: Cost | None = None
     groups: tuple[GroupMean, ...] = ()
     verify: str | None = None
+    budgets: tuple[BudgetCheck, ...] = ()
 
     @property
     def blames_target(self) -> bool:
@@ -344,8 +367,13 @@ class Report(
     def is_consistent(self) -> bool:
         """Whether the verdict is what the findings say; of a report from elsewhere it need not be."""
         has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)
-        fails = self.blames_target and any(finding.level is Level.FAIL for finding in self.findings)
-        return has_regression == (self.conclusion is Conclusion.REGRESSION) and fails == self.failed
+        return has_regression == (self.conclusion is Conclusion.REGRESSION) and self.fails == self.failed
+
+    @property
+    def fails(self) -> bool:
+        """Whether a finding is over the fail threshold, or a budget exceeded, whoever did that."""
+        over = any(check.state is BudgetState.OVER for check in self.budgets)
+        return over or (self.blames_target and any(finding.level is Level.FAIL for finding in self.findings))
 
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
