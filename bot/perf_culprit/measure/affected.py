@@ -1,0 +1,482 @@
+"""Whether what differs between two commits can reach a suite, or which of its packages. Nothing is executed.
+
+What is not understood raises `_UnknownError`: then it counts as reached.
+"""
+
+import ast
+import posixpath
+import re
+import shlex
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from perf_culprit import git
+from perf_culprit.model.run import MOST_UNREACHED, Unreached
+
+AFFECTED_VARIABLE: Final = "PERF_CULPRIT_AFFECTED"  # the packages to measure, as arguments of their tool
+_DEFAULT: Final = re.compile(rf"\$\{{{AFFECTED_VARIABLE}:-([^}}]*)\}}")
+
+# Documentation, but not where programs keep their inputs, and not what a measured source names.
+DOCUMENT: Final = re.compile(
+    r"(?:.*/)?(?:[^/]+\.(?:md|rst|adoc)|(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|CODEOWNERS)[-\w]*(?:\.txt)?)"
+    r"|docs?/.*\.(?:txt|png|svg|jpe?g|gif|webp|css|html)|\.github/(?:ISSUE_TEMPLATE/.*|FUNDING\.yml)"
+)
+_INPUTS: Final = re.compile(r"(?i)(?:^|/)[^/]*(?:bench|test|data|fixture|corpus|sample|example|snapshot|input)[^/]*/")
+_FOREIGN: Final = re.compile(r"(?:^|/)(?:vendor|third_party|node_modules)/")
+_COMMENT: Final = re.compile(r"\s*(?://|\*|#(?!\[))|.*\bdoc\s*=")
+_EMBEDS: Final = re.compile(r"go:embed|include_dir!|RustEmbed|rust_embed")
+
+
+class _UnknownError(Exception):
+    """What is not understood, in words."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """`why` it is measured, in words; None where nothing is. `arguments`: the packages, where only some are."""
+
+    why: str | None = None
+    unreached: Unreached | None = None
+    arguments: str | None = None
+
+
+def reach(repository: Path, base: str, head: str, *, run: str, build: str | None, by_package: bool) -> Reach:
+    """What of the suite that `run` measures these commits can differ in; `by_package`: in which of its packages."""
+    changes = git.file_changes(repository, base, head)
+    paths = sorted({path for change in changes for path in (change.path, change.old_path)})
+    others = [path for path in paths if not DOCUMENT.fullmatch(path) or _INPUTS.search(path)]
+    documents = [path for path in paths if path not in others]
+    files, parts = _Files(repository, base, head), list[_Part]()
+    try:
+        parts += _parts(files, run, build)
+        _refuse_unclear(paths, others, files, parts)
+    except _UnknownError as error:
+        if others or any(_is_inside(path, link) for path in paths for link in files.links):
+            return Reach(why=str(error))
+    if named := _named(documents, files, parts):
+        return Reach(why=named)
+    reached = [part for part in parts if any(map(part.is_reached_by, others))]
+    left = tuple(part.package for part in parts if part not in reached)
+    folders = dict.fromkeys(posixpath.dirname(path) or "." for path in others)
+    unreached = Unreached(
+        files=len(paths),
+        documents=len(documents),
+        changed=tuple(folders)[:MOST_UNREACHED],
+        packages=left[:MOST_UNREACHED] if reached else (),
+    )
+    if not reached:
+        return Reach(unreached=unreached)
+    why = f"{next(filter(reached[0].is_reached_by, others))} is used by {reached[0].package or 'the package'}"
+    if not (left and by_package and _DEFAULT.search(run)):
+        return Reach(why=why)
+    words = (word for part in reached for word in part.graph.argument(part.package).split(" "))
+    return Reach(why=why, unreached=unreached, arguments=shlex.join(words))
+
+
+def _refuse_unclear(paths: Sequence[str], others: Sequence[str], files: "_Files", parts: Sequence["_Part"]) -> None:
+    for path in paths:
+        if any(_is_inside(path, link) for link in files.links):
+            raise _UnknownError(f"{path} is or lies behind a link or a submodule")
+    for path in others:
+        if not any(path.endswith(part.graph.endings) and part.graph.owner(path) is not None for part in parts):
+            raise _UnknownError(f"{path} is neither documentation nor a source of the suite's language")
+        if _FOREIGN.search(path):
+            raise _UnknownError(f"{path} is a copy of other code")
+
+
+def _named(documents: Sequence[str], files: "_Files", parts: Sequence["_Part"]) -> str | None:
+    """The document that a measured source may read; where nobody knows those, what is called after benchmarks."""
+    sources = {path for part in parts for package in part.used for path in part.graph.sources.get(package, ())}
+    called = (path for path in files.blobs if re.search(r"bench|perf", path) and not DOCUMENT.fullmatch(path))
+    texts = files.texts(sources if parts else called) if documents else []
+    for path in documents:
+        folder, name = posixpath.split(path)
+        inside = re.escape(posixpath.basename(folder) or "no folder")
+        names = re.compile(rf"{re.escape(name)}|['\"/]{inside}/?(?:\*[^'\"]*)?['\"]")
+        for source, text in texts:
+            lines = (text[text.rfind("\n", 0, match.start()) + 1 : match.end()] for match in names.finditer(text))
+            embeds = _EMBEDS.search(text) and _is_inside(path, posixpath.dirname(source))
+            if embeds or not all(map(_COMMENT.match, lines)):
+                return f"{source} may read {path}"
+    return None
+
+
+class _Files:
+    """What both commits hold, with the head's text where a file is in both; `links` are and lead to something else."""
+
+    def __init__(self, repository: Path, base: str, head: str) -> None:
+        entries = [*git.list_tree(repository, base), *git.list_tree(repository, head)]
+        self._repository = repository
+        self.blobs = {entry.path: entry.blob for entry in entries if entry.blob and not entry.is_link}
+        self._texts: dict[str, str] = {}
+        links = {entry.path: entry.blob for entry in entries if entry.is_link}
+        targets = zip(links, git.read_blobs(repository, list(links.values())), strict=True)
+        others = {entry.path for entry in entries if entry.is_link or not entry.blob}
+        self.links = {_joined(posixpath.dirname(path), target.decode(errors="replace")) for path, target in targets}
+        self.links |= others
+
+    def texts(self, paths: Iterable[str]) -> list[tuple[str, str]]:
+        """Each path with its text, by one call."""
+        paths = list(paths)
+        missing = [path for path in paths if path not in self._texts]
+        contents = git.read_blobs(self._repository, [self.blobs[path] for path in missing])
+        self._texts |= {path: data.decode(errors="replace") for path, data in zip(missing, contents, strict=True)}
+        return [(path, self._texts[path]) for path in paths]
+
+    def called(self, name: str) -> dict[str, str]:
+        """The texts of all files of this name, by folder."""
+        paths = [path for path in self.blobs if posixpath.basename(path) == name]
+        return {posixpath.dirname(path): text for path, text in self.texts(paths)}
+
+
+def _joined(folder: str, path: str) -> str:
+    """As git names it; the repository itself is empty."""
+    whole = posixpath.normpath(posixpath.join(folder, path))
+    return "" if whole == "." else whole
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return folder == "" or path == folder or path.startswith(f"{folder}/")
+
+
+def _deepest(path: str, folders: Iterable[str]) -> str | None:
+    return max((folder for folder in folders if _is_inside(path, folder)), key=len, default=None)
+
+
+# The commands of a shell line: what they start.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Part:
+    """A package whose benchmarks are measured, and all that it uses."""
+
+    graph: "_Graph"
+    package: str
+    used: frozenset[str]
+
+    def is_reached_by(self, path: str) -> bool:
+        return path.endswith(self.graph.endings) and self.graph.owner(path) in self.used
+
+
+# They hand results on and read no sources; or they only build what the run command starts.
+_HELPERS: Final = re.compile(
+    r"(?:tee|cat|mkdir|export|set|true|echo|grep|cargo (?:build|fetch|bench .*--no-run)|go (?:build|mod download)"
+    r"|(?:npm|pnpm|yarn) (?:ci|install)|(?:python3? -m |uv )?pip3? install)\b"
+)
+_AROUND: Final = ("uv", "poetry", "run", "time", "exec", "env")
+
+
+def _parts(files: _Files, run: str, build: str | None) -> Iterator[_Part]:
+    graphs: dict[type[_Graph], _Graph] = {}
+    count = 0
+    for words, folder in (*_commands(build or ""), *_commands(run)):
+        if _HELPERS.match(" ".join(words)):
+            continue
+        if (kind := _TOOLS.get(words[0])) is None:
+            raise _UnknownError(f"nothing shows what {words[0]} reads")
+        graph = graphs.get(kind) or graphs.setdefault(kind, kind(files))
+        for count, package in enumerate(sorted(graph.starts(words, folder)), 1):  # noqa: B007
+            yield _Part(graph=graph, package=package, used=graph.used(package))
+    if not count:
+        raise _UnknownError("the command starts no benchmark that is here")
+
+
+def _commands(text: str) -> Iterator[tuple[list[str], str]]:
+    """Each with its folder; the variable stands for its default."""
+    text = _DEFAULT.sub(r"\1", text).replace("\\\n", " ").replace("\n", " ; ")
+    if re.search(r"[`(){}]|\$(?!PERF_CULPRIT_OUTPUT\b|[ '\"]|$)", text):
+        raise _UnknownError("the shell command is not understood")
+    folder, words = "", list[str]()
+    try:
+        for token in (*shlex.shlex(text, posix=True, punctuation_chars=True), ";"):
+            if not re.fullmatch(r"[;&|]+", token):
+                words += [] if re.match(r"\+|[<>]", token) else [token]
+                continue
+            while words and (re.match(r"\w+=", words[0]) or words[0] in _AROUND):
+                words = words[1:]
+            if words[:1] == ["cd"]:
+                folder = _joined(folder, words[1])
+            elif words:
+                yield words, folder
+            words = []
+    except (ValueError, IndexError):
+        raise _UnknownError("the shell command is not understood") from None
+
+
+# What the packages of a language use.
+
+
+class _Graph:
+    """`sources` are the files of each package, which is a folder with a manifest where a language says nothing else."""
+
+    endings: ClassVar[tuple[str, ...]] = ()
+    manifest: ClassVar[str] = ""
+    name: ClassVar[re.Pattern[str]] = re.compile("(?!)")  # what a manifest calls its package
+
+    def __init__(self, files: _Files) -> None:
+        self.files = files
+        self.manifests = files.called(self.manifest)
+        self.names = {each: at for at, text in self.manifests.items() for each in self.name.findall(text)}
+        self.sources: dict[str, list[str]] = {}
+        self._direct: dict[tuple[str, bool], set[str]] = {}
+        for path in files.blobs:
+            if path.endswith(self.endings) and (owner := self.owner(path)) is not None:
+                self.sources.setdefault(owner, []).append(path)
+
+    def owner(self, path: str) -> str | None:
+        return _deepest(path, self.manifests)
+
+    def texts(self, package: str) -> list[tuple[str, str]]:
+        return self.files.texts(self.sources.get(package, []))
+
+    def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
+        """The packages whose benchmarks a command measures."""
+        raise NotImplementedError
+
+    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:
+        """The packages that it needs directly; None is none of the repository's."""
+        raise NotImplementedError
+
+    def argument(self, package: str) -> str:
+        """As the tool names it."""
+        return package
+
+    def used(self, start: str) -> frozenset[str]:
+        used, waiting = {start}, [start]
+        while waiting:
+            key = (package := waiting.pop(), package == start)
+            if key not in self._direct:
+                self._direct[key] = {one for one in self.uses(package, is_start=key[1]) if one is not None}
+            waiting += self._direct[key] - used
+            used |= self._direct[key]
+        return frozenset(used)
+
+
+class _Cargo(_Graph):
+    """Crates. Development dependencies count only for the crates that are measured."""
+
+    endings = (".rs",)
+    manifest = "Cargo.toml"
+
+    def __init__(self, files: _Files) -> None:
+        super().__init__(files)
+        try:
+            self._data: dict[str, dict[str, Any]] = {one: tomllib.loads(text) for one, text in self.manifests.items()}
+        except tomllib.TOMLDecodeError:
+            raise _UnknownError("a Cargo.toml cannot be parsed") from None
+        self.names = {data["package"]["name"]: one for one, data in self._data.items() if "package" in data}
+
+    def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
+        words = words[: words.index("--")] if "--" in words else words
+        named = [after for flag, after in pairwise(words) if flag in ("-p", "--package")]
+        named += [word.partition("=")[2] for word in words if word.startswith("--package=")]
+        if words[1] != "bench" or {"-C", "--config", "--manifest-path"} & set(words) or set(named) - self.names.keys():
+            raise _UnknownError("not all of the cargo command is understood")
+        home = self.owner(folder)
+        data = {} if home is None else self._data[home]
+        is_one = "package" in data and "default-members" not in data.get("workspace", {})
+        if not named and is_one and not {"--workspace", "--all"} & set(words):
+            named = [data["package"]["name"]]
+        return [self.names[name] for name in named] or filter(self._has_benchmarks, self.names.values())
+
+    def _has_benchmarks(self, package: str) -> bool:
+        texts = self.texts(package)
+        return "bench" in self._data[package] or any("benches/" in path or "#[bench]" in text for path, text in texts)
+
+    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:
+        above = _deepest(package, (one for one, data in self._data.items() if "workspace" in data))
+        shared = {} if above is None else self._data[above]["workspace"].get("dependencies", {})
+        yield from map(self.names.get, _dependencies(self._data[package], shared, is_start=is_start))
+        for path, text in ((f"{package}/Cargo.toml", self.manifests[package]), *self.texts(package)):
+            is_program = is_start and "benches/" in path and "process::Command" in text
+            if is_program or (path.endswith("build.rs") and re.search(r'"rs"|\*\.rs', text)):
+                raise _UnknownError(f"only running {path} shows what it uses")
+            for named in set(re.findall(r'"/?([^"\n]*\.rs)"', text)):  # such as #[path = "../other.rs"]
+                yield from (self.owner(_joined(start, named)) for start in (posixpath.dirname(path), package))
+
+    def argument(self, package: str) -> str:
+        return f"-p {self._data[package]['package']['name']}"
+
+
+def _dependencies(table: Mapping[str, Any], shared: Mapping[str, Any], *, is_start: bool) -> Iterator[str]:
+    """The names of crates in all tables of a manifest, those of targets too; `shared` are the workspace's."""
+    for key, value in table.items():
+        if not isinstance(value, dict) or key == "workspace" or (key == "dev-dependencies" and not is_start):
+            continue
+        if not key.endswith("dependencies"):
+            yield from _dependencies(value, shared, is_start=is_start)
+            continue
+        for name, wanted in value.items():
+            yield name
+            yield from (
+                one["package"] for one in (wanted, shared.get(name)) if isinstance(one, dict) and "package" in one
+            )
+
+
+class _Go(_Graph):
+    """A package is a folder, its tests are another one; what they import stands there, whatever their build tags."""
+
+    endings = (".go", ".s")
+    manifest = "go.mod"
+    name = re.compile(r'^module\s+"?([^\s"]+)', re.MULTILINE)
+    _REPLACED: Final = re.compile(r"^(?:replace)?\s*(\S+)(?:\s+v\S+)?\s+=>\s+(\.\S*)", re.MULTILINE)
+    _IMPORTS: Final = re.compile(r'^import\s*(?:\(([^)]*)\)|[^"(\n]*("[^"\n]+"))', re.MULTILINE)
+    _TESTS: Final = "/*_test"
+
+    def __init__(self, files: _Files) -> None:
+        super().__init__(files)
+        for one, text in self.manifests.items():
+            self.names |= {name: _joined(one, path) for name, path in self._REPLACED.findall(text)}
+
+    def owner(self, path: str) -> str:
+        return posixpath.dirname(path) + self._TESTS * path.endswith("_test.go")
+
+    def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
+        flags = {word.partition("=")[0] for word in words}
+        if words[1] != "test" or "-bench" not in flags or flags & {"-C", "-exec", "-toolexec", "-overlay", "-modfile"}:
+            raise _UnknownError("not all of the go command is understood")
+        places = (_joined(folder, word) if word.startswith(".") else self._place(word) for word in words[2:])
+        named = {place for place in places if place is not None} or {folder}
+        below = {place.removesuffix("...").rstrip("/") for place in named if place.endswith("...")}
+        for tests in self.sources:
+            package = tests.removesuffix(self._TESTS)
+            is_meant = package in named or _deepest(package, below) is not None
+            if package != tests and is_meant and any("func Benchmark" in text for _, text in self.texts(tests)):
+                yield tests
+
+    def _place(self, name: str) -> str | None:
+        """The folder of an import path, whether it is there or not."""
+        module = _deepest(name, self.names)
+        return None if module is None else _joined(self.names[module], name[len(module) :].lstrip("/"))
+
+    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:
+        yield package.removesuffix(self._TESTS)
+        for path, text in self.texts(package):
+            names = re.findall(r'"([^"\n]+)"', "\n".join(map("".join, self._IMPORTS.findall(text))))
+            if is_start and {"os/exec", "plugin"} & set(names):
+                raise _UnknownError(f"only running {path} shows what it uses")
+            yield from map(self._place, names)
+
+    def argument(self, package: str) -> str:
+        return f"./{package.removesuffix(self._TESTS)}"
+
+
+class _Npm(_Graph):
+    """Workspaces. Whatever names another one, or a path in it, uses it: sources may import what no manifest lists."""
+
+    endings = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte")
+    manifest = "package.json"
+    name = re.compile(r'"name"\s*:\s*"([^"]+)"')
+    _DYNAMIC: Final = re.compile(
+        r"\b(?:import|require)\s*\(\s*[^'\"\s)]|child_process|createRequire|import\.meta\.glob"
+    )
+    _SETTINGS: Final = re.compile(r"(?:^|/)(?:package|tsconfig[^/]*)\.json$")
+    _HOOKS: Final = re.compile(r'"(?:prepare|(?:pre|post)install|prebench|prebuild)"')
+
+    def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
+        values = [word.rpartition("=")[2] for word in words[1:]]
+        places = {_joined(folder, word) for word in values} - {""}
+        named = {self.names[word] for word in values if word in self.names}
+        named |= {self.owner(path) or "" for path in self.files.blobs if any(_is_inside(path, one) for one in places)}
+        named = named or {self.owner(folder) or ""}
+        if "" in named and self.manifests.keys() != {""}:
+            raise _UnknownError("the command names no workspace")
+        return named
+
+    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:  # noqa: ARG002
+        yield "" if "" in self.manifests else None
+        settings = [path for path in self.files.blobs if self._SETTINGS.search(path) and self.owner(path) == package]
+        is_whole = package or self._HOOKS.search(self.manifests[package])
+        read = [path for path in (*settings, *self.sources.get(package, [])) if is_whole or "/" not in path]
+        for path, text in self.files.texts(read):
+            if self._DYNAMIC.search(text):
+                raise _UnknownError(f"only running {path} shows what it uses")
+            for word in set(re.findall(r"[\w@./-]+", text)):
+                parts = word.split("/")
+                yield self.names.get(parts[0]) or self.names.get("/".join(parts[:2]))
+                yield self.owner(_joined(posixpath.dirname(path), word)) if word.startswith(".") else None
+
+
+class _Python(_Graph):
+    """Each module is a package of its own. A name is every file that some folder to search would have for it."""
+
+    endings = (".py",)
+    manifest = "pyproject.toml"
+    _LITERAL: Final = re.compile(r"""import_module\(\s*['"](\w[\w.]*)['"]""")
+    _DYNAMIC: Final = re.compile(
+        r"""(?<!import )\bimport_module\b(?!\(\s*['"]\w)|__import__\(|\brun_(?:module|path)\(|\b(?:exec|eval)\("""
+        r"|(?:iter|walk)_(?:modules|packages)|spec_from_file_location|entry_points\(|lazy\w*\.attach"
+        r"|\bos\.(?:system|exec|spawn|popen)|\bsubprocess\b"
+    )
+
+    def __init__(self, files: _Files) -> None:
+        super().__init__(files)
+        self._modules: dict[str, set[str]] = {}
+        for path in self.sources:
+            parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+            for start in range(len(parts)):
+                self._modules.setdefault(".".join(parts[start:]), set()).add(path)
+
+    def owner(self, path: str) -> str:
+        return path
+
+    def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
+        words = words[2:] if words[1:2] == ["-m"] else words[words[0].startswith("python") :]
+        is_test = words[0] == "pytest"
+        names = [word.partition("::")[0] for word in (words[1:] if is_test else words[:1])]
+        if words[0] == "asv":
+            texts = self.files.called("asv.conf.json").items()
+            names = [
+                _joined(at, name) for at, text in texts for name in re.findall(r'"benchmark_dir": *"([^"]+)', text)
+            ]
+        places = {_joined(folder, name) for name in names} - {""}
+        started = {one for one in self.sources for place in places if _is_inside(one, place)}
+        started |= self._modules.get(words[0], set()) | self._modules.get(f"{words[0]}.__main__", set())
+        if not started:
+            raise _UnknownError("the command names no module here")
+        return started | (set(self._plugins()) if is_test else set())
+
+    def _plugins(self) -> Iterator[str]:
+        """What pytest may load besides: what is beside tests, and what the settings name."""
+        yield from (one for one in self.sources if posixpath.basename(one) == "conftest.py")
+        for text in (*self.manifests.values(), *self.files.called("setup.cfg").values()):
+            for name in re.findall(r"\w[\w.]*\.\w+", text):
+                yield from self._modules.get(name, ())
+
+    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:  # noqa: ARG002
+        text = self.texts(package)[0][1]
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            raise _UnknownError(f"{package} cannot be parsed") from None
+        if match := self._DYNAMIC.search(text):
+            raise _UnknownError(f"only running {package} shows what it uses ({match[0]})")
+        literal = self._LITERAL.findall(text)
+        for name in (*literal, *(name for node in ast.walk(tree) for name in _imported(node, package))):
+            parts = name.split(".")
+            for end in range(len(parts)):
+                yield from self._modules.get(".".join(parts[: end + 1]), ())
+
+
+def _imported(node: ast.AST, path: str) -> Iterator[str]:
+    match node:
+        case ast.Import(names=names):
+            yield from (one.name for one in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            above = posixpath.dirname(path).split("/")
+            package = above[: len(above) - level + 1] if level else []
+            yield from (".".join([*package, *([module] if module else []), one.name]) for one in names)
+        case ast.Constant(value=str(text)) if re.fullmatch(r"\w+(?:\.\w+)+", text):
+            yield text
+
+
+_TOOLS: Final[Mapping[str, type[_Graph]]] = {
+    "cargo": _Cargo,
+    "go": _Go,
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "node", "bun"), _Npm),
+    **dict.fromkeys(("python", "python3", "pytest", "asv"), _Python),
+}
