@@ -86,6 +86,15 @@ class Measure(
         tuple[str, ...],
         Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
     ] = ()
+    affected: Annotated[
+        str | None,
+        Option(
+            "--affected",
+            "measure only what the changes can reach (docs/how-to/only-what-changed.md)",
+            key="affected",
+            choices=("off", "suites", "benchmarks"),
+        ),
+    ] = None
     minutes: Annotated[
         float | None,
         Option(

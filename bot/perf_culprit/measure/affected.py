@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Final
 from perf_culprit import git
 from perf_culprit.model.run import MOST_UNREACHED, Unreached
 
-AFFECTED_VARIABLE: Final = "PERF_CULPRIT_AFFECTED"  # the packages to measure, as arguments of their tool
-_DEFAULT: Final = re.compile(rf"\$\{{{AFFECTED_VARIABLE}:-([^}}]*)\}}")
+# In a command, with all packages as the default; it is replaced by those to measure, as arguments of their tool.
+AFFECTED: Final = re.compile(r"\$\{PERF_CULPRIT_AFFECTED:-([^}]*)\}")
 
 # Documentation, but not where programs keep their inputs, and not what a measured source names.
 DOCUMENT: Final = re.compile(
@@ -60,7 +60,7 @@ def reach(repository: Path, base: str, head: str, *, run: str, build: str | None
     if named := _named(documents, files, parts):
         return Reach(why=named)
     reached = [part for part in parts if any(map(part.is_reached_by, others))]
-    left = tuple(part.package for part in parts if part not in reached)
+    left = tuple(part.name for part in parts if part not in reached)
     folders = dict.fromkeys(posixpath.dirname(path) or "." for path in others)
     unreached = Unreached(
         files=len(paths),
@@ -70,10 +70,10 @@ def reach(repository: Path, base: str, head: str, *, run: str, build: str | None
     )
     if not reached:
         return Reach(unreached=unreached)
-    why = f"{next(filter(reached[0].is_reached_by, others))} is used by {reached[0].package or 'the package'}"
-    if not (left and by_package and _DEFAULT.search(run)):
+    why = f"{next(filter(reached[0].is_reached_by, others))} reaches {reached[0].name}"
+    if not (left and by_package and AFFECTED.search(run)):
         return Reach(why=why)
-    words = (word for part in reached for word in part.graph.argument(part.package).split(" "))
+    words = (word for part in reached for word in (*part.graph.flag, part.name))
     return Reach(why=why, unreached=unreached, arguments=shlex.join(words))
 
 
@@ -158,6 +158,10 @@ class _Part:
     package: str
     used: frozenset[str]
 
+    @property
+    def name(self) -> str:
+        return self.graph.argument(self.package)
+
     def is_reached_by(self, path: str) -> bool:
         return path.endswith(self.graph.endings) and self.graph.owner(path) in self.used
 
@@ -187,7 +191,7 @@ def _parts(files: _Files, run: str, build: str | None) -> Iterator[_Part]:
 
 def _commands(text: str) -> Iterator[tuple[list[str], str]]:
     """Each with its folder; the variable stands for its default."""
-    text = _DEFAULT.sub(r"\1", text).replace("\\\n", " ").replace("\n", " ; ")
+    text = AFFECTED.sub(r"\1", text).replace("\\\n", " ").replace("\n", " ; ")
     if re.search(r"[`(){}]|\$(?!PERF_CULPRIT_OUTPUT\b|[ '\"]|$)", text):
         raise _UnknownError("the shell command is not understood")
     folder, words = "", list[str]()
@@ -215,6 +219,7 @@ class _Graph:
 
     endings: ClassVar[tuple[str, ...]] = ()
     manifest: ClassVar[str] = ""
+    flag: ClassVar[tuple[str, ...]] = ()  # before a package on the command line
     name: ClassVar[re.Pattern[str]] = re.compile("(?!)")  # what a manifest calls its package
 
     def __init__(self, files: _Files) -> None:
@@ -243,7 +248,7 @@ class _Graph:
 
     def argument(self, package: str) -> str:
         """As the tool names it."""
-        return package
+        return package or "."
 
     def used(self, start: str) -> frozenset[str]:
         used, waiting = {start}, [start]
@@ -261,6 +266,7 @@ class _Cargo(_Graph):
 
     endings = (".rs",)
     manifest = "Cargo.toml"
+    flag = ("-p",)
 
     def __init__(self, files: _Files) -> None:
         super().__init__(files)
@@ -299,7 +305,7 @@ class _Cargo(_Graph):
                 yield from (self.owner(_joined(start, named)) for start in (posixpath.dirname(path), package))
 
     def argument(self, package: str) -> str:
-        return f"-p {self._data[package]['package']['name']}"
+        return str(self._data[package]["package"]["name"])
 
 
 def _dependencies(table: Mapping[str, Any], shared: Mapping[str, Any], *, is_start: bool) -> Iterator[str]:
@@ -370,6 +376,7 @@ class _Npm(_Graph):
 
     endings = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte")
     manifest = "package.json"
+    flag = ("-w",)
     name = re.compile(r'"name"\s*:\s*"([^"]+)"')
     _DYNAMIC: Final = re.compile(
         r"\b(?:import|require)\s*\(\s*[^'\"\s)]|child_process|createRequire|import\.meta\.glob"

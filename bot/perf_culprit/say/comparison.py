@@ -108,6 +108,8 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
         paragraph(_next_step(report, sections, options, trees)),
         *_remarks(report, sections),
     ]
+    if report.conclusion is Conclusion.NOT_AFFECTED:
+        return Document(nodes=(*nodes, Footer(parts=tuple(_ends(report, options)))), marker=options.marker)
     if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
     if report.groups:
@@ -175,11 +177,13 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     A terminal shows them among the others: it folds nothing.
     """
     if report.conclusion in UNJUDGED and report.notes:
-        yield _on_page(words("Reason: {}", worded(report.notes[0])))
+        reason = words("Reason: {}", worded(report.notes[0]))
+        yield paragraph(reason) if report.conclusion is Conclusion.NOT_AFFECTED else _on_page(reason)
     titles = {
         Remark.PROPOSED_VERDICT: "Proposed change of rules:",
         Remark.OTHER_COMMIT: "Maybe another commit:",
         Remark.PROOF_CUT_SHORT: "Cut short:",
+        Remark.PARTLY_AFFECTED: "Measured in part:",
         **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
     }
     for code, title in titles.items():
