@@ -195,8 +195,10 @@ def _commands(text: str) -> Iterator[tuple[list[str], str]]:
     if re.search(r"[`(){}]|\$(?!PERF_CULPRIT_OUTPUT\b|[ '\"]|$)", text):
         raise _UnknownError("the shell command is not understood")
     folder, words = "", list[str]()
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
     try:
-        for token in (*shlex.shlex(text, posix=True, punctuation_chars=True), ";"):
+        for token in (*lexer, ";"):
             if not re.fullmatch(r"[;&|]+", token):
                 words += [] if re.match(r"\+|[<>]", token) else [token]
                 continue
