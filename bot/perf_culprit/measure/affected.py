@@ -26,7 +26,11 @@ DOCUMENT: Final = re.compile(
     r"|docs?/.*\.(?:txt|png|svg|jpe?g|gif|webp|css|html)|\.github/(?:ISSUE_TEMPLATE/.*|FUNDING\.yml)"
 )
 _INPUTS: Final = re.compile(r"(?i)(?:^|/)[^/]*(?:bench|test|data|fixture|corpus|sample|example|snapshot|input)[^/]*/")
-_FOREIGN: Final = re.compile(r"(?:^|/)(?:vendor|third_party|node_modules)/")
+# No package's source, whatever its name: copies of other code, inputs, and what builds.
+_NO_SOURCE: Final = re.compile(
+    r"(?:^|/)(?:vendor|third_party|node_modules|test_?data|fixtures?|snapshots?|corpus|samples?|data|inputs?|resources)/"
+)
+_BUILD_FILES: Final = re.compile(r"(?:.*/)?(?:pyproject\.toml|setup\.(?:py|cfg)|meson\.build|CMakeLists\.txt|Makefile)")
 _COMMENT: Final = re.compile(r"\s*(?://|\*|#(?!\[))|.*\bdoc\s*=")
 _EMBEDS: Final = re.compile(r"go:embed|include_dir!|RustEmbed|rust_embed")
 
@@ -57,9 +61,9 @@ def reach(repository: Path, base: str, head: str, *, run: str, build: str | None
     except _UnknownError as error:
         if others or any(_is_inside(path, link) for path in paths for link in files.links):
             return Reach(why=str(error))
-    if named := _named(documents, files, parts):
-        return Reach(why=named)
     reached = [part for part in parts if any(map(part.is_reached_by, others))]
+    if not reached and (named := _named(documents, others, files, parts, f"{run} {build}")):
+        return Reach(why=named)
     left = tuple(part.name for part in parts if part not in reached)
     folders = dict.fromkeys(posixpath.dirname(path) or "." for path in others)
     unreached = Unreached(
@@ -81,28 +85,39 @@ def _refuse_unclear(paths: Sequence[str], others: Sequence[str], files: "_Files"
     for path in paths:
         if any(_is_inside(path, link) for link in files.links):
             raise _UnknownError(f"{path} is or lies behind a link or a submodule")
+    beside = {"", *(posixpath.dirname(path) for path in files.blobs if _BUILD_FILES.fullmatch(path))}
     for path in others:
         if not any(path.endswith(part.graph.endings) and part.graph.owner(path) is not None for part in parts):
             raise _UnknownError(f"{path} is neither documentation nor a source of the suite's language")
-        if _FOREIGN.search(path):
-            raise _UnknownError(f"{path} is a copy of other code")
+        if _NO_SOURCE.search(path) or (path.endswith(".py") and posixpath.dirname(path) in beside):
+            raise _UnknownError(f"{path} is no package's source")
 
 
-def _named(documents: Sequence[str], files: "_Files", parts: Sequence["_Part"]) -> str | None:
-    """The document that a measured source may read; where nobody knows those, what is called after benchmarks."""
+def _named(
+    documents: Sequence[str], others: Sequence[str], files: "_Files", parts: Sequence["_Part"], command: str
+) -> str | None:
+    """What a measured source or the build may read; where nobody knows those, what is called after benchmarks."""
     sources = {path for part in parts for package in part.used for path in part.graph.sources.get(package, ())}
     called = (path for path in files.blobs if re.search(r"bench|perf", path) and not DOCUMENT.fullmatch(path))
-    texts = files.texts(sources if parts else called) if documents else []
-    for path in documents:
+    texts = [("the command", command), *files.texts(sources if parts else called)]
+    building = files.texts(filter(_BUILD_FILES.fullmatch, files.blobs)) if others else []
+    for path in (*documents, *others):
         folder, name = posixpath.split(path)
-        inside = re.escape(posixpath.basename(folder) or "no folder")
-        names = re.compile(rf"{re.escape(name)}|['\"/]{inside}/?(?:\*[^'\"]*)?['\"]")
-        for source, text in texts:
-            lines = (text[text.rfind("\n", 0, match.start()) + 1 : match.end()] for match in names.finditer(text))
-            embeds = _EMBEDS.search(text) and _is_inside(path, posixpath.dirname(source))
-            if embeds or not all(map(_COMMENT.match, lines)):
+        inside = posixpath.basename(folder) if path in documents else ""
+        if path in others and re.match(r"(?:lib|mod|main|index|__init__|doc)\.", name):
+            name = f"{posixpath.basename(folder)}/{name}"
+        pattern = re.compile(rf"{re.escape(name)}|['\"/]{re.escape(inside) or '(?!)'}/?(?:\*[^'\"]*)?['\"]")
+        for source, text in (*texts, *(building if path in others else ())):
+            if _is_named(pattern, text) or (
+                inside and _EMBEDS.search(text) and _is_inside(path, posixpath.dirname(source))
+            ):
                 return f"{source} may read {path}"
     return None
+
+
+def _is_named(pattern: re.Pattern[str], text: str) -> bool:
+    lines = (text[text.rfind("\n", 0, match.start()) + 1 : match.end()] for match in pattern.finditer(text))
+    return not all(map(_COMMENT.match, lines))
 
 
 class _Files:
@@ -227,12 +242,18 @@ class _Graph:
     def __init__(self, files: _Files) -> None:
         self.files = files
         self.manifests = files.called(self.manifest)
-        self.names = {each: at for at, text in self.manifests.items() for each in self.name.findall(text)}
+        self.names: dict[str, set[str]] = {}
+        for at, text in self.manifests.items():
+            self.call(at, *self.name.findall(text))
         self.sources: dict[str, list[str]] = {}
         self._direct: dict[tuple[str, bool], set[str]] = {}
         for path in files.blobs:
             if path.endswith(self.endings) and (owner := self.owner(path)) is not None:
                 self.sources.setdefault(owner, []).append(path)
+
+    def call(self, package: str, *names: str) -> None:
+        for name in names:
+            self.names.setdefault(name, set()).add(package)
 
     def owner(self, path: str) -> str | None:
         return _deepest(path, self.manifests)
@@ -276,7 +297,8 @@ class _Cargo(_Graph):
             self._data: dict[str, dict[str, Any]] = {one: tomllib.loads(text) for one, text in self.manifests.items()}
         except tomllib.TOMLDecodeError:
             raise _UnknownError("a Cargo.toml cannot be parsed") from None
-        self.names = {data["package"]["name"]: one for one, data in self._data.items() if "package" in data}
+        for one, data in self._data.items():
+            self.call(one, *([data["package"]["name"]] if "package" in data else ()))
 
     def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
         words = words[: words.index("--")] if "--" in words else words
@@ -289,7 +311,8 @@ class _Cargo(_Graph):
         is_one = "package" in data and "default-members" not in data.get("workspace", {})
         if not named and is_one and not {"--workspace", "--all"} & set(words):
             named = [data["package"]["name"]]
-        return [self.names[name] for name in named] or filter(self._has_benchmarks, self.names.values())
+        meant = (self.names[name] for name in named) if named else self.names.values()
+        return {one for each in meant for one in each if named or self._has_benchmarks(one)}
 
     def _has_benchmarks(self, package: str) -> bool:
         texts = self.texts(package)
@@ -298,10 +321,12 @@ class _Cargo(_Graph):
     def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:
         above = _deepest(package, (one for one, data in self._data.items() if "workspace" in data))
         shared = {} if above is None else self._data[above]["workspace"].get("dependencies", {})
-        yield from map(self.names.get, _dependencies(self._data[package], shared, is_start=is_start))
+        for name in _dependencies(self._data[package], shared, is_start=is_start):
+            yield from self.names.get(name, ())
         for path, text in ((f"{package}/Cargo.toml", self.manifests[package]), *self.texts(package)):
             is_program = is_start and "benches/" in path and "process::Command" in text
-            if is_program or (path.endswith("build.rs") and re.search(r'"rs"|\*\.rs', text)):
+            is_build = path.endswith("build.rs") or "cargo:rerun-if" in text
+            if is_program or (is_build and re.search(r'"rs"|\*\.rs', text)):
                 raise _UnknownError(f"only running {path} shows what it uses")
             for named in set(re.findall(r'"/?([^"\n]*\.rs)"', text)):  # such as #[path = "../other.rs"]
                 yield from (self.owner(_joined(start, named)) for start in (posixpath.dirname(path), package))
@@ -338,7 +363,8 @@ class _Go(_Graph):
     def __init__(self, files: _Files) -> None:
         super().__init__(files)
         for one, text in self.manifests.items():
-            self.names |= {name: _joined(one, path) for name, path in self._REPLACED.findall(text)}
+            for name, path in self._REPLACED.findall(text):
+                self.call(_joined(one, path), name)
 
     def owner(self, path: str) -> str:
         return posixpath.dirname(path) + self._TESTS * path.endswith("_test.go")
@@ -347,19 +373,26 @@ class _Go(_Graph):
         flags = {word.partition("=")[0] for word in words}
         if words[1] != "test" or "-bench" not in flags or flags & {"-C", "-exec", "-toolexec", "-overlay", "-modfile"}:
             raise _UnknownError("not all of the go command is understood")
-        places = (_joined(folder, word) if word.startswith(".") else self._place(word) for word in words[2:])
-        named = {place for place in places if place is not None} or {folder}
+        places = ([_joined(folder, word)] if word.startswith(".") else self._places(word) for word in words[2:])
+        named = {place for each in places for place in each} or {folder}
         below = {place.removesuffix("...").rstrip("/") for place in named if place.endswith("...")}
+        has_workspace, module = bool(self.files.called("go.work")), _deepest(folder, self.manifests)
         for tests in self.sources:
             package = tests.removesuffix(self._TESTS)
             is_meant = package in named or _deepest(package, below) is not None
-            if package != tests and is_meant and any("func Benchmark" in text for _, text in self.texts(tests)):
+            is_here = has_workspace or _deepest(package, self.manifests) == module
+            if (
+                package != tests
+                and is_meant
+                and is_here
+                and any("func Benchmark" in text for _, text in self.texts(tests))
+            ):
                 yield tests
 
-    def _place(self, name: str) -> str | None:
-        """The folder of an import path, whether it is there or not."""
-        module = _deepest(name, self.names)
-        return None if module is None else _joined(self.names[module], name[len(module) :].lstrip("/"))
+    def _places(self, name: str) -> Iterator[str]:
+        """The folders of an import path, whether they are there or not."""
+        if (module := _deepest(name, self.names)) is not None:
+            yield from (_joined(at, name[len(module) :].lstrip("/")) for at in self.names[module])
 
     def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:
         yield package.removesuffix(self._TESTS)
@@ -367,7 +400,7 @@ class _Go(_Graph):
             names = re.findall(r'"([^"\n]+)"', "\n".join(map("".join, self._IMPORTS.findall(text))))
             if is_start and {"os/exec", "plugin"} & set(names):
                 raise _UnknownError(f"only running {path} shows what it uses")
-            yield from map(self._place, names)
+            yield from (place for name in names for place in self._places(name))
 
     def argument(self, package: str) -> str:
         return f"./{package.removesuffix(self._TESTS)}"
@@ -389,7 +422,7 @@ class _Npm(_Graph):
     def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
         values = [word.rpartition("=")[2] for word in words[1:]]
         places = {_joined(folder, word) for word in values} - {""}
-        named = {self.names[word] for word in values if word in self.names}
+        named = {one for word in values for one in self.names.get(word, ())}
         named |= {self.owner(path) or "" for path in self.files.blobs if any(_is_inside(path, one) for one in places)}
         named = named or {self.owner(folder) or ""}
         if "" in named and self.manifests.keys() != {""}:
@@ -406,8 +439,9 @@ class _Npm(_Graph):
                 raise _UnknownError(f"only running {path} shows what it uses")
             for word in set(re.findall(r"[\w@./-]+", text)):
                 parts = word.split("/")
-                yield self.names.get(parts[0]) or self.names.get("/".join(parts[:2]))
-                yield self.owner(_joined(posixpath.dirname(path), word)) if word.startswith(".") else None
+                yield from (*self.names.get(parts[0], ()), *self.names.get("/".join(parts[:2]), ()))
+                if "/" in word:
+                    yield from map(self.owner, (_joined(posixpath.dirname(path), word), _joined("", word.lstrip("/"))))
 
 
 class _Python(_Graph):
@@ -424,11 +458,9 @@ class _Python(_Graph):
 
     def __init__(self, files: _Files) -> None:
         super().__init__(files)
-        self._modules: dict[str, set[str]] = {}
         for path in self.sources:
             parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
-            for start in range(len(parts)):
-                self._modules.setdefault(".".join(parts[start:]), set()).add(path)
+            self.call(path, *(".".join(parts[start:]) for start in range(len(parts))))
 
     def owner(self, path: str) -> str:
         return path
@@ -444,7 +476,7 @@ class _Python(_Graph):
             ]
         places = {_joined(folder, name) for name in names} - {""}
         started = {one for one in self.sources for place in places if _is_inside(one, place)}
-        started |= self._modules.get(words[0], set()) | self._modules.get(f"{words[0]}.__main__", set())
+        started |= self.names.get(words[0], set()) | self.names.get(f"{words[0]}.__main__", set())
         if not started:
             raise _UnknownError("the command names no module here")
         return started | (set(self._plugins()) if is_test else set())
@@ -452,9 +484,9 @@ class _Python(_Graph):
     def _plugins(self) -> Iterator[str]:
         """What pytest may load besides: what is beside tests, and what the settings name."""
         yield from (one for one in self.sources if posixpath.basename(one) == "conftest.py")
-        for text in (*self.manifests.values(), *self.files.called("setup.cfg").values()):
+        for _, text in self.files.texts(filter(_BUILD_FILES.fullmatch, self.files.blobs)):
             for name in re.findall(r"\w[\w.]*\.\w+", text):
-                yield from self._modules.get(name, ())
+                yield from self.names.get(name, ())
 
     def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:  # noqa: ARG002
         text = self.texts(package)[0][1]
@@ -468,7 +500,7 @@ class _Python(_Graph):
         for name in (*literal, *(name for node in ast.walk(tree) for name in _imported(node, package))):
             parts = name.split(".")
             for end in range(len(parts)):
-                yield from self._modules.get(".".join(parts[: end + 1]), ())
+                yield from self.names.get(".".join(parts[: end + 1]), ())
 
 
 def _imported(node: ast.AST, path: str) -> Iterator[str]:

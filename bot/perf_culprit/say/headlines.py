@@ -105,7 +105,9 @@ def _no_verdict(report: Report, sections: Sections) -> Headline:
     if report.conclusion is Conclusion.FIRST_RUN:
         return Headline("⚪\N{VARIATION SELECTOR-16}", "First run: nothing to compare with yet", Tone.PLAIN)
     if report.conclusion is Conclusion.NOT_AFFECTED:
-        return Headline("⚪\N{VARIATION SELECTOR-16}", "Not measured: nothing that changed reaches the benchmarks", Tone.PLAIN)
+        return Headline(
+            "⚪\N{VARIATION SELECTOR-16}", "Not measured: nothing that changed reaches the benchmarks", Tone.PLAIN
+        )
     compared = "no verdict" if sections.total else "nothing to compare with"
     return Headline("⚠️", f"Other hardware: {compared}", Tone.UNSURE)
 
