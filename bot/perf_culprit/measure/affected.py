@@ -119,11 +119,12 @@ class _Part:
 
     graph: Graph
     package: str
+    folder: str
     used: frozenset[str]
 
     @property
     def name(self) -> str:
-        return self.graph.argument(self.package)
+        return self.graph.argument(self.package, self.folder)
 
     def is_reached_by(self, path: str) -> bool:
         return path.endswith(self.graph.endings) and self.graph.owner(path) in self.used
@@ -147,7 +148,7 @@ def _parts(files: Files, run: str, build: str | None) -> Iterator[_Part]:
             raise UnknownError(f"nothing shows what {words[0]} reads")
         graph = graphs.get(kind) or graphs.setdefault(kind, kind(files))
         for count, package in enumerate(sorted(graph.starts(words, folder)), 1):  # noqa: B007
-            yield _Part(graph=graph, package=package, used=graph.used(package))
+            yield _Part(graph=graph, package=package, folder=folder, used=graph.used(package))
     if not count:
         raise UnknownError("the command starts no benchmark that is here")
 

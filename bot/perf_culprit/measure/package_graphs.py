@@ -105,9 +105,9 @@ class Graph:
         """The packages that it needs directly; None is none of the repository's."""
         raise NotImplementedError
 
-    def argument(self, package: str) -> str:
-        """As the tool names it."""
-        return package or "."
+    def argument(self, package: str, folder: str) -> str:
+        """As the tool names it in this folder."""
+        return posixpath.relpath(package or ".", folder or ".")
 
     def used(self, start: str) -> frozenset[str]:
         used, waiting = {start}, [start]
@@ -167,7 +167,7 @@ class _Cargo(Graph):
             for named in set(re.findall(r'"/?([^"\n]*\.rs)"', text)):  # such as #[path = "../other.rs"]
                 yield from (self.owner(joined(start, named)) for start in (posixpath.dirname(path), package))
 
-    def argument(self, package: str) -> str:
+    def argument(self, package: str, folder: str) -> str:  # noqa: ARG002
         return str(self._data[package]["package"]["name"])
 
 
@@ -238,8 +238,8 @@ class _Go(Graph):
                 raise UnknownError(f"only running {path} shows what it uses")
             yield from (place for name in names for place in self._places(name))
 
-    def argument(self, package: str) -> str:
-        return f"./{package.removesuffix(self._TESTS)}"
+    def argument(self, package: str, folder: str) -> str:
+        return f"./{super().argument(package.removesuffix(self._TESTS), folder)}"
 
 
 class _Npm(Graph):
@@ -249,10 +249,9 @@ class _Npm(Graph):
     manifest = "package.json"
     flag = ("-w",)
     name = re.compile(r'"name"\s*:\s*"([^"]+)"')
-    _DYNAMIC: Final = re.compile(
-        r"\b(?:import|require)\s*\(\s*[^'\"\s)]|child_process|createRequire|import\.meta\.glob"
-    )
+    _DYNAMIC: Final = re.compile(r"\b(?:import|require)\s*\(\s*[^'\"\s)]|createRequire|import\.meta\.glob")
     _SETTINGS: Final = re.compile(r"(?:^|/)(?:package|tsconfig[^/]*)\.json$")
+    _TESTS: Final = re.compile(r"(?:^|/)(?:__)?tests?(?:__)?/|\.(?:test|spec)\.\w+$")
     _HOOKS: Final = re.compile(r'"(?:prepare|(?:pre|post)install|prebench|prebuild)"')
 
     def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
@@ -265,13 +264,14 @@ class _Npm(Graph):
             raise UnknownError("the command names no workspace")
         return named
 
-    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:  # noqa: ARG002
+    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:
         yield "" if "" in self.manifests else None
         settings = [path for path in self.files.blobs if self._SETTINGS.search(path) and self.owner(path) == package]
         is_whole = package or self._HOOKS.search(self.manifests[package])
         read = [path for path in (*settings, *self.sources.get(package, [])) if is_whole or "/" not in path]
+        read = [path for path in read if is_start or not self._TESTS.search(path)]
         for path, text in self.files.texts(read):
-            if self._DYNAMIC.search(text):
+            if self._DYNAMIC.search(text) or (is_start and "child_process" in text):
                 raise UnknownError(f"only running {path} shows what it uses")
             for word in set(re.findall(r"[\w@./-]+", text)):
                 parts = word.split("/")
@@ -286,10 +286,10 @@ class _Python(Graph):
     endings = (".py",)
     manifest = "pyproject.toml"
     _LITERAL: Final = re.compile(r"""import_module\(\s*['"](\w[\w.]*)['"]""")
+    _PROGRAMS: Final = re.compile(r"\bsubprocess\b|\bos\.(?:system|exec|spawn|popen)")
     _DYNAMIC: Final = re.compile(
         r"""(?<!import )\bimport_module\b(?!\(\s*['"]\w)|__import__\(|\brun_(?:module|path)\(|\b(?:exec|eval)\("""
         r"|(?:iter|walk)_(?:modules|packages)|spec_from_file_location|entry_points\(|lazy\w*\.attach"
-        r"|\bos\.(?:system|exec|spawn|popen)|\bsubprocess\b"
     )
 
     def __init__(self, files: Files) -> None:
@@ -307,7 +307,8 @@ class _Python(Graph):
         names = [word.partition("::")[0] for word in (words[1:] if is_test else words[:1])]
         if words[0] == "asv":
             texts = self.files.called("asv.conf.json").items()
-            names = [joined(at, name) for at, text in texts for name in re.findall(r'"benchmark_dir": *"([^"]+)', text)]
+            matches = ((at, re.search(r'"benchmark_dir": *"([^"]+)', text)) for at, text in texts)
+            names = [joined(at, match[1] if match else "benchmarks") for at, match in matches]
         places = {joined(folder, name) for name in names} - {""}
         started = {one for one in self.sources for place in places if is_inside(one, place)}
         started |= self.names.get(words[0], set()) | self.names.get(f"{words[0]}.__main__", set())
@@ -322,13 +323,14 @@ class _Python(Graph):
             for name in re.findall(r"\w[\w.]*\.\w+", text):
                 yield from self.names.get(name, ())
 
-    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:  # noqa: ARG002
+    def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:
         text = self.texts(package)[0][1]
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
             raise UnknownError(f"{package} cannot be parsed") from None
-        if match := self._DYNAMIC.search(text):
+        programs = self._PROGRAMS.search(text) if is_start or re.search(r"sys\.executable|['\"]python", text) else None
+        if match := self._DYNAMIC.search(text) or programs:
             raise UnknownError(f"only running {package} shows what it uses ({match[0]})")
         literal = self._LITERAL.findall(text)
         for name in (*literal, *(name for node in ast.walk(tree) for name in _imported(node, package))):

@@ -9,7 +9,8 @@ from perf_culprit.measure.affected import Reach, reach
 from tests.support.git_repository import init_repository, run_git
 
 CARGO = {
-    "Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n[workspace.dependencies]\nother = { package = "low", path = "crates/low" }\n',
+    "Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n[workspace.dependencies]\n'
+    'other = { package = "low", path = "crates/low" }\n',
     "crates/top/Cargo.toml": '[package]\nname = "top"\n[dependencies]\nother.workspace = true\n'
     '[target."cfg(unix)".dependencies]\nunix = { path = "../unix" }\n[dev-dependencies]\nkit = { path = "../kit" }\n',
     "crates/top/benches/parse.rs": "fn main() {}\n",
@@ -180,13 +181,22 @@ def test_what_is_not_reached_is_left_out(tmp_path: Path, language: str, path: st
     ("language", "more", "told"),
     [
         ("python", {"src/lib/fast.py": "import importlib\nimportlib.import_module(name)\n"}, "import_module"),
-        ("python", {"src/lib/fast.py": "import subprocess\n"}, "subprocess"),
+        ("python", {"bench/test_a.py": "import subprocess\n"}, "subprocess"),
+        (
+            "python",
+            {
+                "src/lib/fast.py": "import subprocess, sys\nsubprocess.run(sys.executable)\n",
+                "bench/test_a.py": "import lib.fast",
+            },
+            "subprocess",
+        ),
         ("python", {"src/lib/fast.py": "def (\n"}, "cannot be parsed"),
         ("cargo", {"crates/low/Cargo.toml": "[package"}, "cannot be parsed"),
         ("cargo", {"crates/top/benches/parse.rs": "use std::process::Command;"}, "only running"),
         ("cargo", {"crates/low/build.rs": 'if extension == "rs" {}'}, "only running"),
         ("go", {"a/a_test.go": 'package a\nimport "os/exec"\nfunc BenchmarkA() {}\n'}, "only running"),
         ("npm", {"packages/top/bench.ts": "import(name)\n"}, "only running"),
+        ("npm", {"packages/top/bench.ts": "import 'child_process'\n"}, "only running"),
     ],
 )
 def test_what_only_running_shows_is_measured(tmp_path: Path, language: str, more: dict[str, str], told: str) -> None:
@@ -274,17 +284,16 @@ def test_a_moved_source_is_reached_from_where_it_was(tmp_path: Path) -> None:
     assert reached(tmp_path, before, after, run=COMMANDS["go"]).why
 
 
-@pytest.mark.parametrize(
-    ("language", "run", "path", "arguments", "left"),
-    [
-        ("go", "go test -bench . ${PERF_CULPRIT_AFFECTED:-./...}", "c/c.go", "./a", ("./b",)),
-        ("cargo", "cargo bench ${PERF_CULPRIT_AFFECTED:--p top -p lone}", "crates/low/src/lib.rs", "-p top", ("lone",)),
-        ("python", "pytest ${PERF_CULPRIT_AFFECTED:-bench other}", "src/lib/loner.py", "other/test_b.py", None),
-    ],
-)
-def test_of_a_suite_only_some_packages(
-    tmp_path: Path, language: str, run: str, path: str, arguments: str, left: tuple[str, ...] | None
-) -> None:
+PARTS = {
+    "go": ("go test -bench . ${PERF_CULPRIT_AFFECTED:-./...}", "c/c.go", "./a", ("./b",)),
+    "cargo": ("cargo bench ${PERF_CULPRIT_AFFECTED:--p top -p lone}", "crates/low/src/lib.rs", "-p top", ("lone",)),
+    "python": ("cd other && pytest ${PERF_CULPRIT_AFFECTED:-. ../bench}", "src/lib/loner.py", "test_b.py", None),
+}
+
+
+@pytest.mark.parametrize("language", PARTS)
+def test_of_a_suite_only_some_packages(tmp_path: Path, language: str) -> None:
+    run, path, arguments, left = PARTS[language]
     before = {**REPOSITORIES[language], "other/test_b.py": "import lib.lone\n"}
     answer = reached(tmp_path, before, {path: "\n"}, run=run, by_package=True)
     assert answer.arguments == arguments
