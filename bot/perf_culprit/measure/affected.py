@@ -23,7 +23,7 @@ DOCUMENT: Final = re.compile(
 _INPUTS: Final = re.compile(r"(?i)(?:^|/)[^/]*(?:bench|test|data|fixture|corpus|sample|example|snapshot|input)[^/]*/")
 # No package's source, whatever its name: copies of other code, inputs, and what builds.
 _NO_SOURCE: Final = re.compile(
-    r"(?:^|/)(?:vendor|third_party|node_modules|test_?data|fixtures?|snapshots?|corpus|samples?|data|inputs?|resources)/"
+    r"(?i)(?:^|/)(?:vendor|third_party|node_modules|test_?data|fixtures?|snapshots?|corpus|samples?|data|inputs?|resources)/"
 )
 _COMMENT: Final = re.compile(r"\s*(?://|\*|#(?!\[))|.*\bdoc\s*=")
 _EMBEDS: Final = re.compile(r"go:embed|include_dir!|RustEmbed|rust_embed")

@@ -250,9 +250,13 @@ class _Npm(Graph):
     flag = ("-w",)
     name = re.compile(r'"name"\s*:\s*"([^"]+)"')
     _DYNAMIC: Final = re.compile(r"\b(?:import|require)\s*\(\s*[^'\"\s)]|createRequire|import\.meta\.glob")
+    _WORDS: Final = re.compile(r"[\w@./-]+")
+    _QUOTED: Final = re.compile(r"(?<=['\"])[\w@./-]+(?=['\"?])|(?<=`)\.[\w@./-]+(?=`)")
     _SETTINGS: Final = re.compile(r"(?:^|/)(?:package|tsconfig[^/]*)\.json$")
     _TESTS: Final = re.compile(r"(?:^|/)(?:__)?tests?(?:__)?/|\.(?:test|spec)\.\w+$")
-    _HOOKS: Final = re.compile(r'"(?:prepare|(?:pre|post)install|prebench|prebuild)"')
+    _HOOKS: Final = re.compile(
+        r'"(?:prepare|(?:pre|post)install|prebench|prebuild)"\s*:\s*"(?!husky"|simple-git-hooks")'
+    )
 
     def starts(self, words: Sequence[str], folder: str) -> Iterable[str]:
         values = [word.rpartition("=")[2] for word in words[1:]]
@@ -273,11 +277,14 @@ class _Npm(Graph):
         for path, text in self.files.texts(read):
             if self._DYNAMIC.search(text) or (is_start and "child_process" in text):
                 raise UnknownError(f"only running {path} shows what it uses")
-            for word in set(re.findall(r"[\w@./-]+", text)):
+            for word in set((self._WORDS if path.endswith(".json") else self._QUOTED).findall(text)):
                 parts = word.split("/")
-                yield from (*self.names.get(parts[0], ()), *self.names.get("/".join(parts[:2]), ()))
+                led_to = {*self.names.get(parts[0], ()), *self.names.get("/".join(parts[:2]), ())}
                 if "/" in word:
-                    yield from map(self.owner, (joined(posixpath.dirname(path), word), joined("", word.lstrip("/"))))
+                    led_to |= {self.owner(joined(at, word.lstrip("/"))) or "" for at in (posixpath.dirname(path), "")}
+                if led_to - {"", package} and self._TESTS.search(word):
+                    raise UnknownError(f"{path} uses tests of another workspace")
+                yield from led_to
 
 
 class _Python(Graph):

@@ -197,6 +197,7 @@ def test_what_is_not_reached_is_left_out(tmp_path: Path, language: str, path: st
         ("go", {"a/a_test.go": 'package a\nimport "os/exec"\nfunc BenchmarkA() {}\n'}, "only running"),
         ("npm", {"packages/top/bench.ts": "import(name)\n"}, "only running"),
         ("npm", {"packages/top/bench.ts": "import 'child_process'\n"}, "only running"),
+        ("npm", {"packages/top/bench.ts": "import '../low/test/util'\n"}, "tests of another"),
     ],
 )
 def test_what_only_running_shows_is_measured(tmp_path: Path, language: str, more: dict[str, str], told: str) -> None:
