@@ -61,6 +61,7 @@ def test_documentation_alone_is_not_measured(project: Project, *, fork: bool) ->
     (comment,) = project.comments(7)
     assert NOT_MEASURED in comment
     assert "1 file of documentation" in comment
+    assert ("advice, not proof" in comment) is fork
     assert not [word for word in ("No change seen", "missing", "First run") if word in comment]
     if page := os.environ.get("THREAD_PICTURE"):
         shown = [as_shown(one, "commented") for one in project.fake.state.comments.values()]

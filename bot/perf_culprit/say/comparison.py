@@ -109,7 +109,8 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
         *_remarks(report, sections),
     ]
     if report.conclusion is Conclusion.NOT_AFFECTED:
-        return Document(nodes=(*nodes, Footer(parts=tuple(_ends(report, options)))), marker=options.marker)
+        advice = (Safe("told by the pull request's own code: advice, not proof"),) * options.is_advice
+        return Document(nodes=(*nodes, Footer(parts=(*_ends(report, options), *advice))), marker=options.marker)
     if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
     if report.groups:
