@@ -109,8 +109,8 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
         *_remarks(report, sections),
     ]
     if report.conclusion is Conclusion.NOT_AFFECTED:
-        advice = (Safe("told by the pull request's own code: advice, not proof"),) * options.is_advice
-        return Document(nodes=(*nodes, Footer(parts=(*_ends(report, options), *advice))), marker=options.marker)
+        parts = (*_ends(report, options), *_origin(options, "told"))
+        return Document(nodes=(*nodes, Footer(parts=parts)), marker=options.marker)
     if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
     if report.groups:
@@ -382,8 +382,12 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     yield words("detector {}", Name(settings.detector, 40))
     yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
+    yield from _origin(options, "measured")
+
+
+def _origin(options: PageOptions, verb: str) -> Iterator[Text]:
     if options.is_advice:
-        yield Safe("measured by the pull request's own code: advice, not proof")
+        yield Safe(f"{verb} by the pull request's own code: advice, not proof")
     for word, address in (("run", options.run_url), ("report", options.report_url)):
         if address:
             yield Link(Safe(word), address)
