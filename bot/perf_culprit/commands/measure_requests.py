@@ -12,8 +12,8 @@ from perf_culprit.commands.declared import (
     HistoryUrl,
     Measuring,
     Option,
+    Repository,
     Suite,
-    UntouchedRepository,
     as_minutes,
     as_seconds,
     count,
@@ -37,8 +37,8 @@ class Measure(
         tuple[str, ...],
         Option(
             "--commits REV ...",
-            "the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout); "
-            "or one alone, for the stored history",
+            "the baseline, then the targets (default in a GitHub job: what its event added to, its checkout); one "
+            "alone is for the stored history",
         ),
     ] = ()
     reference: Annotated[
@@ -110,8 +110,7 @@ class Measure(
         bool,
         Option(
             "--dry-run",
-            "execute each commit once, say what all would cost and, by an earlier measurement in DIR, what it would "
-            "show",
+            "execute each commit once, print the cost and, from an earlier measurement in DIR, what it would show",
         ),
     ] = False
     output: Annotated[
@@ -177,8 +176,8 @@ class Bisect(
         str | None,
         Option(
             "--metric NAME",
-            f"metric to follow, where the benchmark has several; {QUANTITIES}: of the whole command "
-            "(docs/measure.md); auto: search by instructions, confirm by time",
+            f"metric to follow, where the benchmark has several; of the whole command (docs/measure.md): {QUANTITIES}; "
+            "auto: search by instructions, confirm by time",
         ),
     ] = None
     direction: Annotated[
@@ -268,7 +267,7 @@ class Bisect(
 class MeasureBisectJob(Configured, name="bisect-job"):
     """Measure one job of a bisection that is shared with other machines (docs/bisection.md)."""
 
-    repository: UntouchedRepository = Path()
+    repository: Repository = Path()
     request: Annotated[Path, Option("--request FILE", "the dispatch's request (- for standard input)")]
     job: Annotated[str, Option("--job ID", "which of the request's jobs this machine is")]
     output: Annotated[Path, Option("--output DIR", "folder for bisect-job.json and log.txt")]

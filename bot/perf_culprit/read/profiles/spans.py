@@ -88,7 +88,7 @@ class _RequestType:
         sums[1] += max(own, 0)
 
     def profile(self, service: str) -> Profile:
-        """A repetition per call; of very many calls, per so many that follow each other, with their mean."""
+        """A repetition per call; of very many calls, per group of consecutive ones, with their mean."""
         size = math.ceil(self.calls / MOST_REPETITIONS)
         shape = self.tree.profile(service)
         nodes = []
