@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 from perf_culprit import git
 
-# Of builds: what they name they may read, and Python that lies beside they may start.
+# Of builds: what they name they may read, and Python in their folder they may start.
 BUILD_FILES: Final = re.compile(r"(?:.*/)?(?:pyproject\.toml|setup\.(?:py|cfg)|meson\.build|CMakeLists\.txt|Makefile)")
 
 
@@ -324,7 +324,7 @@ class _Python(Graph):
         return started | (set(self._plugins()) if is_test else set())
 
     def _plugins(self) -> Iterator[str]:
-        """What pytest may load besides: what is beside tests, and what the settings name."""
+        """What pytest may load besides: each `conftest.py`, and what the settings name."""
         yield from (one for one in self.sources if posixpath.basename(one) == "conftest.py")
         for _, text in self.files.texts(filter(BUILD_FILES.fullmatch, self.files.blobs)):
             for name in re.findall(r"\w[\w.]*\.\w+", text):
