@@ -52,6 +52,7 @@ class MeasuredSide:
             unreached=self.run.unreached,
             environment=joined.environment.merged(self.run.environment),
             cost=self.run.cost + Cost(len(executions), seconds),
+            part=self.run.part,
         )
         self.rounds = number
 
