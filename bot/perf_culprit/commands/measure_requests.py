@@ -86,6 +86,14 @@ class Measure(
         tuple[str, ...],
         Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
     ] = ()
+    harness: Annotated[
+        str | None,
+        Option(
+            "--harness head",
+            "measure all commits by the last one's benchmarks (docs/measure.md#changed-benchmarks)",
+            choices=("head",),
+        ),
+    ] = None
     minutes: Annotated[
         float | None,
         Option(

@@ -12,6 +12,7 @@ from typing import BinaryIO, Final, TypedDict
 
 from msgspec import structs
 
+from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
@@ -146,6 +147,20 @@ def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
         for entry in config.benchmarks
         if not any(entry.matches(key) for key in keys)
     ]
+
+
+def modified_files(repository: Path, base: str, head: str) -> tuple[str, ...]:
+    """Those that both commits have; a new benchmark's file changes no other."""
+    return tuple(one.path for one in git.file_changes(repository, base, head) if one.blob and one.old_blob)
+
+
+def with_changed_files(report: Report, modified: Iterable[str], *, config: Config) -> Report:
+    """With a note of the benchmarks' own files that changed, where both sides ran their own."""
+    codes = {note.code for note in report.notes}
+    changed = tuple(path for path in modified if config.is_benchmark_file(path))[:SHOWN_NAMES]
+    if not (changed and report.findings) or codes & {Remark.HARNESS_CHANGED, Remark.HARNESS_OF_HEAD}:
+        return report
+    return structs.replace(report, notes=(*report.notes, because(Remark.HARNESS_CHANGED, files=changed)))
 
 
 MOST_COMPARED_NAMES: Final = 100

@@ -23,12 +23,20 @@ DIGEST_CHARACTERS: Final = 8
 
 @dataclass(kw_only=True, slots=True)
 class MeasuredSide:
-    """`run` holds `rounds` whole ones, those that an earlier call left in `file` included."""
+    """`run` holds `rounds` whole ones, those that an earlier call left in `file` included.
+
+    `made` is what is measured in `commit`'s place: its code with the head's benchmarks.
+    """
 
     file: Path
     commit: str
     run: Run
     rounds: int = 0
+    made: str | None = None
+
+    @property
+    def checkout(self) -> str:
+        return self.made or self.commit
 
     @property
     def name(self) -> str:

@@ -14,6 +14,7 @@ from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.dispatch import WorkflowRuns
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.maintenance import Grant, Permission
+from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import Conclusion, Report
 
 # Text within GitHub's limits, and text that Markdown leaves alone.
@@ -49,6 +50,7 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
     Conclusion.REGRESSION: CheckConclusion.NEUTRAL,
     Conclusion.OTHER_HARDWARE: CheckConclusion.NEUTRAL,
     Conclusion.SUSPECTED: CheckConclusion.NEUTRAL,
+    Conclusion.NOT_COMPARABLE: CheckConclusion.NEUTRAL,
     Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
     Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
     Conclusion.IMPROVEMENT: CheckConclusion.SUCCESS,
@@ -59,6 +61,8 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
 def check_conclusion(reports: Sequence[Report]) -> CheckConclusion:
     """Only a regression over the fail threshold fails the check; of several reports the worst counts."""
     each = {CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion] for report in reports}
+    if any(note.code is Remark.HARNESS_CHANGED for report in reports for note in report.notes):
+        each.add(CheckConclusion.NEUTRAL)
     worst = (CheckConclusion.FAILURE, CheckConclusion.NEUTRAL, CheckConclusion.SUCCESS)
     return next(conclusion for conclusion in worst if conclusion in each)
 
@@ -363,6 +367,9 @@ class Host(Protocol):
 
     def commit_facts(self, *, commit: str) -> CommitFacts:
         """Who wrote it, and how much it changes."""
+
+    def modified_files(self, *, base: str, head: str) -> tuple[str, ...]:
+        """What `head` changed of the files that it shares with `base`, a commit or a branch."""
 
     def merged_pull_request(self, *, commit: str, branch: str) -> int | None:
         """The pull request that brought this commit into the branch."""

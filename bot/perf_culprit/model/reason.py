@@ -92,6 +92,7 @@ BY_CATEGORY: Final = frozenset({VerdictReason.LEFT_CATEGORY, VerdictReason.LEFT_
 class Untested(StrEnum):
     """Why a detector could say nothing, or nothing with bounds, about a metric."""
 
+    BENCHMARK_CHANGED = "benchmark_changed"
     UNIT_CHANGED = "unit_changed"
     DIRECTION_CHANGED = "direction_changed"
     DIFFERENT_STATISTICS = "different_statistics"
@@ -177,6 +178,11 @@ class Remark(StrEnum):
     RULER_NOT_FOLLOWED = "ruler_not_followed"
     RULER_NOT_STRAIGHT = "ruler_not_straight"
     RULES_LEARNED_FROM = "rules_learned_from"
+    OLDER_VERSIONS = "older_versions"
+    HARNESS_CHANGED = "harness_changed"
+    HARNESS_OF_HEAD = "harness_of_head"
+    NOISIER = "noisier"
+    SECOND_MODE = "second_mode"
 
 
 class BaselineReason(StrEnum):
@@ -260,6 +266,7 @@ class SeriesReason(StrEnum):
     """What a series, or a line of stored runs, was made without."""
 
     OTHER_UNIT = "other_unit"
+    OTHER_VERSION = "other_version"
     MIXED_STATISTICS = "mixed_statistics"
     OFF_THE_LINE = "off_the_line"
     NOT_READABLE = "not_readable"

@@ -180,6 +180,8 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         Remark.PROPOSED_VERDICT: "Proposed change of rules:",
         Remark.OTHER_COMMIT: "Maybe another commit:",
         Remark.PROOF_CUT_SHORT: "Cut short:",
+        Remark.HARNESS_CHANGED: "The benchmarks' files changed:",
+        Remark.HARNESS_OF_HEAD: "Benchmarks of the head:",
         **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
     }
     for code, title in titles.items():

@@ -76,6 +76,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.REFUTED: (
         "[{change:+%} ]measured again[, {first:+%} first]: the first runs were on another state of the machine"
     ),
+    Untested.BENCHMARK_CHANGED: "not comparable: the benchmark changed (version {before}, now {now})",
     Untested.UNIT_CHANGED: "the unit changed from {before} to {now}",
     Untested.DIRECTION_CHANGED: "the direction changed from {before} to {now}",
     Untested.DIFFERENT_STATISTICS: "the runs report different statistics, such as a mean and a median",
@@ -223,6 +224,16 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.RULER_NOT_FOLLOWED: "not scaled by the ruler: the benchmarks do not follow it (Spearman {spearman:.2f})",
     Remark.RULER_NOT_STRAIGHT: "not scaled by the ruler: its times differ too much for a straight line",
     Remark.RULES_LEARNED_FROM: "the rules come from {count:# run}: {runs}[; left out as regressions: {left_out:,}]",
+    Remark.OLDER_VERSIONS: (
+        "{count:# metric}: runs of older versions of the benchmark are no baseline, so its history begins anew"
+    ),
+    Remark.HARNESS_CHANGED: (
+        "{files}; numbers may differ by that alone: compare with care, or measure both commits by the head's "
+        "benchmarks (perf-culprit measure --harness head)"
+    ),
+    Remark.HARNESS_OF_HEAD: "the baseline's code was measured by the head's benchmarks ({commit})",
+    Remark.NOISIER: "more noisy: samples of one execution scatter {factor:.2g} times as much as before",
+    Remark.SECOND_MODE: "a second mode: {share:%} of the samples are near {mode:.3g} times the usual level",
     BaselineReason.AT_MERGE_BASE: "at the merge base" + _WITHOUT,
     BaselineReason.BEFORE_MERGE_BASE: "{commits:# commit} before the merge base" + _WITHOUT,
     BaselineReason.BEFORE_TARGET: "{commits:# commit} before the target commit" + _WITHOUT,
@@ -279,6 +290,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     AuditReason.NOISE_HIDES_LITTLE: "the noise hides no more than {effect:%g} in 90% of the trials",
     AuditReason.SMALL_CHANGES_HIDDEN: "changes below {effect:%g} are found in less than 90% of the trials",
     SeriesReason.OTHER_UNIT: "runs in another unit than {unit} left out: {count:,}",
+    SeriesReason.OTHER_VERSION: "runs of other versions of the benchmark left out: {count:,}",
     SeriesReason.MIXED_STATISTICS: "the runs report different statistics, such as a mean and a median",
     SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",
     SeriesReason.NOT_READABLE: "stored runs that cannot be read left out: {count:,}",

@@ -1,0 +1,107 @@
+"""What defines a benchmark: its own function at a commit, as asv has it, and the files that hold benchmarks."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from perf_culprit import git
+from perf_culprit.model.run import Run
+
+# What a result calls a benchmark, the files that may hold its function, and how its definition begins.
+KINDS: Final = (
+    (re.compile(r"(?P<file>[^:\[]+\.py)::(?:[^\[]*::)?(?P<name>\w+)"), r"/{file}$", r"(async )?def {name}\b"),
+    (re.compile(r"(?:.*[./])?(?P<name>Benchmark\w+)(?:[/-].*)?$"), r"_test\.go$", r"func {name}\("),
+    (re.compile(r"(?P<name>BM_\w+)"), r"\.(cc|cpp|cxx)$", r"\S.*\b{name}\("),
+    (re.compile(r"(\w+\.)*(?P<file>[A-Z]\w*)\.(?P<name>\w+)"), r"/{file}\.(java|kt|scala|cs)$", r"\w.*\b{name}\("),
+)
+HOLDS_BENCHMARKS: Final = re.compile(rb"^func Benchmark\w*\(|def test_\w+\([^)]*\bbenchmark\b", re.MULTILINE)
+MOST_BYTES: Final = 4 << 20
+DIGITS: Final = 16
+
+
+class BenchmarkCode:
+    """Of one commit; each benchmark's function is looked for once."""
+
+    def __init__(self, repository: Path, commit: str) -> None:
+        self._repository = repository
+        self._commit = commit
+        self._versions: dict[str, str | None] = {}
+        self._texts: dict[str, list[str]] = {}
+
+    def marked(self, run: Run) -> Run:
+        """With the versions of the benchmarks that state none and are found."""
+        marked = (one if one.version else replace(one, version=self._version(one.name)) for one in run.benchmarks)
+        return replace(run, benchmarks=tuple(marked))
+
+    def _version(self, name: str) -> str | None:
+        if name not in self._versions:
+            code = "\n\n".join(self._definitions(name))
+            digest = hashlib.sha256(code.encode(errors="replace")).hexdigest()[:DIGITS]
+            self._versions[name] = digest if code else None
+        return self._versions[name]
+
+    def _definitions(self, name: str) -> Iterator[str]:
+        """Of all functions of that name: which one was measured, results do not always say."""
+        for pattern, files, definition in KINDS:
+            if match := pattern.match(name):
+                parts = {key: re.escape(part) for key, part in match.groupdict().items()}
+                begins = re.compile(r"[ \t]*" + definition.format(**parts))
+                for text in self._files(files.format(**parts)):
+                    yield from _definitions(text.splitlines(), begins)
+                return
+
+    @cached_property
+    def _tree(self) -> tuple[git.TreeEntry, ...]:
+        return git.list_tree(self._repository, self._commit)
+
+    def _files(self, pattern: str) -> list[str]:
+        if pattern not in self._texts:
+            blobs = [entry.blob for entry in self._tree if entry.blob and re.search(pattern, f"/{entry.path}")]
+            self._texts[pattern] = [content.decode(errors="replace") for content in _contents(self._repository, blobs)]
+        return self._texts[pattern]
+
+
+def _contents(repository: Path, blobs: Sequence[str]) -> tuple[bytes, ...]:
+    sizes = git.blob_sizes(repository, blobs)
+    return git.read_blobs(repository, [blob for blob, size in zip(blobs, sizes, strict=True) if size <= MOST_BYTES])
+
+
+def _definitions(lines: Sequence[str], begins: re.Pattern[str]) -> Iterator[str]:
+    """By their indentation, with the decorators above them, without blank lines and those of comments."""
+    for at, line in enumerate(lines):
+        if begins.match(line):
+            depth = len(line) - len(line.lstrip())
+            body = takewhile(_belongs(depth, ")]}"), lines[at + 1 :])
+            above = takewhile(str.strip, takewhile(_belongs(depth, "@)]"), reversed(lines[:at])))
+            code = (one.rstrip() for one in (*reversed([*above]), line, *body))
+            yield "\n".join(one for one in code if one and not one.lstrip().startswith(("#", "//")))
+
+
+def _belongs(depth: int, same: str) -> Callable[[str], bool]:
+    """Whether a line is blank, deeper, or as deep with one of these characters first."""
+
+    def belongs(line: str) -> bool:
+        own = len(line) - len(line.lstrip())
+        return not line.strip() or own > depth or (own == depth and line[own] in same)
+
+    return belongs
+
+
+def with_harness(repository: Path, base: str, head: str, *, is_harness: Callable[[str], bool]) -> tuple[str, int]:
+    """A commit of `base` with the files of benchmarks that `head` has, and in how many they differ."""
+
+    def holds(change: git.FileChange) -> bool:
+        if is_harness(change.path) or is_harness(change.old_path):
+            return True
+        blob = change.blob or change.old_blob
+        is_code = change.path.endswith(("_test.go", ".py")) and change.mode != git.SUBMODULE_MODE
+        return is_code and any(HOLDS_BENCHMARKS.search(text) for text in _contents(repository, [str(blob)]))
+
+    changes = [change for change in git.file_changes(repository, base, head) if holds(change)]
+    return git.grafted(repository, base, changes) if changes else base, len(changes)
