@@ -150,8 +150,11 @@ def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
 
 
 def modified_files(repository: Path, base: str, head: str) -> tuple[str, ...]:
-    """Those that both commits have; a new benchmark's file changes no other."""
-    return tuple(one.path for one in git.file_changes(repository, base, head) if one.blob and one.old_blob)
+    """Those that both commits have; a new benchmark's file changes no other. None where that cannot be told here."""
+    try:
+        return tuple(one.path for one in git.file_changes(repository, base, head) if one.blob and one.old_blob)
+    except git.GitError:
+        return ()
 
 
 def with_changed_files(report: Report, modified: Iterable[str], *, config: Config) -> Report:

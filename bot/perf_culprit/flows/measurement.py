@@ -238,7 +238,6 @@ class _Measurement:
             side.run = replace(side.run, environment=Environment(components=components))
         if self._lost_harness:
             self._say(f"{self._lost_harness}; each commit is measured by its own benchmarks")
-            head.run = replace(head.run, notes=(*head.run.notes, self._lost_harness))
             for side in others:
                 side.made = None
 
@@ -325,7 +324,8 @@ class _Measurement:
         if not self._lost_harness:
             return run
         own = f"benchmarks of {side.commit[:12]}"
-        return replace(run, benchmarks=tuple(replace(one, version=one.version or own) for one in run.benchmarks))
+        benchmarks = tuple(replace(one, version=one.version or own) for one in run.benchmarks)
+        return replace(run, benchmarks=benchmarks, notes=(*run.notes, self._lost_harness))
 
     def _decides(self, number: int) -> bool:
         report = self._judged()

@@ -77,7 +77,7 @@ def _definitions(lines: Sequence[str], begins: re.Pattern[str]) -> Iterator[str]
     for at, line in enumerate(lines):
         if begins.match(line):
             depth = len(line) - len(line.lstrip())
-            body = takewhile(_belongs(depth, ")]}"), lines[at + 1 :])
+            body = takewhile(_belongs(depth, ")]}{"), lines[at + 1 :])
             above = takewhile(str.strip, takewhile(_belongs(depth, "@)]"), reversed(lines[:at])))
             code = (one.rstrip() for one in (*reversed([*above]), line, *body))
             yield "\n".join(one for one in code if one and not one.lstrip().startswith(("#", "//")))

@@ -191,6 +191,9 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     for each in report.predictions:
         model, told = joined(", scenario ", (Name(each.model), Name(each.scenario))), _told(report, each)
         yield paragraph(words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(told)))
+    if changed := sections.not_comparable:
+        names = [_named(one, sections) for one in changed]
+        yield _on_page(words("{} {}", Strong(Safe("Another benchmark now:")), some(names, WARNED_NAMES)))
     if gone := by_benchmark(report.missing):
         count = len(report.missing if sections.several_metrics else gone)
         missing = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here:"

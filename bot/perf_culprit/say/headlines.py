@@ -123,7 +123,7 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
     if report.conclusion is Conclusion.SUSPECTED:
         return _to_decide(report, sections)
     if report.conclusion is Conclusion.NOT_COMPARABLE:
-        advice = "Nothing says whether the code got slower there. Measure both commits by the head's benchmarks:"
+        advice = "Whether the code got slower there is not known. Measure both commits by the head's benchmarks:"
         return NextStep(advice=advice, command=HARNESS_COMMAND)
     if report.conclusion is Conclusion.INCONCLUSIVE and _blind(sections):
         advice = f"The differences below, the largest first, may be noise alone. {IN_TURN}"
@@ -270,17 +270,17 @@ def _untestable(sections: Sections) -> list[str]:
 
 
 def _partly(sections: Sections) -> str:
-    """Such as "1 of 3 benchmarks not comparable: the benchmark changed; no change seen in 2"."""
-    better = sections.improvements
+    """Such as "1 of 3 benchmarks is not comparable: it changed; 1 got faster; no change seen in 1"."""
+    better, quiet = sections.improvements, len(sections.quiet)
     told = [*_untestable(sections), *([f"{len(better):,} got {word(better, better=True)}"] if better else [])]
-    text = "; ".join([*told, *(part[0].lower() + part[1:] for part in _quiet(sections))])
+    text = "; ".join([*told, *([f"no change seen in {quiet:,}"] if quiet else [])])
     return text[0].upper() + text[1:]
 
 
 def _not_comparable(sections: Sections) -> list[str]:
     count = len(sections.not_comparable)
-    what = "the benchmark" if count == 1 else "the benchmarks"
-    return [f"{share(count, sections)} not comparable: {what} changed"] if count else []
+    told = "is not comparable: it changed" if count == 1 else "are not comparable: they changed"
+    return [f"{share(count, sections)} {told}"] if count else []
 
 
 def _untold(report: Report, sections: Sections) -> str:

@@ -225,11 +225,11 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.RULER_NOT_STRAIGHT: "not scaled by the ruler: its times differ too much for a straight line",
     Remark.RULES_LEARNED_FROM: "the rules come from {count:# run}: {runs}[; left out as regressions: {left_out:,}]",
     Remark.OLDER_VERSIONS: (
-        "{count:# metric}: runs of older versions of the benchmark are no baseline, so its history begins anew"
+        "{count:# metric}: runs of older versions of the benchmark are no baseline, so its history starts here"
     ),
     Remark.HARNESS_CHANGED: (
-        "{files}; numbers may differ by that alone: compare with care, or measure both commits by the head's "
-        "benchmarks (perf-culprit measure --harness head)"
+        "{files}. Compare with care, or measure both commits by the head's benchmarks (perf-culprit measure --harness "
+        "head)"
     ),
     Remark.HARNESS_OF_HEAD: "the baseline's code was measured by the head's benchmarks ({commit})",
     Remark.NOISIER: "more noisy: samples of one execution scatter {factor:.2g} times as much as before",
