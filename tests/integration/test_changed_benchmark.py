@@ -60,7 +60,7 @@ def test_a_fork_hides_no_regression_behind_a_version(project: Project, monkeypat
 
 def test_the_trusted_job_sees_itself_which_files_changed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """By GitHub's list: the measuring job's report says nothing of them."""
-    monkeypatch.setattr("perf_culprit.action.measured_job.modified_files", lambda *_: ())
+    monkeypatch.setattr("perf_culprit.action.measured_job.with_changed_files", lambda report, *_, **__: report)
     project.configuration = "benchmark-files: [value]\n"
     project.files["perf-report"]["jobs"]["report"]["with"] = {"config": "perf.yml"}
     project.push(LEVEL)

@@ -9,7 +9,7 @@ from perf_culprit.action.default_branch import accepted_changes, accepted_since
 from perf_culprit.action.job import Job, say_report
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.files import replace_file
-from perf_culprit.flows.compare import Compared, modified_files, with_changed_files
+from perf_culprit.flows.compare import Compared, with_changed_files
 from perf_culprit.flows.job_event import Merge, Reference, find_reference
 from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.finding import Acceptance
@@ -46,7 +46,8 @@ def judge(job: Job) -> Compared:
         )
     if merge is None:
         compared = _doubted(job, compared)
-    compared = _with_changed_files(job, compared)
+    report = with_changed_files(compared.report, context.workspace, config=inputs.config)
+    compared = replace(compared, report=report)
     compared = _predicted(job, _diagnosed(job, compared))
     directory = context.workspace / inputs.report_directory
     for name, data in result_files(compared, results).items():
@@ -95,18 +96,6 @@ def _doubted(job: Job, compared: Compared) -> Compared:
     doubt = because(Remark.OTHER_COMMIT, commit=str(checked_out)[:10])
     job.log.tell(LogLevel.WARNING, sentence(doubt))
     return replace(compared, report=structs.replace(compared.report, notes=(*compared.report.notes, doubt)))
-
-
-def _with_changed_files(job: Job, compared: Compared) -> Compared:
-    report = compared.report
-    head = report.merge_commit or report.target_commit
-    try:
-        modified = (
-            modified_files(job.context.workspace, report.base_commit, head) if report.base_commit and head else ()
-        )
-    except BotError:
-        return compared  # no checkout: whoever downloads results needs none
-    return replace(compared, report=with_changed_files(report, modified, config=job.inputs.config))
 
 
 def _named_commit(job: Job) -> str:

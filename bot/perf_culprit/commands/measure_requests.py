@@ -88,11 +88,7 @@ class Measure(
     ] = ()
     harness: Annotated[
         str | None,
-        Option(
-            "--harness head",
-            "measure all commits by the last one's benchmarks (docs/measure.md#changed-benchmarks)",
-            choices=("head",),
-        ),
+        Option("--harness", "whose benchmarks all commits are measured by (default: each its own)", choices=("head",)),
     ] = None
     minutes: Annotated[
         float | None,

@@ -15,7 +15,7 @@ from msgspec import structs
 from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import ConfigError, UsageError, did_you_mean
+from perf_culprit.errors import BotError, ConfigError, UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge, Reference, find_reference
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
@@ -149,21 +149,24 @@ def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
     ]
 
 
-def modified_files(repository: Path, base: str, head: str) -> tuple[str, ...]:
-    """Those that both commits have; a new benchmark's file changes no other. None where that cannot be told here."""
-    try:
-        return tuple(one.path for one in git.file_changes(repository, base, head) if one.blob and one.old_blob)
-    except git.GitError:
-        return ()
+def with_changed_files(report: Report, where: Path | Iterable[str], *, config: Config) -> Report:
+    """With a note of the benchmarks' own files that changed, where both sides ran their own.
 
-
-def with_changed_files(report: Report, modified: Iterable[str], *, config: Config) -> Report:
-    """With a note of the benchmarks' own files that changed, where both sides ran their own."""
+    `where`: files that both commits have and that differ, or the repository that tells; a new file changes no other's
+    benchmarks.
+    """
     codes = {note.code for note in report.notes}
-    changed = tuple(path for path in modified if config.is_benchmark_file(path))[:SHOWN_NAMES]
-    if not (changed and report.findings) or codes & {Remark.HARNESS_CHANGED, Remark.HARNESS_OF_HEAD}:
+    base, head = report.base_commit, report.merge_commit or report.target_commit
+    if isinstance(where, Path):
+        try:
+            changes = git.file_changes(where, base, head) if base and head else ()
+        except BotError:  # whoever downloads results needs no checkout
+            return report
+        where = [one.path for one in changes if one.blob and one.old_blob]
+    files = tuple(path for path in where if config.is_benchmark_file(path))[:SHOWN_NAMES]
+    if not (files and report.findings) or codes & {Remark.HARNESS_CHANGED, Remark.HARNESS_OF_HEAD}:
         return report
-    return structs.replace(report, notes=(*report.notes, because(Remark.HARNESS_CHANGED, files=changed)))
+    return structs.replace(report, notes=(*report.notes, because(Remark.HARNESS_CHANGED, files=files)))
 
 
 MOST_COMPARED_NAMES: Final = 100

@@ -22,7 +22,6 @@ from perf_culprit.flows.compare import (
     corrected_for_analyses,
     flagged,
     judge_run,
-    modified_files,
     only,
     with_changed_files,
 )
@@ -31,7 +30,7 @@ from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resu
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
-from perf_culprit.measure.benchmark_code import BenchmarkCode, with_harness
+from perf_culprit.measure.benchmark_code import with_harness, with_versions
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
@@ -190,7 +189,6 @@ class _Measurement:
         self._report: Report | None = None
         self._flagged: tuple[str, ...] = ()
         self._traces: tuple[Path, ...] = ()
-        self._code: dict[str, BenchmarkCode] = {}
         self._lost_harness = ""
 
     @property
@@ -221,25 +219,20 @@ class _Measurement:
     def _take_harness(self, workplace: Workplace) -> None:
         """The head's benchmarks for all sides; where one side does not run with them, each keeps its own."""
         *others, head = self._sides
-        for side in others:
-            made, count = with_harness(
-                self._plan.asked.repository, side.commit, head.commit, is_harness=self._config.is_benchmark_file
-            )
-            self._say(f"{side.name} {side.commit[:12]}: {counted(count, 'file')} of benchmarks taken from the head")
-            if not count:
-                continue
-            try:
-                _seconds_of_one(workplace, made, is_counted=False)
-            except ExecutionError as error:
-                self._lost_harness = f"the head's benchmarks do not run on {side.commit[:12]}: {error.message}"
-                break
-            side.made = made
-            components = {**side.run.environment.components, HARNESS: head.commit}
-            side.run = replace(side.run, environment=Environment(components=components))
-        if self._lost_harness:
-            self._say(f"{self._lost_harness}; each commit is measured by its own benchmarks")
+        repository, is_harness = self._plan.asked.repository, self._config.is_benchmark_file
+        try:
             for side in others:
-                side.made = None
+                side.made, count = with_harness(repository, side.commit, head.commit, is_harness=is_harness)
+                self._say(f"{side.name} {side.commit[:12]}: {counted(count, 'file')} of benchmarks taken from the head")
+                _seconds_of_one(workplace, side.checkout, is_counted=False)
+        except ExecutionError as error:
+            self._lost_harness = f"the head's benchmarks do not run on {side.commit[:12]}: {error.message}"
+            self._say(f"{self._lost_harness}; each commit is measured by its own benchmarks")
+        for side in others:
+            side.made = None if self._lost_harness else side.made
+            of_head = {} if self._lost_harness else {HARNESS: head.commit}
+            components = {**side.run.environment.components, **of_head}
+            side.run = replace(side.run, environment=Environment(components=components))
 
     def _warm_up(self, workplace: Workplace) -> None:
         for side in self._sides:
@@ -319,8 +312,7 @@ class _Measurement:
 
     def _versioned(self, side: MeasuredSide, run: Run) -> Run:
         """With its benchmarks' versions: of a harness that does not run on both sides, one that is the side's own."""
-        code = self._code.setdefault(side.checkout, BenchmarkCode(self._plan.asked.repository, side.checkout))
-        run = code.marked(run)
+        run = with_versions(run, self._plan.asked.repository, side.checkout)
         if not self._lost_harness:
             return run
         own = f"benchmarks of {side.commit[:12]}"
@@ -366,8 +358,7 @@ class _Measurement:
             return None
         baseline, target = self._sides
         report = judge_run(paired(baseline.run), target.run, config=self._config)
-        modified = modified_files(self._plan.asked.repository, baseline.commit, target.commit)
-        return with_changed_files(report, modified, config=self._config)
+        return with_changed_files(report, self._plan.asked.repository, config=self._config)
 
     def write(self) -> None:
         begun = time.monotonic()

@@ -10,7 +10,7 @@ from perf_culprit.judge.evidence_columns import untested
 from perf_culprit.judge.statistic import MEDIAN, common_statistic
 from perf_culprit.model.finding import Baseline, Finding, Verdict
 from perf_culprit.model.reason import Reason, Remark, Untested, because
-from perf_culprit.model.run import HARNESS, Benchmark, MetricKey, Run
+from perf_culprit.model.run import HARNESS, Benchmark, Run
 
 SHOWN: int = 12  # characters of a version
 
@@ -22,24 +22,20 @@ def of_one_version(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Fin
     """
     now = {one.key: one for one in target.benchmarks if one.version is not None}
     notes = tuple(dict.fromkeys(_of_harness(baseline.runs)))
-    older: dict[MetricKey, Benchmark] = {}
-    kept: set[MetricKey] = set()
-    runs = []
-    for run in baseline.runs:
-        others = {one.key: one for one in run.benchmarks if one.key in now and not one.is_version_of(now[one.key])}
-        kept |= set(run.keys) - others.keys()
-        older |= others
-        runs.append(
-            structs.replace(run, benchmarks=tuple(one for one in run.benchmarks if one.key not in others))
-            if others
-            else run
-        )
+
+    def is_other(one: Benchmark) -> bool:
+        return one.key in now and not one.is_version_of(now[one.key])
+
+    older = {one.key: one for run in baseline.runs for one in run.benchmarks if is_other(one)}
     if not older:
         return baseline, (), notes
+    same = [tuple(one for one in run.benchmarks if not is_other(one)) for run in baseline.runs]
+    runs = tuple(structs.replace(run, benchmarks=own) for run, own in zip(baseline.runs, same, strict=True))
+    kept = {one.key for own in same for one in own}
     changed = tuple(_not_comparable(older[key], now[key]) for key in older if key not in kept)
     if left := len(older) - len(changed):
         notes += (because(Remark.OLDER_VERSIONS, count=left),)
-    return replace(baseline, runs=tuple(runs)), changed, notes
+    return replace(baseline, runs=runs), changed, notes
 
 
 def _of_harness(runs: Iterable[Run]) -> Iterable[Reason]:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -25,46 +25,32 @@ MOST_BYTES: Final = 4 << 20
 DIGITS: Final = 16
 
 
-class BenchmarkCode:
-    """Of one commit; each benchmark's function is looked for once."""
+def with_versions(run: Run, repository: Path, commit: str) -> Run:
+    """With the versions of the benchmarks that state none and whose functions are found."""
+    marked = (
+        one if one.version else replace(one, version=_version(repository, commit, one.name)) for one in run.benchmarks
+    )
+    return replace(run, benchmarks=tuple(marked))
 
-    def __init__(self, repository: Path, commit: str) -> None:
-        self._repository = repository
-        self._commit = commit
-        self._versions: dict[str, str | None] = {}
-        self._texts: dict[str, list[str]] = {}
 
-    def marked(self, run: Run) -> Run:
-        """With the versions of the benchmarks that state none and are found."""
-        marked = (one if one.version else replace(one, version=self._version(one.name)) for one in run.benchmarks)
-        return replace(run, benchmarks=tuple(marked))
+@lru_cache(maxsize=10_000)
+def _version(repository: Path, commit: str, name: str) -> str | None:
+    """Of all functions of that name: which one was measured, results do not always say."""
+    pattern, files, definition = next((kind for kind in KINDS if kind[0].match(name)), KINDS[0])
+    if (match := pattern.match(name)) is None:
+        return None
+    parts = {key: re.escape(part) for key, part in match.groupdict().items()}
+    begins = re.compile(r"[ \t]*" + definition.format(**parts))
+    texts = _texts(repository, commit, files.format(**parts))
+    code = "\n\n".join(one for text in texts for one in _definitions(text.splitlines(), begins))
+    return hashlib.sha256(code.encode(errors="replace")).hexdigest()[:DIGITS] if code else None
 
-    def _version(self, name: str) -> str | None:
-        if name not in self._versions:
-            code = "\n\n".join(self._definitions(name))
-            digest = hashlib.sha256(code.encode(errors="replace")).hexdigest()[:DIGITS]
-            self._versions[name] = digest if code else None
-        return self._versions[name]
 
-    def _definitions(self, name: str) -> Iterator[str]:
-        """Of all functions of that name: which one was measured, results do not always say."""
-        for pattern, files, definition in KINDS:
-            if match := pattern.match(name):
-                parts = {key: re.escape(part) for key, part in match.groupdict().items()}
-                begins = re.compile(r"[ \t]*" + definition.format(**parts))
-                for text in self._files(files.format(**parts)):
-                    yield from _definitions(text.splitlines(), begins)
-                return
-
-    @cached_property
-    def _tree(self) -> tuple[git.TreeEntry, ...]:
-        return git.list_tree(self._repository, self._commit)
-
-    def _files(self, pattern: str) -> list[str]:
-        if pattern not in self._texts:
-            blobs = [entry.blob for entry in self._tree if entry.blob and re.search(pattern, f"/{entry.path}")]
-            self._texts[pattern] = [content.decode(errors="replace") for content in _contents(self._repository, blobs)]
-        return self._texts[pattern]
+@lru_cache(maxsize=16)
+def _texts(repository: Path, commit: str, pattern: str) -> tuple[str, ...]:
+    entries = git.list_tree(repository, commit)
+    blobs = [entry.blob for entry in entries if entry.blob and re.search(pattern, f"/{entry.path}")]
+    return tuple(content.decode(errors="replace") for content in _contents(repository, blobs))
 
 
 def _contents(repository: Path, blobs: Sequence[str]) -> tuple[bytes, ...]:

@@ -181,8 +181,6 @@ class Remark(StrEnum):
     OLDER_VERSIONS = "older_versions"
     HARNESS_CHANGED = "harness_changed"
     HARNESS_OF_HEAD = "harness_of_head"
-    NOISIER = "noisier"
-    SECOND_MODE = "second_mode"
 
 
 class BaselineReason(StrEnum):

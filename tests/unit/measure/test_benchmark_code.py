@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from perf_culprit.measure.benchmark_code import BenchmarkCode, with_harness
+from perf_culprit.measure.benchmark_code import with_harness, with_versions
 from perf_culprit.model.run import Benchmark, Run
 from tests.support.git_repository import init_repository, run_git
 
@@ -108,7 +108,7 @@ def repository(tmp_path: Path) -> Path:
 
 def versions(repository: Path, commit: str, *names: str) -> list[str | None]:
     run = Run(benchmarks=tuple(Benchmark(name=name, samples=(1.0,)) for name in names if name))
-    return [one.version for one in BenchmarkCode(repository, commit).marked(run).benchmarks]
+    return [one.version for one in with_versions(run, repository, run_git(repository, "rev-parse", commit)).benchmarks]
 
 
 @pytest.mark.parametrize(("file", "before", "after", "is_other"), CHANGES)
@@ -135,7 +135,7 @@ def test_what_is_not_there_has_no_version(repository: Path, name: str) -> None:
 
 def test_what_the_tool_says_stays(repository: Path) -> None:
     run = Run(benchmarks=(Benchmark(name="BenchmarkParse", samples=(1.0,), version="asv's"),))
-    assert BenchmarkCode(repository, "HEAD").marked(run) == run
+    assert with_versions(run, repository, "HEAD") == run
 
 
 def test_the_head_s_benchmarks_on_the_base_s_code(repository: Path) -> None:
