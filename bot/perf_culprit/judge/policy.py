@@ -1,7 +1,7 @@
 """Where evidence becomes verdicts, and verdicts a conclusion. docs/decision-rule.md states the rule in words."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -10,7 +10,6 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.errors import DataError
 from perf_culprit.judge import exact_counts
 from perf_culprit.judge.benchmark_findings import benchmark_findings
-from perf_culprit.judge.benchmark_versions import of_one_version
 from perf_culprit.judge.categories import CategoryChange, category_changes
 from perf_culprit.judge.common_machine import hardware_differences
 from perf_culprit.judge.conclusion import conclusion_of, is_flagged, reading_order, smallest_detectable, withdrawn
@@ -36,7 +35,7 @@ from perf_culprit.model.finding import (
 )
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Judgement
-from perf_culprit.model.run import Direction, Metric, MetricKey, Run
+from perf_culprit.model.run import HARNESS, Direction, Metric, MetricKey, Run
 
 __all__ = ["PolicySettings", "judge"]
 
@@ -60,15 +59,16 @@ def judge(
     """
     if not target.benchmarks and not target.counters:
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
-    baseline, changed, of_versions = of_one_version(baseline, target)
     baseline, of_levels = settled(baseline, target)
     baseline, target = single_values(baseline, target)
-    notes = [*of_versions, *of_levels]
+    notes = [
+        *of_levels,
+        *dict.fromkeys(_of_head(run) for run in baseline.runs if HARNESS in run.environment.components),
+    ]
     if settings.ruler is not None:
         baseline, target, scaled = scale_by_ruler(baseline, target, settings.ruler.key)
         notes.append(scaled)
-    changed = tuple(one for one in changed if not settings.of(one.key).ignore)
-    pairing = _pairing(baseline, target, settings, apart={one.key for one in changed})
+    pairing = _pairing(baseline, target, settings)
     counters = _counter_pairing(baseline, target, settings)
     if not baseline.runs:
         return _nothing_to_compare(baseline, new=pairing.new + counters.new)
@@ -82,7 +82,6 @@ def judge(
     notes += [*_baseline_notes(baseline, findings), *_category_notes(pairing.pairs, findings, settings)]
     notes += _beyond_notes(categories, findings, inherits=inherits)
     notes += chance_notes(findings)
-    findings += changed
     if counters.tables:
         of_counters = COUNTER_DETECTORS[counter_detector].detect_counters(counters.tables, options)
         judged = counter_findings(counters.tables, of_counters, settings)
@@ -111,6 +110,10 @@ def judge(
     )
 
 
+def _of_head(run: Run) -> Reason:
+    return because(Remark.HARNESS_OF_HEAD, commit=run.environment.components[HARNESS][:10])
+
+
 def _suite_notes(suite: SuiteChange | None, *, paired: bool) -> list[Reason]:
     """How far all benchmarks moved together, where that is worth a word."""
     if suite is None or abs(suite.change) < NOTABLE_SHIFT:
@@ -120,7 +123,7 @@ def _suite_notes(suite: SuiteChange | None, *, paired: bool) -> list[Reason]:
     return [because(Remark.SUITE_LEFT_IN if suite.is_left_in else Remark.SUITE_LEFT_OUT, change=suite.change)]
 
 
-def _pairing(baseline: Baseline, target: Run, settings: PolicySettings, *, apart: Collection[MetricKey]) -> Pairing:
+def _pairing(baseline: Baseline, target: Run, settings: PolicySettings) -> Pairing:
     def direction(metric: Metric, key: MetricKey) -> Direction:
         return settings.of(key).direction or metric.direction
 
@@ -128,7 +131,7 @@ def _pairing(baseline: Baseline, target: Run, settings: PolicySettings, *, apart
     return Pairing(
         pairs=tuple(pair for pair in pairing.pairs if not settings.of(pair.key).ignore),
         missing=tuple(key for key in pairing.missing if not settings.of(key).ignore),
-        new=tuple(key for key in pairing.new if key not in apart and not settings.of(key).ignore),
+        new=tuple(key for key in pairing.new if not settings.of(key).ignore),
     )
 
 

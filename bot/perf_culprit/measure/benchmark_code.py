@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -63,31 +63,25 @@ def _definitions(lines: Sequence[str], begins: re.Pattern[str]) -> Iterator[str]
     for at, line in enumerate(lines):
         if begins.match(line):
             depth = len(line) - len(line.lstrip())
-            body = takewhile(_belongs(depth, ")]}{"), lines[at + 1 :])
-            above = takewhile(str.strip, takewhile(_belongs(depth, "@)]"), reversed(lines[:at])))
+            body = takewhile(partial(_belongs, depth, ")]}{"), lines[at + 1 :])
+            above = takewhile(str.strip, takewhile(partial(_belongs, depth, "@)]"), reversed(lines[:at])))
             code = (one.rstrip() for one in (*reversed([*above]), line, *body))
             yield "\n".join(one for one in code if one and not one.lstrip().startswith(("#", "//")))
 
 
-def _belongs(depth: int, same: str) -> Callable[[str], bool]:
-    """Whether a line is blank, deeper, or as deep with one of these characters first."""
-
-    def belongs(line: str) -> bool:
-        own = len(line) - len(line.lstrip())
-        return not line.strip() or own > depth or (own == depth and line[own] in same)
-
-    return belongs
+def _belongs(depth: int, same: str, line: str) -> bool:
+    """Blank, deeper, or as deep with one of these characters first."""
+    own = len(line) - len(line.lstrip())
+    return not line.strip() or own > depth or (own == depth and line[own] in same)
 
 
 def with_harness(repository: Path, base: str, head: str, *, is_harness: Callable[[str], bool]) -> tuple[str, int]:
     """A commit of `base` with the files of benchmarks that `head` has, and in how many they differ."""
 
     def holds(change: git.FileChange) -> bool:
-        if is_harness(change.path) or is_harness(change.old_path):
-            return True
-        blob = change.blob or change.old_blob
         is_code = change.path.endswith(("_test.go", ".py")) and change.mode != git.SUBMODULE_MODE
-        return is_code and any(HOLDS_BENCHMARKS.search(text) for text in _contents(repository, [str(blob)]))
+        texts = _contents(repository, [str(change.blob or change.old_blob)]) if is_code else ()
+        return is_harness(change.path) or is_harness(change.old_path) or any(map(HOLDS_BENCHMARKS.search, texts))
 
     changes = [change for change in git.file_changes(repository, base, head) if holds(change)]
     return git.grafted(repository, base, changes) if changes else base, len(changes)

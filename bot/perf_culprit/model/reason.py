@@ -178,7 +178,6 @@ class Remark(StrEnum):
     RULER_NOT_FOLLOWED = "ruler_not_followed"
     RULER_NOT_STRAIGHT = "ruler_not_straight"
     RULES_LEARNED_FROM = "rules_learned_from"
-    OLDER_VERSIONS = "older_versions"
     HARNESS_CHANGED = "harness_changed"
     HARNESS_OF_HEAD = "harness_of_head"
 

@@ -224,9 +224,6 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.RULER_NOT_FOLLOWED: "not scaled by the ruler: the benchmarks do not follow it (Spearman {spearman:.2f})",
     Remark.RULER_NOT_STRAIGHT: "not scaled by the ruler: its times differ too much for a straight line",
     Remark.RULES_LEARNED_FROM: "the rules come from {count:# run}: {runs}[; left out as regressions: {left_out:,}]",
-    Remark.OLDER_VERSIONS: (
-        "{count:# metric}: runs of older versions of the benchmark are no baseline, so its history starts here"
-    ),
     Remark.HARNESS_CHANGED: (
         "{files}. Compare with care, or measure both commits by the head's benchmarks (perf-culprit measure --harness "
         "head)"
