@@ -283,8 +283,7 @@ def _doubted(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullReques
     """With the benchmarks' files that changed, by GitHub's own list; the measuring job's word decides nothing of it."""
     from perf_culprit.flows.compare import with_changed_files
 
-    request = run.request
-    base = request.base if request else pulls[0].base_branch if pulls else report.base_commit
+    base = run.request.base if run.request else pulls[0].base_branch if pulls else report.base_commit
     try:
         modified = host.modified_files(base=base, head=run.sha) if base else ()
     except BotError as error:

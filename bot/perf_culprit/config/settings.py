@@ -267,11 +267,7 @@ class Config(PolicySettings):
 
     benchmark_files: Annotated[
         tuple[Pattern, ...],
-        Field(
-            max_length=50,
-            description="the benchmarks' own files, as shell patterns: where "
-            "[they changed](measure.md#changed-benchmarks) the report says so",
-        ),
+        Field(max_length=50, description="[benchmarks' own files](measure.md#changed-benchmarks), as shell patterns"),
     ] = ("bench*/*", "*/bench*/*", "asv_bench*/*", "*/jmh/*", "*.bench.*", "*[Bb]enchmark*.*")
 
     def is_benchmark_file(self, path: str) -> bool:

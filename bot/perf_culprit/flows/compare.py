@@ -150,11 +150,7 @@ def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
 
 
 def with_changed_files(report: Report, where: Path | Iterable[str], *, config: Config) -> Report:
-    """With a note of the benchmarks' own files that changed, where both sides ran their own.
-
-    `where`: files that both commits have and that differ, or the repository that tells; a new file changes no other's
-    benchmarks.
-    """
+    """With a note of the benchmarks' own files that both commits have and that differ: `where` lists or has them."""
     codes = {note.code for note in report.notes}
     base, head = report.base_commit, report.merge_commit or report.target_commit
     if isinstance(where, Path):

@@ -23,10 +23,7 @@ DIGEST_CHARACTERS: Final = 8
 
 @dataclass(kw_only=True, slots=True)
 class MeasuredSide:
-    """`run` holds `rounds` whole ones, those that an earlier call left in `file` included.
-
-    `made` is what is measured in `commit`'s place: its code with the head's benchmarks.
-    """
+    """`run` holds `rounds` whole ones, those of an earlier call included. `made`: `commit` with others' benchmarks."""
 
     file: Path
     commit: str

@@ -230,9 +230,8 @@ class _Measurement:
             self._say(f"{self._lost_harness}; each commit is measured by its own benchmarks")
         for side in others:
             side.made = None if self._lost_harness else side.made
-            of_head = {} if self._lost_harness else {HARNESS: head.commit}
-            components = {**side.run.environment.components, **of_head}
-            side.run = replace(side.run, environment=Environment(components=components))
+            mark = Environment(components={HARNESS: head.commit} if side.made else {})
+            side.run = replace(side.run, environment=side.run.environment.merged(mark))
 
     def _warm_up(self, workplace: Workplace) -> None:
         for side in self._sides:
@@ -301,11 +300,10 @@ class _Measurement:
 
     def _executed(self, workplace: Workplace, side: MeasuredSide, names: Sequence[str]) -> tuple[Path, Run]:
         """One execution; of counts one for each of the named benchmarks, alone."""
-        if not names:
-            return workplace.execute(side.checkout)
-        if workplace.commands.count is None:
-            place, run = workplace.execute(side.checkout, variables={BENCHMARKS_VARIABLE: "\n".join(names)})
-            return place, self._asked(run, names)
+        if not names or workplace.commands.count is None:
+            variables = {BENCHMARKS_VARIABLE: "\n".join(names)} if names else {}
+            place, run = workplace.execute(side.checkout, variables=variables)
+            return place, self._asked(run, names) if names else run
         counts = [(name, workplace.execute(side.checkout, variables={BENCHMARKS_VARIABLE: name})) for name in names]
         own = tuple(replace(one, name=name) for name, (_, run) in counts for one in run.benchmarks)
         return counts[-1][1][0], Run(benchmarks=own)

@@ -180,6 +180,7 @@ class Remark(StrEnum):
     RULES_LEARNED_FROM = "rules_learned_from"
     HARNESS_CHANGED = "harness_changed"
     HARNESS_OF_HEAD = "harness_of_head"
+    NOISIER = "noisier"
 
 
 class BaselineReason(StrEnum):

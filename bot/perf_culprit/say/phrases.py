@@ -229,6 +229,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "head)"
     ),
     Remark.HARNESS_OF_HEAD: "the baseline's code was measured by the head's benchmarks ({commit})",
+    Remark.NOISIER: "more noisy: samples of one execution scatter {factor:.2g} times as much as before",
     BaselineReason.AT_MERGE_BASE: "at the merge base" + _WITHOUT,
     BaselineReason.BEFORE_MERGE_BASE: "{commits:# commit} before the merge base" + _WITHOUT,
     BaselineReason.BEFORE_TARGET: "{commits:# commit} before the target commit" + _WITHOUT,
