@@ -9,6 +9,7 @@ import json
 import re
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin
@@ -31,6 +32,8 @@ CONSTANT: Final = re.compile(
     r"(?:  # (?P<beside>.*))?$",
     re.MULTILINE,
 )
+MANY: Final = 3
+HEADER: Final = "| option | meaning |\n|:--|:--|\n"
 UNITS: Final = {"5%": (0.01, "%"), "10 ms": (1000, " s"), "200 MiB": (1 << 20, " MiB")}
 
 
@@ -47,16 +50,31 @@ def pages() -> dict[Path, str]:
 
 
 def _options() -> Iterator[str]:
+    """An option that three commands declare alike is described once."""
+    rows = {command: [(field, _option_row(field)) for field in _own_fields(command)] for command in COMMANDS}
+    uses = Counter(row for fields in rows.values() for _, row in fields)
+    shared = {row: _name(field) for fields in rows.values() for field, row in fields if uses[row] >= MANY}
     yield f"# Commands and options\n\n{WRITTEN}\n\n"
     yield "The commands of the command line; those of pull requests are in [commands.md](commands.md). Every command\n"
     yield "knows `--quiet`, `--verbose` and `--help`; the [exit codes](exit-codes.md) are the same for all.\n"
-    for command in COMMANDS:
+    for command, fields in rows.items():
         yield f"\n## {command.NAME}\n\n{command.description()}\n"
         if command.EXAMPLES:
             yield "\n".join(["\n```sh", *command.EXAMPLES, "```\n"])
-        if fields := [field for field in command.fields() if field.name not in Command.__annotations__]:
-            yield "\n| option | meaning |\n|:--|:--|\n"
-            yield from map(_option_row, fields)
+        if own := [row for _, row in fields if row not in shared]:
+            yield f"\n{HEADER}{''.join(own)}"
+        if others := [shared[row] for _, row in fields if row in shared]:
+            yield f"\nAlso, from [below](#options-of-several-commands): {', '.join(others)}\n"
+    yield f"\n## Options of several commands\n\n{HEADER}{''.join(sorted(shared))}"
+
+
+def _own_fields(command: type[Command]) -> list[Field]:
+    return [field for field in command.fields() if field.name not in Command.__annotations__]
+
+
+def _name(field: Field) -> str:
+    """Its option without the value, such as `--json`."""
+    return f"`{field.option.form.split()[0]}`"
 
 
 def _option_row(field: Field) -> str:

@@ -177,9 +177,6 @@ def commit_hash(text: str) -> str:
 
 QUANTITIES: Final = f"{', '.join(Count)}, {SIZE}PATTERN of files"
 Repository = Annotated[Path, Option("--repo DIR", "repository (default: this directory)")]
-UntouchedRepository = Annotated[
-    Path, Option("--repo DIR", "repository (default: this directory); its checkout stays as it is")
-]
 HistoryUrl = Annotated[str | None, Option("--history URL", "where the history branch lives (default: remote origin)")]
 Tool = Annotated[str, Option("--tool NAME", "format of the results (default: by content)")]
 Suite = Annotated[
@@ -213,7 +210,7 @@ class Configured(Command):
 class Measuring(Configured):
     """A command that runs the user's commands on commits."""
 
-    repository: UntouchedRepository = Path()
+    repository: Repository = Path()
     run: Annotated[
         str | None,
         Option("--run CMD", "shell command that measures; writes $PERF_CULPRIT_OUTPUT or prints (default: bisect.run)"),

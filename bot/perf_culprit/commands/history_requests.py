@@ -10,7 +10,6 @@ from perf_culprit.commands.declared import (
     Repository,
     Suite,
     Tool,
-    UntouchedRepository,
     count,
 )
 
@@ -157,7 +156,7 @@ class BuildDashboard(Configured, name="dashboard", examples=("perf-culprit dashb
     """Write a static site of the stored history, for GitHub Pages or a disk."""
 
     folder: Annotated[Path, Option("DIR", "folder of the site; an earlier dashboard there is updated")]
-    repository: UntouchedRepository = Path()
+    repository: Repository = Path()
     rebuild: Annotated[bool, Option("--rebuild", "read every stored run again")] = False
     open: Annotated[bool, Option("--open", "show it in a browser")] = False
     history_url: HistoryUrl = None

@@ -12,8 +12,8 @@ from perf_culprit.commands.declared import (
     HistoryUrl,
     Measuring,
     Option,
+    Repository,
     Suite,
-    UntouchedRepository,
     as_minutes,
     as_seconds,
     count,
@@ -259,7 +259,7 @@ class Bisect(
 class MeasureBisectJob(Configured, name="bisect-job"):
     """Measure one job of a bisection that is shared with other machines (docs/bisection.md)."""
 
-    repository: UntouchedRepository = Path()
+    repository: Repository = Path()
     request: Annotated[Path, Option("--request FILE", "the dispatch's request (- for standard input)")]
     job: Annotated[str, Option("--job ID", "which of the request's jobs this machine is")]
     output: Annotated[Path, Option("--output DIR", "folder for bisect-job.json and log.txt")]
