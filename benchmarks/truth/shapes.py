@@ -57,7 +57,8 @@ def main() -> int:
     for corpus in asked.corpora:
         values = np.load(corpus)["seconds"]
         for rounds in asked.rounds:
-            called, planted = [], {2.0: [], 3.0: []}
+            called: list[list[bool]] = []
+            planted: dict[float, list[bool]] = {2.0: [], 3.0: []}
             for stretch, labels in windows(values, rounds):
                 called.append([is_called(one, labels, len(stretch)) for one in stretch])
                 chosen = stretch[rng.integers(len(stretch))]

@@ -220,14 +220,15 @@ class _Measurement:
         """The head's benchmarks for all sides; where one side does not run with them, each keeps its own."""
         *others, head = self._sides
         repository, is_harness = self._plan.asked.repository, self._config.is_benchmark_file
-        try:
-            for side in others:
-                side.made, count = with_harness(repository, side.commit, head.commit, is_harness=is_harness)
-                self._say(f"{side.name} {side.commit[:12]}: {counted(count, 'file')} of benchmarks taken from the head")
+        for side in others:
+            side.made, count = with_harness(repository, side.commit, head.commit, is_harness=is_harness)
+            self._say(f"{side.name} {side.commit[:12]}: {counted(count, 'file')} of benchmarks taken from the head")
+            try:
                 _seconds_of_one(workplace, side.checkout, is_counted=False)
-        except ExecutionError as error:
-            self._lost_harness = f"the head's benchmarks do not run on {side.commit[:12]}: {error.message}"
-            self._say(f"{self._lost_harness}; each commit is measured by its own benchmarks")
+            except ExecutionError as error:
+                self._lost_harness = f"the head's benchmarks do not run on {side.commit[:12]}: {error.message}"
+                self._say(f"{self._lost_harness}; each commit is measured by its own benchmarks")
+                break
         for side in others:
             side.made = None if self._lost_harness else side.made
             mark = Environment(components={HARNESS: head.commit} if side.made else {})
