@@ -12,7 +12,7 @@ from perf_culprit.model.count import SIZE, Count, as_quantity
 
 
 class Group(NamedTuple):
-    """Options under a title of their own in the help, or of which only one can be given."""
+    """Options under their own title in the help, or options that exclude each other."""
 
     title: str = ""
     text: str = ""
@@ -158,6 +158,15 @@ def _float(text: str) -> float:
         return float(text)
     except ValueError:
         return -1.0
+
+
+def as_part(text: str) -> str:
+    from perf_culprit.model.run import MOST_PARTS
+
+    index, _, number = text.partition("/")
+    if not 1 <= positive(index) <= positive(number) <= MOST_PARTS:
+        raise ValueError(f"{text!r} is not a part such as 2/4, of at most {MOST_PARTS}")
+    return text
 
 
 def quantities(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from perf_culprit.commands.declared import (
     Repository,
     Suite,
     as_minutes,
+    as_part,
     as_seconds,
     count,
     positive,
@@ -43,8 +44,8 @@ class Measure(
         tuple[str, ...],
         Option(
             "--commits REV ...",
-            "the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout); "
-            "or one alone, for the stored history",
+            "the baseline, then the targets (default in a GitHub job: what its event added to, its checkout); one "
+            "alone is for the stored history",
         ),
     ] = ()
     reference: Annotated[
@@ -93,6 +94,14 @@ class Measure(
         str | None,
         Option("--harness", "whose benchmarks all commits are measured by (default: each its own)", choices=("head",)),
     ] = None
+    part: Annotated[
+        str | None,
+        Option("--part I/N", "the Ith of N parts of the suite (docs/how-to/spread-a-suite.md)", convert=as_part),
+    ] = None
+    list_command: Annotated[
+        str | None,
+        Option("--list CMD", "shell command: prints what --part divides; --run gets its lines in $PERF_CULPRIT_PART"),
+    ] = None
     minutes: Annotated[
         float | None,
         Option(
@@ -108,8 +117,7 @@ class Measure(
         bool,
         Option(
             "--dry-run",
-            "execute each commit once, say what all would cost and, by an earlier measurement in DIR, what it would "
-            "show",
+            "execute each commit once, print the cost and, from an earlier measurement in DIR, what it would show",
         ),
     ] = False
     output: Output
@@ -168,8 +176,8 @@ class Bisect(
         str | None,
         Option(
             "--metric NAME",
-            f"metric to follow, where the benchmark has several; {QUANTITIES}: of the whole command "
-            "(docs/measure.md); auto: search by instructions, confirm by time",
+            f"metric to follow, where the benchmark has several; of the whole command (docs/measure.md): {QUANTITIES}; "
+            "auto: search by instructions, confirm by time",
         ),
     ] = None
     direction: Annotated[

@@ -39,12 +39,12 @@ class Init(
         int | None,
         Option(
             "--pick N",
-            "take the Nth of what was found alone (default: the first, with a second suite that a workflow measures)",
+            "use only the Nth proposal (default: the first, and a second suite that a workflow measures)",
             convert=positive,
         ),
     ] = None
     try_out: Annotated[
-        bool, Option("--try", "build and measure HEAD once by it here, and write nothing if no result can be read")
+        bool, Option("--try", "build and measure HEAD here first; write nothing if no result can be read")
     ] = False
     pull_request: Annotated[
         bool, Option("--pull-request", "print the title and the text of a pull request with these files")
@@ -52,6 +52,15 @@ class Init(
     split: Annotated[bool, Option("--split", "write the two-job form with commands, for pull requests from forks")] = (
         False
     )
+    parts: Annotated[
+        int | None,
+        Option(
+            "--parts N", "measure on N machines at once, with --split (docs/how-to/spread-a-suite.md)", convert=positive
+        ),
+    ] = None
+    list_command: Annotated[
+        str | None, Option("--list CMD", "shell command that prints what --parts divides, a line each")
+    ] = None
     backfill: Annotated[
         str | None,
         Option("--backfill REV", "write only the workflow that measures old commits every night, from this one on"),
@@ -65,6 +74,9 @@ class Doctor(Configured, name="doctor", examples=("perf-culprit doctor",)):
     """Say which permission, event or setting this GitHub job lacks."""
 
     repository: Annotated[Path, Option("--repo DIR", "the job's checkout (default: here)")] = Path()
+    refusal: Annotated[
+        str, Option("--refusal TEXT", "explain why GitHub did not start a run; TEXT stands on the run's page")
+    ] = ""
 
 
 class Mcp(Command, name="mcp", examples=("perf-culprit mcp", "perf-culprit mcp --allow-run")):

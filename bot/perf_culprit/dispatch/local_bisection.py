@@ -211,7 +211,7 @@ def _tried(
 
 
 def _traced_run(workplace: Workplace, commit: str) -> tuple[Run | None, frozenset[tuple[str, str]]]:
-    """A run whose functions are listed, if that works; under what counts it would take twice as long, so beside it."""
+    """A run whose functions are listed, if that works; under what counts it would take twice as long, so separately."""
     count, runs = workplace.commands.count, list[Run]()
 
     def execute(variables: Mapping[str, str]) -> None:
@@ -333,8 +333,9 @@ def _as_dispatched(plan: BisectPlan) -> BisectCommands:
 
 
 def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
-    """What was measured, appended to the history's suite of searches; of how many commits."""
+    """What was measured, appended to the history's suite of searches, and the answer; of how many commits."""
     with open_history(config.history, repository, url=plan.asked.history_url or None) as opened:
+        opened.store(bisection, expected=None)
         return len(record_search(opened, bisection))
 
 

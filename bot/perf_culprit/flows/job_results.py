@@ -29,7 +29,7 @@ SHOWN_CHANGES: Final = 10
 
 
 def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place: HistoryPlace) -> Report:
-    """`report` of `run` beside `base`, measured in one job. A history that cannot be read explains nothing."""
+    """`report` of `run` next to `base`, measured in one job. A history that cannot be read explains nothing."""
     try:
         stored = _stored(run, config=config, place=place)
     except BotError:
@@ -66,7 +66,7 @@ def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
     return because(VerdictReason.ENVIRONMENT_CHANGED, changes=words)
 
 
-# What one job measured, as files beside its report: so that another job can judge it again.
+# What one job measured, as files next to its report: so that another job can judge it again.
 
 REPORT_NAME: Final = "report.json"
 COMMENT_NAME: Final = "comment.md"
@@ -81,13 +81,15 @@ RUN_NAMES: Final = (RUN_NAME, BASELINE_NAME, CONFIRM_NAME, CONFIRM_BASELINE_NAME
 class JobResults:
     """`baseline` was measured in turn with `run`; without it the stored history is the baseline.
 
-    `confirm` is a second measurement of what was flagged, `confirm_baseline` that of its baseline.
+    `confirm` is a second measurement of what was flagged, `confirm_baseline` that of its baseline. `is_joined`: of
+    parts, whose reports claim nothing of the whole.
     """
 
     run: Run
     baseline: Run | None = None
     confirm: Run | None = None
     confirm_baseline: Run | None = None
+    is_joined: bool = False
 
 
 def results_of(runs: Mapping[str, Run]) -> JobResults | None:
@@ -202,7 +204,7 @@ def judge_anew(
         report = judge_anew(claim, first, config=config, base=base, place=place, accepted=accepted)
         return replace(report, notes=(because(Remark.OTHER_SECOND_BASE, commit=str(other)[:10]), *report.notes))
     # The measuring job knows no acceptances: a verdict that differs by them alone is not a proposal.
-    if _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
+    if results.is_joined or _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
         return report
     proposal = because(
         Remark.PROPOSED_VERDICT,

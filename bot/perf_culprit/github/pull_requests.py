@@ -14,13 +14,13 @@ from perf_culprit.github.host import Again, Attempt, PullRequest, PullRequestSea
 from perf_culprit.github.posting import post_once
 from perf_culprit.github.runner_files import number_at, sha_at, text_at, value_at
 from perf_culprit.model.bisection import CommitFacts
-from perf_culprit.model.maintenance import Grant, Permission
+from perf_culprit.model.maintenance import Grant, Permission, protection_step
 
 # Which pull request a run speaks about: from GitHub's event and API, never from an artifact.
 
 # GitHub ignores a `head` that it does not understand and lists every open pull request.
 MAXIMUM_PULL_REQUESTS = 300
-# Anybody who can read can open pull requests of one head into every branch; so many are answered.
+# Anybody who can read can open pull requests of one head into every branch; at most this number is answered.
 MAXIMUM_ANSWERED = 3
 
 
@@ -140,7 +140,7 @@ def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | No
     return min((pull.number for pull in listed if pull.merged_at is not None and pull.base.ref == branch), default=None)
 
 
-# What commands and `doctor` need of GitHub beside comments: rights, the pull request, a run once more.
+# What commands and `doctor` need of GitHub other than comments: rights, the pull request, a run once more.
 
 WRITING: Final = ("admin", "write")
 
@@ -276,12 +276,13 @@ def _impossible(permission: Permission, *, number: int | None, workflow: str) ->
 
 
 def _grant(error: GithubException) -> Grant:
-    if error.status == 422:
+    is_protected = protection_step(message_of(error)) is not None
+    if error.status == 422 and not is_protected:
         return Grant.HELD
     # Issues that are switched off, a locked conversation, a workflow that is not there.
     if error.status in (404, 410) or "locked" in message_of(error):
         return Grant.UNKNOWN
-    if error.status == 403 and not is_rate_limit(error):
+    if error.status == 403 and not is_protected and not is_rate_limit(error):
         return Grant.MISSING
     raise error
 

@@ -63,7 +63,10 @@ def judge(
     baseline, of_levels = settled(baseline, target)
     baseline, target = single_values(baseline, target)
     heads = (run.environment.components.get(HARNESS) for run in baseline.runs[-1:])
-    notes = [*of_levels, *(because(Remark.HARNESS_OF_HEAD, commit=head[:10]) for head in heads if head)]
+    parts = [run.part for run in (*baseline.runs[-1:], target) if run.part]
+    lacking = sorted({(index, part.count) for part in parts for index in part.missing})
+    notes = [*(because(Remark.PART_MISSING, part=index, count=count) for index, count in lacking), *of_levels]
+    notes += [because(Remark.HARNESS_OF_HEAD, commit=head[:10]) for head in heads if head]
     if settings.ruler is not None:
         baseline, target, scaled = scale_by_ruler(baseline, target, settings.ruler.key)
         notes.append(scaled)
@@ -103,8 +106,9 @@ def judge(
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=reading_order)),
-        missing=pairing.missing + counters.missing,
-        new=pairing.new + counters.new,
+        # What another part of the suite may have is neither gone nor new.
+        missing=() if target.part else pairing.missing + counters.missing,
+        new=() if any(run.part for run in baseline.runs) else pairing.new + counters.new,
         detectable_effect=smallest_detectable(findings),
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),

@@ -148,7 +148,7 @@ def _unjudged(one: PanelSeries) -> str | None:
 
 
 def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[str, int]) -> list[Any]:
-    """[run, before, after, relative change, worse or better, kind, accepted, culprit]."""
+    """[run, before, after, relative change, worse or better, kind, accepted, culprit, since, after which commit]."""
     accepted, culprit = one.accepted, one.culprit
     return [
         one.change.index,
@@ -159,11 +159,13 @@ def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[st
         one.change.kind,
         accepted and [plain(accepted.author), _both_sides(accepted), accepted.pull_request],
         culprit and [numbers[culprit.commit], culprit.relative_change, culprit.posterior, culprit.thread],
+        numbers[one.since],
+        one.after and numbers[one.after],
     ]
 
 
 def _both_sides(accepted: Acceptance) -> str:
-    """The reason, and what got better at that commit; what got worse is the change that this stands beside."""
+    """The reason, and what got better at that commit; what got worse is the change that this stands next to."""
     better = [
         f"{one.benchmark} {one.metric} {percent(one.after / one.before - 1, signed=True)}"
         for one in accepted.changes or ()

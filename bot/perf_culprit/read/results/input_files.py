@@ -101,10 +101,10 @@ def _files(path: str) -> tuple[list[str], bool]:
 def _walk(path: str) -> Iterator[str]:
     count = 0
     for folder, folders, files in os.walk(path):
-        folders.sort()
+        folders[:] = sorted(set(folders) - {".git"})
         for name in sorted(files):
             file = Path(folder) / name
-            # A link in a stranger's tree may lead anywhere; tools leave a .gitignore beside their results.
+            # A link in a stranger's tree may lead anywhere; tools leave a .gitignore next to their results.
             if name.startswith(".") or file.is_symlink() or not file.is_file():
                 continue
             count += 1
