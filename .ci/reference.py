@@ -183,6 +183,8 @@ def _default(field: FieldInfo) -> str:
     if isinstance(value, bool | str):
         return f"`{json.dumps(value)}`" if isinstance(value, bool) else f"`{value}`"
     if isinstance(value, tuple):
+        if all(isinstance(one, str) for one in value):
+            return ", ".join(f"`{one}`" for one in value)
         return " ≤ ".join(f"`{one.name}`" for one in value)
     examples = field.examples or []
     if not examples:

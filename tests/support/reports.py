@@ -14,7 +14,7 @@ from perf_culprit.model.finding import (
     Side,
     Verdict,
 )
-from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because, remark
+from perf_culprit.model.reason import BaselineReason, Reason, Remark, Untested, VerdictReason, because, remark
 from perf_culprit.model.report import Conclusion, Report, Settings
 from perf_culprit.model.run import Direction, Environment, Metric, MetricKey
 
@@ -186,6 +186,21 @@ BLIND = tuple(
     for name, after in (("warm_up", 4.4), ("cold_start", 5.64))
 )
 UNTESTED = BLIND[0]
+# Its own code differs between base and head.
+CHANGED_BENCHMARK = replace(
+    finding(
+        "parse_large",
+        12.1,
+        31.0,
+        verdict=Verdict.UNTESTED,
+        half_width=None,
+        rate=None,
+        test="none",
+        reason=because(Untested.BENCHMARK_CHANGED, before="41f0c2a97be3", now="d05b3c118e6a"),
+    ),
+    relative_change=None,
+    notes=(),
+)
 CHOICES = (
     RunChoice(
         commit=BASE_COMMIT, time="2026-03-02T10:11:12Z", chosen=True, reason=because(BaselineReason.AT_MERGE_BASE)
@@ -282,6 +297,10 @@ def every_conclusion() -> dict[str, Report]:
         "suspected": report(Conclusion.SUSPECTED, *NOISY, *UNCHANGED),
         "cannot-tell": replace(
             report(Conclusion.INCONCLUSIVE, *BLIND), baseline_runs=1, notes=(because(Remark.LONE_BASELINE),)
+        ),
+        "benchmark-changed": replace(
+            report(Conclusion.NOT_COMPARABLE, CHANGED_BENCHMARK, *FASTER, *UNCHANGED, *NOT_SEEN),
+            notes=(because(Remark.HARNESS_CHANGED, files=("benchmarks/test_parse.py",)),),
         ),
         "first-run": replace(
             report(Conclusion.FIRST_RUN),

@@ -9,7 +9,7 @@ from perf_culprit.action.default_branch import accepted_changes, accepted_since
 from perf_culprit.action.job import Job, say_report
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.files import replace_file
-from perf_culprit.flows.compare import Compared
+from perf_culprit.flows.compare import Compared, with_changed_files
 from perf_culprit.flows.job_event import Merge, Reference, find_reference
 from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.finding import Acceptance
@@ -46,6 +46,8 @@ def judge(job: Job) -> Compared:
         )
     if merge is None:
         compared = _doubted(job, compared)
+    report = with_changed_files(compared.report, context.workspace, config=inputs.config)
+    compared = replace(compared, report=report)
     compared = _predicted(job, _diagnosed(job, compared))
     directory = context.workspace / inputs.report_directory
     for name, data in result_files(compared, results).items():

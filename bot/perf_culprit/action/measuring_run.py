@@ -159,6 +159,7 @@ def _publish_results(
     first = [_judged(job, result, run, search.pull_requests) for result in results]
     if run.request is not None:
         refuse_other(first, run.request)
+    first = [_doubted(job, host, run, search.pull_requests, report) for report in first]
     current = _current(host, search.pull_requests)
     proves = is_ours or bool(current)
     judged = zip(results, first, strict=True)
@@ -281,6 +282,19 @@ def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[P
         place=job.history,
         accepted=_accepted(job, result, run),
     )
+
+
+def _doubted(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], report: Report) -> Report:
+    """With the benchmarks' files that changed, by GitHub's own list; the measuring job's word decides nothing of it."""
+    from perf_culprit.flows.compare import with_changed_files
+
+    base = run.request.base if run.request else pulls[0].base_branch if pulls else report.base_commit
+    try:
+        modified = host.modified_files(base=base, head=run.sha) if base else ()
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"which files changed is unknown: {error}")
+        return report
+    return with_changed_files(report, modified, config=job.inputs.config)
 
 
 def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:

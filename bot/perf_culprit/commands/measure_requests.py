@@ -25,6 +25,12 @@ from perf_culprit.model.count import as_quantity
 # The fewest that can prove one change among 1,000 benchmarks at 1%: 2 / 6 ** 7 is below 0.01 / 1,000.
 ROUNDS: Final = 7
 MOST_ROUNDS: Final = 20
+Only = Annotated[
+    tuple[str, ...], Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)")
+]
+Output = Annotated[
+    Path, Option("--output DIR", "folder for a run file per commit, written after every round, and log.txt")
+]
 
 
 class Measure(
@@ -83,10 +89,7 @@ class Measure(
         Path | None,
         Option("--flagged REPORT", "measure only what this report.json suspects or calls a regression; else nothing"),
     ] = None
-    only: Annotated[
-        tuple[str, ...],
-        Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
-    ] = ()
+    only: Only = ()
     affected: Annotated[
         str | None,
         Option(
@@ -95,6 +98,10 @@ class Measure(
             key="affected",
             choices=("off", "suites", "benchmarks"),
         ),
+    ] = None
+    harness: Annotated[
+        str | None,
+        Option("--harness", "whose benchmarks all commits are measured by (default: each its own)", choices=("head",)),
     ] = None
     part: Annotated[
         str | None,
@@ -122,9 +129,7 @@ class Measure(
             "execute each commit once, print the cost and, from an earlier measurement in DIR, what it would show",
         ),
     ] = False
-    output: Annotated[
-        Path, Option("--output DIR", "folder for a run file per commit, written after every round, and log.txt")
-    ]
+    output: Output
     suite: Suite = None
 
 
@@ -138,13 +143,8 @@ class Verify(
     culprit: Annotated[str, Option("--culprit REV", "commit that made it worse; its parent is what it was before")]
     fix: Annotated[str, Option("--fix REV", "commit that is to take it back (default: HEAD)")] = "HEAD"
     rounds: Annotated[int, Option("--rounds N", "rounds of A B C C B A (default: 10)", convert=positive)] = 10
-    only: Annotated[
-        tuple[str, ...],
-        Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
-    ] = ()
-    output: Annotated[
-        Path, Option("--output DIR", "folder for a run file per commit, written after every round, and log.txt")
-    ]
+    only: Only = ()
+    output: Output
     suite: Suite = None
 
 

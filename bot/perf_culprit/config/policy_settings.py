@@ -299,6 +299,10 @@ class PolicySettings(Section):
             "[which raises many false alarms](detectors/anova.md#by-sample)"
         ),
     ] = "run"
+    shapes: Annotated[
+        bool,
+        Field(description="also note what became [more noisy](decision-rule.md#noise), of commits measured in turn"),
+    ] = False
     control_chart: ControlChartConfig = ControlChartConfig()
     rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
     ignore_environment: Annotated[bool, Field(description="also compare runs of different hardware")] = False

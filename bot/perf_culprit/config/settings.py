@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, Final, Literal
 
@@ -271,6 +272,15 @@ class Config(PolicySettings):
             "`[build-time, 'size:dist/*.whl', peak-memory]`",
         ),
     ] = ()
+
+    benchmark_files: Annotated[
+        tuple[Pattern, ...],
+        Field(max_length=50, description="[benchmarks' own files](measure.md#changed-benchmarks), as shell patterns"),
+    ] = ("bench*/*", "*/bench*/*", "asv_bench*/*", "*/jmh/*", "*.bench.*", "*[Bb]enchmark*.*")
+
+    def is_benchmark_file(self, path: str) -> bool:
+        is_code = not path.endswith((".md", ".rst", ".txt"))
+        return is_code and any(fnmatchcase(path, pattern) for pattern in self.benchmark_files)
 
     def direction_of(self, key: MetricKey) -> Direction | None:
         """What is said of a metric whose file does not say which way is good."""

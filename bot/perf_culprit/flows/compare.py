@@ -12,9 +12,10 @@ from typing import BinaryIO, Final, TypedDict
 
 from msgspec import structs
 
+from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import ConfigError, UsageError, did_you_mean
+from perf_culprit.errors import BotError, ConfigError, UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge, Reference, find_reference
 from perf_culprit.judge.budgets import checked_budgets
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
@@ -169,6 +170,22 @@ def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
         for entry in (*config.benchmarks, *config.budgets)
         if not any(entry.matches(key) for key in keys)
     ]
+
+
+def with_changed_files(report: Report, where: Path | Iterable[str], *, config: Config) -> Report:
+    """With a note of the benchmarks' own files that both commits have and that differ: `where` lists or has them."""
+    codes = {note.code for note in report.notes}
+    base, head = report.base_commit, report.merge_commit or report.target_commit
+    if isinstance(where, Path):
+        try:
+            changes = git.file_changes(where, base, head) if base and head else ()
+        except BotError:  # whoever downloads results needs no checkout
+            return report
+        where = [one.path for one in changes if one.blob and one.old_blob]
+    files = tuple(path for path in where if config.is_benchmark_file(path))[:SHOWN_NAMES]
+    if not (files and report.findings) or codes & {Remark.HARNESS_CHANGED, Remark.HARNESS_OF_HEAD}:
+        return report
+    return structs.replace(report, notes=(*report.notes, because(Remark.HARNESS_CHANGED, files=files)))
 
 
 MOST_COMPARED_NAMES: Final = 100

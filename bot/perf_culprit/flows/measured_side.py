@@ -23,12 +23,17 @@ DIGEST_CHARACTERS: Final = 8
 
 @dataclass(kw_only=True, slots=True)
 class MeasuredSide:
-    """`run` holds `rounds` whole ones, those that an earlier call left in `file` included."""
+    """`run` holds `rounds` whole ones, those of an earlier call included. `made`: `commit` with others' benchmarks."""
 
     file: Path
     commit: str
     run: Run
     rounds: int = 0
+    made: str | None = None
+
+    @property
+    def checkout(self) -> str:
+        return self.made or self.commit
 
     @property
     def name(self) -> str:

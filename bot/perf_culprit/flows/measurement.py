@@ -24,6 +24,7 @@ from perf_culprit.flows.compare import (
     flagged,
     judge_run,
     only,
+    with_changed_files,
 )
 from perf_culprit.flows.diagnose import diagnose_traces, write_traces
 from perf_culprit.flows.job_event import event_ends
@@ -33,13 +34,14 @@ from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
 from perf_culprit.measure.affected import AFFECTED, reach
-from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands
+from perf_culprit.measure.benchmark_code import with_harness, with_versions
+from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_built, is_exact
 from perf_culprit.model.report import Conclusion, Report
-from perf_culprit.model.run import Cost, Part, Run, Unreached
+from perf_culprit.model.run import HARNESS, Cost, Environment, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
@@ -100,6 +102,7 @@ class MeasurePlan:
             "--metric": self.commands.count,
             "--also": self.commands.also,
             **({"--flagged": self.names} if self.names else {}),
+            **({"--harness": self.asked.harness} if self.asked.harness else {}),
             **({"--part": self.asked.part, "--list": self.asked.list_command} if self.part else {}),
         }
 
@@ -246,6 +249,7 @@ class _Measurement:
         self._report: Report | None = None
         self._flagged: tuple[str, ...] = ()
         self._traces: tuple[Path, ...] = ()
+        self._lost_harness = ""
 
     @property
     def rounds(self) -> int:
@@ -256,17 +260,39 @@ class _Measurement:
         return {side.name: side.commit for side in self._sides}
 
     def take(self, workplace: Workplace, output: Path) -> None:
+        if self._plan.asked.harness:
+            self._take_harness(workplace)
         self._warm_up(workplace)
         analyses = self._plan.analyses if self._plan.asked.until_decided else ()
         self._fill(workplace, self._sides, analyses, names=self._plan.names)
-        runs = with_quantities(workplace, [side.run for side in self._sides], rounds=max(self.rounds, 1), say=self._say)
+        runs = [replace(side.run, commit=side.checkout) for side in self._sides]
+        runs = with_quantities(workplace, runs, rounds=max(self.rounds, 1), say=self._say)
         for side, run in zip(self._sides, runs, strict=True):
-            side.run = run
+            side.run = replace(run, commit=side.commit)
         self.write()
         if self._plan.asked.confirm:
             self._confirm(workplace, output)
         if self._plan.trace is not None:
-            self._traces = write_traces(workplace, self._commits, plan=self._plan.trace, output=output, say=self._say)
+            checkouts = {side.name: side.checkout for side in self._sides}
+            self._traces = write_traces(workplace, checkouts, plan=self._plan.trace, output=output, say=self._say)
+
+    def _take_harness(self, workplace: Workplace) -> None:
+        """The head's benchmarks for all sides; where one side does not run with them, each keeps its own."""
+        *others, head = self._sides
+        repository, is_harness = self._plan.asked.repository, self._config.is_benchmark_file
+        for side in others:
+            side.made, count = with_harness(repository, side.commit, head.commit, is_harness=is_harness)
+            self._say(f"{side.name} {side.commit[:12]}: {counted(count, 'file')} of benchmarks taken from the head")
+            try:
+                _seconds_of_one(workplace, side.checkout, is_counted=False)
+            except ExecutionError as error:
+                self._lost_harness = f"the head's benchmarks do not run on {side.commit[:12]}: {error.message}"
+                self._say(f"{self._lost_harness}; each commit is measured by its own benchmarks")
+                break
+        for side in others:
+            side.made = None if self._lost_harness else side.made
+            mark = Environment(components={HARNESS: head.commit} if side.made else {})
+            side.run = replace(side.run, environment=side.run.environment.merged(mark))
 
     def _warm_up(self, workplace: Workplace) -> None:
         for side in self._sides:
@@ -274,9 +300,9 @@ class _Measurement:
                 f"build {side.name} {side.commit[:12]}" if self._plan.commands.build else f"check out {side.name}"
             )
             begun = time.monotonic()
-            workplace.prepare(side.commit)
+            workplace.prepare(side.checkout)
             side.spend(0, time.monotonic() - begun)
-            tree = surroundings(workplace.tree(side.commit))
+            tree = surroundings(workplace.tree(side.checkout))
             side.run = replace(side.run, environment=side.run.environment.merged(tree))
         if self._plan.part is not None:
             commits, command = [side.commit for side in self._sides], self._plan.asked.list_command or ""
@@ -288,7 +314,7 @@ class _Measurement:
             for side in self._sides:
                 self._say(f"warm-up {number} of {self._plan.asked.warmup}: {side.name} {side.commit[:12]}")
                 variables = self._variables(side)
-                side.spend(1, _seconds_of_one(workplace, side.commit, is_counted=False, variables=variables))
+                side.spend(1, _seconds_of_one(workplace, side.checkout, is_counted=False, variables=variables))
             if self._plan.commands.count is None:
                 self._pace.guess = EXECUTIONS * (time.monotonic() - begun)
 
@@ -337,11 +363,29 @@ class _Measurement:
         for _, side in interleaved(sides, rounds=1):
             self._say(f"{words}: {side.name} {side.commit[:12]}")
             begun = time.monotonic()
-            place, run = workplace.execute(side.commit, variables=self._variables(side, names))
-            results[side.name].append((place, self._asked(run, names) if names else run))
+            place, run = self._executed(workplace, side, names)
+            results[side.name].append((place, self._versioned(side, run)))
             seconds[side.name] += time.monotonic() - begun
         for side in sides:
             side.add(results[side.name], seconds=seconds[side.name])
+
+    def _executed(self, workplace: Workplace, side: MeasuredSide, names: Sequence[str]) -> tuple[Path, Run]:
+        """One execution; of counts one for each of the named benchmarks, alone."""
+        if not names or workplace.commands.count is None:
+            place, run = workplace.execute(side.checkout, variables=self._variables(side, names))
+            return place, self._asked(run, names) if names else run
+        counts = [(one, workplace.execute(side.checkout, variables=self._variables(side, [one]))) for one in names]
+        own = tuple(replace(one, name=name) for name, (_, run) in counts for one in run.benchmarks)
+        return counts[-1][1][0], Run(benchmarks=own)
+
+    def _versioned(self, side: MeasuredSide, run: Run) -> Run:
+        """With its benchmarks' versions: of a harness that does not run on both sides, one that is the side's own."""
+        run = with_versions(run, self._plan.asked.repository, side.checkout)
+        if not self._lost_harness:
+            return run
+        own = f"benchmarks of {side.commit[:12]}"
+        benchmarks = tuple(replace(one, version=one.version or own) for one in run.benchmarks)
+        return replace(run, benchmarks=benchmarks, notes=(*run.notes, self._lost_harness))
 
     def _decides(self, number: int) -> bool:
         report = self._judged()
@@ -364,6 +408,7 @@ class _Measurement:
                 file=output / f"confirm-{side.file.name}",
                 commit=side.commit,
                 run=replace(Run(suite=side.run.suite, job=job, part=side.run.part), environment=side.run.environment),
+                made=side.made,
             )
             for side in self._sides
         ]
@@ -381,7 +426,8 @@ class _Measurement:
             return None
         # That other machines measure other parts is nothing to remark here.
         baseline, target = (replace(side.run, part=None) for side in self._sides)
-        return judge_run(paired(baseline), target, config=self._config)
+        report = judge_run(paired(baseline), target, config=self._config)
+        return with_changed_files(report, self._plan.asked.repository, config=self._config)
 
     def write(self) -> None:
         begun = time.monotonic()

@@ -42,7 +42,7 @@ from perf_culprit.say.report_parts import remarks
 MAX_REPORTS = 20
 MOST_ASKED_CHARACTERS = 60_000
 # What a reader of "only when something changed" wants to hear of.
-CHANGED = (Conclusion.REGRESSION, Conclusion.IMPROVEMENT, Conclusion.SUSPECTED, Conclusion.OTHER_HARDWARE)
+CHANGED = frozenset(Conclusion) - {Conclusion.INCONCLUSIVE, Conclusion.NO_CHANGE, Conclusion.FIRST_RUN}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

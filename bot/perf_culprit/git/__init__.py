@@ -33,6 +33,7 @@ from perf_culprit.git.objects import (
     TreeEntry,
     blob_name,
     fetch,
+    grafted,
     init_private,
     kept_folder,
     list_tree,

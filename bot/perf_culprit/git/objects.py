@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.git.command import REMOTE_NAME, GitError, Remote, run_git
-from perf_culprit.git.diffs import LINK_MODE
+from perf_culprit.git.diffs import LINK_MODE, FileChange
 
 # Folders for private repositories that a process keeps: what it fetched once it need not fetch again.
 
@@ -263,6 +263,22 @@ def write_commit(
     _fetched[repository].update(map(blob_name, contents))
     listed, _, name = output.decode().partition("\t\n")
     return Commit(name=name.strip(), tree=listed.split()[-1], message=message)
+
+
+def grafted(repository: Path, commit: str, changes: Sequence[FileChange]) -> str:
+    """A commit of `commit`'s files with these changes, in no branch; the same one for the same question."""
+    people = {f"GIT_{who}_{what}": "perf-culprit" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2000-01-01T00:00:00Z")
+    gone = [f"0 {'0' * len(commit)}\t{change.old_path}" for change in changes if change.status == "R"]
+    put = [f"{one.mode if one.blob else 0} {one.blob or '0' * len(commit)}\t{one.path}" for one in changes]
+    listed = "".join(f"{line}\0" for line in (*gone, *put)).encode(errors="surrogateescape")
+    with tempfile.TemporaryDirectory(prefix="perf-culprit-") as folder:
+        own = {"GIT_INDEX_FILE": f"{folder}/index", **people, **dates}
+        run_git(repository, "read-tree", commit, environment=own)
+        run_git(repository, "update-index", "-z", "--index-info", stdin=listed, environment=own)
+        tree = run_git(repository, "write-tree", environment=own).decode().strip()
+        made = run_git(repository, "commit-tree", tree, "-p", commit, "-m", "other benchmarks", environment=own)
+    return made.decode().strip()
 
 
 def _quoted(path: str) -> str:

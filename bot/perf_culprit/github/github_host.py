@@ -13,6 +13,7 @@ class GitHub(Client):
     find_pull_request = pull_requests.find_pull_request
     is_current = pull_requests.is_current
     commit_facts = pull_requests.commit_facts
+    modified_files = pull_requests.modified_files
     merged_as = pull_requests.merged_as
     merged_pull_request = pull_requests.merged_pull_request
     read_pull_request = pull_requests.read_pull_request

@@ -50,6 +50,7 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
     Conclusion.REGRESSION: CheckConclusion.NEUTRAL,
     Conclusion.OTHER_HARDWARE: CheckConclusion.NEUTRAL,
     Conclusion.SUSPECTED: CheckConclusion.NEUTRAL,
+    Conclusion.NOT_COMPARABLE: CheckConclusion.NEUTRAL,
     Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
     Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
     Conclusion.NOT_AFFECTED: CheckConclusion.NEUTRAL,
@@ -61,8 +62,10 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
 def check_conclusion(reports: Sequence[Report]) -> CheckConclusion:
     """Only a regression over the fail threshold fails the check; of several reports the worst counts."""
     each = {CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion] for report in reports}
-    if any(note.code is Remark.PARTLY_AFFECTED for report in reports for note in report.notes):
-        each.add(CheckConclusion.NEUTRAL)  # that nothing reaches the rest is the word of the job that measured
+    # What the job that measured said alone, or what the benchmarks' own files may have changed, is no success.
+    doubtful = {Remark.PARTLY_AFFECTED, Remark.HARNESS_CHANGED}
+    if any(note.code in doubtful for report in reports for note in report.notes):
+        each.add(CheckConclusion.NEUTRAL)
     worst = (CheckConclusion.FAILURE, CheckConclusion.NEUTRAL, CheckConclusion.SUCCESS)
     return next(conclusion for conclusion in worst if conclusion in each)
 
@@ -367,6 +370,9 @@ class Host(Protocol):
 
     def commit_facts(self, *, commit: str) -> CommitFacts:
         """Who wrote it, and how much it changes."""
+
+    def modified_files(self, *, base: str, head: str) -> tuple[str, ...]:
+        """What `head` changed of the files that it shares with `base`, a commit or a branch."""
 
     def merged_pull_request(self, *, commit: str, branch: str) -> int | None:
         """The pull request that brought this commit into the branch."""

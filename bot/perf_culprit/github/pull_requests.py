@@ -123,6 +123,13 @@ def commit_facts(client: Client, *, commit: str) -> CommitFacts:
     )
 
 
+def modified_files(client: Client, *, base: str, head: str) -> tuple[str, ...]:
+    """Since they parted. Of more than 300 files GitHub lists 300."""
+    with explained(f"compare {head[:10]} with its base"):
+        files = client.repository.compare(base, head).raw_data.get("files", [])
+    return tuple(one["filename"] for one in files if one["status"] not in ("added", "removed"))
+
+
 def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | None:
     """The pull request that brought this commit into the branch; the oldest of several."""
     with explained(f"find the pull request of {commit[:10]}"):

@@ -34,6 +34,8 @@ def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = No
         present.add(Conclusion.SUSPECTED)
     elif any(finding.verdict is Verdict.SUSPECTED for finding in findings):
         present.add(Conclusion.NO_CHANGE)
+    if any(finding.is_of_other_benchmark for finding in findings):
+        present.add(Conclusion.NOT_COMPARABLE)
     return next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)
 
 

@@ -15,6 +15,7 @@ from perf_culprit.model.run import Benchmark, Direction, Metric, MetricKey, Run,
 from perf_culprit.stats.ragged import Integers
 
 MOST_DRAWN = 50
+SHOWN = 12  # characters of a version
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,11 +93,16 @@ def pair_metrics(
         override = metric.direction if direction is None else direction(metric, key)
         if overridden := override is not metric.direction:
             metric = structs.replace(metric, direction=override)
+        older = None
+        if benchmark.version is not None:
+            same = [(run, at) for run, at in zip(*earlier, strict=True) if benchmark.is_version_of(run)]
+            older = None if same else earlier[0][-1].version
+            earlier = ([run for run, _ in same], [at for _, at in same]) if same else earlier
         places = tuple(earlier[1])
         positions, commits = shared.setdefault(places, (places, tuple(baseline.runs[i].commit for i in places)))
         pairs.append(
             replace(
-                _pair(key, metric, benchmark, earlier[0], trusted_direction=overridden),
+                _pair(key, metric, benchmark, earlier[0], trusted_direction=overridden, older=older),
                 positions=positions,
                 commits=commits,
                 is_separate=target.is_separate,
@@ -132,7 +138,9 @@ def _pair(
     earlier: list[Benchmark],
     *,
     trusted_direction: bool,
+    older: str | None,
 ) -> MetricPair:
+    """`older`: another version of the benchmark, where all earlier runs measured others than the target."""
     obstacle, converted = None, tuple(earlier)
     if not all(benchmark.metric == target.metric for benchmark in earlier):
         # Of several obstacles the newest run's.
@@ -142,6 +150,8 @@ def _pair(
             run if factor in {None, 1.0} else scaled(run, metric, factor or 1.0)
             for run, factor in zip(earlier, factors, strict=True)
         )
+    if older is not None:
+        obstacle = because(Untested.BENCHMARK_CHANGED, before=older[:SHOWN], now=str(target.version)[:SHOWN])
     if obstacle is None:
         obstacle = _unmeasurable(target, converted)
     return MetricPair(key=key, metric=metric, target=target, baseline=converted, obstacle=obstacle)

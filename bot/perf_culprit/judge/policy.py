@@ -22,6 +22,7 @@ from perf_culprit.judge.machine_speed import scale_by_ruler
 from perf_culprit.judge.metric_pairs import MetricPair, Pairing, pair_metrics
 from perf_culprit.judge.new_level import settled
 from perf_culprit.judge.one_load import load_notes
+from perf_culprit.judge.shapes import with_shapes
 from perf_culprit.judge.single_values import single_values
 from perf_culprit.model.finding import (
     CALLED,
@@ -35,7 +36,7 @@ from perf_culprit.model.finding import (
 )
 from perf_culprit.model.reason import BaselineReason, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Judgement
-from perf_culprit.model.run import Direction, Metric, MetricKey, Run
+from perf_culprit.model.run import HARNESS, Direction, Metric, MetricKey, Run
 
 __all__ = ["PolicySettings", "judge"]
 
@@ -61,9 +62,11 @@ def judge(
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
     baseline, of_levels = settled(baseline, target)
     baseline, target = single_values(baseline, target)
+    heads = (run.environment.components.get(HARNESS) for run in baseline.runs[-1:])
     parts = [run.part for run in (*baseline.runs[-1:], target) if run.part]
     lacking = sorted({(index, part.count) for part in parts for index in part.missing})
     notes = [*(because(Remark.PART_MISSING, part=index, count=count) for index, count in lacking), *of_levels]
+    notes += [because(Remark.HARNESS_OF_HEAD, commit=head[:10]) for head in heads if head]
     if settings.ruler is not None:
         baseline, target, scaled = scale_by_ruler(baseline, target, settings.ruler.key)
         notes.append(scaled)
@@ -77,6 +80,8 @@ def judge(
     categories = category_changes(pairing.pairs, assessed.evidence, settings, runs=runs)
     inherits = options.paired or baseline.is_branched
     findings = benchmark_findings(pairing.pairs, assessed.evidence, categories, settings, inherits=inherits)
+    if settings.shapes and options.paired and findings:
+        findings = with_shapes(pairing.pairs, findings, rate=settings.proven)
     notes += [*assessed.notes, *_suite_notes(assessed.suite, paired=options.paired)]
     notes += [*_baseline_notes(baseline, findings), *_category_notes(pairing.pairs, findings, settings)]
     notes += _beyond_notes(categories, findings, inherits=inherits)

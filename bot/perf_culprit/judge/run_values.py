@@ -9,7 +9,7 @@ from perf_culprit.judge.estimate import estimate
 from perf_culprit.judge.metric_pairs import scaled
 from perf_culprit.judge.statistic import MEDIAN, common_statistic
 from perf_culprit.judge.unit_factors import conversion_factor
-from perf_culprit.model.reason import SeriesReason, because
+from perf_culprit.model.reason import SeriesReason, because, left_out_reasons
 from perf_culprit.model.run import Benchmark, Run
 from perf_culprit.model.series import Series
 
@@ -48,14 +48,16 @@ def metric_series(
 
 
 def _series(name: str, entries: dict[int, Benchmark], *, count: int, minimum_effect: float) -> Series:
-    newest = entries[max(entries)].metric
+    last = entries[max(entries)]
+    newest = last.metric
     comparable: dict[int, Benchmark] = {}
+    others = len(entries)
+    entries = {index: entry for index, entry in entries.items() if entry.is_version_of(last)}
     for index, entry in entries.items():
         if (factor := conversion_factor(entry.metric.unit, newest.unit)) is not None:
             comparable[index] = entry if factor == 1.0 else scaled(entry, newest, factor)
-    notes = []
-    if len(comparable) < len(entries):
-        left_out = len(entries) - len(comparable)
+    notes = list(left_out_reasons({SeriesReason.OTHER_VERSION: others - len(entries)}))
+    if left_out := len(entries) - len(comparable):
         notes.append(because(SeriesReason.OTHER_UNIT, unit=newest.unit or "none", count=left_out))
     if (pooled := run_values(list(comparable.values()))) is None:
         notes.append(because(SeriesReason.MIXED_STATISTICS))

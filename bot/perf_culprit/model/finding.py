@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.json_files import decode, encode, written
-from perf_culprit.model.reason import Reason
+from perf_culprit.model.reason import Reason, Untested
 from perf_culprit.model.run import (
     FULL_HASH_PATTERN,
     Direction,
@@ -326,7 +326,12 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def is_decided(self) -> bool:
         """A change is proven, or one of the minimum effect is excluded: more measuring would not be worth its time."""
-        return self.verdict in PROVEN | {Verdict.UNCHANGED}
+        return self.verdict in PROVEN | {Verdict.UNCHANGED} or self.is_of_other_benchmark
+
+    @property
+    def is_of_other_benchmark(self) -> bool:
+        """Not comparable: the sides measured two versions of the benchmark."""
+        return self.reason.code is Untested.BENCHMARK_CHANGED
 
     @property
     def looks_worse(self) -> bool:

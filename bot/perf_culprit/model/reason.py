@@ -92,6 +92,7 @@ BY_CATEGORY: Final = frozenset({VerdictReason.LEFT_CATEGORY, VerdictReason.LEFT_
 class Untested(StrEnum):
     """Why a detector could say nothing, or nothing with bounds, about a metric."""
 
+    BENCHMARK_CHANGED = "benchmark_changed"
     UNIT_CHANGED = "unit_changed"
     DIRECTION_CHANGED = "direction_changed"
     DIFFERENT_STATISTICS = "different_statistics"
@@ -180,6 +181,9 @@ class Remark(StrEnum):
     RULES_LEARNED_FROM = "rules_learned_from"
     NOT_AFFECTED = "not_affected"
     PARTLY_AFFECTED = "partly_affected"
+    HARNESS_CHANGED = "harness_changed"
+    HARNESS_OF_HEAD = "harness_of_head"
+    NOISIER = "noisier"
 
 
 class BaselineReason(StrEnum):
@@ -263,6 +267,7 @@ class SeriesReason(StrEnum):
     """What a series, or a line of stored runs, was made without."""
 
     OTHER_UNIT = "other_unit"
+    OTHER_VERSION = "other_version"
     MIXED_STATISTICS = "mixed_statistics"
     OFF_THE_LINE = "off_the_line"
     NOT_READABLE = "not_readable"

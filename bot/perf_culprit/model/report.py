@@ -242,6 +242,7 @@ class Conclusion(StrEnum):
     REGRESSION = "regression"
     OTHER_HARDWARE = "other_hardware"
     SUSPECTED = "suspected"
+    NOT_COMPARABLE = "not_comparable"
     INCONCLUSIVE = "inconclusive"
     IMPROVEMENT = "improvement"
     NO_CHANGE = "no_change"

@@ -84,8 +84,10 @@ HARDWARE_COMPONENTS = ("cpu", "architecture", "os")
 
 # A package of a lock file is the component "pip:numpy".
 PACKAGE_SEPARATOR = ":"
-# They name one machine of many alike, and say nothing of what it does.
-OF_ONE_MACHINE = frozenset({"host"})
+# The commit whose benchmarks ran on another one's code.
+HARNESS: Final = "harness"
+# They name one machine of many alike, or one measurement, and say nothing of what it does.
+OF_ONE_MACHINE = frozenset({"host", HARNESS})
 
 # Of a file: more is no machine, and a stranger's file could fill the history with it.
 MOST_COMPONENTS = 2000
@@ -288,6 +290,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def key(self) -> MetricKey:
         return MetricKey(self.name, self.metric_name)
+
+    def is_version_of(self, other: "Benchmark") -> bool:
+        """Whether both are, or may be, the same benchmark: a version that is not known is like any other."""
+        return None in (self.version, other.version) or self.version == other.version
 
     @property
     def value(self) -> float:

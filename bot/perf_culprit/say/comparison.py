@@ -188,6 +188,8 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         Remark.OTHER_COMMIT: "Maybe another commit:",
         Remark.PROOF_CUT_SHORT: "Cut short:",
         Remark.PARTLY_AFFECTED: "Measured in part:",
+        Remark.HARNESS_CHANGED: "The benchmarks' files changed:",
+        Remark.HARNESS_OF_HEAD: "Benchmarks of the head:",
         Remark.PART_MISSING: "Not complete:",
         **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
     }
@@ -198,6 +200,9 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     for each in report.predictions:
         model, told = joined(", scenario ", (Name(each.model), Name(each.scenario))), _told(report, each)
         yield paragraph(words("{} by {} (simulated, not measured): {}.", Strong(Safe("Predicted")), model, Safe(told)))
+    if changed := sections.not_comparable:
+        names = [_named(one, sections) for one in changed]
+        yield _on_page(words("{} {}", Strong(Safe("Another benchmark now:")), some(names, WARNED_NAMES)))
     if gone := by_benchmark(report.missing):
         count = len(report.missing if sections.several_metrics else gone)
         missing = f"{counted(count, sections.noun)} of the baseline {'is' if count == 1 else 'are'} missing here:"

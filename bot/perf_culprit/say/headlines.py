@@ -128,6 +128,7 @@ UNDER_WAY: Final = "Both commits are measured in turn now; the answer follows."
 # What was measured in turn already, and looks worse by that.
 _BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
 COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
+HARNESS_COMMAND: Final = f"{COMMAND} --harness head"
 
 
 def headline(report: Report, sections: Sections) -> Headline:
@@ -157,7 +158,7 @@ def _of_conclusion(report: Report, sections: Sections) -> Headline:
             return Headline("🟢", no_change(sections), Tone.FINE)
         case Conclusion.INCONCLUSIVE:
             return Headline("🟡", _untold(report, sections), Tone.UNSURE)
-        case Conclusion.OTHER_HARDWARE | Conclusion.FIRST_RUN | Conclusion.NOT_AFFECTED:
+        case Conclusion.OTHER_HARDWARE | Conclusion.FIRST_RUN | Conclusion.NOT_AFFECTED | Conclusion.NOT_COMPARABLE:
             return _no_verdict(report, sections)
 
 
@@ -168,6 +169,8 @@ def _no_verdict(report: Report, sections: Sections) -> Headline:
         return Headline(
             "⚪\N{VARIATION SELECTOR-16}", "Not measured: nothing that changed reaches the benchmarks", Tone.PLAIN
         )
+    if report.conclusion is Conclusion.NOT_COMPARABLE:
+        return Headline("⚠️", _partly(sections), Tone.UNSURE)
     compared = "no verdict" if sections.total else "nothing to compare with"
     return Headline("⚠️", f"Other hardware: {compared}", Tone.UNSURE)
 
@@ -183,6 +186,9 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         return NextStep(advice="Get below the budget, or change it in the configuration. This fails the check.")
     if report.conclusion is Conclusion.SUSPECTED:
         return _to_decide(report, sections)
+    if report.conclusion is Conclusion.NOT_COMPARABLE:
+        advice = "Whether the code got slower there is not known. Measure both commits by the head's benchmarks:"
+        return NextStep(advice=advice, command=HARNESS_COMMAND)
     if report.conclusion is Conclusion.INCONCLUSIVE and _blind(sections):
         advice = f"The differences below, the largest first, may be noise alone. {IN_TURN}"
         return NextStep(advice=advice, command=COMMAND)
@@ -344,8 +350,22 @@ def _suspected(report: Report, sections: Sections) -> str:
 
 def _untestable(sections: Sections) -> list[str]:
     """What no sentence about the others speaks for."""
-    count = sum(not _is_blind(finding) for finding in sections.untested)
-    return [f"{share(count, sections)} could not be tested"] if count else []
+    count = sum(not (_is_blind(finding) or finding.is_of_other_benchmark) for finding in sections.untested)
+    return [*_not_comparable(sections), *([f"{share(count, sections)} could not be tested"] if count else [])]
+
+
+def _partly(sections: Sections) -> str:
+    """Such as "1 of 3 benchmarks is not comparable: it changed; 1 got faster; no change seen in 1"."""
+    better, quiet = sections.improvements, len(sections.quiet)
+    told = [*_untestable(sections), *([f"{len(better):,} got {word(better, better=True)}"] if better else [])]
+    text = "; ".join([*told, *([f"no change seen in {quiet:,}"] if quiet else [])])
+    return text[0].upper() + text[1:]
+
+
+def _not_comparable(sections: Sections) -> list[str]:
+    count = len(sections.not_comparable)
+    told = "is not comparable: it changed" if count == 1 else "are not comparable: they changed"
+    return [f"{share(count, sections)} {told}"] if count else []
 
 
 def _untold(report: Report, sections: Sections) -> str:
@@ -370,6 +390,8 @@ def _is_blind(finding: Finding) -> bool:
 
 def untested_words(sections: Sections) -> str:
     """What to call them: those that were tested in vain are not told from noise."""
+    if len(sections.not_comparable) == len(sections.untested):
+        return "not comparable"
     return "not told from noise" if all(map(_is_blind, sections.untested)) else "not tested"
 
 

@@ -76,6 +76,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.REFUTED: (
         "[{change:+%} ]measured again[, {first:+%} first]: the first runs were on another state of the machine"
     ),
+    Untested.BENCHMARK_CHANGED: "not comparable: the benchmark changed (version {before}, now {now})",
     Untested.UNIT_CHANGED: "the unit changed from {before} to {now}",
     Untested.DIRECTION_CHANGED: "the direction changed from {before} to {now}",
     Untested.DIFFERENT_STATISTICS: "the runs report different statistics, such as a mean and a median",
@@ -229,6 +230,12 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "[, {sources:# source file} in {changed}]"
     ),
     Remark.PARTLY_AFFECTED: "not measured, because nothing that changed reaches it: {packages}",
+    Remark.HARNESS_CHANGED: (
+        "{files}. Compare with care, or measure both commits by the head's benchmarks (perf-culprit measure --harness "
+        "head)"
+    ),
+    Remark.HARNESS_OF_HEAD: "the baseline's code was measured by the head's benchmarks ({commit})",
+    Remark.NOISIER: "more noisy: samples of one execution scatter {factor:.2g} times as much as before",
     BaselineReason.AT_MERGE_BASE: "at the merge base" + _WITHOUT,
     BaselineReason.BEFORE_MERGE_BASE: "{commits:# commit} before the merge base" + _WITHOUT,
     BaselineReason.BEFORE_TARGET: "{commits:# commit} before the target commit" + _WITHOUT,
@@ -285,6 +292,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     AuditReason.NOISE_HIDES_LITTLE: "the noise hides no more than {effect:%g} in 90% of the trials",
     AuditReason.SMALL_CHANGES_HIDDEN: "changes below {effect:%g} are found in less than 90% of the trials",
     SeriesReason.OTHER_UNIT: "runs in another unit than {unit} left out: {count:,}",
+    SeriesReason.OTHER_VERSION: "runs of other versions of the benchmark left out: {count:,}",
     SeriesReason.MIXED_STATISTICS: "the runs report different statistics, such as a mean and a median",
     SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",
     SeriesReason.NOT_READABLE: "stored runs that cannot be read left out: {count:,}",

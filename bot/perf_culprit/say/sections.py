@@ -58,6 +58,11 @@ class Sections:
         return tuple(finding for finding in self.suspected if not finding.looks_worse)
 
     @property
+    def not_comparable(self) -> tuple[Finding, ...]:
+        """The benchmark itself changed."""
+        return tuple(finding for finding in self.untested if finding.is_of_other_benchmark)
+
+    @property
     def not_seen(self) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.quiet if finding.verdict is Verdict.NOT_SEEN)
 

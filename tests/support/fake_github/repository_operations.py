@@ -74,8 +74,17 @@ def compare(call: Call) -> Answer:
         "behind_by": behind,
         "total_commits": ahead,
         "merge_base_commit": call.shapes.fill("commit", commit),
+        "files": [
+            _changed_file(call, line) for line in call.git("diff", "--name-status", merge_base, head).splitlines()
+        ],
     }
     return Answer(200, call.shapes.fill("commit-comparison", values))
+
+
+def _changed_file(call: Call, line: str) -> Any:
+    status, *_, name = line.split("\t")
+    told = {"A": "added", "D": "removed", "R": "renamed"}.get(status[0], "modified")
+    return call.shapes.fill("diff-entry", {"filename": name, "status": told, "sha": "0" * 40})
 
 
 def create_status(call: Call) -> Answer:

@@ -1,0 +1,87 @@
+"""What defines a benchmark: its own function at a commit, as asv has it, and the files that hold benchmarks."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from perf_culprit import git
+from perf_culprit.model.run import Run
+
+# What a result calls a benchmark, the files that may hold its function, and how its definition begins.
+KINDS: Final = (
+    (re.compile(r"(?P<file>[^:\[]+\.py)::(?:[^\[]*::)?(?P<name>\w+)"), r"/{file}$", r"(async )?def {name}\b"),
+    (re.compile(r"(?:.*[./])?(?P<name>Benchmark\w+)(?:[/-].*)?$"), r"_test\.go$", r"func {name}\("),
+    (re.compile(r"(?P<name>BM_\w+)"), r"\.(cc|cpp|cxx)$", r"\S.*\b{name}\("),
+    (re.compile(r"(\w+\.)*(?P<file>[A-Z]\w*)\.(?P<name>\w+)"), r"/{file}\.(java|kt|scala|cs)$", r"\w.*\b{name}\("),
+)
+HOLDS_BENCHMARKS: Final = re.compile(rb"^func Benchmark\w*\(|def test_\w+\([^)]*\bbenchmark\b", re.MULTILINE)
+MOST_BYTES: Final = 4 << 20
+DIGITS: Final = 16
+
+
+def with_versions(run: Run, repository: Path, commit: str) -> Run:
+    """With the versions of the benchmarks that state none and whose functions are found."""
+    marked = (
+        one if one.version else replace(one, version=_version(repository, commit, one.name)) for one in run.benchmarks
+    )
+    return replace(run, benchmarks=tuple(marked))
+
+
+@lru_cache(maxsize=10_000)
+def _version(repository: Path, commit: str, name: str) -> str | None:
+    """Of all functions of that name: which one was measured, results do not always say."""
+    pattern, files, definition = next((kind for kind in KINDS if kind[0].match(name)), KINDS[0])
+    if (match := pattern.match(name)) is None:
+        return None
+    parts = {key: re.escape(part) for key, part in match.groupdict().items()}
+    begins = re.compile(r"[ \t]*" + definition.format(**parts))
+    texts = _texts(repository, commit, files.format(**parts))
+    code = "\n\n".join(one for text in texts for one in _definitions(text.splitlines(), begins))
+    return hashlib.sha256(code.encode(errors="replace")).hexdigest()[:DIGITS] if code else None
+
+
+@lru_cache(maxsize=16)
+def _texts(repository: Path, commit: str, pattern: str) -> tuple[str, ...]:
+    entries = git.list_tree(repository, commit)
+    blobs = [entry.blob for entry in entries if entry.blob and re.search(pattern, f"/{entry.path}")]
+    return tuple(content.decode(errors="replace") for content in _contents(repository, blobs))
+
+
+def _contents(repository: Path, blobs: Sequence[str]) -> tuple[bytes, ...]:
+    sizes = git.blob_sizes(repository, blobs)
+    return git.read_blobs(repository, [blob for blob, size in zip(blobs, sizes, strict=True) if size <= MOST_BYTES])
+
+
+def _definitions(lines: Sequence[str], begins: re.Pattern[str]) -> Iterator[str]:
+    """By their indentation, with the decorators above them, without blank lines and those of comments."""
+    for at, line in enumerate(lines):
+        if begins.match(line):
+            depth = len(line) - len(line.lstrip())
+            body = takewhile(partial(_belongs, depth, ")]}{"), lines[at + 1 :])
+            above = takewhile(str.strip, takewhile(partial(_belongs, depth, "@)]"), reversed(lines[:at])))
+            code = (one.rstrip() for one in (*reversed([*above]), line, *body))
+            yield "\n".join(one for one in code if one and not one.lstrip().startswith(("#", "//")))
+
+
+def _belongs(depth: int, same: str, line: str) -> bool:
+    """Blank, deeper, or as deep with one of these characters first."""
+    own = len(line) - len(line.lstrip())
+    return not line.strip() or own > depth or (own == depth and line[own] in same)
+
+
+def with_harness(repository: Path, base: str, head: str, *, is_harness: Callable[[str], bool]) -> tuple[str, int]:
+    """A commit of `base` with the files of benchmarks that `head` has, and in how many they differ."""
+
+    def holds(change: git.FileChange) -> bool:
+        is_code = change.path.endswith(("_test.go", ".py")) and change.mode != git.SUBMODULE_MODE
+        texts = _contents(repository, [str(change.blob or change.old_blob)]) if is_code else ()
+        return is_harness(change.path) or is_harness(change.old_path) or any(map(HOLDS_BENCHMARKS.search, texts))
+
+    changes = [change for change in git.file_changes(repository, base, head) if holds(change)]
+    return git.grafted(repository, base, changes) if changes else base, len(changes)
