@@ -6,6 +6,8 @@
 lines, 630 MB.
 """
 
+import csv
+import json
 import random
 import sys
 from collections.abc import Iterator
@@ -17,6 +19,8 @@ SERVICES = 6
 METHODS = 591
 KINDS_PER_SERVICE = 40  # trees that a service's parameters lead to
 BYTES_PER_LINE = 397
+# On the average.
+LINES_PER_CALL = 46
 IN_FLIGHT = 12
 USUAL_LOG_MS = 2.0  # a usual method takes some 7 ms by itself
 PLANTED = {"always": 5, "one service": 5, "contention": 5, "frequent": 5}
@@ -169,6 +173,158 @@ def write_log(path: Path, *, calls: int = CALLS, seed: int = 0, bytes_per_line: 
                 )
                 file.write(f"{head}{padding[: max(0, bytes_per_line - 1 - len(head))]}\n")
     return system
+
+
+def write_json_lines(path: Path, *, calls: int, seed: int = 0) -> None:
+    """The same executions as JSON lines, call by call."""
+    system = plan(seed)
+    chance = random.Random(seed + 1)
+    with path.open("w", encoding="ascii") as file:
+        for number in range(calls):
+            for line, (label, method, elapsed_ms) in enumerate(_call(chance, system, number)):
+                record = {
+                    "time": 1_772_355_600 + number // 50 + line / 1_000,
+                    "thread": f"exec-{number % IN_FLIGHT}",
+                    "service": system.services[number % SERVICES],
+                    "call": f"c{number:07x}",
+                    "label": label,
+                    "method": method,
+                    "elapsed_ms": round(elapsed_ms, 3),
+                }
+                file.write(json.dumps(record) + "\n")
+
+
+# The same executions as spans of a trace per call, in the formats of traces.
+
+SPAN_COLUMNS = "csv:trace=trace,span=span,parent=parent,service=service,name=name,start_us=start_us,duration_us=us"
+_AROUND = {
+    "otlp": ('{"resourceSpans":[', "]}"),
+    "jaeger": ('{"data":[', '],"total":0,"limit":0,"offset":0,"errors":null}'),
+    "zipkin": ("[", "]"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    trace: str
+    span: str
+    parent: str
+    service: str
+    name: str
+    start_us: int
+    us: int
+
+
+def write_spans(path: Path, form: str, *, calls: int, seed: int = 0) -> None:
+    """`form`: otlp, jaeger, zipkin or csv. An execution's layer is its service."""
+    system = plan(seed)
+    chance = random.Random(seed + 1)
+    traces = (_trace(chance, system, number) for number in range(calls))
+    with path.open("w", encoding="ascii", newline="") as file:
+        if form == "csv":
+            table = csv.writer(file)
+            table.writerow(Span.__slots__)
+            table.writerows([getattr(one, name) for name in Span.__slots__] for spans in traces for one in spans)
+            return
+        opening, closing = _AROUND[form]
+        file.write(opening)
+        for number, spans in enumerate(traces):
+            file.write("," * (number > 0) + _TRACES[form](spans))
+        file.write(closing)
+
+
+def _trace(chance: random.Random, system: Plan, number: int) -> list[Span]:
+    spans: dict[str, Span] = {}
+    free_us: dict[str, int] = {}
+    for place, (label, method, elapsed_ms) in enumerate(_call(chance, system, number), 1):
+        above = label.rpartition(".")[0]
+        start_us = free_us.get(above, 1_772_355_600_000_000 + number * 20_000)
+        us = max(1, int(elapsed_ms * 1_000))
+        free_us[above], free_us[label] = start_us + us, start_us
+        spans[label] = Span(
+            trace=f"{number * 7919:032x}",
+            span=f"{place << 32 | number:016x}",
+            parent=spans[above].span if above else "",
+            service=method.split(".")[2],
+            name=method,
+            start_us=start_us,
+            us=us,
+        )
+    return [*spans.values()]
+
+
+def _otlp(spans: list[Span]) -> str:
+    batches = []
+    for service in dict.fromkeys(one.service for one in spans):
+        own = [
+            {
+                "traceId": one.trace,
+                "spanId": one.span,
+                "parentSpanId": one.parent,
+                "flags": 257,
+                "name": one.name,
+                "kind": 1,
+                "startTimeUnixNano": str(one.start_us * 1_000),
+                "endTimeUnixNano": str((one.start_us + one.us) * 1_000),
+                "attributes": [
+                    {"key": "thread.id", "value": {"intValue": "17"}},
+                    {"key": "code.function.name", "value": {"stringValue": one.name}},
+                ],
+                "status": {},
+            }
+            for one in spans
+            if one.service == service
+        ]
+        attributes = [{"key": "service.name", "value": {"stringValue": service}}]
+        batches.append({"resource": {"attributes": attributes}, "scopeSpans": [{"scope": {"name": "t"}, "spans": own}]})
+    return json.dumps(batches, separators=(",", ":"))[1:-1]
+
+
+def _jaeger(spans: list[Span]) -> str:
+    services = [*dict.fromkeys(one.service for one in spans)]
+    records = [
+        {
+            "traceID": one.trace,
+            "spanID": one.span,
+            "flags": 1,
+            "operationName": one.name,
+            "references": [{"refType": "CHILD_OF", "traceID": one.trace, "spanID": one.parent}] if one.parent else [],
+            "startTime": one.start_us,
+            "duration": one.us,
+            "tags": [
+                {"key": "thread.id", "type": "int64", "value": 17},
+                {"key": "span.kind", "type": "string", "value": "internal"},
+            ],
+            "logs": [],
+            "processID": f"p{services.index(one.service) + 1}",
+            "warnings": None,
+        }
+        for one in spans
+    ]
+    processes = {f"p{place}": {"serviceName": service, "tags": []} for place, service in enumerate(services, 1)}
+    trace = {"traceID": spans[0].trace, "spans": records, "processes": processes, "warnings": None}
+    return json.dumps(trace, separators=(",", ":"))
+
+
+def _zipkin(spans: list[Span]) -> str:
+    records = [
+        {
+            "traceId": one.trace,
+            **({"parentId": one.parent} if one.parent else {}),
+            "id": one.span,
+            "kind": "SERVER",
+            "name": one.name,
+            "timestamp": one.start_us,
+            "duration": one.us,
+            "localEndpoint": {"serviceName": one.service, "ipv4": "10.0.0.7"},
+            "tags": {"thread.id": "17", "code.function.name": one.name},
+        }
+        for one in spans
+    ]
+    return json.dumps(records, separators=(",", ":"))[1:-1]
+
+
+_TRACES = {"otlp": _otlp, "jaeger": _jaeger, "zipkin": _zipkin}
 
 
 if __name__ == "__main__":

@@ -1,53 +1,140 @@
-"""The log of [Z15] section 4 (630 MB, 1.6 million lines) to suspects and impact, beside a bare regex pass in one run.
+"""What reading logs and traces costs beside a bare pass over the same file: processor time, memory, wall time.
 
-    python benchmarks/logs/timing.py [BYTES]
+    python benchmarks/logs/timing.py [RECORDS] [SHAPE…]
 
-BYTES: of a line (397, as there; at least some 110, so long is what the lines say). The same log twice is the second
-figure, one worker the third.
+RECORDS: lines or spans (1,000,000; 1,650,000 "long lines" are the log of [Z15] section 4). A shape's passes and
+diagnoses take turns in one run, twice; the least of each counts. Ratios are of user and system time, children
+included. README.md has results.
 """
 
+import json
+import os
 import re
-import shutil
+import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).parents[2]
 sys.path.insert(0, str(PROJECT))
 
-from benchmarks.logs.generator import BYTES_PER_LINE, write_log  # noqa: E402 - found by the path above
+from benchmarks.logs.generator import LINES_PER_CALL, SPAN_COLUMNS, write_json_lines, write_log, write_spans  # noqa: E402
 from perf_culprit.read.logs.log_pattern import PRESETS  # noqa: E402
 
-LIMIT_S = 10.0
-LIMIT_MB = 400.0
-# Of CPU time: by wall time it was 6 and 13 in one hour, as the machine had other work.
-LIMIT_RATIO = 3.0
+REPEATS = 2
+# Longer logs are as many times the same.
+MOST_WRITTEN = 1_000_000
+# The first repeat goes to the line's end and gives back: no fixed form.
+FREE = (
+    rb"^(?P<time>\S+ \S+) \[(?P<thread>.*)\] service=(?P<service>.*) call=(?P<call>.*?) "
+    rb"(?P<label>[0-9.]+) (?P<method>.*?) (?P<elapsed_ms>-?[0-9.]+) ?ms\b"
+)
 
 
-def bare_pass_s(path: Path) -> float:
-    """CPU seconds of one process that only matches each line."""
-    expression = PRESETS["labelled"]
-    assert expression is not None
-    search = re.compile(expression).search
-    begun = time.process_time()
-    with path.open("rb") as file:
-        matched = sum(search(line) is not None for line in file)
-    assert matched > 0
-    return time.process_time() - begun
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """`write`: file, records. `options`: of diagnose, before the file. `passes`: bare ones over the file."""
+
+    name: str
+    write: Callable[[Path, int], Any]
+    options: tuple[str, ...]
+    passes: tuple[str, ...]
 
 
-def diagnose(path: Path, *, workers: int = 2) -> tuple[float, float, float]:
-    """Seconds, CPU seconds of all processes, and the highest sum of their memory in MB."""
-    command = [sys.executable, "-m", "perf_culprit", "diagnose", "--log", str(path), "--pattern", "labelled"]
-    command += ["--workers", str(workers)]
-    import resource
+def _log(path: Path, lines: int) -> None:
+    write_log(path, calls=min(lines, MOST_WRITTEN) // LINES_PER_CALL, bytes_per_line=0)
+    once = path.read_bytes()
+    with path.open("ab") as file:
+        for _ in range(lines // MOST_WRITTEN - 1):
+            file.write(once)
 
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+
+def _spans(form: str) -> Callable[[Path, int], None]:
+    return lambda path, spans: write_spans(path, form, calls=spans // LINES_PER_CALL)
+
+
+TRACE_PASSES = ("json.loads", "msgspec")
+SHAPES = {
+    shape.name: shape
+    for shape in (
+        Shape(name="fixed form", write=_log, options=("--pattern", "labelled", "--log"), passes=("labelled",)),
+        Shape(
+            name="long lines",
+            write=lambda path, lines: write_log(path, calls=lines // LINES_PER_CALL),
+            options=("--pattern", "labelled", "--log"),
+            passes=("labelled",),
+        ),
+        Shape(name="free pattern", write=_log, options=("--pattern", "free.txt", "--log"), passes=("free.txt",)),
+        Shape(
+            name="JSON lines",
+            write=lambda path, lines: write_json_lines(path, calls=lines // LINES_PER_CALL),
+            options=("--pattern", "json", "--log"),
+            passes=("json.loads per line", "msgspec per line"),
+        ),
+        Shape(
+            name="CSV spans",
+            write=_spans("csv"),
+            options=("--format", SPAN_COLUMNS, "--profile"),
+            passes=("csv.reader",),
+        ),
+        *(
+            Shape(name=form, write=_spans(form), options=("--format", form, "--profile"), passes=TRACE_PASSES)
+            for form in ("otlp", "jaeger", "zipkin")
+        ),
+    )
+}
+
+
+def bare_pass(kind: str, path: Path) -> None:
+    """In a process of its own."""
+    import csv
+
+    import msgspec
+
+    decode = msgspec.json.decode
+    if kind in {"json.loads", "msgspec"}:
+        (decode if kind == "msgspec" else json.loads)(path.read_bytes())
+        return
+    if kind == "csv.reader":
+        with path.open(newline="") as table:
+            print(sum(1 for _ in csv.reader(table)))
+        return
+    expression = {"labelled": PRESETS["labelled"], "free.txt": FREE}.get(kind)
+    each: Callable[[bytes], object] = re.compile(expression).search if expression else decode
+    if kind.startswith("json.loads"):
+        each = json.loads
+    with path.open("rb") as log:
+        print(sum(each(line) is not None for line in log))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    cpu_s: float
+    wall_s: float
+    memory_mb: float
+
+    def least(self, other: "Cost | None") -> "Cost":
+        if other is None:
+            return self
+        return Cost(
+            cpu_s=min(self.cpu_s, other.cpu_s),
+            wall_s=min(self.wall_s, other.wall_s),
+            memory_mb=max(self.memory_mb, other.memory_mb),
+        )
+
+
+def cost(command: list[str], folder: Path) -> Cost:
+    """Of the command and its children; memory is the highest sum of what they hold."""
+    before = _children_s()
     begun = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=PROJECT)
+    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL, cwd=folder)
     peak_mb = 0.0
 
     def watch() -> None:
@@ -58,11 +145,15 @@ def diagnose(path: Path, *, workers: int = 2) -> tuple[float, float, float]:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    assert process.wait() == 0
-    seconds = time.perf_counter() - begun
     watcher.join()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak_mb
+    if process.returncode:
+        raise SystemExit(f"{command}: exit {process.returncode}")
+    return Cost(cpu_s=_children_s() - before, wall_s=time.perf_counter() - begun, memory_mb=peak_mb)
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _family(pid: int) -> list[int]:
@@ -82,30 +173,39 @@ def _memory_mb(pid: int) -> float:
     return int(match[1]) / 1024 if match else 0.0
 
 
-def main(bytes_per_line: int) -> None:
+def measure(shape: Shape, records: int, folder: Path) -> None:
+    path = folder / shape.name.replace(" ", "_")
+    shape.write(path, records)
+    (folder / "free.txt").write_bytes(FREE)
+    commands = {name: [__file__, "bare", name, str(path)] for name in shape.passes}
+    diagnose = ["-m", "perf_culprit", "diagnose", *shape.options, str(path)]
+    # Only logs are shared out.
+    for workers in (1, 2) if shape.options[-1] == "--log" else ():
+        commands[f"{workers} workers"] = [*diagnose, "--workers", str(workers)]
+    if shape.options[-1] != "--log":
+        commands["diagnose"] = diagnose
+    costs: dict[str, Cost] = {}
+    for _ in range(REPEATS):
+        for name, command in commands.items():
+            costs[name] = cost(command, folder).least(costs.get(name))
+    print(f"\n{shape.name}: {records:,} records, {path.stat().st_size / 1e6:,.0f} MB, load {os.getloadavg()[0]:.1f}\n")
+    titles = "".join(f" x {name} |" for name in shape.passes)
+    print(f"| | CPU s | wall s | MB |{titles}\n|---|--:|--:|--:|" + "--:|" * len(shape.passes))
+    for name, one in costs.items():
+        ratios = "".join(f" {one.cpu_s / costs[bare].cpu_s:.1f} |" for bare in shape.passes)
+        print(f"| {name} | {one.cpu_s:.2f} | {one.wall_s:.2f} | {one.memory_mb:,.0f} |{ratios}", flush=True)
+    path.unlink()
+
+
+def main(records: int, names: list[str]) -> None:
+    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as folder:
-        path, twice = Path(folder) / "once.log", Path(folder) / "twice.log"
-        write_log(path, bytes_per_line=bytes_per_line)
-        print(f"{path.stat().st_size / 1e6:,.0f} MB")
-        bare_s = bare_pass_s(path)
-        seconds, cpu_s, memory_mb = diagnose(path)
-        print(f"bare pass: {bare_s:.2f} CPU s")
-        print(
-            f"diagnose: {seconds:.2f} s (limit {LIMIT_S:g} s), {cpu_s:.2f} CPU s, "
-            f"{memory_mb:.0f} MB (limit {LIMIT_MB:g} MB)"
-        )
-        print(f"  {cpu_s / bare_s:.1f} x the bare pass's CPU time (limit {LIMIT_RATIO:g} x)")
-        with twice.open("wb") as file:
-            for _ in range(2):
-                with path.open("rb") as source:
-                    shutil.copyfileobj(source, file)
-        twice_s, twice_cpu_s, twice_mb = diagnose(twice)
-        print(
-            f"twice the file: {twice_s:.2f} s ({twice_s / seconds:.2f} x), {twice_cpu_s:.2f} CPU s, {twice_mb:.0f} MB"
-        )
-        alone_s, alone_cpu_s, alone_mb = diagnose(path, workers=1)
-        print(f"one worker: {alone_s:.2f} s ({alone_s / seconds:.2f} x), {alone_cpu_s:.2f} CPU s, {alone_mb:.0f} MB")
+        for name in names or SHAPES:
+            measure(SHAPES[name], records, Path(folder))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else BYTES_PER_LINE)
+    if sys.argv[1:2] == ["bare"]:
+        bare_pass(sys.argv[2], Path(sys.argv[3]))
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, sys.argv[2:])

@@ -38,6 +38,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "pip install perf-culprit && perf-culprit init": "tests/e2e/test_wheel.py",
     "perf-culprit bisect-job --request request.json --job job-1 --output out": "tests/integration/test_bisect_job.py",
     "pip install perf-culprit && perf-culprit init --try --pull-request": "tests/unit/test_existing_workflows.py",
+    "perf-culprit doctor --refusal \"Event 'workflow_dispatch' is not allowed to trigger Actions workflows.\"": (
+        "tests/integration/test_doctor.py"
+    ),
     "perf-culprit changes results.csv": "tests/unit/test_changes.py",
     "perf-culprit record run.json": "tests/integration/test_history_contract.py",
     "perf-culprit import data.js --dry-run": "tests/integration/test_import.py",

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from hypothesis import strategies as st
 
 from perf_culprit.explain.ranking import call_trees
 from perf_culprit.model.call_tree import CallTree
 from perf_culprit.read.logs.log_partial import Part, analyse, finish
-from perf_culprit.read.logs.log_pattern import LinePattern, load_pattern
+from perf_culprit.read.logs.log_pattern import LinePattern, Row, load_pattern
 from perf_culprit.read.logs.log_reader import ReadLog
+from perf_culprit.read.logs.log_rows import read_lines
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
 LABELLED = load_pattern("labelled")
@@ -47,6 +49,12 @@ def call(
         Execution(service=service, call=name, label=label, method=method, elapsed_ms=elapsed_ms, second=second)
         for label, method, elapsed_ms in rows
     ]
+
+
+def rows_of(pattern: LinePattern, *lines: bytes) -> list[Row]:
+    """What the lines say, those that are executions."""
+    rows = read_lines(b"\n".join(lines), pattern).rows
+    return rows.rows(np.arange(len(rows)))
 
 
 def part_of(data: bytes, *, pattern: LinePattern = LABELLED, horizon: int = 2_000) -> Part:

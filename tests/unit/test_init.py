@@ -336,3 +336,31 @@ def test_check_asks_for_what_a_requested_run_needs(tmp_path: Path) -> None:
     assert "`on.workflow_dispatch.inputs.rounds`, `run-name: ${{ inputs.request }}`" in remark.text
     (tmp_path / ".github/workflows/perf-command.yml").unlink()
     assert not [remark for remark in check_files(tmp_path) if "/perf-run" in remark.text]
+
+
+LOCKED = """version: 'v0.0.2'
+workflows:
+    '.github/workflows/perf.yml':
+        - 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1'
+"""
+
+
+def test_check_knows_the_lockfile_of_actions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lock = tmp_path / ".github/workflows/actions.lock"
+    lock_out = lay_out(tmp_path, {".github/workflows/actions.lock": LOCKED})
+    assert main(["init", "--repo", str(lock_out), "--run", "./bench"]) == 0
+    assert "actions.lock does not have the new files: run `gh actions-lock`" in capsys.readouterr().out
+
+    def remarks() -> list[str]:
+        return [remark.text for remark in check_files(tmp_path) if "gh actions-lock" in remark.text]
+
+    (ours,) = remarks()
+    assert ours.startswith("perf-culprit/perf-culprit@")
+    assert "so GitHub refuses the run" in ours
+    used = ours.partition(" ")[0]
+    lock.write_text(LOCKED + f"        - '{used}'\n")
+    assert remarks() == []
+    lock.write_text("version: 'v0.0.2'\nworkflows: {}\n")
+    assert remarks() == ["is not in .github/workflows/actions.lock: run `gh actions-lock` and commit it"]
+    lock.write_text("version: [\n")
+    assert remarks() == ["is no lockfile of actions: run `gh actions-lock` and commit it"]

@@ -75,7 +75,7 @@ def mcp(asked: Mcp) -> int:
 
 
 def init(asked: Init) -> int:
-    from perf_culprit.init.workflow_files import new_files
+    from perf_culprit.init.workflow_files import LOCK, RELOCK, new_files
 
     if asked.check:
         return _check(asked.repository)
@@ -94,6 +94,8 @@ def init(asked: Init) -> int:
     for path, text in files.items():
         replace_file(asked.repository / path, text.encode())
         print(f"wrote {path}")
+    if (asked.repository / LOCK).is_file():
+        print(f"{LOCK} does not have the new files: {RELOCK}.")
     if not IS_RELEASE:
         print("This is not a release: put the commit of the release that you reviewed in place of the zeros.")
     if choices[0].since:
@@ -250,8 +252,11 @@ def _default_branch(repository: Path) -> str:
 
 def doctor(asked: Doctor) -> int:
     """What the job lacks, then what is wrong in the files that are checked out."""
-    from perf_culprit.flows.job_context import checkup
+    from perf_culprit.flows.job_context import checkup, refusal_lines
 
+    if asked.refusal:
+        print(*refusal_lines(asked.refusal), sep="\n")
+        return EXIT_USAGE
     lines, is_well = checkup(environ=os.environ, repository=asked.repository, config=chosen_config(asked))
     for line in lines:
         print(line)

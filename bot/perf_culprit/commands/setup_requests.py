@@ -74,6 +74,9 @@ class Doctor(Configured, name="doctor", examples=("perf-culprit doctor",)):
     """Say which permission, event or setting this GitHub job lacks."""
 
     repository: Annotated[Path, Option("--repo DIR", "the job's checkout (default: here)")] = Path()
+    refusal: Annotated[
+        str, Option("--refusal TEXT", "explain why GitHub did not start a run; TEXT stands on the run's page")
+    ] = ""
 
 
 class Mcp(Command, name="mcp", examples=("perf-culprit mcp", "perf-culprit mcp --allow-run")):

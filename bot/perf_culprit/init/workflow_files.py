@@ -25,6 +25,9 @@ SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.
 BACKFILL: Final = ("perf-backfill.yml",)
 CONFIGURATION: Final = ".github/perf-culprit.yml"
 WORKFLOWS: Final = ".github/workflows"
+# Of a repository that locks its actions; GitHub runs a locked workflow by the commits that stand there.
+LOCK: Final = f"{WORKFLOWS}/actions.lock"
+RELOCK: Final = "run `gh actions-lock` and commit it"
 SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/main/docs/config.schema.json"
 
 
@@ -199,6 +202,7 @@ def check_files(root: Path) -> tuple[Remark, ...]:
             remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, asked)]
             if is_asked and "reusable-measure.yml@" in text:
                 remarks += _of_request(name, workflow)
+            remarks += _of_lock(root, name, workflow)
     if not any_workflow:
         remarks.append(Remark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init"))
     bisect = settings.bisect
@@ -206,6 +210,26 @@ def check_files(root: Path) -> tuple[Remark, ...]:
         text = f"`bisect.automatic` needs {bisect.workflow}, which is not there: perf-culprit init --split writes it"
         remarks.append(Remark(file=DEFAULT_PATH.as_posix(), text=text))
     return tuple(remarks)
+
+
+def _of_lock(root: Path, name: str, workflow: Mapping[Any, Any]) -> Iterator[Remark]:
+    """Of a repository that has a lockfile. It has the actions of steps, without their folder; no called workflow."""
+    if not (file := root / LOCK).is_file():
+        return
+    try:
+        lock = yaml.safe_load(file.read_text(encoding="utf-8", errors="replace"))
+        workflows = {path: {str(action).lower() for action in actions} for path, actions in lock["workflows"].items()}
+    except (yaml.YAMLError, AttributeError, LookupError, TypeError):
+        yield Remark(file=LOCK, text=f"is no lockfile of actions: {RELOCK}")
+        return
+    steps = [step for job in workflow["jobs"].values() if isinstance(job, dict) for step in _steps(job)]
+    used = {str(step["uses"]) for step in steps if not str(step.get("uses", ".")).startswith((".", "$", "docker:"))}
+    if used and name not in workflows:
+        yield Remark(file=name, text=f"is not in {LOCK}: {RELOCK}")
+        return
+    for action, _, ref in sorted(uses.partition("@") for uses in used):
+        if f"{'/'.join(action.split('/')[:2])}@{ref}".lower() not in workflows.get(name, ()):
+            yield Remark(file=name, text=f"{action}@{ref} is not in {LOCK}, so GitHub refuses the run: {RELOCK}")
 
 
 def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]) -> Iterator[Remark]:

@@ -14,8 +14,9 @@ from perf_culprit.read.logs.log_pattern import (
     PRESETS,
     compile_pattern,
     load_pattern,
-    presets_that_read,
 )
+from perf_culprit.read.logs.log_rows import presets_that_read
+from tests.support.execution_logs import rows_of
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "diagnosis.md"
 
@@ -40,8 +41,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_reads_its_example(name: str) -> None:
-    (row,) = load_pattern(name).read([EXAMPLES[name].encode()])
-    assert row is not None
+    (row,) = rows_of(load_pattern(name), EXAMPLES[name].encode())
     time, thread, service, call, label, method, elapsed = row
     assert service in {b"placeOrder", b"orders"}
     assert label == b"1.1.2.1"
@@ -71,9 +71,8 @@ def test_a_pattern_file(tmp_path: Path) -> None:
     path.write_bytes(WHOLE + b"\n")
     pattern = load_pattern(str(path))
     assert pattern.ms_per_unit == 1e-3
-    assert pattern.read([b"xx shop c1 1.2 find 250", b"nothing"]) == [
+    assert rows_of(pattern, b"xx shop c1 1.2 find 250", b"nothing") == [
         (None, None, b"shop", b"c1", b"1.2", b"find", b"250"),
-        None,
     ]
 
 
@@ -86,8 +85,7 @@ def test_a_pattern_file(tmp_path: Path) -> None:
     ],
 )
 def test_optional_groups(extra: bytes, expected: tuple[bytes | None, bytes | None]) -> None:
-    (row,) = compile_pattern(WHOLE + extra, name="p").read([b"shop c1 1.2 find 250 12:00"])
-    assert row is not None
+    (row,) = rows_of(compile_pattern(WHOLE + extra, name="p"), b"shop c1 1.2 find 250 12:00")
     assert row[:2] == expected
 
 
@@ -136,15 +134,14 @@ def test_a_file_too_long_for_a_pattern(tmp_path: Path) -> None:
     ],
 )
 def test_json_that_is_no_execution(line: bytes) -> None:
-    assert load_pattern("json").read([line]) == [None]
+    assert rows_of(load_pattern("json"), line) == []
 
 
 def test_json_values_are_text_whatever_they_hold() -> None:
     line = (
         rb'{"service": "a\nb", "call": 7, "label": "1", "method": "\ud800[[[[[[[[[[[[[[[[[[[[[[[[", "elapsed_s": 0.5}'
     )
-    (row,) = load_pattern("json").read([line])
-    assert row is not None
+    (row,) = rows_of(load_pattern("json"), line)
     assert row[2:4] == (b"a\nb", b"7")
     assert row[METHOD].startswith(b"?[")
     assert float(row[ELAPSED]) == 500
@@ -152,16 +149,14 @@ def test_json_values_are_text_whatever_they_hold() -> None:
 
 def test_huge_json_numbers_are_bad_times_not_errors() -> None:
     line = b'{"service": "a", "call": 1, "label": "1", "method": "m", "elapsed_s": 1' + b"0" * 400 + b"}"
-    (row,) = load_pattern("json").read([line])
-    assert row is not None
+    (row,) = rows_of(load_pattern("json"), line)
     assert row[ELAPSED] == b"inf"
 
 
 @pytest.mark.parametrize("value", ["123456789012345678901234567890", "-0", "-0.0", "1E5", "0.1e-400", "1" + "0" * 400])
 def test_numbers_in_json_are_the_text_that_python_reads(value: str) -> None:
     line = f'{{"service": "a", "call": {value}, "label": "1", "method": "m", "elapsed_ms": 1}}'
-    (row,) = load_pattern("json").read([line.encode()])
-    assert row is not None
+    (row,) = rows_of(load_pattern("json"), line.encode())
     assert row[3] == str(json.loads(value)).encode()
 
 

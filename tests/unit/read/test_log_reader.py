@@ -4,8 +4,10 @@ import gzip
 import pickle
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 
 from perf_culprit.errors import ConfigError, DataError, InfrastructureError, UsageError
 from perf_culprit.read.logs import log_reader
+from perf_culprit.read.logs.log_partial import Part, analyse
 from perf_culprit.read.logs.log_pattern import LinePattern, compile_pattern
 from perf_culprit.read.logs.log_reader import ReadLog, read_log
 from perf_culprit.read.logs.reading_settings import ReadingSettings
@@ -59,6 +62,37 @@ def test_a_call_may_go_on_in_the_next_file(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "log.2").write_bytes(b"".join(lines[1:]))
     whole = read(tmp_path / "log.1", tmp_path / "log.2")
     assert paths(trees_of(whole.part)["shop"])["order"] == (1, 10, 6)
+
+
+def test_this_process_is_one_of_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(DATA)
+    asked: list[int] = []
+
+    @contextmanager
+    def pool(workers: int, **_: object) -> Iterator[ThreadPoolExecutor]:
+        asked.append(workers)
+        with ThreadPoolExecutor(workers) as threads:
+            yield threads
+
+    by_here: list[bool] = []
+
+    def analysed(*given: Any, **named: Any) -> Part:
+        by_here.append(log_reader.can_be_limited())
+        time.sleep(0.001)
+        return analyse(*given, **named)
+
+    monkeypatch.setattr(log_reader, "process_pool", pool)
+    monkeypatch.setattr(log_reader, "analyse", analysed)
+    parts = [
+        read_log(
+            [str(path)], pattern=LABELLED, settings=ReadingSettings(horizon=20), block_bytes=4_000, workers=workers
+        )
+        for workers in (1, 2)
+    ]
+    assert asked == [1]
+    assert {*by_here} == {True, False}
+    assert paths(trees_of(parts[0].part)["shop"]) == paths(trees_of(parts[1].part)["shop"])
 
 
 def test_an_executor_may_be_given(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
 """Lines of a fixed form, split side by side: what a regular expression finds where it has nothing to choose.
 
-A pattern of literals, sets of bytes and repeats that never give back what they took fits a line in one way or not at
-all. It is followed through thousands of lines at once, a byte of each per step. A line that it does not fit from its
-beginning, the regular expression has to search.
+A regular expression tries the ways through a line in a fixed order, and the first that fits is its match. Where it is
+made of literals, sets of bytes and their repeats, the very first way is followed through thousands of lines at once, a
+byte of each per step. A line that this does not fit from its beginning, the regular expression has to search.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -19,7 +19,6 @@ Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
 # Longer runs of one set are left to the regular expression.
 MOST_STEPS: Final = 256
-_ANY: Final = frozenset(range(256))
 _LINE_FEED: Final = 10
 _TEXT: Final = range(ord("0"), ord("z") + 1)
 _TOP: Final = 127
@@ -29,7 +28,7 @@ _SEVEN: Final = np.uint64(7)
 _TOKEN: Final = re.compile(
     rb"(?P<open>\((?:\?:|\?P<(?P<name>\w+)>)?)|(?P<close>\)(?:\?\+?)?)|(?P<mark>\$|\\b)"
     rb"|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*+\]|\\[SsDdWwtrfv]|\\[^a-zA-Z0-9]|[^\\^$*+?{}\[\]|()])"
-    rb"(?P<repeat>[*+?]?)(?P<keep>\+?)"
+    rb"(?P<repeat>[*+?]?)(?P<keep>[+?]?)"
 )
 
 
@@ -37,14 +36,14 @@ _TOKEN: Final = re.compile(
 class _Step:
     r"""`kind`: `(` and `)` of a group, `?:` of an optional part, `$`, `\b`; else a set's repeat: none, `?`, `*`, `+`.
 
-    `keeps`: it gives nothing back.
+    `keep`: `+` gives nothing back, `?` takes as few as it can.
     """
 
     kind: str
     name: str = ""
     members: frozenset[int] = frozenset()
     part: "tuple[_Step, ...]" = ()
-    keeps: bool = False
+    keep: str = ""
 
     @property
     def inside(self) -> Bools:
@@ -74,15 +73,14 @@ def _members(text: bytes) -> frozenset[int]:
 
 @lru_cache
 def steps_of(expression: bytes) -> tuple[_Step, ...] | None:
-    """What a line goes through; None of an expression that may go more than one way."""
+    """The first way through a line; None where that is not sure, or the expression has other parts."""
     tokens, at = [], int(expression.startswith(b"^"))
     while at < len(expression):
         if (token := _TOKEN.match(expression, at)) is None:
             return None
         tokens.append(token)
         at = token.end()
-    steps, _ = _nested(iter(tokens))
-    return None if _first(steps, frozenset()) is None else tuple(steps)
+    return _settled(_nested(iter(tokens))[0])
 
 
 def _nested(tokens: Iterator[re.Match[bytes]]) -> tuple[list[_Step], bytes]:
@@ -99,31 +97,30 @@ def _nested(tokens: Iterator[re.Match[bytes]]) -> tuple[list[_Step], bytes]:
             if close == b")":
                 steps += [_Step(kind="(", name=name), *inner, _Step(kind=")", name=name)]
             else:
-                steps.append(_Step(kind="?:", name=name, part=tuple(inner), keeps=close.endswith(b"+")))
+                steps.append(_Step(kind="?:", name=name, part=tuple(inner), keep=close[2:].decode()))
         else:
-            repeat, keeps = token["repeat"].decode(), bool(token["keep"])
-            steps.append(_Step(kind=repeat, members=_members(token["set"]), keeps=keeps))
+            repeat, keep = token["repeat"].decode(), token["keep"].decode()
+            steps.append(_Step(kind=repeat, members=_members(token["set"]), keep=keep))
     return steps, b""
 
 
-def _first(steps: Sequence[_Step], after: frozenset[int]) -> frozenset[int] | None:
-    """The bytes that steps may begin with, `after` being those behind them; None where a repeat may give back."""
-    for step in reversed(steps):
-        if step.kind in {"(", ")"}:
-            continue
-        first = step.members
-        if step.kind == "?:":
-            within = _first(step.part, after)
-            if within is None or step.name or any(inner.name for inner in step.part):
-                return None
-            first = within
-        elif step.kind in {"$", "\\b"}:
-            after = frozenset([_LINE_FEED]) if step.kind == "$" else _ANY
-            continue
-        if step.kind and not step.keeps and first & after:
+def _settled(steps: Sequence[_Step], *, is_part: bool = False) -> tuple[_Step, ...] | None:
+    """With lazy repeats that end where the next step may begin; None where a part may fit in a later way only."""
+    settled: list[_Step] = []
+    for place, step in enumerate(steps):
+        after = next((one for one in steps[place + 1 :] if one.kind not in {"(", ")"}), None)
+        begins = None if after is None or after.kind in {"?", "*", "?:", "\\b"} else after.members
+        part = _settled(step.part, is_part=True)
+        if part is None or (step.kind == "?:" and (step.name or any(inner.name for inner in part))):
             return None
-        after = first if step.kind in {"", "+"} else first | after
-    return after
+        if step.keep == "?" and step.kind != "?" and begins is not None and not is_part:
+            settled.append(replace(step, members=step.members - begins))
+            continue
+        may_give_back = is_part and after and step.kind in {"?", "*", "+", "?:"} and not step.keep
+        if step.keep == "?" or (may_give_back and (begins is None or step.part or step.members & begins)):
+            return None
+        settled.append(step)
+    return tuple(settled)
 
 
 def walk(steps: Sequence[_Step], data: Bytes, at: Places, marks: dict[str, Places]) -> tuple[Places, Bools]:

@@ -134,7 +134,7 @@ def finish(part: Part) -> Part:
 
 def _by_call(rows: Rows, horizon: int, complete: CompleteCalls) -> list[OpenCall]:
     """Collects the complete calls; those near an end of the stretch are open, in the order of their first rows."""
-    calls = rows.numbers(SERVICE, CALL)
+    calls, _ = rows.numbers(SERVICE, CALL)
     sizes = np.bincount(calls)
     # Of numbers this small numpy sorts in linear time.
     order = np.argsort(calls.astype(np.uint16) if len(sizes) <= 1 << 16 else calls, kind="stable")

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -46,7 +45,6 @@ NEEDED: Final = ("service", "call", "label", "method")
 OPTIONAL: Final = ("time", "thread")
 MILLISECONDS_PER_UNIT: Final = {"elapsed_ms": 1.0, "elapsed_us": 1e-3, "elapsed_s": 1e3}
 MAX_PATTERN_BYTES: Final = 10_000
-_JSON: Final = msgspec.json.Decoder()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,14 +61,18 @@ class LinePattern:
         unit = next(name for name, ms in MILLISECONDS_PER_UNIT.items() if ms == self.ms_per_unit)
         return (*OPTIONAL, *NEEDED, unit)
 
-    def read(self, lines: Sequence[bytes]) -> list[Row | None]:
-        """What each line says; None where it is no method execution."""
+    @property
+    def groups(self) -> tuple[int, list[int]]:
+        """How many values `read` gives of a line, and which are a row's fields; -1 of what the pattern lacks."""
         if self.expression is None:
-            return [_json_row(line) for line in lines]
-        groups = self.expression.groupindex
-        # Behind the last group stands None, for those that the pattern lacks.
-        pick = itemgetter(*(groups.get(name, 0) - 1 for name in self.fields))
-        return [match and pick((*match.groups(), None)) for match in map(self.expression.search, lines)]
+            return ELAPSED + 1, [*range(ELAPSED + 1)]
+        return self.expression.groups, [self.expression.groupindex.get(name, 0) - 1 for name in self.fields]
+
+    def read(self, lines: Sequence[bytes]) -> list[tuple[Any, ...] | None]:
+        """The groups of each line, or a JSON line's fields; None where it is no method execution."""
+        if self.expression is None:
+            return [*map(_json_row, lines)]
+        return [match and match.groups() for match in map(self.expression.search, lines)]
 
 
 def load_pattern(name: str) -> LinePattern:
@@ -110,27 +112,36 @@ def compile_pattern(expression: bytes, *, name: str) -> LinePattern:
     return LinePattern(name=name, expression=compiled, ms_per_unit=MILLISECONDS_PER_UNIT[units[0]])
 
 
-def presets_that_read(lines: Sequence[bytes]) -> list[str]:
-    """The presets that read at least one of the lines, for a message."""
-    return [name for name in PRESETS if any(row is not None for row in load_pattern(name).read(lines))]
+class _JsonLine(msgspec.Struct, gc=False):
+    """Members of any type; others are passed over."""
+
+    time: Any = None
+    thread: Any = None
+    service: Any = None
+    call: Any = None
+    label: Any = None
+    method: Any = None
+    elapsed_ms: Any = None
+    elapsed_us: Any = None
+    elapsed_s: Any = None
+
+
+_JSON: Final = msgspec.json.Decoder(_JsonLine)
 
 
 def _json_row(line: bytes) -> Row | None:
+    """What a JSON line says; None where it is no method execution."""
     try:
-        fields = _JSON.decode(line)
+        one = _JSON.decode(line)
     # It knows neither single surrogates nor numbers without bounds.
     except (ValueError, RecursionError):
         try:
-            fields = json.loads(line)
+            one = msgspec.convert(json.loads(line), _JsonLine)
         except (ValueError, RecursionError):
             return None
-    if not isinstance(fields, dict):
-        return None
-    needed = [_text(fields.get(name)) for name in NEEDED]
-    elapsed = _elapsed_ms(fields)
-    if elapsed is None or None in needed:
-        return None
-    return (*(_text(fields.get(name)) for name in OPTIONAL), *needed, elapsed)  # type: ignore[return-value] # None was refused above
+    elapsed = _elapsed_ms(one)
+    row = (*map(_text, (one.time, one.thread, one.service, one.call, one.label, one.method)), elapsed)
+    return None if None in row[2:] else row  # type: ignore[return-value] # None is refused but for the first two
 
 
 def _text(value: Any) -> bytes | None:
@@ -141,9 +152,8 @@ def _text(value: Any) -> bytes | None:
     return None
 
 
-def _elapsed_ms(fields: dict[str, Any]) -> bytes | None:
-    for name, ms_per_unit in MILLISECONDS_PER_UNIT.items():
-        value = fields.get(name)
+def _elapsed_ms(one: _JsonLine) -> bytes | None:
+    for value, ms_per_unit in ((one.elapsed_ms, 1.0), (one.elapsed_us, 1e-3), (one.elapsed_s, 1e3)):
         if isinstance(value, int | float) and not isinstance(value, bool):
             try:
                 return repr(float(value) * ms_per_unit).encode()

@@ -22,7 +22,8 @@ from perf_culprit.errors import ConfigError, DataError, InfrastructureError, Usa
 from perf_culprit.python_child import process_pool
 from perf_culprit.read.logs.log_chunks import BLOCK_BYTES, STDIN_NAME, Lines, Stretch, blocks
 from perf_culprit.read.logs.log_partial import Part, analyse, finish, merge
-from perf_culprit.read.logs.log_pattern import LinePattern, presets_that_read
+from perf_culprit.read.logs.log_pattern import LinePattern
+from perf_culprit.read.logs.log_rows import presets_that_read
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
 # Workers on other machines: a Dask cluster as the executor that `read_log` takes.
@@ -179,12 +180,14 @@ def read_log(
         )
     every = chain(head, produced)
     analysed = partial(analyse_block, pattern=pattern, settings=settings, limit_s=time_limit_s)
+    # One of the workers is this process, where a pattern can be given up in it.
+    others = workers - can_be_limited()
     if executor is not None:
         part = _shared(every, analysed, executor=executor, ahead=2 * workers)
-    elif is_whole and can_be_limited():
-        part = reduce(merge, map(analysed, head))
+    elif can_be_limited() and (is_whole or not others):
+        part = reduce(merge, map(analysed, every))
     else:
-        part = _on_processes(every, analysed, workers=workers)
+        part = _on_processes(every, analysed, others=others)
     part = finish(part)
     if not any(service.calls for service in part.services.values()):
         raise _nothing_usable(names, head[0], part)
@@ -209,12 +212,11 @@ def _first_blocks(produced: Iterator[Stretch | Lines], most_bytes: int) -> tuple
     return head, True
 
 
-def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, workers: int) -> Part:
-    # Spawned, not forked: safe whatever threads the caller has. Their rows are many and hold no cycles, so collecting
-    # garbage would only cost time.
-    with process_pool(workers, context=get_context("spawn"), initializer=gc.disable) as pool:
+def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, others: int) -> Part:
+    # Spawned, not forked: safe whatever threads the caller has.
+    with process_pool(others, context=get_context("spawn"), initializer=gc.disable) as pool:
         try:
-            return _shared(every, analysed, executor=pool, ahead=2 * workers)
+            return _shared(every, analysed, executor=pool, ahead=2 * others, helps=can_be_limited())
         except BrokenProcessPool:
             raise InfrastructureError(
                 "a worker process ended without a result",
@@ -224,13 +226,22 @@ def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, worke
             pool.shutdown(cancel_futures=True)
 
 
-def _shared(every: Iterator[Stretch | Lines], analysed: Analysis, *, executor: Executor, ahead: int) -> Part:
+def _shared(
+    every: Iterator[Stretch | Lines], analysed: Analysis, *, executor: Executor, ahead: int, helps: bool = False
+) -> Part:
+    """`ahead`: blocks that the executor has at a time. `helps`: this process analyses others meanwhile."""
     whole = Part()
     pending: deque[Future[Part]] = deque()
     for block in every:
-        pending.append(executor.submit(analysed, block))
-        if len(pending) >= ahead:
+        # Parts wait for those before them, but not many.
+        while pending and (pending[0].done() or len(pending) >= (2 * ahead if helps else ahead)):
             whole = merge(whole, pending.popleft().result())
+        if helps and sum(not future.done() for future in pending) >= ahead:
+            own: Future[Part] = Future()
+            own.set_result(analysed(block))
+            pending.append(own)
+        else:
+            pending.append(executor.submit(analysed, block))
     while pending:
         whole = merge(whole, pending.popleft().result())
     return whole

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perf_culprit.read.logs.fixed_form import Bools, Places, steps_of, walk
-from perf_culprit.read.logs.log_pattern import ELAPSED, LinePattern, Row
+from perf_culprit.read.logs.log_pattern import ELAPSED, PRESETS, LinePattern, Row, load_pattern
 
 Words: TypeAlias = NDArray[np.uint64]
 Times: TypeAlias = NDArray[np.float64]
@@ -49,8 +49,8 @@ class Rows:
     def rows(self, at: Places) -> list[Row]:
         return [*zip(*(self.column(field, at) for field in range(len(self.starts))), strict=True)]
 
-    def numbers(self, *fields: int) -> Places:
-        """Of each row a number, the same for rows that agree in the fields; smaller where that comes first."""
+    def numbers(self, *fields: int) -> tuple[Places, list[tuple[bytes | None, ...]]]:
+        """A number per row, the same for rows that agree in the fields, smaller where that comes first; their texts."""
         numbers = np.empty(len(self), np.intp)
         places: dict[tuple[bytes | None, ...], int] = {}
         for tile in tiles(len(self)):
@@ -60,7 +60,7 @@ class Rows:
             keys = zip(*(self.column(field, different) for field in fields), strict=True)
             own = np.array([places.setdefault(key, len(places)) for key in keys], np.intp)
             numbers[tile] = own[(np.cumsum(is_first) - 1)[firsts]]
-        return numbers
+        return numbers, [*places]
 
     def _firsts(self, fields: Sequence[int], tile: slice) -> Places:
         """For each row of the tile the first that has the same bytes, as far as they are few; else itself."""
@@ -142,26 +142,46 @@ def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
     starts, lengths, fits = _fitted(padded, begins, ends - begins <= MAX_LINE_BYTES, pattern)
     left = np.flatnonzero(~fits)
     lines = [data[begin:end] for begin, end in zip(begins[left].tolist(), ends[left].tolist(), strict=True)]
-    read = pattern.read([line if len(line) <= MAX_LINE_BYTES else b"" for line in lines])
-    whole = padded if starts.size else b""
-    searched = [*chain.from_iterable([row for row in read if row is not None])]
-    if searched:
-        sizes = np.array([-1 if field is None else len(field) for field in searched], np.intp)
-        begun = len(whole) + np.cumsum(np.maximum(sizes, 0)) - np.maximum(sizes, 0)
-        whole += b"".join([field for field in searched if field]) + PADDING
-        places = left[[row is not None for row in read]]
-        order = np.argsort(np.concatenate([np.flatnonzero(fits), places]))
-        starts = np.hstack([starts, begun.reshape(len(places), -1).T])[:, order]
-        lengths = np.hstack([lengths, sizes.reshape(len(places), -1).T])[:, order]
+    text, more_starts, more_lengths, is_read = _searched(lines, pattern)
+    order = np.argsort(np.concatenate([np.flatnonzero(fits), left[is_read]]))
+    # Most logs are read in one of the two ways.
+    kept = padded if starts.size else b""
     return ReadLines(
         lines=len(begins),
-        rows=Rows(data=whole or PADDING, starts=starts, lengths=lengths),
-        unread=[
-            (int(place), line)
-            for place, line, row in zip(left, lines, read, strict=True)
-            if row is None and line.strip()
-        ],
+        rows=Rows(
+            data=kept + text,
+            starts=np.hstack([starts, more_starts + len(kept)])[:, order],
+            lengths=np.hstack([lengths, more_lengths])[:, order],
+        ),
+        unread=[(int(left[i]), lines[i]) for i in np.flatnonzero(~is_read).tolist() if lines[i].strip()],
     )
+
+
+def presets_that_read(lines: Sequence[bytes]) -> list[str]:
+    """The presets that read at least one of the lines, for a message."""
+    return [name for name in PRESETS if len(read_lines(b"\n".join(lines), load_pattern(name)).rows)]
+
+
+def _searched(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Places, Places, Bools]:
+    """The fields' texts, where each is in them, and which lines have any; a tile of lines at a time."""
+    texts, sizes, is_read = list[bytes](), [np.empty(0, np.intp)], list[bool]()
+    for tile in tiles(len(lines)):
+        rows = pattern.read([line if len(line) <= MAX_LINE_BYTES else b"" for line in lines[tile]])
+        fields = [*chain.from_iterable([row for row in rows if row is not None])]
+        try:
+            texts.append(b"".join(fields))
+            sizes.append(np.fromiter(map(len, fields), np.intp, len(fields)))
+        except TypeError:
+            texts.append(b"".join([field for field in fields if field]))
+            sizes.append(np.array([-1 if field is None else len(field) for field in fields], np.intp))
+        is_read += [row is not None for row in rows]
+    which, lengths = np.array(is_read, bool), np.concatenate(sizes)
+    starts = np.cumsum(np.maximum(lengths, 0)) - np.maximum(lengths, 0)
+    # Behind the last group stands what a pattern lacks.
+    width, numbers = pattern.groups
+    lacking = np.full((np.count_nonzero(which), 1), -1)
+    starts, lengths = (np.hstack([one.reshape(-1, width), lacking])[:, numbers].T for one in (starts, lengths))
+    return b"".join(texts) + PADDING, starts, lengths, which
 
 
 def _line_places(padded: bytes, size: int) -> tuple[Places, Places]:

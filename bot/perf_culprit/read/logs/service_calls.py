@@ -269,32 +269,35 @@ class CompleteCalls:
 
     def add_all(self, rows: Rows, calls: Sequence[Places]) -> None:
         """Calls by the places of their rows, those with the same lines but for their times together."""
-        methods = rows.numbers(METHOD)
-        kinds = rows.numbers(LABEL) * (1 + methods.max(initial=0)) + methods
+        methods, method_texts = rows.numbers(METHOD)
+        labels, label_texts = rows.numbers(LABEL)
+        kinds = labels * len(method_texts) + methods
         services = rows.column(SERVICE, np.array([call[0] for call in calls], np.intp))
         times_ms = rows.elapsed() * self.ms_per_unit
         alike: dict[tuple[bytes, bytes], list[Places]] = {}
         for service, call in zip(services, calls, strict=True):
             alike.setdefault((service, kinds[call].tobytes()), []).append(call)
-        for group in alike.values():
-            for call in self._add_alike(rows, times_ms, np.array(group)):
+        for (service, _), group in alike.items():
+            lines = [
+                tuple([texts[number][0] for number in numbers[group[0]].tolist()])
+                for numbers, texts in ((labels, label_texts), (methods, method_texts))
+            ]
+            for call in self._add_alike(rows, times_ms, np.array(group), service, lines):
                 self.add(rows.rows(call))
 
-    def _add_alike(self, rows: Rows, times_ms: Times, calls: Places) -> Places:
-        """`calls`: (calls, lines). Gives back those that have to be looked at one by one."""
-        if calls.size < WORTH_ARRAYS:
-            return calls
-        (first,) = rows.rows(calls[0, :1])
-        labels, methods = (tuple(rows.column(field, calls[0])) for field in (LABEL, METHOD))
-        if None in (*first[2:4], *methods) or not _are_labels(labels) or len({*labels}) < len(labels):
+    def _add_alike(
+        self, rows: Rows, times_ms: Times, calls: Places, service: bytes, lines: Sequence[tuple[bytes, ...]]
+    ) -> Places:
+        """`calls`: (calls, lines); `lines`: labels and methods. Gives back those to be looked at one by one."""
+        labels, methods = lines
+        has_names = rows.lengths[[SERVICE, CALL], calls[0, 0]].min() >= 0 and None not in methods
+        if calls.size < WORTH_ARRAYS or not has_names or not _are_labels(labels) or len({*labels}) < len(labels):
             return calls
         times = times_ms[calls]
         usable: Bools = np.all((times >= 0) & (times <= MAX_ELAPSED_MS), axis=1)
         own = calls[usable]
         if own.size:
-            self._count(
-                first[SERVICE], labels, methods, times[usable], lambda field, line: rows.column(field, own[:, line])
-            )
+            self._count(service, labels, methods, times[usable], lambda field, line: rows.column(field, own[:, line]))
         return calls[~usable]
 
     def add(self, rows: Sequence[Row]) -> None:

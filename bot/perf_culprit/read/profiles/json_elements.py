@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
+import numpy as np
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import RecordFault
@@ -43,16 +44,31 @@ def decoded(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: Profile
         return None
 
 
+def decoded_each(
+    elements: Iterable[T | msgspec.Raw], decoder: msgspec.json.Decoder[T], *, file: ProfileFile
+) -> Iterator[T]:
+    """Spans, those in broken batches still as raw JSON."""
+    for one in elements:
+        if not isinstance(one, msgspec.Raw):
+            file.intake.records += 1
+            yield one
+        elif (span := decoded(one, decoder, file=file, at=f": span {file.intake.records + 1}")) is not None:
+            yield span
+
+
 BATCH_BYTES: Final = 4 << 20
-# Ends of objects, from the last one back, that are tried as the end of a batch before brackets are counted.
-_TRIED_ENDS: Final = 6
+# Brackets are looked for in so many bytes first, in twice as many where they hold no whole element.
+_LEAST_BYTES: Final = 1 << 15
+_QUOTE, _ESCAPE = b'"\\'
 _BLANK: Final = re.compile(rb"[\s,\xef\xbb\xbf]*+")
 _SPACE: Final = re.compile(rb"[\s:]*+")
 
 
 @dataclass(kw_only=True)
 class JsonElements(Generic[T]):
-    """Elements of type `kind` of the arrays that are members `names` of a top object, or of a top array.
+    """Elements of the arrays that are members `names` of a top object, or of a top array.
+
+    They are of type `kind`; in batches without a fault of type `whole`, if it is given.
 
     Several documents may follow each other (JSON lines). An element that is not of that type is counted and noted as a
     `what` with its `number`, from 1; so is a file that ends within an array or object.
@@ -62,6 +78,7 @@ class JsonElements(Generic[T]):
     names: frozenset[bytes]
     kind: type[T]
     what: str
+    whole: Any = None
     number: int = 0
     _pieces: JsonPieces = field(init=False)
 
@@ -69,6 +86,8 @@ class JsonElements(Generic[T]):
         self._pieces = JsonPieces(
             chunks=self.file.chunks(), next_step="check that the profiler finished, and wrote only JSON to this file"
         )
+        self._window = _LEAST_BYTES
+        self._whole: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[self.whole or self.kind])  # type: ignore[misc]
         self._one: msgspec.json.Decoder[T] = msgspec.json.Decoder(self.kind)
         self._many: msgspec.json.Decoder[list[T]] = msgspec.json.Decoder(list[self.kind])  # type: ignore[name-defined]
         self._raw: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
@@ -119,44 +138,39 @@ class JsonElements(Generic[T]):
         self._pieces.at += 1
 
     def _batch(self) -> list[T] | None:
-        """As many elements as the buffer surely holds whole, or None."""
-        end = len(self._pieces.buffer)
-        for _ in range(_TRIED_ENDS):
-            end = self._pieces.buffer.rfind(b"}", self._pieces.at, end)
-            if end < 0:
-                break
-            piece = b"[%b]" % self._pieces.buffer[self._pieces.at : end + 1]
-            # Brackets balance at the right end only, so what decodes is whole elements.
+        """Many elements that the buffer holds whole, or None."""
+        end = self._whole_elements()
+        if end is None:
+            return None
+        piece = b"[%b]" % self._pieces.buffer[self._pieces.at : end]
+        for decoder in (self._whole, self._many):
             try:
-                batch = self._many.decode(piece)
-            except msgspec.ValidationError:
-                # An element of another type; one behind it may be no JSON at all.
-                try:
-                    values = [bytes(raw) for raw in self._raw.decode(piece)]
-                except UNDECODABLE:
-                    continue
-                self._pieces.at = end + 1
-                return self._checked(values)
+                batch = decoder.decode(piece)
             except UNDECODABLE:
                 continue
-            self._pieces.at = end + 1
+            self._pieces.at = end
             self.number += len(batch)
             return batch
-        return self._counted()
+        return self._counted(end)
 
-    def _counted(self) -> list[T] | None:
-        """The same by counting brackets, for batches that hold broken elements or end with the array."""
+    def _whole_elements(self) -> int | None:
+        buffer, at = self._pieces.buffer, self._pieces.at
+        while True:
+            end, is_last = last_end(buffer, at, self._window)
+            if end is None and not is_last and self._window < len(buffer) - at:
+                self._window *= 2
+                continue
+            self._window = _LEAST_BYTES if is_last else min(2 * self._window, BATCH_BYTES)
+            return end
+
+    def _counted(self, most: int) -> list[T]:
+        """The same, element by element, of a batch that holds broken ones."""
         values = []
-        while self._pieces.at < len(self._pieces.buffer):
+        while self._pieces.at < most:
             start = end_of(_BLANK, self._pieces.buffer, self._pieces.at)
-            if self._pieces.buffer[start : start + 1] in (b"]", b""):
-                break
-            end = value_end(self._pieces.buffer, start)
-            if end is None:
-                break
-            values.append(self._pieces.buffer[start:end])
-            self._pieces.at = end
-        return self._checked(values) if values else None
+            self._pieces.at = value_end(self._pieces.buffer, start) or most
+            values.append(self._pieces.buffer[start : self._pieces.at])
+        return self._checked(values)
 
     def _checked(self, values: list[bytes]) -> list[T]:
         elements = []
@@ -178,3 +192,34 @@ class JsonElements(Generic[T]):
 
     def _cut(self) -> None:
         self.file.intake.truncated(self.file.name)
+
+
+_MARKS: Final = np.zeros(256, bool)
+_MARKS[[*b'{}[]"\\']] = True
+_STEPS: Final = np.zeros(256, np.int8)
+_STEPS[[*b"{["]] = 1
+_STEPS[[*b"}]"]] = -1
+
+
+def last_end(data: bytes, at: int, size: int) -> tuple[int | None, bool]:
+    """Where the last object or array ends that the `size` bytes of an array from `at` on hold whole; None of none.
+
+    Also whether the array itself ends in them.
+    """
+    window = np.frombuffer(data, np.uint8, min(size, len(data) - at), at)
+    places = np.flatnonzero(_MARKS[window])
+    marks = window[places]
+    quotes = marks == _QUOTE
+    escapes = places[marks == _ESCAPE]
+    if escapes.size:
+        # Of several in a row every other one is itself escaped.
+        begins = np.diff(escapes, prepend=-2) != 1
+        row = np.arange(len(escapes))
+        odd = (row - np.maximum.accumulate(np.where(begins, row, 0))) % 2 == 0
+        quotes &= ~np.isin(places, escapes[odd] + 1)
+    steps = np.where(np.cumsum(quotes) % 2, 0, _STEPS[marks])
+    depth = np.cumsum(steps)
+    beyond = np.flatnonzero(depth < 0)
+    ends = np.flatnonzero((depth == 0) & (steps < 0))
+    ends = ends[ends < beyond[0]] if beyond.size else ends
+    return (at + int(places[ends[-1]]) + 1 if ends.size else None), bool(beyond.size)

@@ -247,17 +247,19 @@ def _take_resource(spans: Spans, resource_spans: bytes, file: ProfileFile) -> No
                 file.reject(RecordFault.MALFORMED, "", at=at)
                 continue
             start, end = values.get(_START), values.get(_END)
-            spans.take(
-                trace=_bytes(values, _OTLP_PROTOBUF_TRACE).hex(),
-                span=_bytes(values, _OTLP_PROTOBUF_SPAN).hex(),
-                parent=_bytes(values, _PARENT).hex(),
-                start=start if isinstance(start, int) else None,
-                end=end if isinstance(end, int) else None,
-                name=_bytes(values, _NAME).decode("utf-8", "replace"),
-                service=service,
-                at=at,
-                text=_bytes(values, _NAME),
+            fault = spans.take(
+                (
+                    _bytes(values, _OTLP_PROTOBUF_TRACE).hex(),
+                    _bytes(values, _OTLP_PROTOBUF_SPAN).hex(),
+                    _bytes(values, _PARENT).hex(),
+                ),
+                start if isinstance(start, int) else None,
+                end if isinstance(end, int) else None,
+                _bytes(values, _NAME).decode("utf-8", "replace"),
+                service,
             )
+            if fault is not None:
+                file.reject(fault, _bytes(values, _NAME), at=at)
 
 
 def _otlp_protobuf_service(resource: bytes) -> str:

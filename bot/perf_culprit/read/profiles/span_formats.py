@@ -1,18 +1,22 @@
 """Spans of distributed traces: OTLP JSON, Jaeger, Zipkin, and tables whose columns are named."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.call_tree import Profile
 from perf_culprit.read.logs.service_calls import seconds_since_1970
-from perf_culprit.read.profiles.json_elements import UNDECODABLE, JsonElements, decode, decoded
+from perf_culprit.read.profiles.json_elements import UNDECODABLE, JsonElements, decoded_each
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.spans import Spans, profiles
+
+# A span, or what may be one.
+S = TypeVar("S")
 
 # OpenTelemetry spans as OTLP JSON: one document, or one per line as the collector's file exporter writes.
 
@@ -32,14 +36,14 @@ class _Resource(msgspec.Struct):
     attributes: list[msgspec.Raw] = []
 
 
-class _Scope(msgspec.Struct):
-    spans: list[msgspec.Raw] = []
+class _Scope(msgspec.Struct, Generic[S]):
+    spans: list[S] = []
 
 
-class _ResourceSpans(msgspec.Struct, rename="camel"):
+class _ResourceSpans(msgspec.Struct, Generic[S], rename="camel"):
     resource: _Resource | None = None
-    scope_spans: list[_Scope] = []
-    instrumentation_library_spans: list[_Scope] = []
+    scope_spans: list[_Scope[S]] = []
+    instrumentation_library_spans: list[_Scope[S]] = []
 
 
 class _OtlpSpan(msgspec.Struct, rename="camel", gc=False):
@@ -57,15 +61,31 @@ _ATTRIBUTE: Final = msgspec.json.Decoder(_Attribute)
 
 def _read_otlp(file: ProfileFile) -> tuple[Profile, ...]:
     spans = Spans(file=file)
-    for batch in JsonElements(file=file, names=_RESOURCES, kind=_ResourceSpans, what="resourceSpans"):
+    elements = JsonElements(
+        file=file,
+        names=_RESOURCES,
+        whole=_ResourceSpans[_OtlpSpan],
+        kind=_ResourceSpans[msgspec.Raw],
+        what="resourceSpans",
+    )
+    for batch in elements:
         for resource in batch:
             service = _otlp_service(resource)
             for scope in (*resource.scope_spans, *resource.instrumentation_library_spans):
-                _otlp_take(spans, scope.spans, service, file)
+                for one in decoded_each(scope.spans, _OTLP_SPAN, file=file):
+                    fault = spans.take(
+                        (one.trace_id, one.span_id, one.parent_span_id or ""),
+                        _nanoseconds(one.start_time_unix_nano),
+                        _nanoseconds(one.end_time_unix_nano),
+                        one.name,
+                        service,
+                    )
+                    if fault is not None:
+                        file.reject(fault, one.name, at=f": span {file.intake.records}")
     return profiles(spans)
 
 
-def _otlp_service(resource: _ResourceSpans) -> str:
+def _otlp_service(resource: "_ResourceSpans[Any]") -> str:
     for raw in resource.resource.attributes if resource.resource else ():
         try:
             attribute = _ATTRIBUTE.decode(raw)
@@ -76,31 +96,11 @@ def _otlp_service(resource: _ResourceSpans) -> str:
     return ""
 
 
-def _otlp_take(spans: Spans, raws: Iterable[msgspec.Raw], service: str, file: ProfileFile) -> None:
-    for raw in raws:
-        at = f": span {file.intake.records + 1}"
-        span = decoded(raw, _OTLP_SPAN, file=file, at=at)
-        if span is None:
-            continue
-        spans.take(
-            trace=span.trace_id,
-            span=span.span_id,
-            parent=span.parent_span_id or "",
-            start=_nanoseconds(span.start_time_unix_nano),
-            end=_nanoseconds(span.end_time_unix_nano),
-            name=span.name,
-            service=service,
-            at=at,
-            text=bytes(raw),
-        )
-
-
 def _nanoseconds(value: int | str) -> int | None:
-    if isinstance(value, str):
-        if not (value.isascii() and value.isdigit() and len(value) < 20):
-            return None
+    try:
         return int(value)
-    return value
+    except ValueError:
+        return None
 
 
 OTLP = ProfileReader(
@@ -141,8 +141,8 @@ class _JaegerSpan(msgspec.Struct, rename={
     process: _Process | None = None
 
 
-class _JaegerTrace(msgspec.Struct):
-    spans: list[msgspec.Raw]
+class _JaegerTrace(msgspec.Struct, Generic[S]):
+    spans: list[S]
     processes: dict[str, _Process] = {}
 
 
@@ -151,31 +151,24 @@ _JAEGER_SPAN: Final = msgspec.json.Decoder(_JaegerSpan)
 
 def _read_jaeger(file: ProfileFile) -> tuple[Profile, ...]:
     spans = Spans(file=file)
-    for batch in JsonElements(file=file, names=_TRACES, kind=_JaegerTrace, what="trace"):
-        for trace in batch:
-            for raw in trace.spans:
-                _jaeger_take(spans, raw, trace, file)
-    return profiles(spans)
-
-
-def _jaeger_take(spans: Spans, raw: msgspec.Raw, trace: _JaegerTrace, file: ProfileFile) -> None:
-    at = f": span {file.intake.records + 1}"
-    span = decoded(raw, _JAEGER_SPAN, file=file, at=at)
-    if span is None:
-        return
-    parents = [one.span_id for one in span.references if one.ref_type == _CHILD]
-    process = span.process or trace.processes.get(span.process_id) or _Process()
-    spans.take(
-        trace=span.trace_id,
-        span=span.span_id,
-        parent=parents[0] if parents else span.parent_id,
-        start=span.start_us * NS_PER_US,
-        end=(span.start_us + span.duration_us) * NS_PER_US,
-        name=span.operation_name,
-        service=process.service_name,
-        at=at,
-        text=bytes(raw),
+    elements = JsonElements(
+        file=file, names=_TRACES, whole=_JaegerTrace[_JaegerSpan], kind=_JaegerTrace[msgspec.Raw], what="trace"
     )
+    for batch in elements:
+        for trace in batch:
+            for one in decoded_each(trace.spans, _JAEGER_SPAN, file=file):
+                parents = [above.span_id for above in one.references if above.ref_type == _CHILD]
+                process = one.process or trace.processes.get(one.process_id) or _Process()
+                fault = spans.take(
+                    (one.trace_id, one.span_id, parents[0] if parents else one.parent_id),
+                    one.start_us * NS_PER_US,
+                    (one.start_us + one.duration_us) * NS_PER_US,
+                    one.operation_name,
+                    process.service_name,
+                )
+                if fault is not None:
+                    file.reject(fault, one.operation_name, at=f": span {file.intake.records}")
+    return profiles(spans)
 
 
 JAEGER = ProfileReader(
@@ -186,9 +179,6 @@ JAEGER = ProfileReader(
 
 
 # Zipkin's JSON of spans (API v2): an array of spans, or of traces, which are arrays of spans.
-
-# A client and its server may write one span each under one id: the server's lies inside the client's.
-_SERVER: Final = "SERVER"
 
 
 class _Endpoint(msgspec.Struct, rename="camel"):
@@ -206,49 +196,36 @@ class _ZipkinSpan(msgspec.Struct, rename="camel"):
     local_endpoint: _Endpoint | None = None
 
 
-_SPANS: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _ZIPKIN_SPAN: Final = msgspec.json.Decoder(_ZipkinSpan)
 
 
 def _read_zipkin(file: ProfileFile) -> tuple[Profile, ...]:
-    stack = [decode(file, list[msgspec.Raw], what="JSON document", next_step="download the traces again")]
-    records: list[_ZipkinSpan] = []
-    while stack:
-        for raw in stack.pop():
-            if bytes(raw).lstrip().startswith(b"["):
-                stack.append(_SPANS.decode(raw))
-            elif (span := decoded(raw, _ZIPKIN_SPAN, file=file, at=f": span {file.intake.records + 1}")) is not None:
-                records.append(span)
-    return profiles(_zipkin_spans(records, file))
-
-
-def _zipkin_spans(records: list[_ZipkinSpan], file: ProfileFile) -> Spans:
     spans = Spans(file=file)
-    shared = {(one.trace_id, one.id) for one in records if one.shared}
-    for number, one in enumerate(records, 1):
-        # Children of a shared id are the server's.
-        own, parent = one.id, one.parent_id or ""
-        if one.shared:
-            own, parent = _server(one.id), one.id
-        elif (one.trace_id, parent) in shared:
-            parent = _server(parent)
-        service = one.local_endpoint.service_name if one.local_endpoint else ""
-        spans.take(
-            trace=one.trace_id,
-            span=own,
-            parent=parent,
-            start=one.timestamp * NS_PER_US,
-            end=(one.timestamp + one.duration) * NS_PER_US,
-            name=one.name,
-            service=service,
-            at=f": span {number}",
-            text=one.name,
-        )
-    return spans
+    whole = _ZipkinSpan | list[_ZipkinSpan]
+    for batch in JsonElements(file=file, names=frozenset(), whole=whole, kind=msgspec.Raw, what="span"):
+        for one in decoded_each(_flat(batch), _ZIPKIN_SPAN, file=file):
+            fault = spans.take(
+                (one.trace_id, one.id, one.parent_id or ""),
+                one.timestamp * NS_PER_US,
+                (one.timestamp + one.duration) * NS_PER_US,
+                one.name,
+                one.local_endpoint.service_name if one.local_endpoint else "",
+                is_shared=one.shared,
+            )
+            if fault is not None:
+                file.reject(fault, one.name, at=f": span {file.intake.records}")
+    return profiles(spans)
 
 
-def _server(span: str) -> str:
-    return f"{span} {_SERVER}"
+def _flat(elements: Iterable[Any]) -> Iterator[Any]:
+    for one in elements:
+        if isinstance(one, msgspec.Raw) and bytes(one).lstrip().startswith(b"["):
+            yield from _flat(_RAWS.decode(one))
+        elif isinstance(one, list):
+            yield from one
+        else:
+            yield one
 
 
 ZIPKIN = ProfileReader(
@@ -261,7 +238,7 @@ ZIPKIN = ProfileReader(
 # Tables of spans, a span per row (CSV): which column holds what is named, as `csv:trace=TraceID,span=SpanID,…`.
 
 TABLE_PREFIX: Final = "csv:"
-NS_PER_UNIT: Final = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+NS_PER_UNIT: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 NEEDED: Final = ("trace", "span", "parent", "service", "name")
 _MOMENTS: Final = ("start", *(f"start_{unit}" for unit in NS_PER_UNIT))
 _ENDS: Final = tuple(f"{what}_{unit}" for what in ("duration", "end") for unit in NS_PER_UNIT)
@@ -270,7 +247,7 @@ _SEPARATORS: Final = ",;\t|"
 
 def _read_table(file: ProfileFile, *, columns: dict[str, str]) -> tuple[Profile, ...]:
     """`columns`: what each is for -> its name in the header."""
-    lines = (line for _, line in file.lines())
+    lines = map(itemgetter(1), file.lines())
     header = next(lines, "")
     separator = max(_SEPARATORS, key=header.count)
     names = next(csv.reader([header], delimiter=separator), [])
@@ -278,23 +255,30 @@ def _read_table(file: ProfileFile, *, columns: dict[str, str]) -> tuple[Profile,
     if missing:
         step = f"name its columns: {', '.join(names)[:400]}"
         raise DataError(f"has no column {', '.join(missing)[:200]}", place=file.place, next_step=step)
-    places = {what: names.index(column) for what, column in columns.items()}
     spans = Spans(file=file)
+    start_at, start_scale = _moment(columns, names, _MOMENTS)
+    end_at, end_scale = _moment(columns, names, _ENDS)
+    is_length = any(what.startswith("duration") for what in columns)
+    pick = itemgetter(*(names.index(columns[what]) for what in NEEDED), start_at, end_at)
+    number = 1
     for number, row in enumerate(csv.reader(lines, delimiter=separator), 2):
-        file.intake.records += 1
-        cells = {what: row[place] if place < len(row) else "" for what, place in places.items()}
-        start = _ns(cells, _MOMENTS)
-        length = _ns(cells, _ENDS)
-        if start is not None and length is not None and any(what.startswith("end_") for what in cells):
-            length -= start
-        spans.take(
-            **{what: cells[what] for what in NEEDED},
-            start=start,
-            end=None if start is None or length is None else start + length,
-            at=f": row {number}",
-            text=separator.join(row),
-        )
+        try:
+            *ids, service, name, start_text, end_text = pick(row)
+        except IndexError:
+            *ids, service, name, start_text, end_text = pick([*row, *[""] * len(names)])
+        start, end = _ns(start_text, start_scale), _ns(end_text, end_scale)
+        if is_length and start is not None and end is not None:
+            end += start
+        if (fault := spans.take(ids, start, end, name, service)) is not None:
+            file.reject(fault, separator.join(row), at=f": row {number}")
+    file.intake.records += number - 1
     return profiles(spans)
+
+
+def _moment(columns: dict[str, str], names: list[str], kinds: Iterable[str]) -> tuple[int, int]:
+    """The place of a time's column, and how many ns its unit has; 0 of a date."""
+    what = next(one for one in kinds if one in columns)
+    return names.index(columns[what]), NS_PER_UNIT.get(what.rpartition("_")[2], 0)
 
 
 def span_table(format_name: str) -> ProfileReader:
@@ -315,11 +299,12 @@ def span_table(format_name: str) -> ProfileReader:
     return ProfileReader(id=format_name, matches=lambda _: False, read=partial(_read_table, columns=columns))
 
 
-def _ns(cells: dict[str, str], names: tuple[str, ...]) -> int | None:
-    name = next(name for name in names if name in cells)
-    scale = NS_PER_UNIT.get(name.rpartition("_")[2])
+def _ns(text: str, scale: int) -> int | None:
     try:
-        number = seconds_since_1970(cells[name].encode()) if scale is None else float(cells[name])
-        return None if number is None else round(number * (scale or 1e9))
+        if scale and text.isdecimal():
+            # Exact.
+            return int(text) * scale
+        number = float(text) if scale else seconds_since_1970(text.encode())
+        return None if number is None else round(number * (scale or NS_PER_UNIT["s"]))
     except (ValueError, OverflowError):
         return None

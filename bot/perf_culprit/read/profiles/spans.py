@@ -3,12 +3,13 @@
 import math
 import re
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from sys import intern
-from typing import Final
+from typing import Final, TypeAlias
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault
@@ -23,84 +24,93 @@ MS_PER_NS: Final = 1e-6
 MAX_TYPES: Final = 1_000
 # Parts of a path or values of a query that are numbers, UUIDs or hashes.
 _IDS: Final = re.compile(r"(?<=[/=])(?:[0-9]++|(?=[a-fA-F-]*+[0-9])[0-9a-fA-F-]{8,}+)(?=$|[/?&#,; ])")
-# Of one request type; more calls than this are put together in the order of their time.
+# Of one request type; more calls are put together in the order of their time, also where its tree is large.
 MOST_REPETITIONS: Final = 1_000
+FEWEST_REPETITIONS: Final = 60
+# Of all request types, by their spans.
+MOST_TIMES: Final = 1_000_000
 _NO_PARENT: Final = -1
+_LOST_PARENT: Final = -2
 # What a caller waits for beyond the callee's span: transport, queues, retries.
 NETWORK: Final = "(network)"
+Integers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(kw_only=True, slots=True)
 class Spans:
-    """All spans of a file, as columns. `keys`: trace and span id -> place in the columns."""
+    """All spans of a file, as columns. `traces`: trace id -> span id -> place. `kinds`: service and name -> number.
+
+    `waiting`: spans whose parent had not come yet, each with its trace and the parent's id. `servers`: those that share
+    their id with a client.
+    """
 
     file: ProfileFile
-    keys: dict[str, int] = field(default_factory=dict)
-    parent_keys: list[str] = field(default_factory=list)
+    traces: dict[str, dict[str, int]] = field(default_factory=dict)
+    parents: "array[int]" = field(default_factory=lambda: array("q"))
     starts: "array[int]" = field(default_factory=lambda: array("q"))
     ends: "array[int]" = field(default_factory=lambda: array("q"))
-    names: list[str] = field(default_factory=list)
-    services: list[str] = field(default_factory=list)
+    of_kind: "array[int]" = field(default_factory=lambda: array("q"))
+    kinds: dict[tuple[str, str], int] = field(default_factory=dict)
+    waiting: list[tuple[int, dict[str, int], str]] = field(default_factory=list)
+    servers: list[int] = field(default_factory=list)
 
     def take(
         self,
-        *,
-        trace: str,
-        span: str,
-        parent: str,
+        ids: Sequence[str],
         start: int | None,
         end: int | None,
         name: str,
         service: str,
-        at: str,
-        text: object,
-    ) -> None:
-        """Times in ns, None where they are none. An empty `parent` is none. `at` and `text` are for complaints."""
-        key = f"{trace}/{span}"
+        *,
+        is_shared: bool = False,
+    ) -> RecordFault | None:
+        """`ids`: of trace, span and parent, empty of none. Times in ns, None of none. Gives why the span is not used.
+
+        `is_shared`: it is the server's, whose id its client has as well, around it.
+        """
+        trace, span, parent = ids
+        if is_shared:
+            span, parent = _server(span), span
         if start is None or end is None or not 0 <= start <= end <= MAX_TIME_NS:
-            self.file.reject(RecordFault.NUMBER, text, at=at)
-            return
-        if key in self.keys:
-            self.file.reject(RecordFault.REPEATED, text, at=at)
-            return
-        if len(self.keys) >= MAX_SPANS:
+            return RecordFault.NUMBER
+        own = self.traces.get(trace)
+        if own is None:
+            own = self.traces[trace] = {}
+        place = len(self.starts)
+        if own.setdefault(span, place) != place:
+            return RecordFault.REPEATED
+        if place >= MAX_SPANS:
             raise DataError(f"holds more than {MAX_SPANS:,} spans", next_step="give files of a shorter time")
-        self.keys[key] = len(self.starts)
-        self.parent_keys.append(f"{trace}/{parent}" if parent else "")
+        above = own.get(parent, _LOST_PARENT) if parent else _NO_PARENT
+        if above == _LOST_PARENT:
+            self.waiting.append((place, own, parent))
+        kind = self.kinds.get((service, name))
+        if kind is None:
+            kind = self.kinds[service, name] = len(self.kinds)
+        if is_shared:
+            self.servers.append(place)
+        self.parents.append(above)
         self.starts.append(start)
         self.ends.append(end)
-        self.names.append(intern(name))
-        self.services.append(intern(bounded(service) or UNKNOWN_SERVICE))
+        self.of_kind.append(kind)
+        return None
+
+    def callers(self) -> Integers:
+        """Each span's parent, or why it has none; children of a shared id are the server's."""
+        for place, own, parent in self.waiting:
+            above = own.get(parent, own.get(_server(parent), _LOST_PARENT))
+            self.parents[place] = _LOST_PARENT if above == place else above
+        parents, servers = np.array(self.parents, np.int64), np.array(self.servers, np.int64)
+        server_of = np.arange(len(parents))
+        has_client = servers[parents[servers] >= 0]
+        server_of[parents[has_client]] = has_client
+        callers = np.where(parents < 0, parents, server_of[parents])
+        callers[servers] = parents[servers]
+        return callers
 
 
-@dataclass(kw_only=True, slots=True)
-class _RequestType:
-    """The calls of one root operation, in the order of their starts. `times`: node -> call -> time and own time, ns."""
-
-    tree: ProfileTree = field(default_factory=ProfileTree)
-    calls: int = 0
-    times: dict[int, dict[int, list[int]]] = field(default_factory=dict)
-
-    def add(self, node: int, *, elapsed: int, own: int) -> None:
-        self.tree.add(node, elapsed=0, self_time=0, calls=1)
-        sums = self.times.setdefault(node, {}).setdefault(self.calls, [0, 0])
-        sums[0] += elapsed
-        sums[1] += max(own, 0)
-
-    def profile(self, service: str) -> Profile:
-        """A repetition per call; of very many calls, per group of consecutive ones, with their mean."""
-        size = math.ceil(self.calls / MOST_REPETITIONS)
-        shape = self.tree.profile(service)
-        nodes = []
-        for i, node in enumerate(shape.nodes):
-            elapsed, own = ([0.0] * math.ceil(self.calls / size) for _ in range(2))
-            for call, (elapsed_ns, own_ns) in self.times[i].items():
-                share = MS_PER_NS / min(size, self.calls - call // size * size)
-                elapsed[call // size] += elapsed_ns * share
-                own[call // size] += own_ns * share
-            calls = self.tree.calls[i] / self.calls
-            nodes.append(replace(node, elapsed_ms=tuple(elapsed), self_ms=tuple(own), calls=calls))
-        return replace(shape, nodes=tuple(nodes), repetitions=math.ceil(self.calls / size), are_calls=True)
+def _server(span: str) -> str:
+    return f"{span} SERVER"
 
 
 def profiles(spans: Spans) -> tuple[Profile, ...]:
@@ -109,79 +119,136 @@ def profiles(spans: Spans) -> tuple[Profile, ...]:
     All spans are `service: name`, ids in paths left out. Self time is the time of a span in which none of its children
     ran; of a span that only calls another service it is `callee: (network)`, below it.
     """
-    parents = array("l", [_NO_PARENT]) * len(spans.starts)
-    children: dict[int, list[int]] = {}
-    roots = []
-    for i, key in enumerate(spans.parent_keys):
-        parent = spans.keys.get(key, _NO_PARENT)
-        if parent == _NO_PARENT:
-            roots.append(i)
-            if key:
-                spans.file.reject(RecordFault.LOST_PARENT, spans.names[i])
-        else:
-            parents[i] = parent
-            children.setdefault(parent, []).append(i)
-    own = _self_times(spans, parents)
-    types: dict[str, _RequestType] = {}
-    roots.sort(key=spans.starts.__getitem__)
-    reached = _add(spans, roots, children, own, types=types)
-    for i, name in enumerate(spans.names):
-        if not reached[i]:
-            spans.file.reject(RecordFault.CYCLE, name)
-    return tuple(one.profile(service) for service, one in types.items())
+    parents = spans.callers()
+    spans.traces.clear()
+    spans.waiting.clear()
+    forest = _Forest(spans, parents)
+    forest.reject(RecordFault.LOST_PARENT, np.flatnonzero(forest.parents == _LOST_PARENT))
+    roots = np.flatnonzero(forest.parents < 0)
+    roots = roots[np.argsort(forest.starts[roots], kind="stable")]
+    types, firsts, own_type = np.unique(forest.frame_of[roots], return_index=True, return_inverse=True)
+    if len(types) > MAX_TYPES:
+        raise DataError(
+            f"more than {MAX_TYPES:,} different operations begin traces",
+            place=spans.file.place,
+            next_step="check that the names of root spans leave out arguments and ids",
+        )
+    made = tuple(forest.request_type(roots[own_type == number]) for number in np.argsort(firsts))
+    forest.reject(RecordFault.CYCLE, np.flatnonzero(~forest.reached))
+    return made
 
 
-def _self_times(spans: Spans, parents: "array[int]") -> list[int]:
+class _Forest:
+    """The spans as trees. `frame_of`, `service_of`: of each span the number of its frame and of its service."""
+
+    def __init__(self, spans: Spans, parents: Integers) -> None:
+        self.file = spans.file
+        self.kinds = [*spans.kinds]
+        self.parents = parents
+        self.starts, ends, self.of_kind = (
+            np.array(column, np.int64) for column in (spans.starts, spans.ends, spans.of_kind)
+        )
+        self.elapsed = ends - self.starts
+        self.own = _self_times(self.starts, ends, self.parents)
+        self.reached = np.zeros(len(ends), bool)
+        self.frames: dict[str, int] = {}
+        services = [bounded(service) or UNKNOWN_SERVICE for service, _ in self.kinds]
+        self.services = [*dict.fromkeys(services)]
+        of_kind = [
+            self._frame(f"{one}: {_IDS.sub('*', name)}") for one, (_, name) in zip(services, self.kinds, strict=True)
+        ]
+        self.frame_of = np.array(of_kind, np.int64)[self.of_kind]
+        self.service_of = np.array([self.services.index(one) for one in services], np.int64)[self.of_kind]
+        self.networks = np.array([self._frame(f"{one}: {NETWORK}") for one in self.services], np.int64)
+        self.methods = [*map(Frame, self.frames)]
+        # Those of one parent side by side.
+        self.by_parent = np.argsort(self.parents, kind="stable")
+        self.first_child = np.searchsorted(self.parents[self.by_parent], np.arange(len(ends) + 1))
+        self.children = np.diff(self.first_child)
+        self.callee = self._callees()
+
+    def _frame(self, name: str) -> int:
+        return self.frames.setdefault(frame(name).method, len(self.frames))
+
+    def _callees(self) -> Integers:
+        """The one other service that a span calls for its caller's service, else -1."""
+        callees = np.full(len(self.parents), -1)
+        has = np.flatnonzero(self.children)
+        if has.size:
+            below = self.service_of[self.by_parent]
+            low, high = (least.reduceat(below, self.first_child[has]) for least in (np.minimum, np.maximum))
+            callers = np.where(self.parents[has] < 0, -1, self.service_of[self.parents[has]])
+            own = self.service_of[has]
+            callees[has] = np.where((low == high) & (low != own) & (own == callers), low, -1)
+        return callees
+
+    def reject(self, fault: RecordFault, spans: Integers) -> None:
+        for kind in self.of_kind[spans].tolist():
+            self.file.reject(fault, self.kinds[kind][1])
+
+    def request_type(self, roots: Integers) -> Profile:
+        """The calls of one operation, in the order of their starts: a level of the trees at a time."""
+        tree, executions = ProfileTree(), []
+        spans, calls, above = roots, np.arange(len(roots)), np.full(len(roots), TOP)
+        while spans.size:
+            self.reached[spans] = True
+            nodes = self._nodes(tree, above, self.frame_of[spans])
+            self.reject(RecordFault.TOO_DEEP, spans[nodes == above])
+            own, callees = self.own[spans], self.callee[spans]
+            is_client = callees >= 0
+            every = np.stack([nodes, calls, self.elapsed[spans], np.where(is_client, 0, own)])
+            executions.append(every[:, nodes != above])
+            if is_client.any():
+                networks = self._nodes(tree, nodes[is_client], self.networks[callees[is_client]])
+                waits = np.stack([networks, calls[is_client], own[is_client], own[is_client]])
+                executions.append(waits[:, networks != nodes[is_client]])
+            counts = self.children[spans]
+            before = np.repeat(self.first_child[spans] + counts - np.cumsum(counts), counts)
+            spans = self.by_parent[before + np.arange(len(before))]
+            above, calls = np.repeat(nodes, counts), np.repeat(calls, counts)
+        return self._profile(tree, np.hstack(executions), calls=len(roots))
+
+    def _nodes(self, tree: ProfileTree, above: Integers, frames: Integers) -> Integers:
+        keys, firsts, which = np.unique(above * len(self.methods) + frames, return_index=True, return_inverse=True)
+        nodes = np.empty(len(keys), np.int64)
+        for key in np.argsort(firsts).tolist():
+            first = firsts[key]
+            nodes[key] = tree.child(int(above[first]), self.methods[frames[first]])
+        return nodes[which]
+
+    def _profile(self, tree: ProfileTree, executions: Integers, *, calls: int) -> Profile:
+        """`executions`: node, call, time and own time. A repetition per call, or the mean of neighbours."""
+        nodes, call, *times = executions
+        share = MOST_TIMES * executions.shape[1] // len(self.parents) // len(tree.frames)
+        size = math.ceil(calls / max(FEWEST_REPETITIONS, min(MOST_REPETITIONS, share)))
+        repetitions = math.ceil(calls / size)
+        cells = nodes * repetitions + call // size
+        scale = MS_PER_NS / np.minimum(size, calls - size * np.arange(repetitions))
+        shape = tree.profile(tree.frames[0].method)
+        sums = [
+            np.bincount(cells, one, len(tree.frames) * repetitions).reshape(-1, repetitions) * scale for one in times
+        ]
+        counts = (np.bincount(nodes, minlength=len(tree.frames)) / calls).tolist()
+        made = (
+            replace(node, elapsed_ms=tuple(elapsed.tolist()), self_ms=tuple(own.tolist()), calls=count)
+            for node, elapsed, own, count in zip(shape.nodes, *sums, counts, strict=True)
+        )
+        return replace(shape, nodes=tuple(made), repetitions=repetitions, are_calls=True)
+
+
+def _self_times(starts: Integers, ends: Integers, parents: Integers) -> Integers:
     """Each span's time less the union of its children's, as far as they lie within it."""
-    own = [end - start for start, end in zip(spans.starts, spans.ends, strict=True)]
-    covered = array("q", spans.starts)
-    for i in sorted(range(len(own)), key=spans.starts.__getitem__):
-        parent = parents[i]
-        if parent != _NO_PARENT:
-            start, end = max(spans.starts[i], covered[parent]), min(spans.ends[i], spans.ends[parent])
-            if end > start:
-                own[parent] -= end - start
-                covered[parent] = end
+    own = ends - starts
+    order = np.lexsort((starts, parents))[np.count_nonzero(parents < 0) :]
+    above = parents[order]
+    begins, stops = np.maximum(starts[order], starts[above]), np.minimum(ends[order], ends[above])
+    # The latest end so far among the same parent's: of ranks, which cannot grow beyond an integer.
+    by_stop = np.argsort(stops, kind="stable")
+    ranks = np.empty_like(by_stop)
+    ranks[by_stop] = np.arange(len(order))
+    family = len(order) * np.cumsum(np.diff(above, prepend=_NO_PARENT) != 0)
+    latest = stops[by_stop[np.maximum.accumulate(family + ranks) - family]]
+    follows = np.flatnonzero(np.diff(above) == 0) + 1
+    begins[follows] = np.maximum(begins[follows], latest[follows - 1])
+    np.subtract.at(own, above, np.maximum(stops - begins, 0))
     return own
-
-
-def _add(
-    spans: Spans,
-    roots: list[int],
-    children: dict[int, list[int]],
-    own: list[int],
-    *,
-    types: dict[str, _RequestType],
-) -> bytearray:
-    """Fills the request types; which spans were reached from the roots: those on a circle are not."""
-    reached = bytearray(len(own))
-    for root in roots:
-        request = types.setdefault(_frame(spans.services[root], spans.names[root]).method, _RequestType())
-        if len(types) > MAX_TYPES:
-            raise DataError(
-                f"more than {MAX_TYPES:,} different operations begin traces",
-                place=spans.file.place,
-                next_step="check that the names of root spans leave out arguments and ids",
-            )
-        stack = [(root, TOP, "")]
-        while stack:
-            i, parent, caller = stack.pop()
-            reached[i] = 1
-            service, below = spans.services[i], children.get(i, [])
-            node = request.tree.child(parent, _frame(service, spans.names[i]))
-            callees = {spans.services[child] for child in below}
-            is_client = service == caller and len(callees) == 1 and service not in callees
-            if node == parent:
-                spans.file.reject(RecordFault.TOO_DEEP, spans.names[i])
-            else:
-                request.add(node, elapsed=spans.ends[i] - spans.starts[i], own=0 if is_client else own[i])
-            if is_client and (network := request.tree.child(node, _frame(*callees, NETWORK))) != node:
-                request.add(network, elapsed=own[i], own=own[i])
-            stack += [(child, node, service) for child in below]
-        request.calls += 1
-    return reached
-
-
-@lru_cache(maxsize=1 << 15)
-def _frame(service: str, name: str) -> Frame:
-    return frame(f"{service}: {_IDS.sub('*', name)}")

@@ -19,7 +19,7 @@ from perf_culprit.read.results.input_files import Input, read_inputs
 from perf_culprit.read.results.merge import Read, join_executions, join_parts, merge
 from perf_culprit.read.results.own_run import OWN_RUN, is_own
 from perf_culprit.read.results.parsed import VALUE, Parsed, ResultReader
-from perf_culprit.read.results.result_formats import AUTO, readers_for, unknown_format, with_smaller_option
+from perf_culprit.read.results.result_formats import AUTO, UNKNOWN, readers_for, unknown_format, with_smaller_option
 from perf_culprit.read.results.source import LargeFile, Source
 from perf_culprit.read.results.timers import NUMBERS
 
@@ -326,6 +326,17 @@ def _skipped_notes(skipped: Sequence[DataError]) -> list[str]:
 
 def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[DataError]) -> DataError:
     places = [source.place for entry in inputs for source in entry.sources]
+    if skipped and not reads:
+        names = [
+            f"{error.place}{'' if error.message == UNKNOWN else f' ({error.message})'}"
+            for error in skipped[:MAX_SHOWN_SKIPPED]
+        ]
+        more = f" and {len(skipped) - len(names):,} more" if len(names) < len(skipped) else ""
+        return DataError(
+            f"no benchmark results in {', '.join(names)}{more}",
+            next_step="name the files that the benchmark wrote (perf-culprit formats lists what is read), or have it "
+            "run: perf-culprit measure --commits HEAD~1 HEAD --run COMMAND --output measured",
+        )
     reasons = [*(note for read in reads for note in read.parsed.notes), *_skipped_notes(skipped)]
     return DataError(
         "; ".join(["holds no benchmark and no counter", *reasons[:MAX_SHOWN_SKIPPED]]),

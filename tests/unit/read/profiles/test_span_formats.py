@@ -142,6 +142,27 @@ def test_many_calls_are_put_together_in_their_order(tmp_path: Path) -> None:
     assert node.elapsed_ms[-1] == 10  # the last call is alone
 
 
+def test_large_trees_have_fewer_repetitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perf_culprit.read.profiles.spans.MOST_TIMES", 300)
+    monkeypatch.setattr("perf_culprit.read.profiles.spans.FEWEST_REPETITIONS", 2)
+    rows = ["TraceID,SpanID,ParentID,ServiceName,OperationName,StartTime,Duration"]
+    for i in range(90):
+        rows += [
+            f"{i},1,,shop,GET /a,{i * 1000},30",
+            f"{i},2,1,shop,find,{i * 1000},{10 + i % 2}",
+            f"{i},3,1,shop,log,{i},9",
+        ]
+    table = tmp_path / "spans.csv"
+    table.write_text("\n".join(rows))
+    (profile,) = read_profiles([str(table)], format=COLUMNS).profiles
+    # 300 times of three paths: at most 100 calls, which these are.
+    assert profile.repetitions == 90
+    monkeypatch.setattr("perf_culprit.read.profiles.spans.MOST_TIMES", 100)
+    (profile,) = read_profiles([str(table)], format=COLUMNS).profiles
+    assert profile.repetitions == 30
+    assert [sum(node.elapsed_ms) / 30 for node in profile.nodes] == pytest.approx([0.03, 0.0105, 0.009], abs=2e-4)
+
+
 def test_a_table_s_columns_are_named_and_its_bad_rows_counted(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no column for parent, service, name, start, duration_us or end_us"):
         span_table("csv:trace=t,span=s")
@@ -216,3 +237,11 @@ def test_zipkins_shared_span_is_the_clients_and_the_servers(tmp_path: Path) -> N
         "shop: get /order;shop: get /stock;stock: get /stock": (4.0, 3.0),
         "shop: get /order;shop: get /stock;stock: get /stock;stock: select": (1.0, 1.0),
     }
+    # Without the client's half, and with a span that is none.
+    path.write_text(json.dumps([spans[2:], [spans[0], {"id": 1}]]))
+    read = read_profiles([str(path)])
+    assert [paths(one) for one in read.profiles] == [
+        {"shop: get /order": (9.0, 9.0)},
+        {"stock: get /stock": (4.0, 3.0), "stock: get /stock;stock: select": (1.0, 1.0)},
+    ]
+    assert dict(read.unused) == {RecordFault.MALFORMED: 1, RecordFault.LOST_PARENT: 1}

@@ -1,0 +1,33 @@
+"""Where elements end is what a decoder finds, whatever strings they hold and wherever the bytes are cut."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perf_culprit.read.profiles.json_elements import last_end
+
+TEXT = st.text('a"\\{}[]é\n', max_size=6)
+ELEMENTS = st.lists(
+    st.recursive(TEXT | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner)).filter(
+        lambda one: isinstance(one, list | dict)
+    ),
+    max_size=5,
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(ELEMENTS, st.integers(1, 200), st.booleans())
+def test_the_last_whole_element_in_so_many_bytes(elements: list[object], size: int, ascii_only: bool) -> None:
+    texts = [json.dumps(one, ensure_ascii=ascii_only).encode() for one in elements]
+    data = b"[" + b", ".join(texts) + b"], [{}]"
+    ends = [1 + sum(map(len, texts[: i + 1])) + 2 * i for i in range(len(texts))]
+    whole = [end for end in ends if end <= 1 + size]
+    array_end = 1 + sum(map(len, texts)) + 2 * max(0, len(texts) - 1)
+    assert last_end(data, 1, size) == (whole[-1] if whole else None, array_end < 1 + size)
+
+
+@pytest.mark.parametrize("text", [b'{"a": "\\\\"}', b'{"a": "\\\\\\""}', b'{"\\"": "}"}'])
+def test_escapes(text: bytes) -> None:
+    assert last_end(text + b", {", 0, 100) == (len(text), False)
