@@ -28,7 +28,7 @@ def divide(workplace: Workplace, commits: Sequence[str], *, part: Part, command:
     lines = {commit: "\n".join(line for line in own if line in mine) for commit, own in printed.items()}
     if len(every) < part.count or not all(lines.values()):
         raise DataError(
-            f"printed {len(every)} lines, too few for {part.count} parts of which each has one at every commit",
+            f"printed {len(every)} lines, too few for {part.count} parts that each have one at every commit",
             place="--list",
             next_step=f"take fewer parts, or {PRINTS}",
         )
