@@ -21,6 +21,7 @@ from perf_culprit.say.call_tree_pictures import call_tree_picture, pictured, tre
 from perf_culprit.say.call_tree_words import (
     amounts,
     answer_words,
+    begins_to_call,
     calls,
     certainty,
     change,
@@ -71,6 +72,7 @@ NAMES: Final = 10
 NOTES: Final = 10
 PATH_NAMES: Final = 12
 SHOWN_SHARES: Final = 5
+NEW_CALLEES: Final = 2
 _SUSPECTS: Final = (
     Column(name="suspect", role=Role.NAME),
     Column(name="own time before", right=True),
@@ -111,8 +113,16 @@ def _suspects(
     title = Safe("Suspects" if comparison.answer is Answer.SLOWER else "What gained most, without certainty")
     row = partial(_suspect_row, comparison, repository_url)
     yield table(_SUSPECTS, suspects, row, title=title, shown=Shown.TABLE, most=most)
-    reasons = [words("{}: {}", Name(one.method), Safe(why(one))) for one in suspects[:explained] if why(one)]
+    reasons = [reason for one in suspects[:explained] if (reason := _why(comparison, one))]
     yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
+
+
+def _why(comparison: TreeComparison, suspect: ComparedSuspect) -> Text | None:
+    callees = begins_to_call(comparison, suspect)[:NEW_CALLEES]
+    parts: list[Text] = [Safe(text)] if (text := why(suspect, begins=bool(callees))) else []
+    if callees:
+        parts.append(words("begins to call {}", joined(" and ", map(Name, callees))))
+    return words("{}: {}", Name(suspect.method), joined("; ", parts)) if parts else None
 
 
 def _suspect_row(comparison: TreeComparison, repository_url: str | None, suspect: ComparedSuspect) -> Row:

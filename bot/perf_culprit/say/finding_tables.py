@@ -8,7 +8,7 @@ from msgspec import structs
 
 from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, TradedChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
-from perf_culprit.model.report import GroupMean
+from perf_culprit.model.report import BudgetCheck, BudgetState, GroupMean
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
 from perf_culprit.say.charts import sparkline
@@ -289,6 +289,26 @@ def groups_table(groups: Sequence[GroupMean]) -> Table:
         return Row((name, change, Safe(of)))
 
     return table(_GROUPS, groups, row, shown=Shown.TABLE)
+
+
+_BUDGETS: Final = (
+    Column(name="metric", role=Role.NAME),
+    *(Column(name=name, right=True) for name in ("value", "budget")),
+    *(Column(name=name) for name in ("result", "because")),
+)
+
+
+def budgets_table(checks: Sequence[BudgetCheck]) -> Table:
+    """Limits of the configuration that are exceeded, or that the run's noise reaches over."""
+
+    def row(check: BudgetCheck) -> Row:
+        value, low, high, limit = numbers.quantities((check.value, check.low, check.high, check.limit), check.unit)
+        is_over = check.state is BudgetState.OVER
+        state = "exceeded" if is_over else f"not sure: {low.number} to {high.number}"
+        cells = (numbers.amount(value), numbers.amount(limit), Strong(Safe(state)), Prose(check.because))
+        return Row((metric_name(MetricKey(check.benchmark, check.metric), with_metric=True), *cells))
+
+    return table(_BUDGETS, checks, row, shown=Shown.TABLE)
 
 
 def findings_table(

@@ -9,7 +9,7 @@ from typing import Final
 
 from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdict
 from perf_culprit.model.reason import Remark, Untested, VerdictReason
-from perf_culprit.model.report import Answer, Conclusion, Report
+from perf_culprit.model.report import Answer, BudgetState, Conclusion, Report
 from perf_culprit.model.run import PACKAGE_SEPARATOR, Cost, Direction, EnvironmentChange, Metric, is_package
 from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
 from perf_culprit.say.inert import Safe
@@ -131,6 +131,20 @@ COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until
 
 
 def headline(report: Report, sections: Sections) -> Headline:
+    told = _of_conclusion(report, sections)
+    if not (over := _exceeded(report)):
+        return told
+    count = len(report.budgets)
+    return Headline(
+        "🔴", f"{over:,} of {counted(count, 'budget')} exceeded; {told.text[0].lower()}{told.text[1:]}", Tone.WORSE
+    )
+
+
+def _exceeded(report: Report) -> int:
+    return sum(check.state is BudgetState.OVER for check in report.budgets)
+
+
+def _of_conclusion(report: Report, sections: Sections) -> Headline:
     match report.conclusion:
         case Conclusion.REGRESSION:
             loud = report.failed or any(finding.severity is Severity.MAJOR for finding in sections.regressions)
@@ -156,14 +170,13 @@ def _no_verdict(report: Report, sections: Sections) -> Headline:
 
 def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> NextStep:
     if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
-        advice = (
-            _regression_advice(report, has_check=has_check)
-            if report.conclusion is Conclusion.REGRESSION
-            else "Nothing to do."
-        )
+        is_worse = report.conclusion is Conclusion.REGRESSION
+        advice = _regression_advice(report, has_check=has_check) if is_worse else _done(report)
         subject = next(iter(sections.changed), None)
-        place = "Look there first." if report.conclusion is Conclusion.REGRESSION and report.blames_target else ""
+        place = "Look there first." if is_worse and report.blames_target else ""
         return NextStep(subject=subject, effect=effect(subject) if subject else "", place=place, advice=advice)
+    if _exceeded(report):
+        return NextStep(advice="Get below the budget, or change it in the configuration. This fails the check.")
     if report.conclusion is Conclusion.SUSPECTED:
         return _to_decide(report, sections)
     if report.conclusion is Conclusion.INCONCLUSIVE and _blind(sections):
@@ -426,11 +439,16 @@ def _nothing_else(sections: Sections) -> str:
     return f"{'; '.join(part for part in parts if part)}. " if parts else ""
 
 
+def _done(report: Report) -> str:
+    is_partial = any(note.code is Remark.PART_MISSING for note in report.notes)
+    return "Measure the missing part again." if is_partial else "Nothing to do."
+
+
 def unchanged_advice(report: Report, sections: Sections) -> str:
     if advice := rounds_advice(sections):
         return advice
     if not sections.not_seen:
-        return "Nothing to do."
+        return _done(report)
     if not _detectable(sections):
         return "How small a change would have been seen is not known for these numbers."
     paired = report.baseline_source is BaselineSource.PAIRED
