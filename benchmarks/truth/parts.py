@@ -60,7 +60,7 @@ def alone(suite: Suite, part: Integers, is_target: Booleans) -> Called:
     proven, suspected = (np.zeros(len(part), np.bool_) for _ in range(2))
     worse = 0
     for rows in (np.flatnonzero(part == one) for one in np.unique(part)):
-        names, metrics = (tuple(held[row] for row in rows) for held in (suite.names, suite.metrics))
+        names, metrics = tuple(suite.names[row] for row in rows), tuple(suite.metrics[row] for row in rows)
         of_part = called(Suite(suite.y[rows], names, metrics), np.zeros_like(rows), is_target)
         proven[rows], suspected[rows], worse = of_part.proven, of_part.suspected, max(worse, of_part.worse)
     return Called(proven, suspected, worse)

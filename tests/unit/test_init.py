@@ -259,6 +259,16 @@ def test_check_wants_a_run_of_every_base(tmp_path: Path, head: str, message: str
     assert not [remark for remark in check_files(tmp_path) if "no check fails" in remark.text]
 
 
+@pytest.mark.parametrize(
+    ("request_", "is_told"), [("{paths: [src/**]}", True), ("{paths-ignore: [docs/**]}", True), ("", False)]
+)
+def test_check_warns_of_a_required_check_that_waits_for_ever(tmp_path: Path, request_: str, *, is_told: bool) -> None:
+    files = new_files(Choice(run="true", setup="", split=True))
+    path = ".github/workflows/perf.yml"
+    lay_out(tmp_path, {**files, path: files[path].replace("pull_request:", f"pull_request: {request_}")})
+    assert any("affected: suites" in remark.text for remark in check_files(tmp_path)) is is_told
+
+
 @pytest.mark.parametrize("name", CALLED)
 def test_check_knows_what_our_called_workflows_ask_for(name: str) -> None:
     jobs = yaml.safe_load((PROJECT / ".github" / "workflows" / name).read_text())["jobs"].values()

@@ -87,6 +87,15 @@ class Measure(
         tuple[str, ...],
         Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
     ] = ()
+    affected: Annotated[
+        str | None,
+        Option(
+            "--affected",
+            "measure only what the changes can reach (docs/how-to/only-what-changed.md)",
+            key="affected",
+            choices=("off", "suites", "benchmarks"),
+        ),
+    ] = None
     part: Annotated[
         str | None,
         Option("--part I/N", "the Ith of N parts of the suite (docs/how-to/spread-a-suite.md)", convert=as_part),

@@ -54,11 +54,22 @@ class LevelsConfig(Section):
         return self
 
 
-class BenchmarkConfig(Section):
+class Matching(Section):
+    """An entry of the configuration that is about some metrics."""
+
+    match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")] = (
+        "*"
+    )
+    metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
+
+    def matches(self, key: MetricKey) -> bool:
+        return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
+
+
+class BenchmarkConfig(Matching):
     """Settings of the benchmarks whose name matches; the first entry that matches a benchmark is its entry."""
 
     match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")]
-    metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
     minimum_effect: Annotated[
         Percent | None,
         Field(description="minimum effect of these benchmarks; if unset, 0.5% for [counts](measure.md#counts)"),
@@ -77,27 +88,14 @@ class BenchmarkConfig(Section):
     ] = None
     ignore: Annotated[bool, Field(description="leave these benchmarks out")] = False
 
-    def matches(self, key: MetricKey) -> bool:
-        return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
 
-
-class _Matching(Section):
-    match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")] = (
-        "*"
-    )
-    metric: Annotated[str, Field(max_length=200, description="shell pattern on the metric's name")] = "*"
-
-    def matches(self, key: MetricKey) -> bool:
-        return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
-
-
-class GroupConfig(_Matching):
+class GroupConfig(Matching):
     """Benchmarks whose changes the report sums up by their geometric mean."""
 
     name: Annotated[str, Field(min_length=1, max_length=60, description="of the group")]
 
 
-class BudgetConfig(_Matching):
+class BudgetConfig(Matching):
     """A limit that the metric's value may not pass: from above or from below, as its direction says."""
 
     limit: Annotated[

@@ -29,7 +29,7 @@ from perf_culprit.model.reason import Doubt, because
 from perf_culprit.model.report import ServiceComparison, TreeComparison
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.results.collect import Directions, Reading, collect
-from perf_culprit.say.call_tree_pictures import chosen
+from perf_culprit.say.call_tree_pictures import chosen, marked
 
 # This machine as a place to measure commits.
 
@@ -240,7 +240,7 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
     """What an answer shows of it."""
     return replace(
         comparison,
-        services=tuple(map(_pictured, comparison.services[:SHOWN_SERVICES])),
+        services=tuple(_pictured(service, marked(comparison)) for service in comparison.services[:SHOWN_SERVICES]),
         suspects=tuple(
             replace(one, path=one.path[-SHOWN_NAMES:], services=one.services[:SHOWN_SERVICES])
             for one in comparison.suspects
@@ -255,8 +255,8 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
     )
 
 
-def _pictured(service: ServiceComparison) -> ServiceComparison:
-    kept = chosen(service)
-    places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(kept)}}
-    nodes = tuple(replace(service.nodes[i], parent=places[service.nodes[i].parent]) for i in kept)
+def _pictured(service: ServiceComparison, marks: Mapping[str, int]) -> ServiceComparison:
+    callers = chosen(service, marks)
+    places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(callers)}}
+    nodes = tuple(replace(service.nodes[i], parent=places[caller]) for i, caller in callers.items())
     return replace(service, nodes=nodes, hidden_nodes=service.hidden_nodes + len(service.nodes) - len(nodes))

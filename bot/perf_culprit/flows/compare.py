@@ -27,8 +27,8 @@ from perf_culprit.model.count import is_count
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Reason, Remark, because
-from perf_culprit.model.report import Report, Settings
-from perf_culprit.model.run import MetricKey, Run
+from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
+from perf_culprit.model.run import MetricKey, Run, Unreached
 from perf_culprit.progress import doing
 from perf_culprit.read.results.collect import Reading, collect, collect_each, collect_executions, collect_separate
 from perf_culprit.read.results.merge import named_alike
@@ -108,6 +108,12 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
             next_step=f"choose {DEFAULT_DETECTOR}, or leave unit out",
         )
     config = corrected_for_analyses(config, analyses=max(run.analyses for run in (target, *baseline.runs)))
+    if (left := target.unreached) is not None and not target.keys:
+        settings = report_settings(config, target=target)
+        judgement = Judgement(conclusion=Conclusion.NOT_AFFECTED, notes=(_unreached(left),))
+        return build_report(
+            judgement, baseline=replace(baseline, runs=(), choices=()), target=target, settings=settings
+        )
     baseline, target, derived = without_derived(baseline, target, keep=partial(is_named, config))
     if derived:
         target = structs.replace(target, notes=(*target.notes, derived_text(derived)))
@@ -116,6 +122,8 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
     )
     report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
+    if left is not None:  # what is not there may be theirs
+        report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
     groups, budgets = group_means(report.findings, config.groups), checked_budgets(target, config)
     report = structs.replace(report, notes=(*report.notes, *unused), groups=groups, budgets=budgets)
@@ -123,6 +131,18 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     if not report.has_nothing_in_common or not (alike := _alike(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
+
+
+def _unreached(left: Unreached) -> Reason:
+    if left.packages:
+        return because(Remark.PARTLY_AFFECTED, packages=left.packages)
+    sources = left.files - left.documents
+    return because(
+        Remark.NOT_AFFECTED,
+        documents=left.documents or None,
+        sources=sources or None,
+        changed=left.changed or None,
+    )
 
 
 def _unused_detectors(config: Config, target: Run) -> list[Reason]:

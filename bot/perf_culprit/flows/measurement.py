@@ -26,18 +26,20 @@ from perf_culprit.flows.compare import (
     only,
 )
 from perf_culprit.flows.diagnose import diagnose_traces, write_traces
+from perf_culprit.flows.job_event import event_ends
 from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
+from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interleaved
 from perf_culprit.model.accuracy import Foresight
-from perf_culprit.model.count import is_exact
+from perf_culprit.model.count import is_built, is_exact
 from perf_culprit.model.report import Conclusion, Report
-from perf_culprit.model.run import Cost, Part, Run
+from perf_culprit.model.run import Cost, Part, Run, Unreached
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
@@ -64,6 +66,11 @@ class MeasurePlan:
     rounds: int
     names: tuple[str, ...] = ()
     part: Part | None = None
+    unreached: Unreached | None = None
+
+    @property
+    def is_reached(self) -> bool:
+        return self.unreached is None or bool(self.unreached.packages)
 
     @property
     def trace(self) -> TracePlan | None:
@@ -117,7 +124,7 @@ class Measured:
     is_out_of_time: bool = False
 
 
-def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
+def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[str, str] | None = None) -> MeasurePlan:
     commands, tool = shell_commands(config, asked)
     commands, tool = counting_commands(commands, metric=asked.metric, tool=tool, say=say)
     usual = COUNT_ROUNDS if is_exact(commands.count) else ROUNDS
@@ -129,7 +136,31 @@ def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
     part = _part(asked)
     if part is not None and part.indices != (1,):
         commands = replace_commands(commands, also=())  # what the first part measures of the whole suffices
-    return MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds, names=names, part=part)
+    plan = MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds, names=names, part=part)
+    if config.affected == "off" or names or part is not None:
+        return plan
+    return _of_changes(plan, config=config, say=say, environ=environ or {})
+
+
+# Of other events a run is stored, or somebody asked for it.
+_OF_CHANGES: Final = (None, "pull_request", "merge_group")
+
+
+def _of_changes(plan: MeasurePlan, *, config: Config, say: Say, environ: Mapping[str, str]) -> MeasurePlan:
+    """Without what the difference of the two commits, or a job's commit and its base, cannot reach."""
+    asked, commands = plan.asked, plan.commands
+    event, ends = environ.get("GITHUB_EVENT_NAME"), asked.commits
+    if len(ends) == 1 and event is not None:
+        ends = (event_ends(asked.repository, environ).baseline, *ends)
+    if len(ends) != 2 or event not in _OF_CHANGES or any(map(is_built, (*commands.also, commands.count))):
+        return plan
+    base, head = (git.resolve_commit(asked.repository, end) for end in ends)
+    by_package = config.affected == "benchmarks"
+    answer = reach(asked.repository, base, head, run=commands.run, build=commands.build, by_package=by_package)
+    if answer.why is not None:
+        say(f"measured, since {answer.why}")
+    run = commands.run if answer.arguments is None else AFFECTED.sub(lambda _: str(answer.arguments), commands.run)
+    return replace_commands(plan, unreached=answer.unreached, commands=replace_commands(commands, run=run))
 
 
 def _part(asked: Measure) -> Part | None:
@@ -148,6 +179,8 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
     Whatever ends it after the first whole round, the rounds until then are judged.
     """
     repository, output = plan.asked.repository, plan.asked.output
+    if not plan.is_reached:
+        return _unmeasured(_sides(plan, config), config)
     measurement = _Measurement(_sides(plan, config), plan, config, say)
     fault: BotError | KeyboardInterrupt | None = None
     try:
@@ -167,6 +200,15 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
         fault = error
         measurement.write()
     return measurement.measured(repository, output, fault=fault)
+
+
+def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measured:
+    """Files without results: whoever compares them is told why."""
+    for side in sides:
+        side.run = replace(side.run, commit=side.commit)
+        side.write()
+    report = judge_run(paired(sides[0].run), sides[-1].run, config=config)
+    return Measured(files=tuple(side.file for side in sides), rounds=0, report=report)
 
 
 def try_once(asked: Measure, *, config: Config, say: Say) -> Run:
@@ -431,12 +473,13 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     commits = [git.resolve_commit(asked.repository, revision) for revision in revisions]
     targets = [f"target-{number}" for number in range(1, len(commits))] if len(commits) > 2 else ["target"]
     names = ["baseline", *targets] if len(commits) > 1 else targets
-    run = Run(suite=config.suite, job=new_job("measure", plan.facts), environment=machine_environment())
+    job = new_job("measure", plan.facts)
+    run = Run(suite=config.suite, job=job, environment=machine_environment(), unreached=plan.unreached)
     sides = tuple(
         MeasuredSide(file=asked.output / f"{name}.json", commit=commit, run=run)
         for name, commit in zip(names, commits, strict=True)
     )
-    if asked.resume:
+    if asked.resume and plan.is_reached:
         resume(sides, plan.facts)
     for side in sides:
         # The verdict that a measurement ended with before it was resumed was an analysis as well.

@@ -254,6 +254,14 @@ def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[
         yield Remark(
             file=name, text="finds its baseline by `git merge-base`, which fails on a push: leave --commits out"
         )
+    request = events.get("pull_request") if isinstance(events, dict) else None
+    if (
+        isinstance(request, dict)
+        and {"paths", "paths-ignore"} & set(request)
+        and re.search(r"reusable-measure|measure ", text)
+    ):
+        why = "a required check waits for ever where they leave the workflow out"
+        yield Remark(file=name, text=f"write `affected: suites` instead of `paths` of `pull_request`: {why}")
     yield from _of_base(name, workflow, events)
     for job, about in workflow["jobs"].items():
         if isinstance(about, dict):

@@ -178,6 +178,8 @@ class Remark(StrEnum):
     RULER_NOT_FOLLOWED = "ruler_not_followed"
     RULER_NOT_STRAIGHT = "ruler_not_straight"
     RULES_LEARNED_FROM = "rules_learned_from"
+    NOT_AFFECTED = "not_affected"
+    PARTLY_AFFECTED = "partly_affected"
 
 
 class BaselineReason(StrEnum):

@@ -246,6 +246,7 @@ class Conclusion(StrEnum):
     IMPROVEMENT = "improvement"
     NO_CHANGE = "no_change"
     FIRST_RUN = "first_run"
+    NOT_AFFECTED = "not_affected"
 
 
 MOST_PREDICTIONS = 20
@@ -367,6 +368,8 @@ class Report(
     def is_consistent(self) -> bool:
         """Whether the verdict is what the findings say; of a report from elsewhere it need not be."""
         has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)
+        if self.conclusion is Conclusion.NOT_AFFECTED and self.findings:
+            return False
         return has_regression == (self.conclusion is Conclusion.REGRESSION) and self.fails == self.failed
 
     @property

@@ -350,6 +350,21 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return tuple(index for index in range(1, self.count + 1) if index not in self.indices)
 
 
+MOST_UNREACHED = 100
+
+
+class Unreached(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Nothing that changed reaches the suite, or of its `packages` these: they were not measured.
+
+    Of `files` that changed `documents` are documentation; the others are in the folders `changed`.
+    """
+
+    files: Annotated[int, msgspec.Meta(ge=0, le=MOST_EXECUTIONS)]
+    documents: Annotated[int, msgspec.Meta(ge=0, le=MOST_EXECUTIONS)] = 0
+    changed: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_UNREACHED)] = ()
+    packages: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_UNREACHED)] = ()
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything measured for one commit in one environment at one time.
 
@@ -360,6 +375,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     `analyses`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
     divided by it. `is_separate`: its executions are runs of their own, given as files one by one; never stored.
     `notes` are data-quality remarks of the readers, for the report. `part`: it lacks other parts of its suite.
+    `unreached`: what was not measured, since nothing that changed reaches it.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -376,6 +392,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     cost: Cost = NO_COST
     notes: tuple[str, ...] = ()
     part: Part | None = None
+    unreached: Unreached | None = None
 
     @property
     def keys(self) -> tuple[MetricKey, ...]:

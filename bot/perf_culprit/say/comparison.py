@@ -109,6 +109,9 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
         paragraph(_next_step(report, sections, options, trees)),
         *_remarks(report, sections),
     ]
+    if report.conclusion is Conclusion.NOT_AFFECTED:
+        parts = (*_ends(report, options), *_origin(options, "told"))
+        return Document(nodes=(*nodes, Footer(parts=parts)), marker=options.marker)
     if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
     if unkept := [check for check in report.budgets if check.state is not BudgetState.WITHIN]:
@@ -178,11 +181,13 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     A terminal shows them among the others: it folds nothing.
     """
     if report.conclusion in UNJUDGED and report.notes:
-        yield _on_page(words("Reason: {}", worded(report.notes[0])))
+        reason = words("Reason: {}", worded(report.notes[0]))
+        yield paragraph(reason) if report.conclusion is Conclusion.NOT_AFFECTED else _on_page(reason)
     titles = {
         Remark.PROPOSED_VERDICT: "Proposed change of rules:",
         Remark.OTHER_COMMIT: "Maybe another commit:",
         Remark.PROOF_CUT_SHORT: "Cut short:",
+        Remark.PARTLY_AFFECTED: "Measured in part:",
         Remark.PART_MISSING: "Not complete:",
         **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
     }
@@ -381,8 +386,12 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     yield words("detector {}", Name(settings.detector, 40))
     yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
+    yield from _origin(options, "measured")
+
+
+def _origin(options: PageOptions, verb: str) -> Iterator[Text]:
     if options.is_advice:
-        yield Safe("measured by the pull request's own code: advice, not proof")
+        yield Safe(f"{verb} by the pull request's own code: advice, not proof")
     for word, address in (("run", options.run_url), ("report", options.report_url)):
         if address:
             yield Link(Safe(word), address)

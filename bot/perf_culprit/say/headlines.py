@@ -157,13 +157,17 @@ def _of_conclusion(report: Report, sections: Sections) -> Headline:
             return Headline("🟢", no_change(sections), Tone.FINE)
         case Conclusion.INCONCLUSIVE:
             return Headline("🟡", _untold(report, sections), Tone.UNSURE)
-        case Conclusion.OTHER_HARDWARE | Conclusion.FIRST_RUN:
+        case Conclusion.OTHER_HARDWARE | Conclusion.FIRST_RUN | Conclusion.NOT_AFFECTED:
             return _no_verdict(report, sections)
 
 
 def _no_verdict(report: Report, sections: Sections) -> Headline:
     if report.conclusion is Conclusion.FIRST_RUN:
         return Headline("⚪\N{VARIATION SELECTOR-16}", "First run: nothing to compare with yet", Tone.PLAIN)
+    if report.conclusion is Conclusion.NOT_AFFECTED:
+        return Headline(
+            "⚪\N{VARIATION SELECTOR-16}", "Not measured: nothing that changed reaches the benchmarks", Tone.PLAIN
+        )
     compared = "no verdict" if sections.total else "nothing to compare with"
     return Headline("⚠️", f"Other hardware: {compared}", Tone.UNSURE)
 
@@ -277,6 +281,8 @@ def _advice(report: Report, sections: Sections) -> str:
         case Conclusion.FIRST_RUN:
             measured = counted(len(report.new) or sections.total, sections.noun)
             return f"{measured} measured. Once a run of the base branch is recorded, the next one is compared."
+        case Conclusion.NOT_AFFECTED:
+            return "Nothing to do. To measure all the same, write `/perf-run`, or use `--affected off`."
         case Conclusion.OTHER_HARDWARE:
             return f"Neither a pass nor a regression. {_MEASURE_AGAIN}"
         case _:

@@ -224,6 +224,11 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.RULER_NOT_FOLLOWED: "not scaled by the ruler: the benchmarks do not follow it (Spearman {spearman:.2f})",
     Remark.RULER_NOT_STRAIGHT: "not scaled by the ruler: its times differ too much for a straight line",
     Remark.RULES_LEARNED_FROM: "the rules come from {count:# run}: {runs}[; left out as regressions: {left_out:,}]",
+    Remark.NOT_AFFECTED: (
+        "the benchmarks use nothing of what changed[, {documents:# file} of documentation]"
+        "[, {sources:# source file} in {changed}]"
+    ),
+    Remark.PARTLY_AFFECTED: "not measured, because nothing that changed reaches it: {packages}",
     BaselineReason.AT_MERGE_BASE: "at the merge base" + _WITHOUT,
     BaselineReason.BEFORE_MERGE_BASE: "{commits:# commit} before the merge base" + _WITHOUT,
     BaselineReason.BEFORE_TARGET: "{commits:# commit} before the target commit" + _WITHOUT,

@@ -13,7 +13,7 @@ from perf_culprit.model.run import Direction, MetricKey
 from perf_culprit.say.numbers import is_time
 
 # Conclusions that say: these numbers do not judge the code.
-UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN)
+UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN, Conclusion.NOT_AFFECTED)
 
 CONTROL_CHART: Final = "control_chart"
 RULE_ENSEMBLE: Final = "rule_ensemble"

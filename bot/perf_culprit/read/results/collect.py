@@ -181,7 +181,7 @@ class Reading:
                 parsed = directed(read.parsed, self.directions, keep=read.format == OWN_RUN.id)
                 reads.append(replace(read, parsed=parsed))
             skipped.extend(unknown)
-        if not any(read.parsed.benchmarks or read.parsed.counters for read in reads):
+        if not any(read.parsed.benchmarks or read.parsed.counters or read.parsed.unreached for read in reads):
             raise _nothing(inputs, reads, skipped)
         if tell is not None:
             tell([_file_read(read) for read in reads])

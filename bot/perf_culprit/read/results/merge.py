@@ -119,6 +119,7 @@ def merge(
         analyses=max((read.parsed.analyses for read in reads), default=1),
         cost=sum((read.parsed.cost for read in reads), NO_COST),
         part=reads[0].parsed.part if len(reads) == 1 else None,
+        unreached=reads[0].parsed.unreached if len(reads) == 1 else None,
         notes=tuple(dict.fromkeys(all_notes)),
     )
 
