@@ -44,7 +44,7 @@ from perf_culprit.store.opening import HistoryPlace, open_history
 BENCHMARK = "tokenize"
 BENCHMARK_COMMAND = f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"'
 # Whatever is known by then is the answer.
-SEARCH_MINUTES = 0.4
+SEARCH_MINUTES = 0.7
 # Pairs of processes, one of each side. Each logs one call of a service: calls of one process share the machine's state.
 PAIRS = 12
 
@@ -131,7 +131,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     work.mkdir()
     repository = build_repository(work)
     say(f"[1/5] a git repository in {work}: {len(repository.main)} commits on main,")
-    say(f"      and a pull request of {len(repository.branch)} more, one of which makes a function slow")
+    say(f"      and a pull request of {len(repository.branch)} more; one makes a function slow")
 
     say(f"[2/5] main: measure each commit once, and store the runs in the branch {config.history.branch}")
     *_, told = (_record(repository, commit, work, config=config) for commit in repository.main)
@@ -163,7 +163,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
 
 
 def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Say) -> Report:
-    """The pull request's head beside its base."""
+    """The pull request's head, and its base."""
     asked = Measure(
         repository=repository.work,
         commits=(repository.main[-1], repository.head),

@@ -63,7 +63,7 @@ def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[Sh
 def _beginnings(change: ChangePoint, series: PanelSeries, panel: Panel) -> tuple[int, int]:
     """The first and the last run that the new level can have begun with.
 
-    A level begins with a commit's first run. A burst beside the change shifts it by as many runs as bursts last.
+    A level begins with a commit's first run. A burst near the change shifts it by as many runs as bursts last.
     """
     runs, index = panel.runs, change.index
     starts = [i for i in range(1, len(runs)) if runs[i].commit != runs[i - 1].commit]
