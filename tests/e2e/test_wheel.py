@@ -85,13 +85,20 @@ def test_it_says_its_version(built: Path, tmp_path: Path) -> None:
 
 
 def test_the_demo_tells_its_story_and_leaves_its_files(demo: Demo) -> None:
-    report = json.loads((demo.folder / "report.json").read_text())
+    report = json.loads((demo.folder / "work" / "report.json").read_text())
     assert {finding["benchmark"] for finding in report["findings"]} == {"tokenize", "count", "index", "search", "wrap"}
     assert report["baseline_source"] == "paired"
-    assert (demo.folder / "comment.md").read_text() in demo.told
     assert "<table" in (demo.folder / "report.html").read_text()
-    assert "First run" in demo.told
-    assert "report.html shows it with every sample" in demo.told
+    assert (demo.folder / "comment.md").is_file()
+    # Results to open stand alone; the first lines say what one run can tell.
+    assert {path.name for path in demo.folder.iterdir()} - {"dashboard"} == {
+        ".perf-culprit-demo",
+        "comment.md",
+        "report.html",
+        "work",
+    }
+    assert "5 runs stored; what one run can tell: " in demo.told
+    assert "report.html - the same with every sample" in demo.told
     tokenize = next(finding for finding in report["findings"] if finding["benchmark"] == "tokenize")
     # Never "excluded", however busy the machine is.
     assert tokenize["verdict"] in {"regression", "suspected", "not_seen", "untested"}
@@ -101,7 +108,7 @@ def test_the_demo_tells_its_story_and_leaves_its_files(demo: Demo) -> None:
         return
     # A noisy machine may leave the commit or the method open, and names no other.
     diagnosis = report["diagnosis"]
-    commits = run_git(demo.folder / "repository", "log", "--format=%H %s", "main..fold-accents").splitlines()
+    commits = run_git(demo.folder / "work" / "repository", "log", "--format=%H %s", "main..fold-accents").splitlines()
     (culprit,) = (line.split()[0] for line in commits if "Fold accents" in line)
     assert diagnosis["commit"] in {None, culprit}
     assert {one["service"] for one in diagnosis["services"]} == {"statistics", "import", "search", "print"}
@@ -114,9 +121,12 @@ def test_the_dashboard_of_the_demo_shows_its_history(demo: Demo, tmp_path: Path)
     folder = demo.folder / "dashboard"
     if "no dashboard: " in demo.told:
         assert not folder.exists()
-        branch = run_git(demo.folder / "repository", "rev-list", "--reverse", "main..fold-accents").split()
+        branch = run_git(demo.folder / "work" / "repository", "rev-list", "--reverse", "main..fold-accents").split()
         repository = DemoRepository(
-            work=demo.folder / "repository", remote=demo.folder / "remote.git", main=(), branch=tuple(branch)
+            work=demo.folder / "work" / "repository",
+            remote=demo.folder / "work" / "remote.git",
+            main=(),
+            branch=tuple(branch),
         )
         folder = tmp_path / "dashboard"
         pages = _dashboard(repository, folder, config=Config(suite="textkit"), say=lambda _: None)
@@ -142,4 +152,4 @@ def test_the_package_index_can_show_it(built: Path) -> None:
     targets = re.findall(r"\]\((.*?)\)", text)
     assert len(targets) > 20
     assert [target for target in targets if not target.startswith("https://")] == []
-    assert f"/v{__version__}/docs/comment.png" in "".join(targets)
+    assert f'src="https://raw.githubusercontent.com/perf-culprit/perf-culprit/v{__version__}/docs/comment.png"' in text

@@ -72,6 +72,13 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     " --output again": "tests/integration/test_measure_confirm.py",
     "perf-culprit compare --target bench.json --repo . --base main --confirm again/target.json"
     " --confirm-baseline again/baseline.json": "tests/integration/test_measure_confirm.py",
+    "perf-culprit init --parts 4 --list 'ls bench/test_*.py'"
+    " --run 'pytest ${PERF_CULPRIT_PART-bench} --benchmark-json=\"$PERF_CULPRIT_OUTPUT\"'": "tests/unit/test_init.py",
+    "perf-culprit measure --part 1/3 --list 'ls bench/test_*.py' --commits main HEAD --run './bench $PERF_CULPRIT_PART'"
+    " --output part-1": "tests/integration/test_suite_parts.py",
+    "perf-culprit compare --paired --baseline part-*/baseline.json --target part-*/target.json": (
+        "tests/integration/test_suite_parts.py"
+    ),
     "pytest -p perf_culprit.explain.tracer.plugin --perf-culprit-trace trace.json bench/": (
         "tests/unit/tracer/test_plugin.py"
     ),

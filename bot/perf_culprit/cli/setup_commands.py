@@ -175,11 +175,18 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     if asked.setup is None:
         setup = ask("Command that prepares the machine", (follows[0].setup if follows else setup) or "")
     first = _following(follows[0] if follows else None, run=run, setup=setup or "", build=build)
+    if (asked.parts is None) != (asked.list_command is None):
+        raise UsageError("--parts and --list need each other", place="--parts", next_step="give both, or neither")
     first = replace(first, branch=_default_branch(asked.repository), since=asked.backfill or "")
+    first = replace(first, parts=asked.parts or 1, list_command=asked.list_command or "")
     notes = tuple(note for each in follows if each.place for note in (f"found in {each.place}", *each.notes))
     if first.since:
         return [first], notes
-    split = asked.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
+    split = (
+        asked.split
+        or first.parts > 1
+        or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
+    )
     more = [_following(each, run=each.run, setup=each.setup, build=build) for each in follows[1:]]
     names = suite_names(follows) if follows else [""]
     return [replace(each, split=split, suite=name) for each, name in zip((first, *more), names, strict=True)], notes

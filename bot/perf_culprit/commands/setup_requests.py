@@ -52,6 +52,15 @@ class Init(
     split: Annotated[bool, Option("--split", "write the two-job form with commands, for pull requests from forks")] = (
         False
     )
+    parts: Annotated[
+        int | None,
+        Option(
+            "--parts N", "measure on N machines at once, with --split (docs/how-to/spread-a-suite.md)", convert=positive
+        ),
+    ] = None
+    list_command: Annotated[
+        str | None, Option("--list CMD", "shell command that prints what --parts divides, a line each")
+    ] = None
     backfill: Annotated[
         str | None,
         Option("--backfill REV", "write only the workflow that measures old commits every night, from this one on"),

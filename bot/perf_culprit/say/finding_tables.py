@@ -238,12 +238,8 @@ _CHANGE: Final = (
     Column(name="interval", joins=True, spare=True),
 )
 _NAMED: Final = (Column(name="benchmark", role=Role.NAME), *_CHANGE)
-CHANGED: Final = (
-    *_CHANGE,
-    Column(name="certainty", spare=True),
-    Column(name=" "),
-    Column(name="trend", joins=True, spare=True),
-)
+_GLOSSARY: Final = "https://github.com/perf-culprit/perf-culprit/blob/main/docs/glossary.md"
+_CERTAINTY: Final = Column(name="certainty", spare=True, page=f"{_GLOSSARY}#certainty")
 # Further columns of a table, by the cell's maker.
 Further = tuple[Column, Callable[[Finding], Text]]
 WHY: Final[Further] = (Column(name="why", role=Role.WORDS), lambda finding: worded(finding.reason))
@@ -254,9 +250,14 @@ def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Text, ...]:
     return *before_and_after(evidence), Strong(change) if bold and change != NOTHING else change, interval
 
 
-def changed_cells(finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
+def changed_columns(name: Column) -> tuple[Column, ...]:
+    """The verdict first: a narrow screen shows it."""
+    return Column(name="verdict"), name, *_CHANGE, _CERTAINTY, Column(name="trend", joins=True, spare=True)
+
+
+def changed_cells(name: Text, finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
     certainty, state = _certainty(finding), _state(finding, beside)
-    return *change_cells(finding, bold=True), certainty, state, _trend(finding)
+    return state, name, *change_cells(finding, bold=True), certainty, _trend(finding)
 
 
 _GROUPS: Final = (
@@ -270,9 +271,9 @@ def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
     def row(finding: Finding) -> Row:
         key = finding.key
         name = metric_name(key, with_metric=sections.several_metrics)
-        return Row((name, *changed_cells(finding, sections.beside.get(key, ()))), TONES[finding.verdict])
+        return Row(changed_cells(name, finding, sections.beside.get(key, ())), TONES[finding.verdict])
 
-    columns = (_NAMED[0], *CHANGED)
+    columns = changed_columns(_NAMED[0])
     return table(columns, sections.changed + sections.suspected, row, title=title, shown=Shown.TABLE)
 
 

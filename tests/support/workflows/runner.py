@@ -280,8 +280,9 @@ class WorkflowRunner:
             artifacts = [artifact for artifact in artifacts if artifact.name == given["name"]]
             assert len(artifacts) == 1
         for artifact in artifacts:
+            own = "" if "name" in given or given.get("merge-multiple") else artifact.name
             with zipfile.ZipFile(io.BytesIO(artifact.zip_bytes)) as archive:
-                archive.extractall(place.workspace / given["path"])
+                archive.extractall(place.workspace / given["path"] / own)
         return f"downloaded {[artifact.name for artifact in artifacts]}"
 
     def upload(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
