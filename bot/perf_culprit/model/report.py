@@ -297,7 +297,7 @@ class BudgetState(StrEnum):
 
 
 class BudgetCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A metric's `value`, from `low` to `high`, beside the `limit` that the configuration sets, all in `unit`."""
+    """A metric's `value`, from `low` to `high`, and the `limit` that the configuration sets, all in `unit`."""
 
     benchmark: str
     metric: str
