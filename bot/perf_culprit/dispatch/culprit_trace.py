@@ -29,7 +29,7 @@ from perf_culprit.model.reason import Doubt, because
 from perf_culprit.model.report import ServiceComparison, TreeComparison
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.results.collect import Directions, Reading, collect
-from perf_culprit.say.call_tree_pictures import chosen
+from perf_culprit.say.call_tree_pictures import chosen, marked
 
 # This machine as a place to measure commits.
 
@@ -238,9 +238,10 @@ def _changed(touched: Touched) -> tuple[TouchedFunction, ...]:
 
 def _shown(comparison: TreeComparison) -> TreeComparison:
     """What an answer shows of it."""
+    marks = marked(comparison)
     return replace(
         comparison,
-        services=tuple(map(_pictured, comparison.services[:SHOWN_SERVICES])),
+        services=tuple(_pictured(one, marks) for one in comparison.services[:SHOWN_SERVICES]),
         suspects=tuple(
             replace(one, path=one.path[-SHOWN_NAMES:], services=one.services[:SHOWN_SERVICES])
             for one in comparison.suspects
@@ -255,8 +256,8 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
     )
 
 
-def _pictured(service: ServiceComparison) -> ServiceComparison:
-    kept = chosen(service)
+def _pictured(service: ServiceComparison, marks: Mapping[str, int]) -> ServiceComparison:
+    kept = chosen(service, marks)
     places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(kept)}}
-    nodes = tuple(replace(service.nodes[i], parent=places[service.nodes[i].parent]) for i in kept)
+    nodes = tuple(replace(service.nodes[i], parent=places[caller]) for i, caller in kept.items())
     return replace(service, nodes=nodes, hidden_nodes=service.hidden_nodes + len(service.nodes) - len(nodes))

@@ -203,9 +203,10 @@ def _in_common(shared: Sequence[_Shared], *, is_relative: bool) -> Common:
     logs, variances, times = (
         np.concatenate([getattr(one, name) for one in shared]) for name in ("logs", "variances", "times")
     )
-    parts = times / np.bincount(places, times)[places]
-    logs, variances = np.bincount(places, parts * logs), np.bincount(places, parts**2 * variances)
-    times = np.bincount(places, times)
+    whole = np.bincount(places, times).astype(np.float64)
+    parts = times / whole[places]
+    logs, variances = (np.bincount(places, one).astype(np.float64) for one in (parts * logs, parts**2 * variances))
+    times = whole
     middle = float(np.median(logs))
     if not is_relative:
         low, high = sorted((middle, _middle_of_time(logs, times)))

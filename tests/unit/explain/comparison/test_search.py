@@ -225,7 +225,7 @@ def test_a_slower_machine_is_no_slower_method() -> None:
 
 def test_what_runs_of_one_side_differ_by_is_no_slower_machine() -> None:
     """Each run has a state of its own, 1 to 1.3 times as slow; the sides' means differ by 6%."""
-    sides = []
+    sides: list[Profile] = []
     for states in ((1.0, 1.3, 1.1, 1.25, 1.05), (1.1, 1.3, 1.15, 1.3, 1.2)):
         profile = Tree(own=many(slow=1), noise=0.01).profile(np.random.default_rng(len(sides)), len(states))
         nodes = [
