@@ -291,6 +291,15 @@ def every_conclusion() -> dict[str, Report]:
             choices=(),
             detectable_effect=None,
         ),
+        "not-affected": replace(
+            report(Conclusion.NOT_AFFECTED),
+            baseline_runs=0,
+            choices=(),
+            detectable_effect=None,
+            notes=(
+                because(Remark.NOT_AFFECTED, documents=1, sources=3, changed=("crates/cli/src", "crates/cli/tests")),
+            ),
+        ),
         "other-hardware": replace(
             report(Conclusion.OTHER_HARDWARE, *(withdrawn(item) for item in (*SLOWER, *UNCHANGED))),
             notes=(

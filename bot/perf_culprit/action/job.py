@@ -100,6 +100,9 @@ def summarise(job: Job, markdown: str) -> None:
 def record_run(job: Job, compared: Compared) -> None:
     from perf_culprit.flows import record
 
+    if compared.run.unreached is not None:
+        job.log.say("not recorded: nothing that changed reaches all of the suite")
+        return
     name = record.record_run(
         compared.run,
         report=compared.report,

@@ -65,7 +65,7 @@ def measure(asked: Measure) -> int:
         asked = asked.replaced(commits=_since_reference(asked))
     if not asked.commits:
         asked = asked.replaced(commits=_event_revisions(asked.repository))
-    plan = measure_plan(asked, config=config, say=print)
+    plan = measure_plan(asked, config=config, say=lambda text: print(plain(text)), environ=os.environ)
     if asked.flagged is not None and not plan.names:
         why = "nothing is suspected" if asked.minutes or config.confirm.budget else "confirm.budget is 0"
         print(f"{asked.flagged}: {why}, so nothing is measured")
@@ -101,6 +101,8 @@ def _show(measured: "Measured", rounds: int) -> int:
     if measured.report is not None:
         text = render_text(measured.report, colour=colour(sys.stdout), width=width())
         show(f"{text}\n", sys.stdout)
+    if not measured.rounds and measured.report is not None:
+        return EXIT_FINE
     is_interrupted = isinstance(measured.fault, KeyboardInterrupt)
     why = "interrupted: " if is_interrupted else "time limit reached: " if measured.is_out_of_time else ""
     # A measurement that is resumed may hold more than is asked for now.

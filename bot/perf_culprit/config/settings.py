@@ -255,6 +255,14 @@ class Config(PolicySettings):
             ),
         ),
     ] = ()
+    affected: Annotated[
+        Literal["off", "suites", "benchmarks"],
+        BeforeValidator(lambda value: "off" if value is False else value),  # YAML's `off`
+        Field(
+            description="of a pull request measure only what its [changes can reach](how-to/only-what-changed.md): "
+            "whole suites, or also packages of one suite"
+        ),
+    ] = "off"
     also: Annotated[
         tuple[Quantity, ...],
         Field(

@@ -238,10 +238,9 @@ def _changed(touched: Touched) -> tuple[TouchedFunction, ...]:
 
 def _shown(comparison: TreeComparison) -> TreeComparison:
     """What an answer shows of it."""
-    marks = marked(comparison)
     return replace(
         comparison,
-        services=tuple(_pictured(one, marks) for one in comparison.services[:SHOWN_SERVICES]),
+        services=tuple(_pictured(service, marked(comparison)) for service in comparison.services[:SHOWN_SERVICES]),
         suspects=tuple(
             replace(one, path=one.path[-SHOWN_NAMES:], services=one.services[:SHOWN_SERVICES])
             for one in comparison.suspects
@@ -257,7 +256,7 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
 
 
 def _pictured(service: ServiceComparison, marks: Mapping[str, int]) -> ServiceComparison:
-    kept = chosen(service, marks)
-    places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(kept)}}
-    nodes = tuple(replace(service.nodes[i], parent=places[caller]) for i, caller in kept.items())
+    callers = chosen(service, marks)
+    places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(callers)}}
+    nodes = tuple(replace(service.nodes[i], parent=places[caller]) for i, caller in callers.items())
     return replace(service, nodes=nodes, hidden_nodes=service.hidden_nodes + len(service.nodes) - len(nodes))

@@ -200,13 +200,13 @@ def _in_common(shared: Sequence[_Shared], *, is_relative: bool) -> Common:
     names, places = np.unique([name for one in shared for name in one.names], return_inverse=True)
     if len(names) < FEWEST_METHODS:
         return none
+    logs = np.concatenate([one.logs for one in shared])
+    variances = np.concatenate([one.variances for one in shared])
+    times = np.concatenate([one.times for one in shared])
+    parts = times / np.bincount(places, times)[places]
     logs, variances, times = (
-        np.concatenate([getattr(one, name) for one in shared]) for name in ("logs", "variances", "times")
+        np.bincount(places, values).astype(np.float64) for values in (parts * logs, parts**2 * variances, times)
     )
-    whole = np.bincount(places, times).astype(np.float64)
-    parts = times / whole[places]
-    logs, variances = (np.bincount(places, one).astype(np.float64) for one in (parts * logs, parts**2 * variances))
-    times = whole
     middle = float(np.median(logs))
     if not is_relative:
         low, high = sorted((middle, _middle_of_time(logs, times)))

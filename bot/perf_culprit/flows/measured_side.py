@@ -49,8 +49,10 @@ class MeasuredSide:
         self.run = replace(
             joined,
             analyses=self.run.analyses,
+            unreached=self.run.unreached,
             environment=joined.environment.merged(self.run.environment),
             cost=self.run.cost + Cost(len(executions), seconds),
+            part=self.run.part,
         )
         self.rounds = number
 

@@ -30,7 +30,7 @@ from perf_culprit.say.issue_texts import (
 from perf_culprit.store.opening import HistoryPlace, open_history
 
 # These say nothing about the code, so no issue is opened or closed by them.
-SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN)
+SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN, Conclusion.NOT_AFFECTED)
 
 UPDATED = "Other benchmarks, or another release: the text above has the new numbers.\n"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.git.command import REMOTE_NAME, GitError, Remote, run_git
+from perf_culprit.git.diffs import LINK_MODE
 
 # Folders for private repositories that a process keeps: what it fetched once it need not fetch again.
 
@@ -103,6 +104,7 @@ class TreeEntry:
 
     path: str
     blob: str
+    is_link: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,8 @@ def list_tree(repository: Path, commit: str) -> tuple[TreeEntry, ...]:
     for line in output.decode(errors="surrogateescape").split("\0"):
         if line:
             head, path = line.split("\t", 1)
-            _, kind, name = head.split(" ")
-            entries.append(TreeEntry(path, name if kind == "blob" else ""))
+            mode, kind, name = head.split(" ")
+            entries.append(TreeEntry(path, name if kind == "blob" else "", is_link=mode == LINK_MODE))
     return tuple(entries)
 
 

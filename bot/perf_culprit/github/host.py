@@ -14,6 +14,7 @@ from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.dispatch import WorkflowRuns
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.maintenance import Grant, Permission
+from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import Conclusion, Report
 
 # Text within GitHub's limits, and text that Markdown leaves alone.
@@ -51,6 +52,7 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
     Conclusion.SUSPECTED: CheckConclusion.NEUTRAL,
     Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
     Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
+    Conclusion.NOT_AFFECTED: CheckConclusion.NEUTRAL,
     Conclusion.IMPROVEMENT: CheckConclusion.SUCCESS,
     Conclusion.NO_CHANGE: CheckConclusion.SUCCESS,
 }
@@ -59,6 +61,8 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
 def check_conclusion(reports: Sequence[Report]) -> CheckConclusion:
     """Only a regression over the fail threshold fails the check; of several reports the worst counts."""
     each = {CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion] for report in reports}
+    if any(note.code is Remark.PARTLY_AFFECTED for report in reports for note in report.notes):
+        each.add(CheckConclusion.NEUTRAL)  # that nothing reaches the rest is the word of the job that measured
     worst = (CheckConclusion.FAILURE, CheckConclusion.NEUTRAL, CheckConclusion.SUCCESS)
     return next(conclusion for conclusion in worst if conclusion in each)
 

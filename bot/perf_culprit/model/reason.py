@@ -153,6 +153,7 @@ class Remark(StrEnum):
     PROPOSED_VERDICT = "proposed_verdict"
     OTHER_COMMIT = "other_commit"
     MEASURED_AGAIN = "measured_again"
+    PART_MISSING = "part_missing"
     LONE_BASELINE = "lone_baseline"
     DETECTOR_UNUSED = "detector_unused"
     PATTERN_UNUSED = "pattern_unused"
@@ -177,6 +178,8 @@ class Remark(StrEnum):
     RULER_NOT_FOLLOWED = "ruler_not_followed"
     RULER_NOT_STRAIGHT = "ruler_not_straight"
     RULES_LEARNED_FROM = "rules_learned_from"
+    NOT_AFFECTED = "not_affected"
+    PARTLY_AFFECTED = "partly_affected"
 
 
 class BaselineReason(StrEnum):

@@ -214,24 +214,27 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
 
 
 def through(report: Report, *, repository_url: str | None) -> Text | None:
-    """The commit for the headline, where it is known and suspects were found."""
+    """The commit for the headline, where it is known and its call trees do not speak against it."""
     diagnosis = report.diagnosis
-    is_regression = report.conclusion is Conclusion.REGRESSION
-    if diagnosis is None or diagnosis.commit is None or not is_regression or first_suspect(report) is None:
+    if diagnosis is None or diagnosis.commit is None or report.conclusion is not Conclusion.REGRESSION:
+        return None
+    if diagnosis.answer is Answer.NOT_SLOWER:
         return None
     return words("most likely through {}", Commit(diagnosis.commit, repository_url))
 
 
 def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
-    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it."."""
-    changed = ""
+    """Such as "Look first at `Parser.tokenize`, which this commit changed."; its number where no metric has one."""
+    who = ""
     if suspect.touched is not None:
         one = report.diagnosis is not None and report.diagnosis.commit is not None
-        changed = "; this commit changed it" if one else "; it was changed in between"
+        who = f", which {'this commit changed' if one else 'was changed in between'}"
     sure = "" if suspect.q_value is not None else " by totals alone, without certainty"
-    return words(
-        "{}", Strong(words("{} {}{}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(sure), Safe(changed)))
-    )
+    if not only_diagnosis(report):
+        doubt = "; its call trees are not certain" if sure else ""
+        return words("Look first at {}{}{}.", Name(suspect.method), Safe(who), Safe(doubt))
+    between = Safe(f"{who}{', ' if who else ' '}{effect(suspect)}{sure}")
+    return Strong(words("{}{}.", Name(suspect.method), between))
 
 
 def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:

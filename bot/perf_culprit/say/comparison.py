@@ -8,7 +8,7 @@ from msgspec import structs
 
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Remark
-from perf_culprit.model.report import Conclusion, Prediction, Report
+from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey, is_package
 from perf_culprit.say.charts import strips
 from perf_culprit.say.document import (
@@ -45,6 +45,7 @@ from perf_culprit.say.finding_tables import (
     ACCEPTED,
     SEEN,
     WHY,
+    budgets_table,
     changed_table,
     findings_table,
     groups_table,
@@ -108,8 +109,13 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
         paragraph(_next_step(report, sections, options, trees)),
         *_remarks(report, sections),
     ]
+    if report.conclusion is Conclusion.NOT_AFFECTED:
+        parts = (*_ends(report, options), *_origin(options, "told"))
+        return Document(nodes=(*nodes, Footer(parts=parts)), marker=options.marker)
     if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
+    if unkept := [check for check in report.budgets if check.state is not BudgetState.WITHIN]:
+        nodes.append(budgets_table(unkept))
     if report.groups:
         nodes.append(groups_table(report.groups))
     nodes += [
@@ -145,13 +151,13 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
 def _next_step(report: Report, sections: Sections, options: PageOptions, trees: TreeFindings) -> Text:
     step = next_step(report, sections, has_check=options.has_check)
     advice = words("{} {}", Safe(step.advice), Name(step.command)) if step.command else Safe(step.advice)
-    if trees.place is not None:
-        return words("{} {}", trees.place, advice)
+    place = trees.place or (Safe(step.place) if step.place else None)
+    told: Text = words("{} {}", place, advice) if place is not None and advice else place or advice
     if step.subject is None:
-        return words("{}{}", advice, _weak(step.weakest, sections))
+        return words("{}{}", told, _weak(step.weakest, sections))
     which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
     subject = words("{} {}.", _named(step.subject, sections), Safe(step.effect))
-    return words("{}{} {}", which, Strong(subject), advice)
+    return words("{}{} {}", which, Strong(subject), told)
 
 
 def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
@@ -175,11 +181,14 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
     A terminal shows them among the others: it folds nothing.
     """
     if report.conclusion in UNJUDGED and report.notes:
-        yield _on_page(words("Reason: {}", worded(report.notes[0])))
+        reason = words("Reason: {}", worded(report.notes[0]))
+        yield paragraph(reason) if report.conclusion is Conclusion.NOT_AFFECTED else _on_page(reason)
     titles = {
         Remark.PROPOSED_VERDICT: "Proposed change of rules:",
         Remark.OTHER_COMMIT: "Maybe another commit:",
         Remark.PROOF_CUT_SHORT: "Cut short:",
+        Remark.PARTLY_AFFECTED: "Measured in part:",
+        Remark.PART_MISSING: "Not complete:",
         **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
     }
     for code, title in titles.items():
@@ -377,8 +386,12 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     yield words("detector {}", Name(settings.detector, 40))
     yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
+    yield from _origin(options, "measured")
+
+
+def _origin(options: PageOptions, verb: str) -> Iterator[Text]:
     if options.is_advice:
-        yield Safe("measured by the pull request's own code: advice, not proof")
+        yield Safe(f"{verb} by the pull request's own code: advice, not proof")
     for word, address in (("run", options.run_url), ("report", options.report_url)):
         if address:
             yield Link(Safe(word), address)

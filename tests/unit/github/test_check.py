@@ -1,6 +1,7 @@
 import pytest
 
 from perf_culprit.github.host import CheckConclusion, check_conclusion
+from perf_culprit.model.reason import Remark, because
 from perf_culprit.model.report import Conclusion, Report, Settings
 
 SETTINGS = Settings(detector="anova", proven=0.01, suspected=0.1, minimum_effect=0.05, fail=0.1)
@@ -11,6 +12,7 @@ EXPECTED = {
     Conclusion.SUSPECTED: CheckConclusion.NEUTRAL,
     Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
     Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
+    Conclusion.NOT_AFFECTED: CheckConclusion.NEUTRAL,
     Conclusion.IMPROVEMENT: CheckConclusion.SUCCESS,
     Conclusion.NO_CHANGE: CheckConclusion.SUCCESS,
 }
@@ -25,3 +27,10 @@ def test_only_the_fail_level_fails_the_check(conclusion: Conclusion) -> None:
 def test_a_regression_over_the_fail_level_fails() -> None:
     report = Report(conclusion=Conclusion.REGRESSION, findings=(), settings=SETTINGS, failed=True)
     assert check_conclusion([report]) is CheckConclusion.FAILURE
+
+
+def test_what_was_measured_in_part_is_neutral() -> None:
+    """That nothing reaches the rest is the word of the job that measured, which may be a fork's."""
+    note = because(Remark.PARTLY_AFFECTED, packages=("./b",))
+    report = Report(conclusion=Conclusion.NO_CHANGE, findings=(), settings=SETTINGS, notes=(note,))
+    assert check_conclusion([report]) is CheckConclusion.NEUTRAL

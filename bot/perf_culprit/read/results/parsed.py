@@ -25,6 +25,7 @@ from perf_culprit.model.run import (
     Part,
     Run,
     Summary,
+    Unreached,
     in_utc,
 )
 from perf_culprit.read.format_reader import Reader
@@ -59,8 +60,8 @@ class Parsed:
     """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
 
     `benchmarks` of unknown direction are left out unless the configuration states it (`directions`): `undirected` of
-    them were. `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost` and `part` come only from our own run
-    files. `notes` are data-quality remarks for the report.
+    them were. `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part` and `unreached` come only from our
+    own run files. `notes` are data-quality remarks for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -77,6 +78,7 @@ class Parsed:
     undirected: int = 0
     notes: tuple[str, ...] = ()
     part: Part | None = None
+    unreached: Unreached | None = None
 
     @classmethod
     def of(cls, run: Run, **others: Any) -> "Parsed":

@@ -168,7 +168,7 @@ def _halved(values: Sequence[float]) -> tuple[float, ...]:
 def test_repetitions_without_samples_of_what_is_rare_hide_nothing() -> None:
     """Ten rare methods have no sample in every other repetition, so none of them shows a repetition's own state."""
     rare = [f"main>rare{i}" for i in range(10)]
-    sides = []
+    sides: list[Profile] = []
     for slow in (300.0, 900.0):
         rng = np.random.default_rng(3)
         profile = samples_of(rng, {"main": 1.0, "main>slow": slow, "main>as_before": 400.0} | dict.fromkeys(rare, 4.0))

@@ -1,0 +1,115 @@
+"""`measure --affected`: what no change reaches is not built, and whoever reads the files is told why."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perf_culprit.cli.entry import main
+from tests.support.git_repository import init_repository, run_git
+from tests.support.measured_repository import temporary_folders
+
+# Prints a benchmark for each package that it is given, and writes down what that was.
+GO = r"""#!/bin/sh
+echo "$*" >> "$HOME/asked"
+for word; do case $word in ./*)
+  n=$(wc -l < "$HOME/asked"); echo "pkg: example.com/m/${word#./}"; echo "BenchmarkX 100 5.$n ns/op" ;;
+esac; done
+"""
+RUN = "go test -bench . ${PERF_CULPRIT_AFFECTED:-./a ./b}"
+TEST = "package {0}\nfunc BenchmarkX(b *testing.B) {{}}\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Commits: the first, one of documentation, one of package a."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "go").write_text(GO)
+    (tools / "go").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = init_repository(tmp_path / "repository")
+    files = {"go.mod": "module example.com/m\n", "a/a_test.go": TEST.format("a"), "b/b_test.go": TEST.format("b")}
+    for change in (files, {"README.md": "read\n"}, {"a/a.go": "package a\n"}):
+        for name, text in change.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+        run_git(folder, "add", "--all")
+        run_git(folder, "commit", "--quiet", "-m", "change")
+    with temporary_folders(tmp_path, monkeypatch):
+        yield folder
+
+
+def measure(repository: Path, *options: str, commits: tuple[str, ...]) -> int:
+    out = repository.parent / "out"
+    given = ("--repo", str(repository), "--run", RUN, "--output", str(out), "--rounds", "2")
+    return main(["measure", *given, "--commits", *commits, *options])
+
+
+def asked(repository: Path) -> set[str]:
+    path = repository.parent / "asked"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {line for line in lines if line != "version"}
+
+
+def compared(repository: Path, *options: str) -> dict[str, Any]:
+    out = repository.parent / "out"
+    sides = ("--baseline", str(out / "baseline.json"), "--target", str(out / "target.json"))
+    assert main(["compare", "--paired", *sides, "--json", str(out / "report.json"), *options]) == 0
+    report: dict[str, Any] = json.loads((out / "report.json").read_text())
+    return report
+
+
+def test_a_suite_that_nothing_reaches(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--affected", "suites", "--build", "go build ./...")
+    assert measure(repository, *options, commits=("HEAD~2", "HEAD~1")) == 0
+    assert "Not measured: nothing that changed reaches the benchmarks" in capsys.readouterr().out
+    assert not asked(repository)
+    report = compared(repository)
+    assert (report["conclusion"], report["missing"], report["findings"]) == ("not_affected", [], [])
+    assert report["notes"][0]["arguments"] == {"documents": 1}
+
+
+def test_some_packages_of_a_suite(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure(repository, "--affected", "benchmarks", commits=("HEAD~1", "HEAD")) == 0
+    assert "measured, since a/a.go reaches ./a" in capsys.readouterr().out
+    assert asked(repository) == {"test -bench . ./a"}
+    report = compared(repository)
+    assert report["missing"] == []
+    assert (report["notes"][0]["code"], report["notes"][0]["arguments"]) == ("partly_affected", {"packages": ["./b"]})
+
+
+@pytest.mark.parametrize(
+    ("options", "event"), [((), None), (("--affected", "off"), None), (("--affected", "suites"), "push")]
+)
+def test_all_is_measured(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], event: str | None
+) -> None:
+    """By default; where that is asked for; and of a push, whose run is stored."""
+    if event:
+        monkeypatch.setenv("GITHUB_EVENT_NAME", event)
+    assert measure(repository, *options, commits=("HEAD~2", "HEAD~1")) == 0
+    assert asked(repository) == {"test -bench . ./a ./b"}
+
+
+def test_one_commit_is_compared_with_its_base(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `screen` measures a pull request's head."""
+    head, base = (run_git(repository, "rev-parse", one) for one in ("HEAD~1", "HEAD~2"))
+    run_git(repository, "checkout", "--quiet", head)
+    event = repository.parent / "event.json"
+    event.write_text(json.dumps({"pull_request": {"head": {"sha": head}, "base": {"sha": base}}}))
+    monkeypatch.setenv("GITHUB_EVENT_NAME", "pull_request")
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
+    assert measure(repository, "--affected", "suites", commits=("HEAD",)) == 0
+    assert not asked(repository)
+
+
+def test_sizes_are_measured_whatever_changed(repository: Path) -> None:
+    """Documentation is part of a package's size."""
+    options = ("--affected", "suites", "--also", "size:a/*")
+    assert measure(repository, *options, commits=("HEAD~2", "HEAD~1")) == 0
+    assert asked(repository)
