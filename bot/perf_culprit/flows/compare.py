@@ -13,6 +13,7 @@ from typing import BinaryIO, Final, TypedDict
 from msgspec import structs
 
 from perf_culprit.commands.judge_requests import Compare
+from perf_culprit.config.policy_settings import BenchmarkConfig, BudgetConfig
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge, Reference, find_reference
@@ -144,9 +145,10 @@ def _unused_detectors(config: Config, target: Run) -> list[Reason]:
 def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
     """A mistyped pattern would switch its stricter rule off."""
     keys = {key for run in runs for key in run.keys}
+    entries: tuple[BenchmarkConfig | BudgetConfig, ...] = (*config.benchmarks, *config.budgets)
     return [
         because(Remark.PATTERN_UNUSED, pattern=entry.match, metric=None if entry.metric == "*" else entry.metric)
-        for entry in (*config.benchmarks, *config.budgets)
+        for entry in entries
         if not any(entry.matches(key) for key in keys)
     ]
 

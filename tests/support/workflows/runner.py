@@ -286,7 +286,7 @@ class WorkflowRunner:
         return f"downloaded {[artifact.name for artifact in artifacts]}"
 
     def upload(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
-        name, path = given.get("name"), place.workspace / given["path"]
+        name, path = str(given.get("name", "")), place.workspace / given["path"]
         if given.get("archive") is False:  # what GitHub shows in the browser: one file, under its own name
             assert path.is_file()
             name = path.name
