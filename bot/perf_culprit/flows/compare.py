@@ -8,12 +8,11 @@ from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final, TypedDict
+from typing import TYPE_CHECKING, BinaryIO, Final, TypedDict
 
 from msgspec import structs
 
 from perf_culprit.commands.judge_requests import Compare
-from perf_culprit.config.policy_settings import BenchmarkConfig, BudgetConfig
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge, Reference, find_reference
@@ -38,6 +37,9 @@ from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.say.maintenance_text import collected_text, derived_text, formats_text
 from perf_culprit.say.reason_text import SHOWN_NAMES
 from perf_culprit.say.report_parts import build_report
+
+if TYPE_CHECKING:
+    from perf_culprit.config.policy_settings import BenchmarkConfig, BudgetConfig
 
 # The configuration in each stage's own words.
 
