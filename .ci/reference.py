@@ -138,17 +138,21 @@ def _scalar(text: str) -> str:
 
 def _keys() -> Iterator[str]:
     yield "| key | default | meaning |\n|---|---|---|\n"
-    yield from _rows(Config, "")
+    yield from _rows(Config, "", {})
 
 
-def _rows(section: type[BaseModel], prefix: str) -> Iterator[str]:
+def _rows(section: type[BaseModel], prefix: str, named: dict[type[BaseModel], str]) -> Iterator[str]:
+    """A section that several keys hold is listed once."""
     for field in section.model_fields.values():
         inner, is_list = _section_of(field.annotation)
         name = f"{prefix}{field.alias}"
         if inner is None or field.description:
             yield f"| `{name}` | {_default(field)} | {_cell(_choices(field) + (field.description or ''))} |\n"
-        if inner is not None:
-            yield from _rows(inner, f"{name}{'[]' if is_list else ''}.")
+        elif inner in named:
+            yield f"| `{name}` | {NONE} | as `{named[inner]}` |\n"
+        if inner is not None and inner not in named:
+            named[inner] = name
+            yield from _rows(inner, f"{name}{'[]' if is_list else ''}.", named)
 
 
 def _section_of(annotation: Any) -> tuple[type[BaseModel] | None, bool]:

@@ -92,7 +92,7 @@ def test_keeps_the_token_from_the_artifact_store(
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://localhost/a.zip", "/relative", "", "https://"])
 def test_follows_web_addresses_only(fake: FakeGitHub, location: str) -> None:
     add(fake, redirect=location or " ")
-    with pytest.raises(InfrastructureError, match="the artifact's address is no web address"):
+    with pytest.raises(InfrastructureError, match="the artifact's address is not a web address"):
         fetch(fake)
 
 

@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.prose import length, sentences
+
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs/glossary.md"
 HEADING = "## Words that are not used"
 # They tell that something was said, known or found, and not what it is.
 PARTICIPLES = {"said", "known", "found"}
+MOST_WORDS = 25
+# Longer sentences that are left, by page. These numbers only fall.
+LONG = {"docs/diagnosis.md": 2, "docs/formats.md": 4, "docs/options.md": 1, "docs/tracing.md": 4}
+# What people read of the code: phrases, help and descriptions.
+SPOKEN = ("say/*.py", "init/introduction.py", "commands/*.py", "action/inputs.py", "config/*settings.py")
 
 
 def retired_words() -> tuple[str, ...]:
@@ -46,18 +53,17 @@ def texts() -> tuple[tuple[str, str], ...]:
 
 def read_texts() -> Iterator[tuple[str, str]]:
     """Documents whole, of Python its strings and docstrings: what becomes help, messages, comments of the bot."""
-    documents = [ROOT / "README.md", ROOT / "action.yml", *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")]
-    for path in documents:
+    for path in (ROOT / "action.yml", *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")):
         yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8").partition(HEADING)[0]
     for path, tree in modules("bot"):
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-                yield f"{path}:{node.lineno}", node.value
+                yield f"{path}:{node.lineno}", re.sub(r"`[^`]*`", "", node.value)
 
 
 @pytest.mark.parametrize("word", retired_words())
 def test_a_retired_word_is_not_used(word: str) -> None:
-    pattern = re.compile(rf"\b{word}s?\b".replace(" ", r"\s+"), re.IGNORECASE)
+    pattern = re.compile(rf"\b{word}\b".replace(" ", r"\s+"), re.IGNORECASE)
     assert [place for place, text in texts() if pattern.search(text)] == []
 
 
@@ -78,3 +84,41 @@ def test_there_are_retired_words_and_texts_to_read() -> None:
     assert len(retired_words()) > 10
     assert "verb" in retired_words()
     assert len(texts()) > 3_000
+
+
+def pages() -> dict[str, str]:
+    """What people read in Markdown, without the evidence."""
+    paths = [*ROOT.glob("*.md"), *ROOT.glob(".github/*.md"), *ROOT.glob("docs/**/*.md")]
+    named = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
+    return {name: text for name, text in named.items() if not name.startswith("docs/evidence/")}
+
+
+def long_sentences(text: str) -> list[str]:
+    return [sentence for sentence in sentences(text) if length(sentence) > MOST_WORDS]
+
+
+def test_a_sentence_has_at_most_25_words() -> None:
+    counts = {name: len(long_sentences(text)) for name, text in pages().items()}
+    assert {name: count for name, count in counts.items() if count > LONG.get(name, 0)} == {}
+    assert [name for name in LONG if not counts.get(name)] == []
+
+
+def test_a_phrase_or_an_option_s_help_has_at_most_25_words() -> None:
+    """Up to a full stop, a semicolon or a part that can be left out."""
+    paths = {path.relative_to(ROOT) for glob in SPOKEN for path in ROOT.glob(f"bot/perf_culprit/{glob}")}
+    nodes = [(path, node) for path, tree in modules("bot") if path in paths for node in ast.walk(tree)]
+    texts = [(path, node) for path, node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert len(texts) > 1_000
+    for path, node in texts:
+        for part in re.split(r"[;\[\]]", node.value):
+            assert long_sentences(part) == [], f"{path}:{node.lineno}"
+
+
+def test_the_sentences_of_a_page_are_its_prose() -> None:
+    page = (
+        "# A heading\n\nOne `a b c` [link](x.md). Two.\n\n    code as it is\n\n- three\n- four. 5 more\n\n| a | b |\n"
+    )
+    assert list(sentences(page)) == ["One `code` link.", "Two.", "three", "four.", "5 more", "a", "b"]
+    assert length("One `code` - link.") == 3
+    assert long_sentences(" ".join(["word"] * 26)) != []
+    assert long_sentences(" ".join(["word"] * 25)) == []

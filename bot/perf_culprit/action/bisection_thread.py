@@ -145,7 +145,7 @@ def remote(job: Job) -> git.Remote:
 # A bisection as the thread sees it: started, reported after every step, stopped when the pull request moves on.
 
 CHECK_NAME: Final = "perf-culprit bisect"
-# Of the commands in a thread only so many are asked whether their bisection still runs.
+# At most this number of a thread's commands are asked whether their bisection still runs.
 MOST_LOOKED_AT: Final = 5
 
 

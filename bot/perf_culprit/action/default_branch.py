@@ -56,7 +56,7 @@ def tend(job: Job, host: Host, config: Config) -> None:
         job.log.tell(LogLevel.WARNING, f"automatic bisection: {error}")
 
 
-# What the action does beside judging a run of the default branch: accepted changes and tracking issues.
+# What the action does other than judging a run of the default branch: accepted changes and tracking issues.
 
 
 def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:

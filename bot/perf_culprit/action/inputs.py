@@ -176,9 +176,8 @@ class Given(Declared):
         Mode,
         Input(
             "mode",
-            "auto fits the event (push records and checks, pull_request comments, workflow_run publishes or resumes a "
-            "bisection, issue_comment obeys commands); compare writes nothing to GitHub; record; publish; command; "
-            "bisect",
+            "auto, compare (writes nothing to GitHub), record, publish, command or bisect. By auto a push is recorded "
+            "and checked, a pull_request gets a comment, workflow_run publishes, and issue_comment runs commands",
             "auto",
             convert=_mode,
         ),
@@ -187,8 +186,8 @@ class Given(Declared):
         tuple[str, ...],
         Input(
             "baseline-file-path",
-            "Results of the base commit, measured in this job (paired); several tables of the same counters are a run "
-            "each; empty judges against the stored history",
+            "Results of the base commit, measured in this job (paired); each table of the same counters is a run; "
+            "empty compares with the stored history",
         ),
     ]
     reference: Annotated[
@@ -196,7 +195,7 @@ class Given(Declared):
         Input(
             "reference",
             "Judge against this tag or commit, or latest-release, instead of the commit before "
-            "(docs/tracking-issues.md); beside baseline-file-path it is what that was measured at",
+            "(docs/tracking-issues.md); with baseline-file-path, the commit that was measured there",
         ),
     ]
     confirm_files: Annotated[
@@ -211,7 +210,7 @@ class Given(Declared):
         tuple[str, ...],
         Input(
             "confirm-baseline-file-path",
-            "Results of the base commit, measured a second time beside them; empty takes the first ones again",
+            "Results of the base commit, measured a second time next to them; empty takes the first ones again",
         ),
     ]
     diagnosis_files: Annotated[

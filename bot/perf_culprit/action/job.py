@@ -142,7 +142,7 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
 
 
 def _write_pages(job: Job, reports: Sequence[Report]) -> list[str]:
-    """The page of each report, beside report.json; their paths in the workspace."""
+    """The page of each report, next to report.json; their paths in the workspace."""
     from perf_culprit.flows.render import report_html
 
     names = ["report.html"] if len(reports) == 1 else [f"report-{number + 1}.html" for number in range(len(reports))]

@@ -41,7 +41,7 @@ from perf_culprit.say.headlines import Lack
 
 # Each suite of a run has one, with its name behind this.
 DEFAULT_ARTIFACT: Final = "perf-culprit-report*"
-# A run of a fork makes at most so many comments and check runs; of more suites there is one for all.
+# A run of a fork makes at most this number of comments and check runs; more suites share one.
 MOST_FORK_COMMENTS: Final = 3
 # Of these nothing was measured, and nobody waits for it.
 UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
@@ -279,7 +279,7 @@ def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[P
 
 
 def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:
-    """Of this very commit, where it was measured beside its base; since a release, if that is its base."""
+    """Of this very commit, where it was measured next to its base; since a release, if that is its base."""
     report = result.report
     if report.reference and report.base_commit:
         return accepted_since(job, report.base_commit, run.sha, suite=report.suite)

@@ -42,8 +42,8 @@ def _auto(job: Job) -> int:
     if context.is_fork:
         job.log.tell(
             LogLevel.NOTICE,
-            "pull request from a fork: its token may not write, so the report is in the job summary; where the "
-            "workflow perf-report is set up (docs/workflows.md), it writes the comment",
+            "the token of a fork's pull request may not write, so the report is in the job summary; the workflow "
+            "perf-report (docs/workflows.md) writes the comment",
         )
         return _compare(job)
     host = connect(job.destination)

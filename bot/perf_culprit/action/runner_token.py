@@ -34,7 +34,7 @@ def become_owner(workspace: Path) -> None:
 
 INPUT: Final = "INPUT_GITHUB-TOKEN"
 HANDLE: Final = "PERF_CULPRIT_TOKEN_HANDLE"
-# The runner's own credentials (cache, artifacts, OpenID), of which the bot needs none, and the usual names of others.
+# The runner's own credentials (cache, artifacts, OpenID), which the bot does not need, and the usual names of others.
 UNUSED_PREFIX: Final = "ACTIONS_"
 UNUSED: Final = ("GITHUB_TOKEN", "GH_TOKEN")
 MOST_BYTES: Final = 1 << 16

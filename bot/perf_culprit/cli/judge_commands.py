@@ -105,7 +105,7 @@ def _check_unused(asked: Compare) -> None:
     unused = [flag for flag, value in of_history.items() if value]
     if unused:
         raise UsageError(
-            f"not beside --baseline, which replaces the stored history: {', '.join(unused)}",
+            f"not together with --baseline, which replaces the stored history: {', '.join(unused)}",
             place="perf-culprit compare",
             next_step="leave out one or the other",
         )

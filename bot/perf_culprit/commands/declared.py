@@ -12,7 +12,7 @@ from perf_culprit.model.count import SIZE, Count, as_quantity
 
 
 class Group(NamedTuple):
-    """Options under a title of their own in the help, or of which only one can be given."""
+    """Options under their own title in the help, or options that exclude each other."""
 
     title: str = ""
     text: str = ""

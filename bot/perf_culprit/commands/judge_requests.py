@@ -62,7 +62,7 @@ class Compare(
         Option(
             "--reference REV",
             "judge against the runs of this tag or commit, or latest-release, the newest tag before the target; "
-            "beside --baseline it is what that was measured at",
+            "with --baseline, the commit that was measured there",
         ),
     ] = None
     revision: Annotated[
@@ -75,7 +75,7 @@ class Compare(
         str | None,
         Option(
             "--unit NAME",
-            "run (default) or sample: the published ANOVA, which calls much that nobody changed",
+            "run (default) or sample: the published ANOVA, which raises many false alarms",
             key="unit",
         ),
     ] = None

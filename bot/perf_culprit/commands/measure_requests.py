@@ -37,8 +37,8 @@ class Measure(
         tuple[str, ...],
         Option(
             "--commits REV ...",
-            "the baseline first, then the target (in a GitHub job by default: what its event added to, its checkout); "
-            "or one alone, for the stored history",
+            "the baseline, then the targets (default in a GitHub job: what its event added to, its checkout); one "
+            "alone is for the stored history",
         ),
     ] = ()
     reference: Annotated[
@@ -101,8 +101,7 @@ class Measure(
         bool,
         Option(
             "--dry-run",
-            "execute each commit once, say what all would cost and, by an earlier measurement in DIR, what it would "
-            "show",
+            "execute each commit once, print the cost and, from an earlier measurement in DIR, what it would show",
         ),
     ] = False
     output: Annotated[
@@ -168,8 +167,8 @@ class Bisect(
         str | None,
         Option(
             "--metric NAME",
-            f"metric to follow, where the benchmark has several; {QUANTITIES}: of the whole command "
-            "(docs/measure.md); auto: search by instructions, confirm by time",
+            f"metric to follow, where the benchmark has several; of the whole command (docs/measure.md): {QUANTITIES}; "
+            "auto: search by instructions, confirm by time",
         ),
     ] = None
     direction: Annotated[

@@ -39,12 +39,12 @@ class Init(
         int | None,
         Option(
             "--pick N",
-            "take the Nth of what was found alone (default: the first, with a second suite that a workflow measures)",
+            "use only the Nth proposal (default: the first, and a second suite that a workflow measures)",
             convert=positive,
         ),
     ] = None
     try_out: Annotated[
-        bool, Option("--try", "build and measure HEAD once by it here, and write nothing if no result can be read")
+        bool, Option("--try", "build and measure HEAD here first; write nothing if no result can be read")
     ] = False
     pull_request: Annotated[
         bool, Option("--pull-request", "print the title and the text of a pull request with these files")

@@ -101,7 +101,7 @@ def filed(url: DatabaseUrl, *, environ: Mapping[str, str], folder: Path) -> Data
             raise UsageError(
                 f"{url.shown} lies outside the repository",
                 place="history.url",
-                next_step=f"name it in {VARIABLE} or --history: a configuration file may name files beside it only",
+                next_step=f"name it in {VARIABLE} or --history: a configuration file may only name files next to it",
             )
         return replace(url, database=str(path))
     port = str(url.parameters.get("port") or url.port or PORT)

@@ -81,7 +81,7 @@ class BenchmarkConfig(Section):
 
 
 class GroupConfig(Section):
-    """Benchmarks of which the report says the geometric mean of their changes."""
+    """Benchmarks whose changes the report sums up by their geometric mean."""
 
     name: Annotated[str, Field(min_length=1, max_length=60, description="of the group")]
     match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")] = (
@@ -282,7 +282,7 @@ class PolicySettings(Section):
         unruled = self.counted if is_exact(key.metric) else self.general
         return unruled if rule is None else self._resolved(rule, unruled.minimum_effect)
 
-    # Asked for each of thousands of metrics, of which few have a rule.
+    # Asked for each of thousands of metrics; few have a rule.
     @cached_property
     def general(self) -> MetricSettings:
         """Of metrics without a rule."""

@@ -147,7 +147,7 @@ def main_steps() -> tuple[Step, ...]:
 
 
 def branch_steps() -> tuple[Step, ...]:
-    """The pull request: five commits, of which the third folds accents word by word and is slow."""
+    """The pull request: five commits. The third folds accents word by word and is slow."""
     code = _project("textkit.py")
     documented = code.replace('"""A small text library', '"""A small text library for plain and accented English')
     named = documented.replace("places", "places_of_words")

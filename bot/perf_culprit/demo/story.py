@@ -72,7 +72,7 @@ def find_culprit(repository: DemoRepository, *, directory: Path, config: Config,
 
 
 def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path) -> TreeComparison:
-    """What the services' logs say of the culprit beside its parent, or of the whole pull request."""
+    """What the services' logs say of the culprit compared with its parent, or of the whole pull request."""
     before, after = (f"{culprit}^", culprit) if culprit else (repository.main[-1], repository.head)
     trees = [checkout(repository, one, directory / name) for one, name in ((before, "parent"), (after, "culprit"))]
     logs: list[list[str]] = [[], []]
@@ -115,7 +115,7 @@ def record_as_merged(repository: DemoRepository, directory: Path, *, config: Con
     return len(runs)
 
 
-# The demo's story: main's history, a pull request judged beside its base, its culprit, the method, the services.
+# The demo's story: main's history, a pull request judged next to its base, its culprit, the method, the services.
 
 # Of base, head, head, base. Many short executions meet a machine's modes more often than few long ones.
 ROUNDS = 20
@@ -171,7 +171,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     replace_file(directory / "comment.md", markdown.encode())
     replace_file(page, report_html(report).encode())
     say(f"\n{markdown}\n")
-    say(f"{page} shows it with every sample and the call trees; comment.md and report.json beside it hold the same")
+    say(f"{page} shows it with every sample and the call trees; comment.md and report.json next to it hold the same")
     pages = (page, *_dashboard(repository, directory / "dashboard", config=config, say=say))
     say(f"done in {time.monotonic() - started:.0f} s")
     return pages

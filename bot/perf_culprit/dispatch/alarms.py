@@ -162,16 +162,16 @@ MOST_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.
 MARGIN_RUNS: Final = 1
 GATE_MARGIN_RUNS: Final = 2
-# After a search that looked at this level, a further step is one that is so many standard deviations of the runs high:
+# After a search that looked at this level, a further step has at least this many standard deviations:
 # any series has a best split.
 CLEAR: Final = 4.0
-# One run may be slow for its machine's sake. A second one at that level says that it is not, or a second measurement of
-# the first, and together they are so many standard errors from the runs before.
+# A single slow run may be machine noise. So a second run at that level must confirm it, or a second measurement of the
+# first. Together they must be this many standard errors from the runs before.
 LEAST_WORSE: Final = 2
 # What may step with them: its numbers cost nothing, as the search executes the suite anyway, and they decide.
 POSSIBLE: Final = 1.5
 LEAST_NOISE: Final = 0.002
-# What many runs show is real: it may be beside one false alarm, not beside a second one.
+# A step that many runs show may follow one search that ended without a culprit, not a second one.
 ENOUGH_LOOKS: Final = 2
 
 # A metric's numbers, with the positions of their runs.
@@ -232,7 +232,7 @@ class _Searched:
         return self.looks(step) > 0
 
     def looks(self, step: _Stepped) -> int:
-        """How many looks at the step it is worth: one where the metric was beside another that was not reproduced.
+        """How many looks at the step it is worth: one where another metric's search followed this one in vain.
 
         Where something besides the code changed as well, each metric's own search is to tell of it.
         """

@@ -146,7 +146,7 @@ def _result(round_id: str, measured: RoundResult) -> Result:
 
 
 def _usable(followed: Mapping[str, tuple[float | None, ...]]) -> dict[str, tuple[float | None, ...]]:
-    """With as many digits as count beside noise: they are stored, for hundreds of metrics."""
+    """With as many digits as count next to noise: they are stored, for hundreds of metrics."""
     return {
         commit: tuple(
             None if value is None or not LEAST_VALUE < value < LARGEST_VALUE else float(f"{value:.{DIGITS}g}")

@@ -28,7 +28,7 @@ from perf_culprit.model.run import Direction, Metric
 from perf_culprit.search.measured import measured_commits
 from perf_culprit.search.search import Search
 
-# A bisection as those see it who tell of it: where it stands, and the report of its outcome.
+# The view of a bisection that reports use: its progress and its outcome.
 
 
 def step_of(

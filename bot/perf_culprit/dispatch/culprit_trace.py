@@ -166,7 +166,7 @@ class Profiling:
 def diagnose_culprit(
     repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say, count: str | None = None
 ) -> CulpritDiagnosis:
-    """Beside its first parent, by time, and by function where instructions were counted.
+    """Compared with its first parent, by time, and by function where instructions were counted.
 
     Whatever fails is in the diagnosis: the answer of a long search is never lost for it.
     """

@@ -211,7 +211,7 @@ def _tried(
 
 
 def _traced_run(workplace: Workplace, commit: str) -> tuple[Run | None, frozenset[tuple[str, str]]]:
-    """A run whose functions are listed, if that works; under what counts it would take twice as long, so beside it."""
+    """A run whose functions are listed, if that works; under what counts it would take twice as long, so separately."""
     count, runs = workplace.commands.count, list[Run]()
 
     def execute(variables: Mapping[str, str]) -> None:

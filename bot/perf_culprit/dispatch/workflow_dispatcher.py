@@ -1,6 +1,6 @@
 """The dispatcher of other machines: runs of the bisect workflow, and what they left.
 
-What a run left was written beside a stranger's code: all of it is checked against what the dispatch asked for.
+What a run left was written where a stranger's code ran: all of it is checked against what the dispatch asked for.
 """
 
 import json

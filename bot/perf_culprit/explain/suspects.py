@@ -114,7 +114,7 @@ def _time_per_call(node: ObservedNode | None) -> float:
 
 
 def _growth_beyond_caller(nodes: "tuple[AlignedNode, ...]", i: int) -> float:
-    """From 0, where the caller grew by as much, to 1, where the caller did not grow beside it."""
+    """From 0, where the caller grew by as much, to 1, where the caller did not grow in comparison."""
     parent = nodes[i].parent
     if parent < 0:
         return 0.0

@@ -27,7 +27,7 @@ _OF_C: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """What is tested: one amount of the target beside that of the baseline."""
+    """What is tested: one amount of the target against that of the baseline."""
 
     baseline: Spread
     target: Spread
@@ -312,7 +312,7 @@ def _middle_of_time(logs: Floats, times: Floats) -> float:
 
 
 def is_relative(tree: AlignedTree) -> bool:
-    """Whether amounts are shares, of which only the relation to each other is known."""
+    """Whether amounts are shares: only their relation to each other is known."""
     return tree.target.unit == SHARE
 
 

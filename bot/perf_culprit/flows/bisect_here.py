@@ -90,7 +90,7 @@ def git_run(plan: BisectPlan, *, name: str) -> str:
 
 
 class _Auto:
-    """Both ends by time, the commit by counts of instructions, its time beside its parent's; else all by time."""
+    """Both ends by time, the commit by counts of instructions, its time against its parent's; else all by time."""
 
     def __init__(self, plan: BisectPlan, config: Config, say: Say) -> None:
         if plan.asked.resume is not None:
@@ -149,7 +149,7 @@ class _Auto:
     def _confirmed(self, report: BisectionReport, shown: Sought) -> tuple[BisectionReport | None, Reason]:
         """Whether the time of the largest step by counts moves as the ends' time does."""
         largest = largest_step(report.outcome)
-        self._say(f"{largest.commit[:7]} by counts; its time is measured beside its parent's")
+        self._say(f"{largest.commit[:7]} by counts; its time is now measured against its parent's")
         pair = replace(self._plan, profiling=None).asking(
             good=f"{largest.commit}^",
             bad=largest.commit,

@@ -134,7 +134,7 @@ def write_traces(
 def diagnose_traces(
     repository: Path, commits: Mapping[str, str], *, traces: Sequence[Path], output: Path
 ) -> tuple[Path, ...]:
-    """Each target's trace beside the baseline's, with what was changed in between: a file per target.
+    """Each target's trace against the baseline's, with what was changed in between: a file per target.
 
     Where the target is the baseline's child, it is the commit that introduced the change.
     """

@@ -25,7 +25,7 @@ OWN_CAUSES: Final = ("push", "schedule", "workflow_dispatch")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """`head_commit` is the commit that is judged: a pull request's head, of which GitHub's merge may be measured."""
+    """`head_commit` is the commit that is judged: a pull request's head, where GitHub's merge of it may be measured."""
 
     event_name: str
     event: dict[str, Any]
@@ -231,7 +231,7 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
 
 
 def recording_permissions(config: Config) -> frozenset[Permission]:
-    """What the configuration asks of a job that records, beside what every such job needs."""
+    """What the configuration asks of a job that records, in addition to what every such job needs."""
     issues = () if config.issues.when == "never" else (Permission.ISSUES,)
     return frozenset((*issues, *(AUTOMATIC if config.bisect.automatic else ())))
 
@@ -256,7 +256,7 @@ def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observatio
 
 
 def _checkout(job: _Job) -> Iterator[Observation]:
-    """What is checked out, of what depth, and whether the token lies beside it."""
+    """What is checked out, of what depth, and whether the token lies next to it."""
     repository = job.repository
     try:
         commit = git.head_commit(repository)

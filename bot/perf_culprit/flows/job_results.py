@@ -29,7 +29,7 @@ SHOWN_CHANGES: Final = 10
 
 
 def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place: HistoryPlace) -> Report:
-    """`report` of `run` beside `base`, measured in one job. A history that cannot be read explains nothing."""
+    """`report` of `run` next to `base`, measured in one job. A history that cannot be read explains nothing."""
     try:
         stored = _stored(run, config=config, place=place)
     except BotError:
@@ -66,7 +66,7 @@ def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
     return because(VerdictReason.ENVIRONMENT_CHANGED, changes=words)
 
 
-# What one job measured, as files beside its report: so that another job can judge it again.
+# What one job measured, as files next to its report: so that another job can judge it again.
 
 REPORT_NAME: Final = "report.json"
 COMMENT_NAME: Final = "comment.md"

@@ -135,7 +135,7 @@ def _matrix(versions: Sequence[Version], *, config: Config, place: str) -> Devia
         raise DataError(
             f"no benchmark has {MINIMUM_SAMPLES} samples in each of two of the {len(versions):,} versions",
             place=place,
-            next_step="repeat the benchmarks, and keep their samples: means and other summaries have no part in this;"
+            next_step="repeat the benchmarks, and keep their samples: means are not enough;"
             " of traces give five files or more of each version",
         )
     return matrix

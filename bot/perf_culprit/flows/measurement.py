@@ -98,7 +98,7 @@ class Measured:
     """The files written, a baseline first; `rounds` are whole. `report`: what they say, of two commits.
 
     `confirm` are the files of the second measurement, baseline first, of the benchmarks in `flagged`.
-    `diagnoses`: per target what its trace says beside the baseline's.
+    `diagnoses`: per target what its trace says against the baseline's.
     `fault` ended it early, or it `is_out_of_time`: another call can resume it.
     """
 

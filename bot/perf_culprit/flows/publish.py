@@ -236,10 +236,10 @@ def _whole(member: Source) -> bytes:
 def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: str, sha: str) -> StoredResult:
     report = decode_report(report_data, place=place)
     runs = {
-        name: decode_run(data, place=f"{place}, {name} beside it") for name, data in beside.items() if data is not None
+        name: decode_run(data, place=f"{place}, {name} next to it") for name, data in beside.items() if data is not None
     }
     for name, run in runs.items():
-        refuse_doubled(run.benchmarks, place=f"{place}, {name} beside it")
+        refuse_doubled(run.benchmarks, place=f"{place}, {name} next to it")
     measured = report.merge_commit or sha
     commits = [(report.target_commit, sha)]
     commits += [(runs[name].commit, measured) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]

@@ -136,7 +136,7 @@ def import_history(request: Import, *, config: Config, token: str | None = None)
 
 
 def _not_stored(history: Store, runs: Sequence[Run]) -> list[Run]:
-    """Without those whose numbers are stored for their commit: `record` writes an environment and a verdict beside."""
+    """Without those whose numbers are stored for their commit: `record` writes an environment and a verdict too."""
     there = {
         _numbers(stored)
         for suite in dict.fromkeys(run.suite for run in runs)
@@ -146,7 +146,7 @@ def _not_stored(history: Store, runs: Sequence[Run]) -> list[Run]:
 
 
 def _numbers(run: Run) -> tuple[object, ...]:
-    """What was measured, and of which commit."""
+    """What was measured, and the commit."""
     measured = frozenset((benchmark.key, benchmark.samples, benchmark.summary) for benchmark in run.benchmarks)
     counters = frozenset((table.name, table.values.tobytes()) for table in run.counters)
     return (run.suite, run.commit, measured, counters)
@@ -349,7 +349,7 @@ def history_size(request: HistoryStats, *, config: Config) -> HistorySize:
 
 
 def compact_history(request: HistoryCompact, *, config: Config) -> Compacted:
-    """One commit in the place of all, on the condition that nobody else writes between; whole or not at all."""
+    """One commit instead of all, on the condition that nobody else writes between; whole or not at all."""
     with _branch(request, config) as branch:
         return branch.compact()
 

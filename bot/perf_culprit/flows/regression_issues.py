@@ -283,7 +283,7 @@ def _recovered(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
 
 
 def _fine(report: Report) -> dict[str, str]:
-    """The benchmarks, by key, of which in every metric a worsening is excluded: where none was seen it may hide."""
+    """The benchmarks, by key, that exclude a worsening in every metric: where none was seen it may hide."""
     fine: dict[str, bool] = {}
     for finding in report.findings:
         name = finding.key.benchmark

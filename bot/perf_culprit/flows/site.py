@@ -253,7 +253,7 @@ def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel
     return written
 
 
-# The values of panels, to be grown by the next build: chunks beside what the manifest says of them.
+# The values of panels, to be grown by the next build: chunks next to what the manifest says of them.
 #
 # A chunk is a script that hands its values over, because a page that was opened from a disk may not read files. Its
 # name is that of its content: an unchanged one is not written again, and one that was damaged is not believed.

@@ -63,7 +63,7 @@ def _findings(base: Run, target: Run, config: Config) -> Mapping[MetricKey, Find
 
 
 def fix_of(left: Verdict, gained: Verdict) -> Fix:
-    """`left`: the fix beside what was before the culprit; `gained`: beside the culprit."""
+    """`left`: the fix against the culprit's parent; `gained`: against the culprit."""
     if left in (Verdict.UNCHANGED, Verdict.IMPROVEMENT):
         return Fix.FIXED
     if left is Verdict.REGRESSION:

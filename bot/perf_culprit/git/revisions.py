@@ -152,7 +152,7 @@ def web_address(repository: Path) -> str | None:
     return f"https://{match[1]}/{match[2]}" if match else None
 
 
-# Worktrees of single commits, beside the user's own checkout, which is not touched; and trees as names of content.
+# Worktrees of single commits, next to the user's own checkout, which is not touched; and trees as names of content.
 
 CHECKOUT_TIMEOUT_SECONDS = 600.0
 FILTERS: Final = r"^filter\..*\.(clean|smudge|process)$"

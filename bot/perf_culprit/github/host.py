@@ -35,7 +35,7 @@ def fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-# What a check run says in the end: the conclusion of a report, its texts, remarks beside lines.
+# What a check run says in the end: the conclusion of a report, its texts, remarks on lines.
 
 
 class CheckConclusion(StrEnum):
@@ -65,7 +65,7 @@ def check_conclusion(reports: Sequence[Report]) -> CheckConclusion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Annotation:
-    """A remark beside a line of the changed files. `level`: notice, warning or failure."""
+    """A remark on a line of the changed files. `level`: notice, warning or failure."""
 
     path: str
     line: int
@@ -151,7 +151,7 @@ def requested_check_name(suite: str) -> str:
 
 
 def reference_check_name(suite: str) -> str:
-    """Of the check run about a release: beside that about the commit before, not in its place."""
+    """Of the check run about a release: in addition to that about the commit before, not instead of it."""
     return f"{check_name(suite)} against a release"
 
 

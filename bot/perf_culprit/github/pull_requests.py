@@ -20,7 +20,7 @@ from perf_culprit.model.maintenance import Grant, Permission
 
 # GitHub ignores a `head` that it does not understand and lists every open pull request.
 MAXIMUM_PULL_REQUESTS = 300
-# Anybody who can read can open pull requests of one head into every branch; so many are answered.
+# Anybody who can read can open pull requests of one head into every branch; at most this number is answered.
 MAXIMUM_ANSWERED = 3
 
 
@@ -133,7 +133,7 @@ def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | No
     return min((pull.number for pull in listed if pull.merged_at is not None and pull.base.ref == branch), default=None)
 
 
-# What commands and `doctor` need of GitHub beside comments: rights, the pull request, a run once more.
+# What commands and `doctor` need of GitHub other than comments: rights, the pull request, a run once more.
 
 WRITING: Final = ("admin", "write")
 

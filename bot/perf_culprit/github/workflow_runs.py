@@ -171,7 +171,7 @@ def redirect(client: Client, artifact: ListedArtifact) -> str:
     schemes = ("https",) if str(client.repository.url).startswith("https:") else ("https", "http")
     parts = urlsplit(location)
     if parts.scheme not in schemes or not parts.hostname:
-        raise GithubException(status, {"message": "the artifact's address is no web address"}, headers)
+        raise GithubException(status, {"message": "the artifact's address is not a web address"}, headers)
     return location
 
 

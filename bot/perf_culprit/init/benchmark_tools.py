@@ -58,7 +58,7 @@ def _task(text: str, repository: Repository, *, build: str, place: str) -> Sugge
 
 
 def _go_modules(repository: Repository) -> Suggestion | None:
-    """`./...` ends at the next go.mod: what the modules beside the top one measure is run there."""
+    """`./...` ends at the next go.mod: what the modules next to the top one measure is run there."""
     tests = [
         name for name in repository.matching(re.compile(r"_test\.go$")) if "func Benchmark" in repository.read(name)
     ]

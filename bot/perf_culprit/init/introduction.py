@@ -17,8 +17,8 @@ KNOWN_BY: Final = {
     "asv": "asv",
 }
 FIRST_RUN: Final = (
-    "The first pull request measures its base and its head in turn and says what it found; "
-    "the first push to the default branch begins the history (branch perf-history)."
+    "The first pull request measures its base and its head in turn and reports the result. "
+    "The first push to the default branch begins the history (branch perf-history)."
 )
 FORKS: Final = (
     "Pull requests from forks get their report in the job summary; --split writes files that comment there too."
@@ -89,9 +89,9 @@ def pull_request_text(choices: Sequence[Choice], notes: Sequence[str]) -> str:
     about = "".join(f"- {note}\n" for note in notes)
     return (
         "Measure performance in every pull request\n\n"
-        "perf-culprit measures the base and the head of a pull request in turn on one machine, says in one comment "
-        "what got slower or faster and how sure that is, and after a push to the default branch keeps the results.\n\n"
+        "perf-culprit measures the base and the head of a pull request in turn on one machine. One comment says what "
+        "got slower or faster, and how sure that is. After a push to the default branch it keeps the results.\n\n"
         f"Each commit is prepared and measured by:\n\n{commands}\n"
         + (f"To know:\n\n{about}\n" if about else "")
-        + "Nothing that is there is changed: existing benchmark workflows go on until they are deleted."
+        + "Nothing that is there is changed: existing benchmark workflows run until you delete them."
     )

@@ -50,7 +50,7 @@ class Choice:
 
 
 def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
-    """Path in the repository -> content. Further suites are jobs of their own beside the first one's."""
+    """Path in the repository -> content. Further suites are jobs of their own next to the first one's."""
     form, names = ("split", SPLIT) if choice.split else ("one-file", ONE_FILE)
     if choice.since:
         form, names = "backfill", BACKFILL

@@ -139,7 +139,7 @@ def _jobs(
 
 
 def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> Iterator[Any]:
-    """The steps of the repository's own actions in the place of those that measure by them."""
+    """The steps of the repository's own actions instead of those that measure by them."""
     for step in steps:
         uses = str(step.get("uses", "")) if isinstance(step, dict) else ""
         inner = (
@@ -154,7 +154,7 @@ def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> It
 
 
 def _of_action(uses: str, given: Mapping[str, Any], repository: Repository) -> Iterator[Any]:
-    """Its steps, with what it is given in the place of `inputs.NAME`."""
+    """Its steps, with what it is given instead of `inputs.NAME`."""
     path = uses.removeprefix("./").rstrip("/")
     action = _workflow(repository.read(f"{path}/action.yml") or repository.read(f"{path}/action.yaml"))
     defaults = {name: _mapping(about).get("default", "") for name, about in _mapping(action.get("inputs")).items()}

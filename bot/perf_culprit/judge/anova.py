@@ -1,4 +1,4 @@
-"""One-way ANOVA of the target's samples against the baseline's [H13], beside the engine's judgement.
+"""One-way ANOVA of the target's samples against the baseline's [H13], in addition to the engine's judgement.
 
 docs/detectors/anova.md says why samples of one file do not decide; with `unit: sample` they do.
 """
@@ -28,7 +28,7 @@ ID: Final = "anova"
 FALSE_BY_SAMPLE: Final = 0.14
 FALSE_RUNS_BY_SAMPLE: Final = 0.75
 
-# METHODS 1: Welch's variant is reported beside ANOVA where Levene's test finds unequal variances.
+# METHODS 1: Welch's variant is reported with ANOVA where Levene's test finds unequal variances.
 LEVENE_ALPHA: Final = 0.05
 # The 95% confidence interval of a mean should be within 10% of it [H13, section 3].
 HALF_WIDTH_LEVEL: Final = 0.95

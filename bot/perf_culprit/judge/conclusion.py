@@ -71,7 +71,7 @@ def flagged_benchmarks(findings: Sequence[Finding]) -> tuple[str, ...]:
 
 
 def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The first findings, of which those that were flagged become what the second measurement says of them.
+    """The first findings; those that were flagged become what the second measurement says of them.
 
     `second` judges independent executions of both sides in turn by the same rule, its rates over the flagged metrics
     only. What was not measured again stays: a missing measurement speaks for nobody.

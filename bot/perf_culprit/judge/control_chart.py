@@ -30,7 +30,7 @@ ID: Final = "control_chart"
 
 # scipy's p-value of Shapiro and Wilk holds up to this many samples.
 SHAPIRO_SAMPLES: Final = 5000
-# Of which the smallest that would have been found is reported: in steps of a tenth.
+# The smallest of these that would have been found is reported: in steps of a tenth.
 EFFECTS: Final = np.geomspace(0.005, 10.0, 80)
 
 

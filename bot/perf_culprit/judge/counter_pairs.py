@@ -23,7 +23,7 @@ MOST_NAMED: Final = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class BaselineTable:
-    """One baseline run's table beside the target's: where its counters are, and what brings them to the target's unit.
+    """One baseline run's table next to the target's: where its counters are, and what brings them to the target's unit.
 
     `run` is the whole run. `columns` (m,): the column of each of the pair's counters, ABSENT where this run has none
     that may be used. `factors` (m,): what its values are multiplied with. `parts`: how many tests as long as the

@@ -88,7 +88,7 @@ def _prepared(
 
 
 def cut_runs(runs: Sequence[tuple[Floats, int]]) -> tuple[tuple[Floats, ...], ...]:
-    """Each run in so many pieces of equal length, sorted, NaN left out; empty where no run is cut."""
+    """Each run in pieces of equal length, sorted, NaN left out; empty where no run is cut."""
     if all(cut == 1 for _, cut in runs):
         return ()
     return tuple(tuple(piece for own in np.array_split(run, cut) if len(piece := _ordered(own))) for run, cut in runs)

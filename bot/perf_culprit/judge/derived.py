@@ -22,10 +22,10 @@ CLEARLY = 10.0
 def without_derived(
     baseline: Baseline, target: Run, *, keep: Callable[[MetricKey], bool]
 ) -> tuple[Baseline, Run, tuple[str, ...]]:
-    """Both sides without the rates that are a constant over the times beside them in every run, and their names.
+    """Both sides without the rates that are a constant over the times next to them in every run, and their names.
 
     Where the work per call changed too, the constant did: such a rate says something of its own and stays. So does
-    one that the user `keep`s, and one without repeated samples, of which nobody can tell.
+    one that the user `keep`s, and one without repeated samples, because nobody can tell.
     """
     if len({benchmark.name for benchmark in target.benchmarks}) == len(target.benchmarks):
         return baseline, target, ()

@@ -1,4 +1,4 @@
-"""Evidence beside the engine's: of what was not tested, and of changes that have no size."""
+"""Evidence that does not come from the engine: of what was not tested, and of changes that have no size."""
 
 import math
 from typing import Final

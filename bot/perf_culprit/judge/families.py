@@ -27,7 +27,7 @@ def families(kinds: Iterable[Hashable], *, alone: Iterable[bool]) -> Integers:
 def by_kind(
     items: Sequence[Item], kinds: Sequence[Hashable], assess: Mapping[Any, Callable[[Sequence[Item]], Sequence[Result]]]
 ) -> Sequence[Result]:
-    """What the function of each item's kind gives for it beside the others of that kind, in order."""
+    """What the function of each item's kind gives for it among the others of that kind, in order."""
     if len(set(kinds)) == 1:
         return assess[kinds[0]](items)
     results: dict[int, Result] = {}
@@ -40,6 +40,6 @@ def by_kind(
 def in_families(
     items: Sequence[Item], assess: Callable[[Sequence[Item]], Sequence[Result]], *, alone: Iterable[bool]
 ) -> list[Result]:
-    """What `assess` gives for each item beside those of its family, in order."""
+    """What `assess` gives for each item among those of its family, in order."""
     numbers = families(repeat(None, len(items)), alone=alone).tolist()
     return list(by_kind(items, numbers, dict.fromkeys(numbers, assess)))

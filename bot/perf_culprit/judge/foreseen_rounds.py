@@ -28,7 +28,7 @@ MOST_MODELLED: Final = 10
 
 
 def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySettings) -> Foresight | None:
-    """What so many `rounds` would show of metrics like these; None where the earlier ones tell nothing.
+    """What this number of `rounds` would show of metrics like these; None where the earlier ones tell nothing.
 
     Every metric is taken as the only one that changes. What the sides of a round have in common cancels; the error of
     the change is that of the executions' values around their round, taken as normal.

@@ -115,7 +115,7 @@ def some_samples(runs: Sequence[Benchmark]) -> tuple[float, ...]:
 
 
 def some_of(ordered: Sequence[float]) -> tuple[float, ...]:
-    """Of more than MOST_DRAWN so many, at even distances of rank."""
+    """At most MOST_DRAWN of them, at even distances of rank."""
     last, most = len(ordered) - 1, min(len(ordered), MOST_DRAWN)
     return tuple(ordered[round(i * last / (most - 1))] for i in range(most)) if last else tuple(ordered)
 

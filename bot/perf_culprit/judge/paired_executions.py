@@ -41,12 +41,12 @@ def least_rounds(proven: float) -> int:
 
 
 def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
-    """The change that so many rounds of A B B A find with the power; `noise` as a logarithm, of an execution."""
+    """The change that this number of rounds A B B A finds with the power; `noise` as a logarithm, of an execution."""
     return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST)))
 
 
 def rounds_that_show(change: float, noise: float, *, alpha: float, least: int) -> int | None:
-    """The fewest, at `least` so many, that find such a change with the power."""
+    """The fewest, and not fewer than `least`, that find such a change with the power."""
     choices = range(least, MOST_ROUNDS + 1)
     place = bisect_left(choices, True, key=lambda count: shown_by_rounds(count, noise, alpha=alpha) <= change)
     return choices[place] if place < len(choices) else None

@@ -24,7 +24,7 @@ NEAR_RUNS: Final = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Circumstances:
-    """What is known beside the numbers. `line`: each commit's place, the newest at 0."""
+    """What is known in addition to the numbers. `line`: each commit's place, the newest at 0."""
 
     line: Mapping[str, int]
     accepted: Sequence[Acceptance] = ()

@@ -19,7 +19,7 @@ def recommend(
     detector: str,
     counter_detector: str,
 ) -> Recommendation:
-    """Of the detectors that keep their word the one that finds most, then the one that is wrong least.
+    """Of the detectors that hold their stated rates the one that finds most, then the one that is wrong least.
 
     Where none keeps it, the one that is wrong least, and a stricter profile.
     """
@@ -54,7 +54,7 @@ def _order(audit: DetectorAudit, *, is_quiet: bool, configured: str) -> tuple[fl
 
 
 def _counter_detector(counters: Sequence[CounterAudit], configured: str, reasons: list[Reason]) -> str | None:
-    """The one in force if it keeps its word, else one that does, else the one in force."""
+    """The one in force if it holds its stated rate, else one that does, else the one in force."""
     if not counters:
         return None
     quiet = [entry.detector for entry in counters if entry.is_quiet]

@@ -19,7 +19,7 @@ from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 PLANTED: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 # What would be the baseline of a run, given all runs before it, oldest first; a stage above knows.
 Choose = Callable[[Sequence[Run], Run], Baseline]
-# What stays changed for so many runs is no chance: a mode that comes in 20% of runs comes twice in a row in 4%.
+# What stays changed for this number of runs is not chance: a mode that comes in 20% of runs comes twice in a row in 4%.
 LASTS = 2
 # Of a half: more would take long and show nothing else.
 MOST_EXECUTIONS = 40
@@ -162,7 +162,7 @@ def _direction(finding: Finding) -> int:
 
 
 def wrong_runs(alarms: Sequence[Alarms], verdicts: frozenset[Verdict] = PROVEN) -> Rate:
-    """Runs with a false alarm, of those of which all is known."""
+    """Runs with a false alarm, of those whose alarms are all decided."""
     decided = [entry for entry in alarms if entry.wrong or not entry.unknown]
     return rate(sum(bool(entry.of(verdicts)) for entry in decided), len(decided))
 

@@ -1,4 +1,4 @@
-"""Evidence on benchmarks: what the engine says of their units, and beside it what the chosen detector says.
+"""Evidence on benchmarks: what the engine says of their units, and what the chosen detector says.
 
 docs/decision-rule.md states in words what becomes of it.
 """
@@ -33,7 +33,7 @@ LARGEST_CHANGE: Final = 1e12
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Description:
-    """What a detector says of one benchmark beside the engine.
+    """What a detector says of one benchmark in addition to the engine.
 
     `obstacle`: it cannot judge it at all. `objection`: its own rule sees no change, so that none is called. `score` and
     `threshold` as in `Evidence`. `half_widths`: relative, of baseline and target.

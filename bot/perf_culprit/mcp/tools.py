@@ -170,7 +170,7 @@ class Place:
         if not path.is_file():
             near = [one.name for one in path.parent.iterdir() if one.is_file()] if path.parent.is_dir() else []
             hint = did_you_mean(path.name, near, otherwise="check the path")
-            raise UsageError("is no file", place=name, next_step=hint)
+            raise UsageError("is not a file", place=name, next_step=hint)
         return path
 
     def commit(self, revision: str) -> str:

@@ -215,7 +215,7 @@ class Runner:
     def _run_under(
         self, counter: tuple[str, ...], tree: Path, commit: str, folder: Path, variables: Mapping[str, str]
     ) -> Path:
-        """The result; the counter's logs are beside it. Addresses are fixed where the variables fix the rest."""
+        """The result; the counter's logs are next to it. Addresses are fixed where the variables fix the rest."""
         logs = folder / LOGS
         logs.mkdir()
         command = counted_command(self.commands.run, counter, logs, fixed=FIXED.items() <= variables.items())

@@ -193,7 +193,7 @@ class Pace:
         return time.monotonic() + max(self._seconds, default=-math.inf) <= self.deadline
 
     def to_go(self, rounds: int) -> str:
-        """In words, for so many rounds; empty where nothing is known yet."""
+        """In words, for this number of rounds; empty where nothing is known yet."""
         each = sum(self._seconds) / len(self._seconds) if self._seconds else self.guess
         if each is None:
             return ""

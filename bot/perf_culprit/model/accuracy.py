@@ -107,7 +107,7 @@ class DetectorAudit:
 
     @property
     def detectable_effect(self) -> float | None:
-        """The smallest planted change of which 90% were suspected."""
+        """The smallest planted change that was suspected in 90% of the trials."""
         return next((one.effect for one in self.power if one.suspected >= POWER), None)
 
 
@@ -134,7 +134,7 @@ class CounterAudit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepPoint:
-    """Of counters of which a tenth was made larger by `effect`: what a violation ratio above `threshold` calls.
+    """What a violation ratio above `threshold` calls, if a tenth of the counters is made larger by `effect`.
 
     `threshold` None: each counter's own, from its baseline's runs. `precision` None: nothing was called.
     """

@@ -255,7 +255,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Progress:
     """Where a running search stands. `expected_executions` still to come: None before anything is known.
 
-    `most_executions`: of which the change is given up that is not reproduced by then.
+    `most_executions`: a change that is not reproduced by then is given up.
 
     `suspects`: the likeliest commits, the first one first. While the change is reproduced `relative_change` is the one
     from good to bad so far.

@@ -26,7 +26,7 @@ from perf_culprit.model.json_files import decode, encode, written
 from perf_culprit.model.reason import Sentence
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
 
-# What a bisect job measured (bisect-job v1): written beside a stranger's code, so nothing in it is believed.
+# What a bisect job measured (bisect-job v1): written where a stranger's code ran, so nothing in it is believed.
 #
 # Numbers, texts and counts are bounded here; that they belong to what was asked for is checked where that is known.
 

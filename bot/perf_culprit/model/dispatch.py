@@ -52,7 +52,7 @@ class AlarmedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose suspicions a bisection proves or refutes: those of the workflow run `run_id`, in so many `minutes`."""
+    """Whose suspicions a bisection proves or refutes: those of the workflow run `run_id`, in at most `minutes`."""
 
     run_id: int
     minutes: int

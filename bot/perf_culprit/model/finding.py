@@ -223,7 +223,7 @@ class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a detector that judges by a limit knows beside its score.
+    """What a detector that judges by a limit knows in addition to its score.
 
     `chance`: how often such an excess comes without a change; `level_chance`: such a median among the runs' medians.
     `above`, `below`: which limit is violated more than usual. `detectable_effect` would have been seen.
@@ -241,7 +241,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What a detector has to say about one metric, before the policy judges.
 
     `test` names the detector, or `exact`. `rate`: the share of unchanged runs in which any metric looks as different,
-    by which the tiers are told; None where nothing could be tested, and then `evidence_reason` says why. Beside a rate
+    by which the tiers are told; None where nothing could be tested, and then `evidence_reason` says why. Next to a rate
     or a score above its threshold that says what else explains it. `p_value` is of this metric alone.
     `relative_change` = (target - baseline) / baseline, with its interval: 0.1 is 10% more.
     `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
@@ -336,7 +336,7 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[TradedChange, ...]:
-    """What got worse of `benchmark` (None: of all), and whatever got better beside it; the largest first."""
+    """What got worse of `benchmark` (None: of all), and whatever got better with it; the largest first."""
     sides: dict[bool, list[TradedChange]] = {False: [], True: []}
     for one in findings:
         is_better = one.verdict is Verdict.IMPROVEMENT
@@ -382,7 +382,7 @@ class Baseline:
     `is_branched`: the target left the runs' branch, so that what got worse there before is not its doing.
     `left_out_for_hardware` counts runs that would have been baseline, had they been measured on the target's hardware.
     `accepted` are the regressions between these runs and the target that somebody accepted. `unsettled` metrics were
-    called regressions by runs of which no later one tells yet whether they began a new level.
+    called regressions by runs that may have begun a new level: no later run tells yet.
     """
 
     runs: tuple[Run, ...]

@@ -297,7 +297,7 @@ class Report(
     `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
     `reference`: what the base is called where that is no commit just before, such as a release.
-    `cost`: what measuring the target took, and what was measured beside it; None where it is not known. `costs`: which
+    `cost`: what measuring the target took, and what was measured with it; None where it is not known. `costs`: which
     methods of the target cost most. `groups`: means over those of the configuration. `predictions`: what simulations
     say of model files that changed; they fail nothing.
     """
@@ -346,7 +346,7 @@ class Report(
 
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
-    """The report as JSON, indented: people open it, so that reasons have their `sentence` beside them."""
+    """The report as JSON, indented: people open it, so that reasons have their `sentence` with them."""
     file = structs.replace(
         report,
         findings=_undrawn(report.findings),

@@ -186,7 +186,7 @@ class Environment:
         return Environment(components={**other.components, **self.components})
 
 
-# Counters: system quantities sampled during a run, each a series beside the others.
+# Counters: system quantities sampled during a run, each a series next to the others.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

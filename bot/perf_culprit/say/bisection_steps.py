@@ -65,7 +65,7 @@ def plan_text(
 ) -> str:
     """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
 
-    `tests`: of the weighted engine, each of one commit beside the good end.
+    `tests`: of the weighted engine, each of one commit against the good end.
     `prior`: the chance of each commit before anything is measured, by its `facts`; None: all alike.
     `noise`: what the history says; None where none was asked. `seconds` of an execution, with its part of the builds.
     """
@@ -98,7 +98,7 @@ def plan_text(
         enough = "" if clear <= budget else f", which is too small: allow --executions {clear}"
         cost = (
             f"Expected: {clear:,} executions, whatever the noise: the bad end and at most "
-            f"{counted(tests - 1, 'commit')} before it, {each} times each beside the good end; budget {budget}{enough}."
+            f"{counted(tests - 1, 'commit')} before it, {each} times, next to the good end; budget {budget}{enough}."
         )
     elif hidden > clear:
         cost = (

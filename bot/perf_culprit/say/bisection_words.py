@@ -49,12 +49,12 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
     SearchReason.RUN_UNDER_WAY: "run {run:d} is under way",
     SearchReason.BEING_SENT: "dispatch {dispatch} is being sent by another job",
     SearchReason.SOURCE_NAMES: (
-        "{after} changed by {change:+%} ({low:+%} … {high:+%}) from {before}, which was not past the good end: judged "
-        "against {before}, as the published rule does, {after} is named; engine bayes looks for every step"
+        "{after} changed by {change:+%} ({low:+%} … {high:+%}) from {before}; the published rule judges against "
+        "{before} and names {after}; engine bayes looks for every step"
     ),
     SearchReason.SOURCE_TESTS_NEXT: (
-        "{before} differs from the good end by {change:+%} ({low:+%} … {high:+%}): judged against {before}, as the "
-        "published rule does, {after} is tested next; engine bayes looks for every step"
+        "{before} differs from the good end by {change:+%} ({low:+%} … {high:+%}); the published rule judges against "
+        "{before} and tests {after} next; engine bayes looks for every step"
     ),
     SearchReason.OTHER_IMAGE: (
         "an end was recorded on {images}, the search measures on {runner}: what the image changed shows at no commit; "

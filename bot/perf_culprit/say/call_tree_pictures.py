@@ -17,7 +17,7 @@ from perf_culprit.say.numbers import percent
 MOST_NODES: Final = 24
 LABEL_LIMIT: Final = 48
 # Anything else in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and the
-# characters that Mermaid itself puts in the place of entities.
+# characters that Mermaid itself puts instead of entities.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ]")
 _SLOW: Final = (NodeState.SLOWER, NodeState.ADDED)
 _CLASSES: Final = (
@@ -30,7 +30,7 @@ _CLASSES: Final = (
 
 def label(text: str) -> str:
     """The text for a quoted label, every other character than letters, digits and spaces as an entity."""
-    # "ﬂ°" is what Mermaid itself puts in the place of an entity's start: of a name it would show another character.
+    # "ﬂ°" is what Mermaid itself puts instead of an entity's start: of a name it would show another character.
     text = text.replace("\N{LATIN SMALL LIGATURE FL}", "fl")
     return "".join(one if _PLAIN.fullmatch(one) else f"#{ord(one)};" for one in text)
 
@@ -220,7 +220,7 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
 
 
 def tree_and_flame(comparison: TreeComparison, service: ServiceComparison) -> Safe:
-    return Safe(f'<div class="beside">{tree_list(comparison, service)}{flame_section(comparison)}</div>')
+    return Safe(f'<div class="pair">{tree_list(comparison, service)}{flame_section(comparison)}</div>')
 
 
 def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:

@@ -81,7 +81,7 @@ def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, 
 
 
 def labelled_plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], unit: str) -> list[str]:
-    """With its largest and its least value beside it."""
+    """With its largest and its least value next to it."""
     rows = plot(values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
     finite = [value for value in values if math.isfinite(value)]
     ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), unit)]

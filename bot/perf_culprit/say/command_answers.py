@@ -50,8 +50,8 @@ HELP: Final = (
     (
         "/perf-accept [HEAD] NAME|all REASON [because GAIN]",
         (
-            "accepts a change as the new baseline: it fails no check, and later runs are compared with it; "
-            "HEAD as in /perf-bisect; the gain is kept with the cost"
+            "accepts a change as the new baseline, so that it fails no check; GAIN is stored with the cost; "
+            "HEAD as in /perf-bisect"
         ),
     ),
     ("/perf-help", "shows this"),
@@ -156,7 +156,7 @@ def continued_text() -> str:
 
 
 def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_checked: bool) -> str:
-    """Not `is_checked`: nothing is known of which benchmarks there are."""
+    """Not `is_checked`: the benchmarks are not known."""
     names = joined(", ", (Name(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
     blocks: list[Text] = [
         words("**Accepted** at {}: {}.", Name(acceptance.commit[:10]), names),

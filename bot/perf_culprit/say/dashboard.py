@@ -163,7 +163,7 @@ def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[st
 
 
 def _both_sides(accepted: Acceptance) -> str:
-    """The reason, and what got better at that commit; what got worse is the change that this stands beside."""
+    """The reason, and what got better at that commit; what got worse is the change that this stands next to."""
     better = [
         f"{one.benchmark} {one.metric} {percent(one.after / one.before - 1, signed=True)}"
         for one in accepted.changes or ()

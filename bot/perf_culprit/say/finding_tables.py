@@ -229,7 +229,7 @@ def _trend(finding: Finding) -> Text:
     return Drawn(line) if line else Safe("")
 
 
-# Tables of findings, of which all say before, after and change.
+# Tables of findings; all have before, after and change.
 
 _CHANGE: Final = (
     Column(name="before", role=Role.SIDE, right=True),

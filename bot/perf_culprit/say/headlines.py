@@ -176,7 +176,7 @@ def effect(finding: Finding) -> str:
 
 
 def _words(metric: Metric) -> tuple[str, str, str, str] | None:
-    """What a metric does, with more of it, with less, and with so many times as much."""
+    """What a metric does, with more of it, with less, and with a multiple of it."""
     if metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit):
         return "takes", "longer", "less time", "as long"
     if metric.direction is Direction.LOWER_IS_BETTER and is_bytes(metric.unit):
@@ -303,7 +303,7 @@ def _looks(finding: Finding) -> str:
 
 # The words of "nothing found": what it is worth, and in which metrics it is worth little.
 
-# A metric is weak where only so many times the change of the middle metric would have been seen.
+# A metric is weak where only this multiple of the middle metric's visible change would have been seen.
 WEAK_FACTOR = 2.0
 
 

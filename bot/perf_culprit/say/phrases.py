@@ -47,9 +47,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.LEFT_CATEGORY: "proven: " + _LEFT,
     VerdictReason.LEFT_CATEGORY_SUSPECTED: NOT_PROVEN + _LEFT,
     VerdictReason.SMALLER_THAN_ALLOCATION: (
-        "no allocation is smaller than {bytes:.0f} bytes: the run's own were divided by more or fewer operations"
+        "less than the smallest allocation ({bytes:.0f} bytes): its own were divided by another number of operations"
     ),
-    VerdictReason.INTERVALS_MEET: "the intervals of the two medians meet, or that of their difference has zero in it",
+    VerdictReason.INTERVALS_MEET: "the intervals of the two medians overlap, or that of their difference includes zero",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
     VerdictReason.BLIND: "too noisy, or too few runs: even four times as much could be noise",
@@ -87,7 +87,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Untested.TOO_FEW_FOR_MEDIAN: (
         "too few samples: the {side:prose} has {count:,}, the interval of a median needs {minimum:,}"
     ),
-    Untested.NEEDS_SAMPLES: "this test needs samples, two a side, and there is only a summary",
+    Untested.NEEDS_SAMPLES: "this test needs two samples per side, and there is only a summary",
     Untested.TARGET_MISSING: "all values of the target are missing",
     Untested.BASELINE_MISSING: "all values of the baseline are missing",
     Untested.TOO_FEW_RUNS: (
@@ -99,7 +99,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Untested.AFTER_ALARM: (
         "alarm {alarm:# run} before the target[ (commit {alarm_commit})], for a change since {since:# run} before the "
-        "target[ (commit {since_commit})]; the {unjudged:# run} after an alarm are not judged"
+        "target[ (commit {since_commit})]; the {unjudged:# run} after it are not judged"
     ),
     Untested.ONLY_REGRESSIONS: "every baseline run was judged a regression, so none may train a model",
     Untested.TOO_FEW_TARGET_INTERVALS: (
@@ -117,7 +117,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.COARSE_CLOCK: "all samples are equal: the clock may be too coarse for this benchmark",
     Remark.INTERVALS_OVERLAP: "the medians differ significantly, but their intervals overlap",
     Remark.CHANGED_SINCE: "changed since {ago:# run} before the target[ (commit {commit})]",
-    Remark.LONE_CHART: "a single baseline run: the limit is the {expected:%} to expect and a margin of {margin:%}",
+    Remark.LONE_CHART: "one baseline run: the limit is the expected {expected:%} plus a margin of {margin:%}",
     Remark.UNSCALED_WITHOUT_LOAD: "not adjusted for load: there is no load with the counters",
     Remark.UNSCALED_SOME_WITHOUT_LOAD: "not adjusted for load: some runs have no load",
     Remark.UNSCALED_OTHER_LOAD: "not adjusted for load: the load is not the same quantity in all runs",
@@ -156,7 +156,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.BROKEN_RULE: "[when {premise:and}, ]{consequent}: {before:%} before, {now:%} now",
     Remark.LOAD_OUT_OF_CONTROL: "the load differs from the baseline's too",
     Remark.FEW_NEAR_RUNS: (
-        "only {count:# baseline run} this near in environment: {wanted:,} show how good runs differ"
+        "only {count:# baseline run} in a similar environment: {wanted:,} show how good runs differ"
     ),
     Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
     Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
@@ -164,7 +164,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.PROOF_CUT_SHORT: ("{rounds:# round} of {wanted:,} fit into the {minutes:# minute} of confirm.budget"),
     Remark.PROOF_FAILED: "measuring in turn failed: {why:prose}",
     Remark.NO_PROOF_IN_FORK: (
-        "a fork's commits are measured in its own job only, where its workflow asks for that (input screen)"
+        "a fork's commits are measured only in its own job, if its workflow has the input screen"
     ),
     Remark.NO_PROOF_WITHOUT_COMMAND: "bisect.run is not set in the default branch's configuration",
     Remark.NO_PROOF_WITHOUT_BUDGET: "confirm.budget is 0",
@@ -172,8 +172,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "the second measurement is of another base ({commit}) than the first is compared with, so it does not count"
     ),
     Remark.OTHER_COMMIT: (
-        "the checkout holds {commit}, neither the head nor GitHub's merge of it, and the numbers are taken for the "
-        "head's; name what was measured with the input ref"
+        "the checkout holds {commit}, neither the head nor GitHub's merge of it; its numbers count as the head's "
+        "(the input ref names what was measured)"
     ),
     Remark.PROPOSED_VERDICT: (
         "the measuring job's own settings (minimum effect {effect:%}, fail threshold {fail:%}) say: {verdict:prose}, "
@@ -191,8 +191,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.SAME_CONTENT: "{count:# run} with the same numbers as another count once",
     Remark.BY_SAMPLE: (
-        "judged by the published ANOVA of samples, as asked (unit: sample): with one file a side it called "
-        "{of_benchmarks:%} of recorded benchmarks that nobody had changed, and some in {of_runs:%} of the comparisons"
+        "judged by the published ANOVA of samples (unit: sample), which called {of_benchmarks:%} of unchanged recorded "
+        "benchmarks, and some in {of_runs:%} of the comparisons"
     ),
     Remark.SUITE_MOVED: "all benchmarks moved together by {change:+%}, further than runs of the base do",
     Remark.SUITE_LEFT_IN: "all benchmarks moved together by {change:+%}, which the changes contain",
@@ -256,8 +256,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "the baseline is {commits:# commit} older than the base: what changed since then is included in this comparison"
     ),
     AuditReason.SPLIT_AT_RANDOM: (
-        "too few runs ({runs:,}) to judge one by the others, so samples of one run were split at random: the numbers "
-        "hold for both commits measured in one job, not against stored runs"
+        "too few runs ({runs:,}), so samples of one run were split at random: the numbers hold within one job, not "
+        "against stored runs"
     ),
     AuditReason.SHARED_BASELINES: "the trials share their baseline runs, so the ranges are somewhat too narrow",
     AuditReason.LASTED: (
@@ -292,43 +292,43 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "record {wanted:# profile} of each"
     ),
     Doubt.FEW_SAMPLES: (
-        "{baseline:# sample} and {target:# sample} are too few to test any method; profile for longer or more often, "
-        "or compare counts with --same-work where both did the same work"
+        "{baseline:# sample} and {target:# sample} are too few to test any method; profile for longer, or use "
+        "--same-work if both did the same work"
     ),
     Doubt.NOT_ALIGNED: (
         "only {aligned:%} of the time is in methods that both revisions have; record the same program in the same way"
     ),
     Doubt.ALL_SLOWER: (
-        "most methods take {factor:.2f} times as long: another machine state, interpreter or build, or a change that "
-        "slows all code; record both revisions in turn on one machine"
+        "most methods take {factor:.2f} times as long: another machine state or build, or a change that slows all "
+        "code; record both revisions in turn on one machine"
     ),
     Doubt.WHOLE_SLOWER: (
         "the whole takes {change:+%}, and no single method explains it; record more repetitions of both revisions in "
         "turn on one machine"
     ),
     Doubt.MORE_SAMPLES: (
-        "the number of samples grew by {change:%}, and no method's share did for sure; where both revisions did the "
-        "same work the whole is slower: compare again with --same-work"
+        "the number of samples grew by {change:%}, but no method's share did for sure; if both revisions did the same "
+        "work, compare again with --same-work"
     ),
     Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
     Doubt.NOISY_METHODS: (
         "{decided:,} of {methods:# method} gained less than {limit:%} of the whole for sure"
         "[; none gained more than {visible:%} of it]"
-        "[; to decide the others record {samples:# sample} a run (now {now:,})]"
-        "[; to decide the others record {wanted:# repetition} per revision]"
+        "[; for the others record {samples:# sample} a run (now {now:,})]"
+        "[; for the others record {wanted:# repetition} per revision]"
     ),
     Caveat.ONE_STATE: (
         "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
     ),
     Caveat.TOTALS_ALONE: "one repetition holds totals alone: which methods are really slower is not certain",
     Caveat.ONE_PROFILE: (
-        "one profile per revision: samples are taken for independent, and differences between runs for none"
+        "one profile per revision: differences between runs are not known, and samples count as independent"
     ),
     Caveat.FEW_REPETITIONS: "{count:# repetition} show only large changes; record more of both revisions",
     Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
-    Caveat.NAMES_LEFT: "callers were looked for of {limit:,} of {count:,} changed names",
-    Caveat.CALLING_FILES_LEFT: "callers were looked for in {limit:,} of {count:,} files",
-    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: no Python, or above {mebibytes:,} MiB",
+    Caveat.NAMES_LEFT: "callers were searched for {limit:,} of {count:,} changed names",
+    Caveat.CALLING_FILES_LEFT: "callers were searched in {limit:,} of {count:,} files",
+    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: not Python, or above {mebibytes:,} MiB",
     Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
     Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
     Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",
@@ -337,20 +337,20 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Caveat.COMMON_NAMES: "too many functions call {names:and}: their callers are left out",
     ProfileNote.CALL_GRAPH: (
-        "[{side:prose}: ]the profile is a call graph, which has no paths: the cost of a function is split over its "
-        "callers by their share of it, and recursion is folded into the first call"
+        "[{side:prose}: ]the profile is a call graph without paths: a function's cost is split over its callers, and "
+        "recursion is folded into the first call"
     ),
     ProfileNote.PATHS_NOT_FOLLOWED: (
         "[{side:prose}: ]{share:%} of the cost is on paths that were not followed: below (other paths)"
     ),
     ProfileNote.WEIGHTS_WITHOUT_PERIOD: (
-        "[{side:prose}: ]the stacks' weights are not counts of samples and have no common period (times?): shares of "
-        "them are compared, and one file alone shows no noise"
+        "[{side:prose}: ]the stacks' weights are not counts of samples (times?), so their shares are compared; one "
+        "file alone shows no noise"
     ),
     ProfileNote.PERIOD_DIVIDED: (
-        "[{side:prose}: ]every weight is a multiple of {period:,.0f}: taken for the sampling period and divided"
+        "[{side:prose}: ]every weight is a multiple of {period:,.0f}, which was taken as the sampling period"
     ),
-    ProfileNote.FIRST_EVENT_USED: "[{side:prose}: ]of the events {events} the first is used",
+    ProfileNote.FIRST_EVENT_USED: "[{side:prose}: ]the first of the events {events} is used",
     ProfileNote.COUNTED_TWICE: (
         "[{side:prose}: ]the log holds operation executions and events of the same operations; the family with fewer "
         "is left out, as it would count them twice"
@@ -359,7 +359,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "[{side:prose}: ]{count:# stack} of {file} cut at the root: print the whole with --stack-depth 64"
     ),
     ProfileNote.SERVICE_IN_SOME: (
-        "[{side:prose}: ]{service} is in {count:,} of {files:,} files: the others are no repetitions of it"
+        "[{side:prose}: ]{service} is in {count:,} of {files:,} files: the others do not repeat it"
     ),
     **BISECTIONS,
 }

@@ -61,7 +61,7 @@ _FORMS: Final[Mapping[type, Callable[[Any], Safe]]] = {
 }
 
 
-# Nodes: what a template shows, of which rows can be cut.
+# Nodes: what a template shows; rows can be cut.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

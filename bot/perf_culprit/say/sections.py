@@ -24,7 +24,7 @@ _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 class Sections:
     """Each metric of the report exactly once.
 
-    `several_metrics`: some benchmark has more than one, or is a whole command, of which the metric alone says what was
+    `several_metrics`: some benchmark has more than one, or is a whole command, where the metric alone says what was
     measured. `suspected` look like an unproven change, those for the worse first; `untested` tell nothing of one. In
     `quiet` ones no change was seen. `accepted` got worse, and somebody accepted that. `unjudged` are all metrics that
     differ or may differ, where the conclusion is that nobody may judge them. `beside` are further times of a benchmark

@@ -1,4 +1,4 @@
-"""More room for a search that stopped for want of it."""
+"""More budget for a search that stopped without enough."""
 
 from typing import Final
 

@@ -12,7 +12,7 @@ from perf_culprit.search.search_view import ROUNDS_WITHOUT_ENDS, Standing, execu
 OVER_THE_BOUND: Final = 1.5
 CONFIRMATION: Final = 12  # executions of suspect and parent that a forecast counts with
 QUIET_CONFIRMATION: Final = 2  # the same on a quiet machine
-KNOWN: Final = 12.0  # executions that the pace of theory counts as, beside those that were made
+KNOWN: Final = 12.0  # executions that the pace of theory counts as, in addition to those that were made
 QUIET_KNOWN: Final = 3.0  # where an execution halves the range or something else is amiss
 SLOWEST: Final = 0.01  # of the pace that theory gives
 STOP_BITS: Final = 3.0  # certainty above one half until the posterior stops the search
@@ -43,7 +43,7 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
 
 
 def _pace(standing: Standing, theory: float, bits: float) -> float:
-    """Bits per execution: what theory says counts as a few executions (`KNOWN`), beside those that the search has made.
+    """Bits per execution: what theory says counts as a few executions (`KNOWN`), and those that the search has made.
 
     So a search that does not get on expects more, and never the same for long.
     """

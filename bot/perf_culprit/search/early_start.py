@@ -18,7 +18,7 @@ CONTRADICTED: Final = -0.1  # log BF; a single execution of each end says nothin
 
 
 def seems_quiet(standing: Standing) -> bool:
-    """Both ends ran once, and so far every execution lies beside one of them: the search may as well begin.
+    """Both ends ran once, and so far every execution lies next to one of them: the search may as well begin.
 
     The noise is only presumed until there are enough executions, and the ends run again where it is not so.
     """

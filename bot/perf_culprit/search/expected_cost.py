@@ -21,7 +21,7 @@ HIDDEN: Final = 1.0
 # simulated for 64 commits at d' of 1 to 3 (docs/evidence/bisection.md).
 STABLE_ENDS: Final = 4
 STABLE_OVER_THE_BOUND: Final = 1.3
-COUNTED: Final = 4  # executions by counts beside one for each halving
+COUNTED: Final = 4  # executions by counts in addition to one for each halving
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

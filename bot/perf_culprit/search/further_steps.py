@@ -60,7 +60,7 @@ def budget(standing: Standing) -> int:
 
 
 def stretches(standing: Standing) -> tuple[Stretch, ...]:
-    """The stretches beside the named steps, with what their ends' samples say about a change between them."""
+    """The stretches next to the named steps, with what their ends' samples say about a change between them."""
     corners = [0]
     for candidate in standing.named:
         before, after = standing.edges(candidate)

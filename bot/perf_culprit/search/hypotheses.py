@@ -1,4 +1,4 @@
-"""The posterior over candidates: which commit explains the samples, one step or two, beside the steps named before."""
+"""The posterior over candidates: which commit explains the samples, one step or two, after the named steps."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ from perf_culprit.search.pair_evidence import log_t
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
 
-LARGEST_TRIPLE: Final = 12  # patterns of which three are taken
+LARGEST_TRIPLE: Final = 12  # three are taken of this number of patterns
 SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # of a machine that may be in one of two states
 PRICE: Final = float(np.log(0.15 / 0.80))  # of one step more
 RAMP_PRICE: Final = float(np.log(0.05 / 0.80))  # of a decay in place of one step
@@ -93,7 +93,7 @@ class Model(MachineNoise):
         """Log BF of one step somewhere against none on a machine in one of two states, on all samples.
 
         The states are as far apart as the ends and drawn independently by every execution, with the best share.
-        A sample that lies beside the right end says up to ln 2. Rounds are taken to have no offsets of their own.
+        A sample that lies next to the right end says up to ln 2. Rounds are taken to have no offsets of their own.
         """
         y, commit = self.samples.y, self.samples.commit
         width = max(self.spread_bound, SMALLEST_SPREAD)

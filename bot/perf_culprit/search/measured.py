@@ -49,7 +49,7 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
 
 
 def _good_anywhere(state: SearchState) -> tuple[float, ...]:
-    """The good end's executions; none where they differ from round to round by what counts beside the change."""
+    """The good end's executions; none where they differ from round to round by what counts next to the change."""
     ends = (state.commit_range.good, state.commit_range.bad)
     good, bad = (tuple(value for result in state.results for value in result.values.get(end, ())) for end in ends)
     if not good or state.settings.one_machine:

@@ -15,7 +15,7 @@ from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import Samples
 
 PLAIN: Final = 8.0  # a step of this many spreads of both modes together is plain in a normal form as well
-# What commits may change beside the named steps, as a part of the whole change: real ones change a little everywhere.
+# What unnamed commits may change, as a part of the whole change: real ones change a little everywhere.
 UNNAMED: Final = 0.05
 QUIET: Final = 6.0  # a value half way between fast and slow is then 3 standard deviations from either, at worst
 STABLE: Final = 2 / 3  # of an execution's information that it keeps without ends of its own: twice what ends leave it
@@ -37,7 +37,7 @@ class MachineNoise:
         """Samples whose side is known beforehand [n]: the good end and the bad end.
 
         On several machines only those of rounds with both, if there are any: what a single end measured on a machine
-        of another speed says nothing of the step, and beside it a step looks like a mode.
+        of another speed says nothing of the step, and next to it a step looks like a mode.
         """
         block, commit = self.samples.block, self.samples.commit
         ends = np.isin(commit, (0, self.reach.size))
@@ -84,7 +84,7 @@ class MachineNoise:
     def spread_bound(self) -> float:
         """Upper 95% bound of the standard deviation of one execution, offsets of rounds included.
 
-        That of the ends or, where it is smaller, of all executions beside the nearest of the ends' levels; never less
+        That of the ends or, where it is smaller, of all executions around the nearest of the ends' levels; never less
         than repetitions of one commit surely vary: a slow spell may have missed the ends, and the machine's states may
         look like them. Before there are `FEW_RESIDUALS` of these and either end ran twice, their plain estimate: a
         presumption, that nothing is named by.
@@ -192,7 +192,7 @@ def _cached_fit(y: bytes, bad: bytes, block: bytes) -> two_mode_noise.Modes | No
 
 
 def cleaned(samples: Samples, modes: two_mode_noise.Modes) -> Samples:
-    """The samples with the machine's mode taken out, as well as it is known, and weighted by the width of their mode.
+    """The samples with the machine's mode taken out, as far as it is known, and weighted by the width of their mode.
 
     Every commit gets a level of its own (the most probable one on a grid over its samples), so that a commit between
     two steps keeps its place.

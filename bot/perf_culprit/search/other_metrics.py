@@ -15,7 +15,7 @@ from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import Samples
 
-LEAST_BLOCKS: Final = 3  # rounds of which fewer say nothing of another metric
+LEAST_BLOCKS: Final = 3  # fewer rounds say nothing of another metric
 REFUTING_ANALYSIS: Final = 6  # executions per end before a change that was expected is denied
 REFUTED_SHARE: Final = 0.5  # of it: what looked like a change is often larger than it is
 

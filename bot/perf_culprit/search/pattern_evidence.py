@@ -39,7 +39,7 @@ class Fit:
 class Design:
     """Samples with the cross products that every pattern needs; axis 0 of the results is lambda.
 
-    `g`: prior variance of a step in units of sigma^2. `unnamed`: standard deviation of what commits change beside the
+    `g`: prior variance of a step in units of sigma^2. `unnamed`: standard deviation of what commits change outside the
     steps that are looked for, in logarithms; it keeps exact numbers from making every small change a step.
     """
 

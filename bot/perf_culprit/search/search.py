@@ -164,7 +164,7 @@ class Search:
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """The commits of which the rounds under way may make a named one."""
+        """The commits that the rounds under way may name."""
         return self._engine.suspects(self._standing)
 
     def progress(self) -> Progress:

@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 # A crash may be the machine's; a failed build is the commit's. As often as it works is too often.
 CRASHES_TO_SKIP: Final = 2
-SMALL_RANGE: Final = 8  # candidates of which each is looked at once before an answer: steps that cancel hide
+SMALL_RANGE: Final = 8  # each of these candidates is measured once before an answer: steps that cancel hide
 WHOLE_ROUNDS: Final = 2  # of all commits, with which a small range begins
 ROUNDS_WITHOUT_ENDS: Final = 3  # in a row, of a stable machine
 LIKELY: Final = 0.8  # posterior from which on no two commits are worth more than a suspect and its parent

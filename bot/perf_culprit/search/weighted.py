@@ -63,7 +63,7 @@ def _is_slower(standing: Standing, differences: Floats) -> bool:
 
 
 def _rounds(standing: Standing, commit: int) -> Floats:
-    """A commit less the good one beside it, as often as it is repeated [rounds]; fewer while it is under way."""
+    """A commit less the good one next to it, as often as it is repeated [rounds]; fewer while it is under way."""
     return round_differences(standing.samples, 0, commit)[: standing.state.settings.repetitions]
 
 
@@ -184,7 +184,7 @@ def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
 
 
 def _visible(standing: Standing, size: Size) -> float:
-    """The change that so many rounds would have missed once in twenty times."""
+    """The change that this number of rounds would have missed once in twenty times."""
     quantiles = stdtrit(size.dof, (1 - level(standing), LEVEL))
     return max(float(np.expm1(size.spread * quantiles.sum())), standing.state.settings.minimum_effect)
 
@@ -249,7 +249,7 @@ def partial_outcome(standing: Standing) -> Outcome:
 
 
 def suspects(standing: Standing) -> tuple[str, ...]:
-    """The two of which the last test names one."""
+    """The two commits; the last test names one."""
     left = np.flatnonzero(_read(standing).left)
     return tuple(standing.name(int(candidate) + 1) for candidate in left) if len(left) <= 2 else ()
 

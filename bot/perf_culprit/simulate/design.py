@@ -113,7 +113,7 @@ class Send(Message):
 
     to: Name
     request: Annotated[Name, Field(description="what it asks of the receiver")]
-    count: Annotated[RandomCount, Field(description="receivers, each of which gets a message")] = ONE
+    count: Annotated[RandomCount, Field(description="receivers; each gets a message")] = ONE
     probability: Annotated[
         Percent, Field(description="messages of a request with less than 100% exclude each other")
     ] = 1.0
@@ -143,7 +143,7 @@ class Link(Section):
     bandwidth: Annotated[
         Bandwidth | None, Field(gt=0, description="of each message, or of the whole link where shared")
     ] = None
-    shared: Annotated[bool, Field(description="messages pass one after another, not beside each other")] = False
+    shared: Annotated[bool, Field(description="messages pass one after another, not at the same time")] = False
     latency: RandomTime = NOTHING
     loss: Percent = 0.0
     price_per_message: Price = 0.0
@@ -164,7 +164,7 @@ class Processing(Section):
 
 
 class Logic(Section):
-    """The component layer: each instance has so many threads, and so much room for waiting requests."""
+    """The component layer: the threads of each instance, and its room for waiting requests."""
 
     threads: Annotated[int | None, Field(ge=1)] = None
     queue: Annotated[int | None, Field(ge=0, description="waiting requests; more are refused")] = None
@@ -217,7 +217,7 @@ class Scored(OutputName):
 
 
 class Scenario(Section):
-    """Who asks for what, how long, of which deployment."""
+    """Who asks for what, how long, in a deployment."""
 
     arrivals: tuple[Arrival, ...]
     duration: Annotated[Time, Field(gt=0)]
@@ -244,7 +244,7 @@ class Calibrated(Section):
 
 
 class Known(Section):
-    """Measured or published values, by output, where the parameters are these; shown beside ours."""
+    """Measured or published values, by output, where the parameters are these; shown next to ours."""
 
     parameters: dict[Name, str | int | float] = Field(default_factory=dict)
     of: Annotated[str, Field(max_length=200)]

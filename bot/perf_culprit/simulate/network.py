@@ -156,7 +156,7 @@ class Place:
         return float(self._phases[instance])
 
     def seconds(self, kind: str, items: int) -> float:
-        """How long a request of this kind, with so many items, is processed."""
+        """How long a request of this kind and number of items is processed."""
         processing, per_item = self._times[kind]
         return processing() + (per_item() if items == 1 else sum(per_item() for _ in range(items)))
 
@@ -261,7 +261,7 @@ class Network:
         return (yield from self._all([self._send(place, instance, send) for send in sends]))
 
     def _all(self, courses: Sequence[Course]) -> Course:
-        """All of them beside each other; whether each was dealt with."""
+        """All of them at the same time; whether each was dealt with."""
         done = yield self.environment.all_of([self.environment.process(course) for course in courses])
         return all(cast(Mapping[Event, bool], done).values())
 

@@ -112,7 +112,7 @@ def _sum_of_minima(moments: Floats, times: Floats) -> Floats:
     return answer
 
 
-# Independent replications of a scenario, beside each other, until the response times are known well enough.
+# Independent replications of a scenario, at the same time, until the response times are known well enough.
 
 # Windows of a replication: 10 to 30 lose little, and more would depend on each other [Schmeiser 1982].
 WINDOWS: Final = 20
@@ -143,7 +143,7 @@ def replicate(design: Design, scenario: str, seed: int, number: int) -> Replicat
 def replications(
     design: Design, scenario: str, *, seed: int, tell: Tell, exactly: int | None = None, fewest: int = FEWEST
 ) -> list[Replication]:
-    """As many as the scenario's precision needs, or `exactly` so many; a process per core."""
+    """As many as the scenario's precision needs, or `exactly` that number; a process per core."""
     chosen = design.scenario[scenario]
     limit = max(chosen.replications, fewest) if exactly is None else exactly
     fewest = fewest if exactly is None else exactly

@@ -84,7 +84,7 @@ def _keeps_up(design: Design, scenario: Scenario, seed: int) -> bool:
     return bool(answered >= arrived * (1 - SHORTFALL))
 
 
-# Every combination of a sweep's values, beside each other, with its score.
+# Every combination of a sweep's values, at the same time, with its score.
 #
 # The score is the product of crisp and discretised outputs, layer by layer [F11, 4.3.2.3.1].
 

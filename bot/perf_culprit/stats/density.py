@@ -18,7 +18,7 @@ MINIMUM_SAMPLES: Final = 20
 
 
 def idle_boundary(ordered: Floats) -> float | None:
-    """The value left of which samples are idle-time work; None where the density has a single peak.
+    """Samples below this value are idle-time work; None where the density has a single peak.
 
     `ordered` (n,): sorted samples of magnitudes whose squares neither overflow nor vanish. Gaussian kernel density
     estimate on a grid of bins, bandwidth by Silverman's rule of thumb (R's nrd0, with the resolution of the counter as

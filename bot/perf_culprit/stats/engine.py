@@ -202,7 +202,7 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
     heard = [np.where(is_small, 1.0, 0.0)]
     heard += [relabelled_rate] if are_labels_asked else []
     heard += [] if compared.has_many else [model_rate]
-    is_proof_by_model = values.is_witnessed & (suite_tail.is_the_suites_own and not compared.has_many)
+    is_proof_by_model = values.is_certain & (suite_tail.is_the_suites_own and not compared.has_many)
     rate = _rate(np.max(heard, axis=0), np.where(is_proof_by_model, model_rate, relabelled_rate), tiers)
     critical = suite_tail.critical(tiers.suspected)
     if are_labels_asked and not compared.has_many:
@@ -265,7 +265,7 @@ def _compare(
     values = deviations(table, present=present, least_change=float(np.median(least_change)), tiers=tiers)
     neighbours = None
     if table.block is None:
-        believed = WITHOUT_SHIFT if values.is_witnessed.any() else WITH_SHIFT
+        believed = WITHOUT_SHIFT if values.is_certain.any() else WITH_SHIFT
         neighbours = neighbours_correlation(values.centred, present, table.is_target, believed)
     # With many units the labellings decide, and the model only reports.
     told = _first(labellings, MOST_VALUES // 4 // size + 2) if has_many else labellings

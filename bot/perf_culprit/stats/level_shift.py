@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from perf_culprit.stats.ragged import Booleans, Floats
 
-# So many later runs tell whether a level lasts, and so many of them have to stay at it. A benchmark that is in a second
+# Later runs that tell whether a level lasts, and how many of them have to stay at it. A benchmark that is in a second
 # mode in one run of five stays there by chance in 4% of cases with the fewest, in 1% with all.
 FEWEST_FOLLOWERS: Final = 2
 FOLLOWERS: Final = 5

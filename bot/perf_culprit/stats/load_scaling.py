@@ -16,7 +16,7 @@ TESTED_SAMPLES: Final = 300
 SMALLEST_SPLIT: Final = 9
 # METHODS 2.5: a fit whose predictions correlate less with what was measured is no fit.
 LEAST_SPEARMAN: Final = 0.5
-# A prediction this small beside that at the reference load would blow a sample's noise up tenfold.
+# A prediction this small compared with that at the reference load would blow a sample's noise up tenfold.
 NEAR_ZERO: Final = 0.1
 
 

@@ -43,7 +43,7 @@ def shift_loudness(
     """(B, n): the largest standardised sum of the target's scores, for each labelling.
 
     A unit's scores are its value y and, for some moves d, log f(y - d) / f(y), where f is a kernel density of values
-    half of which may have moved by d; it is learned blind to the labels.
+    half of them may have moved by d; it is learned blind to the labels.
     """
     labels = labellings.is_target
     by_label = np.ascontiguousarray(labels.T, dtype=np.float32)

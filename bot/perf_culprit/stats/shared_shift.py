@@ -37,14 +37,14 @@ class Deviations:
     """Each benchmark's deviations from its own median.
 
     `centred`, `raw` (B, U): without the block's mean; without and with the machine's shift (in blocks the same).
-    `uncentred` (B, U): without the shift, with the block's mean. `is_witnessed` (B,): the shift is known.
+    `uncentred` (B, U): without the shift, with the block's mean. `is_certain` (B,): the shift is known.
     `moved` (B,): its kind moved more than units do by themselves.
     """
 
     raw: Floats
     uncentred: Floats
     centred: Floats
-    is_witnessed: Booleans
+    is_certain: Booleans
     moved: Booleans
     suite: SuiteShift
 
@@ -55,7 +55,7 @@ def deviations(table: UnitTable, *, present: Booleans, least_change: float, tier
     own = np.where(present, y - quantile(y, present)[:, None], 0.0)
     raw, blocks = without_block_means(own, present, table.blocks), table.blocks
     in_blocks = table.block is not None
-    uncentred, is_witnessed = own.copy(), np.full(len(y), in_blocks)
+    uncentred, is_certain = own.copy(), np.full(len(y), in_blocks)
     moved, shifts = np.zeros(len(y), np.bool_), [(1.0, 0.0)]
     for rows in (np.flatnonzero(table.kind == kind) for kind in range(table.kind.max() + 1)):
         if len(rows) < FEWEST_WITNESSES:
@@ -64,12 +64,12 @@ def deviations(table: UnitTable, *, present: Booleans, least_change: float, tier
         shifts.append(_shift(quantile(x.T, here.T), table.is_target, blocks))
         if not in_blocks:
             uncentred[rows] = np.where(here, x - _median_of_others(x, here), 0.0)
-            is_witnessed[rows], moved[rows] = True, shifts[-1][0] <= tiers.proven
+            is_certain[rows], moved[rows] = True, shifts[-1][0] <= tiers.proven
     return Deviations(
         raw=raw,
         uncentred=uncentred,
         centred=raw if in_blocks else without_block_means(uncentred, present, blocks),
-        is_witnessed=is_witnessed,
+        is_certain=is_certain,
         moved=moved,
         suite=_suite_shift(shifts, is_large=bool(moved.any()), least_change=least_change, tiers=tiers),
     )

@@ -107,7 +107,7 @@ NO_SPREAD: Final = 1e-18
 
 @cache
 def _rising(count: int, reach: int) -> Floats:
-    """Linear weights, shape (count,), of the values before a split: 1 beside it, 0 from `reach` on; even without."""
+    """Linear weights, shape (count,), of the values before a split: 1 next to it, 0 from `reach` on; even without."""
     return np.arange(reach - count + 1, reach + 1) / reach if reach else np.ones(count)
 
 
@@ -216,7 +216,7 @@ def separation(left: Floats, right: Floats) -> Floats:
 def first_changed(values: Floats, *, low: int, high: int, around: range, fewest_beside: int = 4) -> int | None:
     """The split of values[low:high] into two levels with the least squared error, of those in `around`.
 
-    Unclipped values: clipping blunts the very edge. None where `around` leaves no split with so many on each side, by
+    Unclipped values: clipping blunts the very edge. None where `around` leaves no split with enough on each side, by
     default more than an outlier.
     """
     indices = np.arange(max(around.start, low + fewest_beside), min(around.stop, high - fewest_beside + 1))

@@ -191,7 +191,7 @@ def _suite_priors(kinds: Integers, blind_variance: Floats, inner: Floats, pairin
 
 
 def suite_prior(variances: Floats, freedom: float) -> tuple[float, float, float]:
-    """Degrees of freedom and location of the suite's variances beside the corpus's; and the suite's own location.
+    """Degrees of freedom and location of the suite's variances next to the corpus's; and the suite's own location.
 
     Smyth, Linear models and empirical Bayes methods (2004), with quartiles instead of moments.
     """

@@ -20,7 +20,7 @@ from perf_culprit.store.protocol import History, StoredRun
 DEPTHS = (100, 1000, 10_000, None)
 FETCHED_HEAD, FETCHED_BASE = "refs/perf-culprit/head", "refs/perf-culprit/base"
 MERGE_BASE, TARGET_COMMIT = "merge base", "target commit"
-FULL_CHECKOUT = "check out with `fetch-depth: 0`; with `filter: blob:none` beside it that stays fast"
+FULL_CHECKOUT = "check out with `fetch-depth: 0`; `filter: blob:none` keeps that fast"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,7 +178,7 @@ def main_line(
 ) -> MainLine:
     """The runs of the commits that `revision` leads to by first parents, on the newest run's hardware.
 
-    With `most`, of so many of the newest commits that have runs; `merged`: of branches that were merged as well.
+    With `most`, only of that many of the newest commits with runs; `merged`: of branches that were merged as well.
     """
     line = line_of(repository, revision, merged=merged)
     stored = history.commits(suite)
@@ -201,7 +201,7 @@ def line_of(repository: Path, revision: str = "HEAD", *, merged: bool = False) -
         raise UsageError(
             "this checkout is shallow, so the order of the stored runs is unknown",
             place=str(repository),
-            next_step="check out with `fetch-depth: 0`; with `filter: blob:none` beside it that stays fast",
+            next_step="check out with `fetch-depth: 0`; `filter: blob:none` keeps that fast",
         )
     return git.ancestors(repository, [git.resolve_commit(repository, revision)], first_parent=not merged)
 

@@ -124,7 +124,7 @@ class Restarts:
 # The choice of a baseline: by ancestry, on the same hardware, since accepted changes, with a reason for every run.
 
 DEFAULT_WINDOW = 30
-# Hosted runners come with a handful of processors: so many times the window is read to fill it from one of them.
+# Hosted runners come with a handful of processors: this multiple of the window is read to fill it from one of them.
 READ_PER_WINDOW = 10
 SHOWN_CHOICES = 100
 SHOWN_OLDER_RUNS = 3

@@ -170,7 +170,7 @@ class GitBranchBisections(GitBranchHistory):
 def bisection_path(bisection_id: str) -> str:
     if not BISECTION_ID.fullmatch(bisection_id):
         raise UsageError(
-            f"{bisection_id[:80]!r} is no id of a bisection",
+            f"{bisection_id[:80]!r} is not an id of a bisection",
             next_step="use the id that the answer to the command names",
         )
     return f"bisections/{bisection_id}.json"

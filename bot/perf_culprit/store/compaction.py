@@ -1,4 +1,4 @@
-"""The history's branch weighed, and made as light as retention lets it be: one commit in the place of all."""
+"""The history's branch weighed, and made as light as retention lets it be: one commit instead of all."""
 
 import tempfile
 from collections.abc import Iterator, Sequence

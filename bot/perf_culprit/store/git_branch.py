@@ -173,7 +173,7 @@ class GitBranchHistory(RunReader):
         self._unwritten.clear()
 
     def _push(self, tip: Tip, changes: Sequence[git.TreeChange], *, message: str, past_bytes: int | None) -> Tip:
-        """In the place of `tip`: on it, or as a new root without a past (None)."""
+        """Instead of `tip`: on it, or as a new root without a past (None)."""
         is_root = past_bytes is None
         over = f"\n{STARTED_OVER}\n" if tip.commit and is_root else ""
         commit = self._commit(

@@ -137,7 +137,7 @@ def test_after_an_alarm_it_waits_and_says_so() -> None:
     finding = judged(runs(levels(slow=NEWEST + 5)))
     assert finding.verdict is Verdict.UNTESTED
     assert words_of(finding.reason).startswith("alarm ")
-    assert "the 12 runs after an alarm are not judged" in words_of(finding.reason)
+    assert "the 12 runs after it are not judged" in words_of(finding.reason)
     assert words_of(finding.reason).count("(commit ") == 2
 
 

@@ -135,7 +135,7 @@ def test_one_baseline_run_is_a_fallback_and_says_so() -> None:
     finding = only(judged(counter_run({"cpu": steady(99, level=400.0)}), counter_run({"cpu": steady(1)})))
     assert finding.verdict is Verdict.SUSPECTED
     assert finding.threshold == pytest.approx(0.15)
-    assert words_of(finding.notes)[-1] == "a single baseline run: the limit is the 10% to expect and a margin of 5%"
+    assert words_of(finding.notes)[-1] == "one baseline run: the limit is the expected 10% plus a margin of 5%"
     options = DetectorOptions(
         settings=PolicySettings(control_chart=ControlChartConfig(limits="10/90", single_run_margin="10%"))
     )
@@ -302,7 +302,7 @@ def test_a_benchmark_needs_samples() -> None:
     summary = Run(benchmarks=(Benchmark.of(name="bench_00000", metric=TIME, summary=Summary(value=100.0)),))
     finding = only(judged(summary, run_of([[1.0, 2.0]])))
     assert finding.verdict is Verdict.UNTESTED
-    assert words_of(finding.reason) == "this test needs samples, two a side, and there is only a summary"
+    assert words_of(finding.reason) == "this test needs two samples per side, and there is only a summary"
 
 
 def test_numbers_beyond_all_measure_are_not_charted() -> None:

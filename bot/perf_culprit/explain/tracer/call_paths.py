@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 # Which code is followed, and how methods are called in a trace.
 
 OWN_FOLDER: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120 - pathlib costs the traced program 10 ms
-HOOK_FILE: Final = "<perf-culprit>"  # of code that is put in the place of the user's
+HOOK_FILE: Final = "<perf-culprit>"  # of code that replaces the user's
 HOOKING_FILE: Final = OWN_FOLDER + "substitution.py"
 INSTALLED: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
@@ -214,7 +214,7 @@ class Tree:
     def starts(self, at: str | None) -> list[int]:
         """The nodes that a trace begins at: calls of `at`, else what benchmark tools time, else all roots.
 
-        Imports and set-up lie beside or above them.
+        Imports and set-up lie next to or above them.
         """
         starts: list[int] = []
         inside = [False] * len(self.nodes)

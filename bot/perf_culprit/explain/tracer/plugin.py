@@ -85,7 +85,7 @@ class TracePlugin:
 
 
 class TracedBenchmark:
-    """In the place of pytest-benchmark's fixture, whose own loops would be traced too."""
+    """Replaces pytest-benchmark's fixture, whose own loops would be traced too."""
 
     def __init__(self, trace: Callable[[Callable[[], object]], None]) -> None:
         self._trace = trace

@@ -216,7 +216,7 @@ def instrumented(tree: Tree, index: int) -> Method | None:
 
 
 def split_passes(tree: Tree, level: Sequence[int]) -> list[list[int]]:
-    """The level's nodes in as few passes as come easily, none of which has a hook inside a timed method.
+    """The level's nodes in as few passes as come easily; no pass has a hook inside a timed method.
 
     On one level a method can also be called by another: `helper` from `main` and from `main`'s `parse`. Then `helper`
     and `parse` are timed in two passes. What calls itself cannot avoid its own hook.

@@ -67,7 +67,7 @@ def encode_trace(trace: Trace) -> bytes:
 
 
 def descended_paths(profiles: "Iterable[Profile]") -> frozenset[Path]:
-    """The paths of which these profiles know callees: another revision's trace then goes down there too."""
+    """The paths whose callees these profiles know: another revision's trace then goes down there too."""
     descended: set[Path] = set()
     for profile in profiles:
         paths: list[Path] = []

@@ -122,7 +122,7 @@ def _places(names: Iterable[str]) -> dict[str, int]:
 K6_START = "metric_name,timestamp,metric_value,"
 K6_NEEDED = frozenset({"metric_name", "timestamp", "metric_value"})
 K6_REQUEST_TIMES = frozenset({"http_req_duration", "grpc_req_duration"})
-# k6's own times beside those of requests, and the column that says what took the time.
+# k6's own times next to those of requests, and the column that says what took the time.
 K6_OTHER_TIMES = {"iteration_duration": "scenario", "group_duration": "group"}
 # The parts of a request's time, and what the counter table or the response times hold already.
 K6_KNOWN = frozenset(

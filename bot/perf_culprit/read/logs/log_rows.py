@@ -25,7 +25,7 @@ _BUCKETS: Final = np.uint64(1 << 16)
 _MASKS: Final = np.array([2 ** (8 * size) - 1 for size in range(9)], np.uint64)
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)
-# So many digits are a whole number that a double holds.
+# A whole number of this length fits into a double.
 _MOST_DIGITS: Final = 15
 _POWERS: Final = np.array([float(f"1e{digits}") for digits in range(_MOST_DIGITS + 1)])
 

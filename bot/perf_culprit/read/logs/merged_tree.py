@@ -71,7 +71,7 @@ def _shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
 _remembered: Final = lru_cache(MOST_REMEMBERED)(_shape_of)
 
 
-# What a merged tree keeps beside its sums so that two revisions can be tested: how the calls of a service vary.
+# What a merged tree keeps in addition to its sums so that two revisions can be tested: how the calls of a service vary.
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,7 +221,7 @@ def _read_kieker(file: ProfileFile) -> tuple[Profile, ...]:
     """A profile per operation that traces begin with: those are what users wait for."""
     if file.name == STDIN_NAME:
         raise UsageError(
-            "needs its kieker.map beside it", place=file.place, next_step="give the file or its folder by name"
+            "needs its kieker.map next to it", place=file.place, next_step="give the file or its folder by name"
         )
     log = _new_log(Path(file.name).parent, file.place, file.intake)
     _take(log, file)
@@ -257,7 +257,7 @@ def _kinds(folder: Path, place: str) -> dict[str, str]:
             text = stream.read(MAX_MAP_BYTES).decode("utf-8", "replace")
     except OSError:
         raise DataError(
-            "has no kieker.map beside it, which says what its records are",
+            "kieker.map is missing; it must be next to the log",
             place=place,
             next_step="give the whole folder that Kieker wrote",
         ) from None

@@ -32,7 +32,7 @@ def plain_log(source: Source) -> Source:
     if len(jobs) > 1:
         names = ", ".join(list(jobs)[:3])
         raise source.error(
-            f"holds the logs of {len(jobs)} jobs ({names}), whose results are no samples of one run",
+            f"holds the logs of {len(jobs)} jobs ({names}), whose results are not samples of one run",
             "give the log of one: gh run view --log --job ID",
         )
     return Source(source.name, "\n".join(kept).encode(), source.is_on_disk)

@@ -88,7 +88,7 @@ def qualified(names: Iterable[tuple[str, str]], *, separator: str) -> dict[tuple
     return {(scope, name): f"{scope}{separator}{name}" if scopes[name] > 1 and scope else name for scope, name in pairs}
 
 
-# Formats of which every result is one line: declared by a pattern and what its groups mean, read by one engine.
+# Formats with one result per line: declared by a pattern and what its groups mean, read by one engine.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

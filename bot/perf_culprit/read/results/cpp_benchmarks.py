@@ -1,4 +1,4 @@
-"""C++ beside Google Benchmark: Catch2 (XML and text) and nanobench."""
+"""C++ other than Google Benchmark: Catch2 (XML and text) and nanobench."""
 
 import re
 from collections.abc import Iterator

@@ -104,7 +104,7 @@ def _walk(path: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(files):
             file = Path(folder) / name
-            # A link in a stranger's tree may lead anywhere; tools leave a .gitignore beside their results.
+            # A link in a stranger's tree may lead anywhere; tools leave a .gitignore next to their results.
             if name.startswith(".") or file.is_symlink() or not file.is_file():
                 continue
             count += 1

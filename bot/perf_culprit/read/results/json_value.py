@@ -157,7 +157,7 @@ def are_objects(value: Any, *names: str) -> bool:
 def mean_summary(
     stats: JsonValue, name: str = "mean", *, deviation: str | None = None, count: int | None = None
 ) -> Summary:
-    """A mean, named so, with the `min`, `max` and `median` (or `p50`) beside it."""
+    """A mean, named so, with the `min`, `max` and `median` (or `p50`) next to it."""
     return Summary(
         value=stats.at(name).number(),
         statistic="mean",

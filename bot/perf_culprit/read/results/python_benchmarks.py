@@ -223,7 +223,7 @@ PYPERF = ResultReader(
 # The result file has no units: asv's kind of benchmark, the start of its method's name, says them. asv compares every
 # kind as "less is better".
 ASV_KINDS = {"time": (TIME, "s"), "timeraw": (TIME, "s"), "mem": ("memory", "B"), "peakmem": ("peak_memory", "B")}
-# What asv found in the suite, beside the machines' folders; only there are the units of tracked values.
+# What asv found in the suite, next to the machines' folders; only there are the units of tracked values.
 ASV_SUITE = "../benchmarks.json"
 ASV_COLUMNS = ("samples", "stats_ci_99_a", "stats_ci_99_b", "stats_repeat")
 ASV_LEVEL = 0.99
@@ -251,7 +251,7 @@ def _read_asv(source: Source) -> Parsed:
 
 @lru_cache(maxsize=1)
 def _asv_suite(beside: Source | None) -> JsonValue:
-    """What is beside the machines' folders: the same for each of thousands of files."""
+    """What is next to the machines' folders: the same for each of thousands of files."""
     return JsonValue(None if beside is None else beside.json_or_none(), ASV_SUITE)
 
 

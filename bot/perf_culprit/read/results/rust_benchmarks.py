@@ -229,7 +229,7 @@ CRITERION_TEXT = line_reader(
 
 
 def _libtest(row: re.Match[str]) -> tuple[Measured, ...]:
-    """`ns/iter` is a time, any other cost per iteration named by its unit; beside it perhaps `MB/s`, a throughput."""
+    """`ns/iter` is a time, any other cost per iteration named by its unit; with it perhaps `MB/s`, a throughput."""
     cost, _, per = row["unit"].rpartition("/")
     rate = Metric(name="throughput", unit=row["rate_unit"] or "", direction=Direction.HIGHER_IS_BETTER)
     if row["unit"].endswith("/s"):

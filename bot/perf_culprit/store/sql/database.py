@@ -86,7 +86,7 @@ NO_SECRETS: Final = {"password": "", "passfile": os.devnull}
 # What a driver says -> what the user does now. Another attempt would say the same.
 PERMANENT: Final = (
     ("authentication failed", "give the password in PERF_CULPRIT_HISTORY_URL or PGPASSWORD"),
-    ("no password supplied", "give the whole URL in PERF_CULPRIT_HISTORY_URL, or set PGHOST beside PGPASSWORD"),
+    ("no password supplied", "give the whole URL in PERF_CULPRIT_HISTORY_URL, or set PGHOST and PGPASSWORD"),
     ("no pg_hba.conf entry", "let the server accept this user, database and machine (pg_hba.conf)"),
     ("permission denied for schema", MIGRATE_STEP),
     ("permission denied", "grant this role what docs/history.md lists for readers and writers"),
