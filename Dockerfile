@@ -29,6 +29,7 @@ RUN pip install --no-cache-dir --root-user-action=ignore --ignore-installed --on
   && find "$site" -type d -name tests -prune -exec rm -r {} + \
   && echo /opt/perf-culprit/bot > "$site/perf-culprit.pth"
 
+COPY LICENSE /opt/perf-culprit/
 COPY bot/ /opt/perf-culprit/bot/
 RUN python -m compileall -q /opt/perf-culprit/bot
 

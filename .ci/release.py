@@ -31,13 +31,17 @@ def number(root: Path, version: str) -> None:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         sys.exit(f"{version!r} is no version such as 0.2.0")
     replaced(root / "bot/perf_culprit/__init__.py", r'^__version__ = ".*"$', f'__version__ = "{version}"')
+    # The registry of assistants' servers has it thrice: of the entry, of the package, of the package with its extra.
+    entry = root / "server.json"
+    text = entry.read_text(encoding="utf-8")
+    entry.write_text(re.sub(r'(?<="version": ")[^"]*|(?<=\[mcp\]==)[^"]*', version, text), encoding="utf-8")
 
 
 def prepare(root: Path, version: str, digest: str, day: str) -> None:
     if not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
         sys.exit(f"{digest!r} is not a digest such as sha256:…")
     changelog = root / "CHANGELOG.md"
-    if not re.search(r"^## Unreleased\n+###", changelog.read_text(encoding="utf-8"), re.MULTILINE):
+    if not re.search(r"^## Unreleased\n+(?!## )\S", changelog.read_text(encoding="utf-8"), re.MULTILINE):
         sys.exit("CHANGELOG.md: nothing stands under Unreleased")
     number(root, version)
     replaced(changelog, r"^## Unreleased$", f"## Unreleased\n\n## {version} - {day}")

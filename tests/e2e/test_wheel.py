@@ -4,9 +4,7 @@ The demo measures for real, so only what noise cannot change is asserted.
 """
 
 import json
-import os
 import re
-import subprocess
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -19,40 +17,17 @@ from perf_culprit.config.settings import Config
 from perf_culprit.demo.demo_repository import DemoRepository
 from perf_culprit.demo.story import _dashboard
 from tests.support.git_repository import run_git
+from tests.support.own_environment import PROJECT, install, own_environment, run
 
-PROJECT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow  # builds, installs, and measures the demo for real
-NO_INDEX_TEXTS = ("No matching distribution", "Could not find a version", "Temporary failure in name resolution")
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    ours = ("PYTHONPATH", "PYTEST_ADDOPTS", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
-    environment = {name: value for name, value in os.environ.items() if name not in ours}
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    if done.returncode and command[1:3] == ("-m", "pip") and any(text in done.stderr for text in NO_INDEX_TEXTS):
-        pytest.skip("no package index within reach")
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder, cwd=PROJECT)
-    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
     (wheel,) = folder.glob("*.whl")
-    # Versions only: with hashes pip would want one of the wheel, too.
-    versions = re.findall(r"^\S+==.*(?= \\$)", (PROJECT / ".ci/requirements/dev.txt").read_text(), re.MULTILINE)
-    (folder / "constraints.txt").write_text("\n".join(versions))
-    install(folder, "--constraint", folder / "constraints.txt", wheel)
+    own_environment(folder, wheel)
     return folder
 
 
@@ -72,12 +47,6 @@ def demo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     empty = tmp_path_factory.mktemp("empty")
     told = run(program, "demo", cwd=empty)
     return Demo(empty / "demo", told)
-
-
-def install(folder: Path, *what: str | Path) -> None:
-    """Into the venv, by the pip at hand: one of its own, and compiling all of SciPy, take five times as long."""
-    pip = (sys.executable, "-m", "pip", "--python", folder / "venv" / "bin" / "python")
-    run(*pip, "install", "--quiet", "--no-compile", *what, cwd=folder)
 
 
 def test_it_holds_every_file_of_the_package(built: Path) -> None:
@@ -100,8 +69,7 @@ def test_a_project_with_packages_of_those_names_runs_its_tests_and_ours(built: P
     asserts = "".join(f"    assert {name}_who() == {name!r}\n" for name in NEIGHBOURS)
     (tmp_path / "test_project.py").write_text(f"{imports}\n\ndef test_project():\n{asserts}")
     (tmp_path / "old.txt").write_text("1.0\n1.1\n1.0\n")
-    versions = built / "constraints.txt"
-    install(built, "--constraint", versions, "pytest")
+    install(built, "pytest")
     programs = built / "venv" / "bin"
     assert "1 passed" in run(programs / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
     assert "1 passed" in run(
@@ -117,13 +85,20 @@ def test_it_says_its_version(built: Path, tmp_path: Path) -> None:
 
 
 def test_the_demo_tells_its_story_and_leaves_its_files(demo: Demo) -> None:
-    report = json.loads((demo.folder / "report.json").read_text())
+    report = json.loads((demo.folder / "work" / "report.json").read_text())
     assert {finding["benchmark"] for finding in report["findings"]} == {"tokenize", "count", "index", "search", "wrap"}
     assert report["baseline_source"] == "paired"
-    assert (demo.folder / "comment.md").read_text() in demo.told
     assert "<table" in (demo.folder / "report.html").read_text()
-    assert "First run" in demo.told
-    assert "report.html shows it with every sample" in demo.told
+    assert (demo.folder / "comment.md").is_file()
+    # Results to open stand alone; the first lines say what one run can tell.
+    assert {path.name for path in demo.folder.iterdir()} - {"dashboard"} == {
+        ".perf-culprit-demo",
+        "comment.md",
+        "report.html",
+        "work",
+    }
+    assert "5 runs stored; what one run can tell: " in demo.told
+    assert "report.html - the same with every sample" in demo.told
     tokenize = next(finding for finding in report["findings"] if finding["benchmark"] == "tokenize")
     # Never "excluded", however busy the machine is.
     assert tokenize["verdict"] in {"regression", "suspected", "not_seen", "untested"}
@@ -133,7 +108,7 @@ def test_the_demo_tells_its_story_and_leaves_its_files(demo: Demo) -> None:
         return
     # A noisy machine may leave the commit or the method open, and names no other.
     diagnosis = report["diagnosis"]
-    commits = run_git(demo.folder / "repository", "log", "--format=%H %s", "main..fold-accents").splitlines()
+    commits = run_git(demo.folder / "work" / "repository", "log", "--format=%H %s", "main..fold-accents").splitlines()
     (culprit,) = (line.split()[0] for line in commits if "Fold accents" in line)
     assert diagnosis["commit"] in {None, culprit}
     assert {one["service"] for one in diagnosis["services"]} == {"statistics", "import", "search", "print"}
@@ -146,9 +121,12 @@ def test_the_dashboard_of_the_demo_shows_its_history(demo: Demo, tmp_path: Path)
     folder = demo.folder / "dashboard"
     if "no dashboard: " in demo.told:
         assert not folder.exists()
-        branch = run_git(demo.folder / "repository", "rev-list", "--reverse", "main..fold-accents").split()
+        branch = run_git(demo.folder / "work" / "repository", "rev-list", "--reverse", "main..fold-accents").split()
         repository = DemoRepository(
-            work=demo.folder / "repository", remote=demo.folder / "remote.git", main=(), branch=tuple(branch)
+            work=demo.folder / "work" / "repository",
+            remote=demo.folder / "work" / "remote.git",
+            main=(),
+            branch=tuple(branch),
         )
         folder = tmp_path / "dashboard"
         pages = _dashboard(repository, folder, config=Config(suite="textkit"), say=lambda _: None)
@@ -174,4 +152,4 @@ def test_the_package_index_can_show_it(built: Path) -> None:
     targets = re.findall(r"\]\((.*?)\)", text)
     assert len(targets) > 20
     assert [target for target in targets if not target.startswith("https://")] == []
-    assert f"/v{__version__}/docs/comment.png" in "".join(targets)
+    assert f'src="https://raw.githubusercontent.com/perf-culprit/perf-culprit/v{__version__}/docs/comment.png"' in text

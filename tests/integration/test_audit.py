@@ -39,6 +39,20 @@ def test_stored_runs_are_audited_in_the_order_of_their_times(remote: Path, tmp_p
     assert audit != audit_runs(runs[::-1], config=Config())
 
 
+def test_the_only_suite_is_taken_where_nobody_named_one(remote: Path, tmp_path: Path) -> None:
+    runs = [replace(measured(LEVELS, seed=n, commit=f"{n:040x}"), time=make_run(n).time, suite="api") for n in range(6)]
+    asked = AuditRuns(repository=tmp_path, history_url=str(remote))
+    with open_git_branch(git.Remote(url=str(remote))) as history:
+        for run in (*runs, replace(runs[0], suite="api (bisect)")):
+            history.append(run)
+        assert audit_history(asked, config=Config()).runs == 6
+        with pytest.raises(DataError, match="no stored runs of suite 'web'"):
+            audit_history(asked, config=Config(suite="web"))
+        history.append(replace(runs[0], suite="cli"))
+    with pytest.raises(DataError, match="no stored runs of suite 'default'"):
+        audit_history(asked, config=Config())
+
+
 def test_an_empty_history_says_what_to_do(remote: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no stored runs of suite 'default'"):
         audit_history(AuditRuns(repository=tmp_path, history_url=str(remote)), config=Config())

@@ -506,6 +506,8 @@ def test_what_was_recorded_is_not_measured_again(
     assert "0 stored executions count" in capsys.readouterr().err
     paths = run_git(place, "ls-tree", "-r", "--name-only", "perf-history").splitlines()
     assert len([path for path in paths if path.startswith("runs/default-bisect-")]) == len(first["measured"])
+    # With its answer, which the dashboard shows.
+    assert len([path for path in paths if path.startswith("bisections/")]) == 1
     code, again = bisect(repository, "--history", str(place), **ends)
     assert (code, [entry["commit"] for entry in again["culprits"]]) == (0, [hashes["c5"]])
     assert again["executions"] < first["executions"] / 2

@@ -103,8 +103,8 @@ def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHisto
     verdict, advice = first_lines(comment)
     assert "of 3 benchmarks got slower" in verdict
     assert culprit[:7] in verdict
-    assert f"`{METHOD}` takes" in advice
-    assert "this commit changed it" in advice
+    assert f"Look first at `{METHOD}`" in advice
+    assert "which this commit changed" in advice
     suspect = report["suspects"][0]
     assert suspect["method"] == METHOD
     assert tuple(suspect["path"][-3:]) == PATH

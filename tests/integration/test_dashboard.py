@@ -99,12 +99,13 @@ def test_the_index_has_changes_with_what_is_told_of_them(kept: Kept, site: Path)
     first, second = data["panels"]
     assert (first["machine"], second["machine"]) == ("Imaginary 3000, x86_64, Linux", "Other & <b>, Linux")
     series = {entry[0]: entry[7] for entry in first["series"]}
-    ((at, _, _, change, worse, _, accepted, culprit),) = series[HOSTILE]
+    ((at, _, _, change, worse, _, accepted, culprit, since, past),) = series[HOSTILE]
     assert (at, worse, accepted) == (STEP, 1, None)
     assert change == pytest.approx(0.3, abs=0.02)
     assert culprit[1:] == [0.3, 0.994, 12]
-    assert data["commits"][culprit[0]][0] == kept.commits[STEP]
-    ((at, *_, accepted, culprit),) = series["known"]
+    assert data["commits"][culprit[0]][0] == data["commits"][since][0] == kept.commits[STEP]
+    assert past is None
+    ((at, *_, accepted, culprit, _, _),) = series["known"]
     assert (at, accepted, culprit) == (ACCEPTED, ["ada", "<script>worth it</script>", 7], None)
     assert "2 of 6 benchmarks got slower" in first["told"]
     assert second["told"] == "6 benchmarks: too few runs to find changes."

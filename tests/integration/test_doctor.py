@@ -285,3 +285,41 @@ def test_the_recipe_in_a_workflow_without_a_permission(
 def test_every_symptom_has_words() -> None:
     assert {*WORDS, Symptom.ROLE, Symptom.PERMISSION} == set(Symptom)
     assert (set(ROLES), set(PERMISSIONS), set(NEEDED)) == (set(Role), set(Permission), set(Role))
+
+
+REFUSAL = (
+    "Event 'workflow_dispatch' is not allowed to trigger Actions workflows. Workflow file: '.github/workflows/x.yml'."
+)
+
+
+@pytest.mark.parametrize("status", [403, 422])
+def test_a_workflow_execution_protection_is_no_missing_permission(ward: Ward, status: int) -> None:
+    ward.fake.faults.append(Fault(request="POST .*/dispatches", status=status, message=REFUSAL))
+    command(ward)
+    code, text = ward.doctor()
+    assert code == 2
+    (wrong,) = [line for line in text.splitlines() if line.startswith(" WRONG")]
+    assert "a workflow execution protection refused it" in wrong
+    assert "Settings → Actions → Policies" in wrong
+    assert "allow the event `workflow_dispatch`" in wrong
+    # What comes after it is examined, too.
+    assert "ok  permissions: checks: write" in text
+
+
+@pytest.mark.parametrize(
+    ("refusal", "step"),
+    [
+        (REFUSAL, "allow the event `workflow_dispatch`"),
+        (REFUSAL.replace("workflow_dispatch", "pull_request_target"), "leave pull_request_target out"),
+        ("Actor 'octocat' is not allowed to trigger Actions workflows.", "allow the actor `octocat`"),
+        ("It is not allowed to trigger Actions workflows", "allow its event and its actor"),
+    ],
+)
+def test_the_refusal_of_a_run_that_did_not_start(capsys: pytest.CaptureFixture[str], refusal: str, step: str) -> None:
+    assert main(["doctor", "--refusal", refusal]) == 2
+    assert step in capsys.readouterr().out
+
+
+def test_another_refusal_is_not_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--refusal", "Resource not accessible by integration"]) == 2
+    assert "paste the whole line of the run's page" in capsys.readouterr().err

@@ -38,6 +38,9 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "pip install perf-culprit && perf-culprit init": "tests/e2e/test_wheel.py",
     "perf-culprit bisect-job --request request.json --job job-1 --output out": "tests/integration/test_bisect_job.py",
     "pip install perf-culprit && perf-culprit init --try --pull-request": "tests/unit/test_existing_workflows.py",
+    "perf-culprit doctor --refusal \"Event 'workflow_dispatch' is not allowed to trigger Actions workflows.\"": (
+        "tests/integration/test_doctor.py"
+    ),
     "perf-culprit changes results.csv": "tests/unit/test_changes.py",
     "perf-culprit record run.json": "tests/integration/test_history_contract.py",
     "perf-culprit import data.js --dry-run": "tests/integration/test_import.py",
@@ -69,6 +72,13 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     " --output again": "tests/integration/test_measure_confirm.py",
     "perf-culprit compare --target bench.json --repo . --base main --confirm again/target.json"
     " --confirm-baseline again/baseline.json": "tests/integration/test_measure_confirm.py",
+    "perf-culprit init --parts 4 --list 'ls bench/test_*.py'"
+    " --run 'pytest ${PERF_CULPRIT_PART-bench} --benchmark-json=\"$PERF_CULPRIT_OUTPUT\"'": "tests/unit/test_init.py",
+    "perf-culprit measure --part 1/3 --list 'ls bench/test_*.py' --commits main HEAD --run './bench $PERF_CULPRIT_PART'"
+    " --output part-1": "tests/integration/test_suite_parts.py",
+    "perf-culprit compare --paired --baseline part-*/baseline.json --target part-*/target.json": (
+        "tests/integration/test_suite_parts.py"
+    ),
     "pytest -p perf_culprit.explain.tracer.plugin --perf-culprit-trace trace.json bench/": (
         "tests/unit/tracer/test_plugin.py"
     ),

@@ -132,7 +132,7 @@ def test_a_run_comes_back_as_it_was(history: Store) -> None:
 def test_parts_and_versions_of_benchmarks_come_back(history: Store) -> None:
     run = make_run(1)
     benchmarks = tuple(replace(one, version="4f2a") for one in run.benchmarks)
-    part = replace(run, benchmarks=benchmarks, part=Part(index=2, count=3))
+    part = replace(run, benchmarks=benchmarks, part=Part(indices=(2,), count=3))
     history.append(part)
     assert stored(history, f"{1:040x}") == [part]
 

@@ -15,6 +15,7 @@ from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import Report
 from perf_culprit.model.series import Version
+from perf_culprit.say.call_tree_words import shown_suspects
 from perf_culprit.say.series_text import releases_page
 from perf_culprit.stats.ragged import Floats
 from tests.support.axe import violations
@@ -199,3 +200,26 @@ def test_axe_finds_nothing_in_a_narrow_deviation_matrix(browser: Page, tmp_path:
     page.write_text(releases_page(deviation_matrix(versions, minimum_effect=0.05)), encoding="utf-8")
     browser.open(page, width=390)
     assert violations(browser) == []
+
+
+def test_a_suspect_of_the_list_is_shown_in_the_graph_and_imports_are_one_box(browser: Page, tmp_path: Path) -> None:
+    own = {"m": 200, "m>page": 100, "m>page>escape": 400, "m>log": 800, "m>load": 600, "m>load>settings": 1200}
+    trees = []
+    for side in (own, own | {"m>page>escape": 4000, "m>log": 3200}):
+        tree = sampled(side)
+        loading = [
+            replace(one, method="<frozen importlib._bootstrap>:load" if one.method == "load" else one.method)
+            for one in tree.nodes
+        ]
+        trees.append([replace(tree, nodes=tuple(loading))])
+    comparison = compare_profiles(*trees)
+    assert [one.method for one in shown_suspects(comparison)] == ["escape", "page", "log"]
+    page = opened(browser, diagnosed(comparison), tmp_path)
+    listed = "[...document.querySelectorAll('.flame-suspects button')].map(one => one.textContent)"
+    assert page.value(listed) == ["escape", "page", "log"]
+    boxes = "[...document.querySelectorAll('.flame-box')].map(one => one.title)"
+    assert "settings" not in page.value(boxes)
+    page.click(".flame-suspects li:nth-child(3) button")
+    assert page.value("document.querySelector('.flame-box[aria-selected=true]').title") == "log"
+    assert page.value("document.querySelector('.flame-detail').textContent").startswith("log: own time")
+    assert page.problems == []

@@ -58,6 +58,16 @@ def test_a_missing_workflow_is_told_with_what_to_add(fake: FakeGitHub, status: i
     assert fake.state.dispatches == []
 
 
+@pytest.mark.parametrize("status", [403, 422])
+def test_a_workflow_execution_protection_is_told_with_its_setting(fake: FakeGitHub, status: int) -> None:
+    refusal = "Event 'workflow_dispatch' is not allowed to trigger Actions workflows. Workflow file: 'x.yml'."
+    fake.faults.append(Fault(request=r"POST .*/dispatches", status=status, message=refusal, times=2))
+    with pytest.raises(InfrastructureError, match="is not allowed to trigger") as caught:
+        dispatcher(fake).send(INPUTS)
+    assert "Settings → Actions → Policies" in str(caught.value.next_step)
+    assert fake.state.dispatches == []
+
+
 def test_a_missing_permission_is_told(fake: FakeGitHub) -> None:
     token = fake.add_token("reader", {"actions": "read"})
     client = connected(fake, token=token)[0]

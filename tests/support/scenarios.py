@@ -2,6 +2,7 @@
 
 The benchmark command of the documentation (`pytest bench --benchmark-json=…`) is a script of ours that writes
 pytest-benchmark's format: `parse` takes what the commit's file `value` says, `render` always the same, both with noise.
+Named files (`bench/test_NAME.py`) are measured alone.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,16 +23,21 @@ SLOWER: Final = 1500  # the planted +50%
 CRASH: Final = 0
 # 2% between executions and 1% between samples, from a counter: no clock, and no two executions alike.
 PYTEST: Final = r"""#!/bin/sh
-for argument; do case $argument in --benchmark-json=*) out=${argument#*=} ;; esac; done
+names=
+for argument; do case $argument in
+  --benchmark-json=*) out=${argument#*=} ;;
+  bench/test_*.py) name=${argument#bench/test_}; names="$names ${name%.py}" ;;
+esac; done
+names=${names:-"parse render"}
 read -r level < value
-[ "$level" != 0 ] || { echo "the benchmark crashed" >&2; exit 1; }
+[ "$level" != 0 ] || [ "${names%parse*}" = "$names" ] || { echo "the benchmark crashed" >&2; exit 1; }
 n=0; [ ! -f COUNTER ] || read -r n < COUNTER; echo $((n + 1)) > COUNTER
-awk -v level="$level" -v seed="$n" 'BEGIN {
+awk -v level="$level" -v seed="$n" -v all="$names" 'BEGIN {
   srand(seed * 7919 + 17)
   printf "{\"machine_info\": {}, \"benchmarks\": ["
-  split("parse render", names, " ")
-  for (i = 1; i <= 2; i++) {
-    base = (i == 1 ? level : 3000) * 1e-6 * (1 + 0.04 * (rand() - 0.5))
+  count = split(all, names, " ")
+  for (i = 1; i <= count; i++) {
+    base = (names[i] == "parse" ? level : 3000) * 1e-6 * (1 + 0.04 * (rand() - 0.5))
     printf "%s{\"name\": \"%s\", \"fullname\": \"%s\", \"stats\": {\"data\": [", (i > 1 ? "," : ""), names[i], names[i]
     for (j = 1; j <= 5; j++) printf "%s%.9f", (j > 1 ? "," : ""), base * (1 + 0.02 * (rand() - 0.5))
     printf "]}}"
@@ -62,7 +68,7 @@ class Outcome:
 class Project:
     """`main` is the branch's commit. `split`: perf-report runs after perf, at once or when `report` is called.
 
-    `configuration`: what commits from now on have in perf.yml.
+    `configuration`: what commits from now on have in perf.yml; `bench`: their files in that folder.
     """
 
     fake: FakeGitHub
@@ -73,6 +79,7 @@ class Project:
     files: dict[str, Any] = field(default_factory=dict)
     count: int = 0
     configuration: str = ""
+    bench: tuple[str, ...] = ()
 
     def commit(self, *parents: str, level: int = LEVEL) -> str:
         self.count += 1
@@ -81,7 +88,11 @@ class Project:
         if self.configuration:
             entries["perf.yml"] = self.configuration
         blobs = {name: run_git(bare, "hash-object", "-w", "--stdin", stdin=text) for name, text in entries.items()}
-        tree = run_git(bare, "mktree", stdin="".join(f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items()))
+        lines = [f"100644 blob {blob}\t{name}\n" for name, blob in blobs.items()]
+        if self.bench:
+            of_bench = "".join(f"100644 blob {blobs['value']}\t{name}\n" for name in self.bench)
+            lines.append(f"040000 tree {run_git(bare, 'mktree', stdin=of_bench)}\tbench\n")
+        tree = run_git(bare, "mktree", stdin="".join(lines))
         options = [word for parent in parents for word in ("-p", parent)]
         return run_git(bare, "commit-tree", tree, *options, "-m", f"commit {self.count}")
 

@@ -3,8 +3,8 @@
 A push that makes the pull request slower, the report, the command, a stranger's command, the progress, the answer. The
 comments are what the bot wrote to the fake; GitHub's own Markdown parser renders them.
 
-`--pictures` also makes the README's, with chromium: docs/comment.png and docs/report.png are comment and page of
-`perf-culprit demo`, measured on this machine, docs/answer.png is the thread's last answer.
+`--pictures` also makes the README's, with chromium: docs/comment.png (and -dark) and docs/report.png are comment and
+page of `perf-culprit demo`, measured on this machine, docs/answer.png is the thread's last answer.
 """
 
 import argparse
@@ -32,19 +32,24 @@ from tests.support.workflows.runner import InThisProcess
 DOCS: Final = Path(__file__).parents[2] / "docs"
 WIDTH: Final = 920
 STYLE = """
-body{font:14px/1.5 -apple-system,"Segoe UI",Helvetica,Arial,sans-serif;color:#1f2328;background:#fff;margin:24px}
-article{max-width:860px;margin:0 0 16px;border:1px solid #d1d9e0;border-radius:6px}
-header{background:#f6f8fa;border-bottom:1px solid #d1d9e0;border-radius:6px 6px 0 0;padding:8px 16px}
-header i{color:#59636e;font-style:normal}
+:root{--text:#1f2328;--muted:#59636e;--page:#fff;--line:#d1d9e0;--stripe:#f6f8fa;--link:#0969da}
+@media(prefers-color-scheme:dark){
+:root{--text:#f0f6fc;--muted:#9198a1;--page:#0d1117;--line:#3d444d;--stripe:#151b23;--link:#4493f8}
+}
+body{font:14px/1.5 -apple-system,"Segoe UI",Helvetica,Arial,sans-serif;color:var(--text);background:var(--page)}
+body{margin:24px}
+article{max-width:860px;margin:0 0 16px;border:1px solid var(--line);border-radius:6px}
+header{background:var(--stripe);border-bottom:1px solid var(--line);border-radius:6px 6px 0 0;padding:8px 16px}
+header i{color:var(--muted);font-style:normal}
 section{padding:12px 16px}
 code{font:85% ui-monospace,Menlo,monospace;background:#818b981f;padding:.2em .4em;border-radius:6px}
-pre{background:#f6f8fa;padding:16px;border-radius:6px;overflow:auto}
+pre{background:var(--stripe);padding:16px;border-radius:6px;overflow:auto}
 pre code{background:none;padding:0}
 table{border-collapse:collapse}
-td,th{border:1px solid #d1d9e0;padding:6px 13px}
-tr:nth-child(2n){background:#f6f8fa}
+td,th{border:1px solid var(--line);padding:6px 13px}
+tr:nth-child(2n){background:var(--stripe)}
 h3{margin:0 0 12px;font-size:1.25em}
-a{color:#0969da}
+a{color:var(--link)}
 img{max-width:100%}
 """
 
@@ -68,9 +73,9 @@ def article(shown: Shown) -> str:
     return f"<article><header>{head}</header><section>{body}{eyes}</section></article>"
 
 
-def take_picture(file: Path, png: Path) -> None:
+def take_picture(file: Path, png: Path, *, scheme: str = "light") -> None:
     with open_page() as browser:
-        browser.open(file, width=WIDTH)
+        browser.open(file, width=WIDTH, scheme=scheme)
         browser.picture(png)
 
 
@@ -79,7 +84,9 @@ def take_pictures_of_demo(folder: Path) -> None:
     subprocess.run(demo, check=True, capture_output=True)
     body = (folder / "demo" / "comment.md").read_text(encoding="utf-8")
     shown = Shown(author="github-actions[bot]", body=body, note="commented")
-    take_picture(written(folder / "comment.html", [shown]), DOCS / "comment.png")
+    comment = written(folder / "comment.html", [shown])
+    take_picture(comment, DOCS / "comment.png")
+    take_picture(comment, DOCS / "comment-dark.png", scheme="dark")
     take_picture(folder / "demo" / "report.html", DOCS / "report.png")
 
 

@@ -107,11 +107,12 @@ def test_a_phrase_or_an_option_s_help_has_at_most_25_words() -> None:
     """Up to a full stop, a semicolon or a part that can be left out."""
     paths = {path.relative_to(ROOT) for glob in SPOKEN for path in ROOT.glob(f"bot/perf_culprit/{glob}")}
     nodes = [(path, node) for path, tree in modules("bot") if path in paths for node in ast.walk(tree)]
-    texts = [(path, node) for path, node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    assert len(texts) > 1_000
-    for path, node in texts:
-        for part in re.split(r"[;\[\]]", node.value):
-            assert long_sentences(part) == [], f"{path}:{node.lineno}"
+    constants = [(path, node) for path, node in nodes if isinstance(node, ast.Constant)]
+    spoken = [(f"{path}:{node.lineno}", node.value) for path, node in constants if isinstance(node.value, str)]
+    assert len(spoken) > 1_000
+    for place, text in spoken:
+        for part in re.split(r"[;\[\]]", text):
+            assert long_sentences(part) == [], place
 
 
 def test_the_sentences_of_a_page_are_its_prose() -> None:

@@ -292,3 +292,75 @@ def test_check_names_what_an_automatic_search_lacks(tmp_path: Path) -> None:
 def test_check_of_a_repository_without_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--repo", str(tmp_path), "--check"]) == 2
     assert "run perf-culprit init" in capsys.readouterr().out
+
+
+def test_parts_are_written_and_read_again(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    words = ["--parts", "4", "--list", "go list ./...", "--run", "go test $PERF_CULPRIT_PART", "--yes"]
+    assert main(["init", "--repo", str(tmp_path), *words]) == 0
+    measured = yaml.safe_load((tmp_path / ".github/workflows/perf.yml").read_text())["jobs"]["measure"]["with"]
+    assert (measured["parts"], measured["list"]) == (4, "go list ./...")
+    assert all("in place of the zeros" in remark.text for remark in check_files(tmp_path))
+
+
+def test_parts_and_their_list_need_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--repo", str(tmp_path), "--parts", "4", "--run", "true", "--yes"]) == 2
+    assert "--parts and --list need each other" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("inputs", ["      parts: 11\n      list: ls\n", "      parts: 4\n", "      parts: some\n"])
+def test_check_knows_parts(tmp_path: Path, inputs: str) -> None:
+    files = new_files(Choice(run="true", setup="", split=True))
+    path = ".github/workflows/perf.yml"
+    lay_out(tmp_path, {path: files[path] + "\n" + inputs})
+    assert [remark.text for remark in check_files(tmp_path) if "`parts` is from 1 to 10" in remark.text]
+
+
+def test_check_asks_that_a_failing_part_ends_no_other(tmp_path: Path) -> None:
+    (recipe,) = [block.text for block in WORKFLOWS if block.document == "docs/how-to/spread-a-suite.md"]
+    lay_out(tmp_path, {".github/workflows/perf.yml": recipe})
+    assert all("in place of the zeros" in remark.text for remark in check_files(tmp_path))
+    without = "\n".join(line for line in recipe.splitlines() if "fail-fast" not in line)
+    lay_out(tmp_path, {".github/workflows/perf.yml": without})
+    assert [remark.text for remark in check_files(tmp_path) if "write `fail-fast: false`" in remark.text]
+
+
+def test_check_asks_for_what_a_requested_run_needs(tmp_path: Path) -> None:
+    files = new_files(Choice(run="true", setup="", split=True))
+    path = ".github/workflows/perf.yml"
+    without = "\n".join(
+        line for line in files[path].splitlines() if "rounds: {" not in line and not line.startswith("run-name")
+    )
+    lay_out(tmp_path, files | {path: without})
+    (remark,) = [remark for remark in check_files(tmp_path) if "/perf-run" in remark.text]
+    assert "`on.workflow_dispatch.inputs.rounds`, `run-name: ${{ inputs.request }}`" in remark.text
+    (tmp_path / ".github/workflows/perf-command.yml").unlink()
+    assert not [remark for remark in check_files(tmp_path) if "/perf-run" in remark.text]
+
+
+LOCKED = """version: 'v0.0.2'
+workflows:
+    '.github/workflows/perf.yml':
+        - 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1'
+"""
+
+
+def test_check_knows_the_lockfile_of_actions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lock = tmp_path / ".github/workflows/actions.lock"
+    lock_out = lay_out(tmp_path, {".github/workflows/actions.lock": LOCKED})
+    assert main(["init", "--repo", str(lock_out), "--run", "./bench"]) == 0
+    assert "actions.lock does not have the new files: run `gh actions-lock`" in capsys.readouterr().out
+
+    def remarks() -> list[str]:
+        return [remark.text for remark in check_files(tmp_path) if "gh actions-lock" in remark.text]
+
+    (ours,) = remarks()
+    assert ours.startswith("perf-culprit/perf-culprit@")
+    assert "so GitHub refuses the run" in ours
+    used = ours.partition(" ")[0]
+    lock.write_text(LOCKED + f"        - '{used}'\n")
+    assert remarks() == []
+    lock.write_text("version: 'v0.0.2'\nworkflows: {}\n")
+    assert remarks() == ["is not in .github/workflows/actions.lock: run `gh actions-lock` and commit it"]
+    lock.write_text("version: [\n")
+    assert remarks() == ["is no lockfile of actions: run `gh actions-lock` and commit it"]

@@ -22,6 +22,7 @@ def copy(tmp_path: Path) -> Path:
         "CHANGELOG.md",
         "README.md",
         "action.yml",
+        "server.json",
         "bot/perf_culprit/__init__.py",
         "bot/perf_culprit/release.py",
     ):
@@ -44,6 +45,7 @@ def test_a_dry_run_of_a_release(copy: Path) -> None:
     action = yaml.safe_load((copy / "action.yml").read_text())
     assert action["runs"] == {"using": "docker", "image": f"docker://ghcr.io/perf-culprit/perf-culprit@{DIGEST}"}
     assert '__version__ = "7.8.9"' in (copy / "bot/perf_culprit/__init__.py").read_text()
+    assert (copy / "server.json").read_text().count("7.8.9") == 3
     assert "perf-culprit==7.8.9" in (copy / "docs/github.md").read_text()
     assert "## Unreleased\n\n## 7.8.9 - 2030-01-02\n\n### " in (copy / "CHANGELOG.md").read_text()
     assert release(copy, "notes").stdout.startswith("### ")

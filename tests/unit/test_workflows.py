@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from perf_culprit.config.database_url import VARIABLE
-from tests.support.recipes import BACKFILL, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, workflows
+from tests.support.recipes import BACKFILL, BLOCKS, ONE_FILE, PROJECT, SPLIT, WORKFLOWS, workflows
+from tests.support.workflows.expressions import fill
 
 OURS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PROJECT / ".github/workflows").glob("*.yml"))}
 ALL = {**OURS, **{block.id: block.text for block in WORKFLOWS}}
@@ -140,3 +141,40 @@ def test_a_report_is_written_whatever_the_measurement_came_to() -> None:
     assert jobs(OURS["reusable-report.yml"])["report"]["if"] == "always()"
     (job,) = workflows(SPLIT)["perf-report"]["jobs"].values()
     assert "if" not in job
+
+
+def test_the_report_opens_in_the_browser() -> None:
+    """GitHub shows one file that is not zipped; pages of several suites are an archive."""
+    (upload,) = [step for step in steps(OURS["reusable-report.yml"]) if "upload-artifact" in step.get("uses", "")]
+    for paths, is_archive in (("out/report.html", False), ("out/report-1.html\nout/report-2.html", True)):
+        contexts = {"steps": {"report": {"outputs": {"html-path": paths}}}}
+        assert fill(upload["with"], contexts)["archive"] is is_archive
+    (block,) = [block.value for block in BLOCKS if "html-path" in block.text]
+    assert block[1]["with"]["archive"] is False
+
+
+def test_nothing_is_triggered_by_pull_request_target() -> None:
+    """What people get of us: our workflows, what `init` writes, every YAML block of the documentation."""
+    templates = (PROJECT / "bot/perf_culprit/init/templates").rglob("*.yml")
+    texts = [*OURS.values(), *(path.read_text(encoding="utf-8") for path in templates), *(one.text for one in BLOCKS)]
+    assert len(texts) > 40
+    assert [text for text in texts if "pull_request_target" in text] == []
+    assert "**Nothing needs `pull_request_target`.**" in (PROJECT / "docs/security.md").read_text(encoding="utf-8")
+
+
+def test_the_lock_names_what_the_locked_workflows_use() -> None:
+    """GitHub refuses to run a locked workflow of which it lacks an action; a local one cannot be locked."""
+    lock = yaml.safe_load((PROJECT / ".github/workflows/actions.lock").read_text(encoding="utf-8"))
+    used = {
+        f".github/workflows/{name}": sorted({step["uses"] for step in steps(text) if "uses" in step})
+        for name, text in OURS.items()
+    }
+    local = {name for name, actions in used.items() if "./.perf-culprit" in actions}
+    assert lock["workflows"] == {
+        name: used[name] for name in used if name not in {*local, ".github/workflows/docs.yml"}
+    }
+    assert set(lock["dependencies"]) == {action for actions in lock["workflows"].values() for action in actions}
+    for action, about in lock["dependencies"].items():
+        assert about["commit"] == f"sha1-{action.partition('@')[2]}"
+        assert all(f"{action} # {about['ref']}\n" in text for text in OURS.values() if action in text)
+        assert (about["owner_id"], isinstance(about["repo_id"], int)) == (44036562, True)

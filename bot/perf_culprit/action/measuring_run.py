@@ -19,6 +19,7 @@ from perf_culprit.github.host import (
     NoArtifactError,
     PullRequest,
     PullRequestSearch,
+    PullRequestState,
     check_name,
     reference_check_name,
     requested_check_name,
@@ -55,7 +56,8 @@ _ENDED: Final = {"failure": "failed", "timed_out": "timed out", "cancelled": "wa
 class MeasuringRun:
     """The run that measured, as GitHub's event describes it.
 
-    `sha` is what was measured, `run_sha` what the run was of: another commit where a comment asked for it.
+    `sha` is what was measured, `run_sha` what the run was of: another commit where a comment asked for it. `requested`
+    is what GitHub says of the pull request that it asked for.
     """
 
     id: int
@@ -66,6 +68,7 @@ class MeasuringRun:
     url: str
     from_fork: bool
     request: RequestedRun | None = None
+    requested: PullRequestState | None = None
 
     @property
     def ended(self) -> str:
@@ -112,8 +115,8 @@ def _publish(job: Job, *, again: bool) -> int:
         summarise(job, unpublished_text(run.ended))
         return EXIT_FINE
     search = (
-        find_requested(host, run.request)
-        if run.request
+        find_requested(run.requested, run.request)
+        if run.request and run.requested
         else host.find_pull_request(event_name=context.event_name, event=context.event)
     )
     try:
@@ -232,6 +235,7 @@ def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Seq
 def _measuring_run(job: Job, host: Host) -> MeasuringRun:
     event, request = job.context.event, request_of(job)
     number, run_sha = number_at(event, "workflow_run", "id"), sha_at(event, "workflow_run", "head_sha")
+    requested = host.read_pull_request(number=request.pull_request) if request else None
     from_fork = value_at(event, "workflow_run", "head_repository", "id") != number_at(event, "repository", "id")
     return MeasuringRun(
         id=number,
@@ -240,8 +244,9 @@ def _measuring_run(job: Job, host: Host) -> MeasuringRun:
         cause="pull_request" if request else text_at(event, "workflow_run", "event"),
         conclusion=text_or_none(event, "workflow_run", "conclusion") or "",
         url=f"{job.context.repository_url}/actions/runs/{number}",
-        from_fork=host.read_pull_request(number=request.pull_request).from_fork if request else from_fork,
+        from_fork=requested.from_fork if requested else from_fork,
         request=request,
+        requested=requested,
     )
 
 

@@ -7,7 +7,7 @@ from perf_culprit.action.bisection_thread import Thread, default_branch, put_ans
 from perf_culprit.action.command_grammar import RunCommand
 from perf_culprit.action.job import Job
 from perf_culprit.errors import DataError
-from perf_culprit.github.host import Host, PullRequest, PullRequestSearch
+from perf_culprit.github.host import Host, PullRequest, PullRequestSearch, PullRequestState
 from perf_culprit.github.runner_files import text_or_none
 from perf_culprit.model.dispatch import RequestedRun, parse_request_title
 from perf_culprit.model.report import Report
@@ -53,8 +53,7 @@ def request_of(job: Job) -> RequestedRun | None:
     return parse_request_title(text_or_none(job.context.event, "workflow_run", "display_title") or "")
 
 
-def find_requested(host: Host, request: RequestedRun) -> PullRequestSearch:
-    pull = host.read_pull_request(number=request.pull_request)
+def find_requested(pull: PullRequestState, request: RequestedRun) -> PullRequestSearch:
     if not pull.is_open or pull.head_sha != request.head:
         return PullRequestSearch(reason=MOVED_ON)
     found_pull = PullRequest(

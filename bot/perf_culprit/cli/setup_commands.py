@@ -75,7 +75,7 @@ def mcp(asked: Mcp) -> int:
 
 
 def init(asked: Init) -> int:
-    from perf_culprit.init.workflow_files import new_files
+    from perf_culprit.init.workflow_files import LOCK, RELOCK, new_files
 
     if asked.check:
         return _check(asked.repository)
@@ -94,6 +94,8 @@ def init(asked: Init) -> int:
     for path, text in files.items():
         replace_file(asked.repository / path, text.encode())
         print(f"wrote {path}")
+    if (asked.repository / LOCK).is_file():
+        print(f"{LOCK} does not have the new files: {RELOCK}.")
     if not IS_RELEASE:
         print("This is not a release: put the commit of the release that you reviewed in place of the zeros.")
     if choices[0].since:
@@ -173,11 +175,18 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     if asked.setup is None:
         setup = ask("Command that prepares the machine", (follows[0].setup if follows else setup) or "")
     first = _following(follows[0] if follows else None, run=run, setup=setup or "", build=build)
+    if (asked.parts is None) != (asked.list_command is None):
+        raise UsageError("--parts and --list need each other", place="--parts", next_step="give both, or neither")
     first = replace(first, branch=_default_branch(asked.repository), since=asked.backfill or "")
+    first = replace(first, parts=asked.parts or 1, list_command=asked.list_command or "")
     notes = tuple(note for each in follows if each.place for note in (f"found in {each.place}", *each.notes))
     if first.since:
         return [first], notes
-    split = asked.split or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
+    split = (
+        asked.split
+        or first.parts > 1
+        or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
+    )
     more = [_following(each, run=each.run, setup=each.setup, build=build) for each in follows[1:]]
     names = suite_names(follows) if follows else [""]
     return [replace(each, split=split, suite=name) for each, name in zip((first, *more), names, strict=True)], notes
@@ -243,8 +252,11 @@ def _default_branch(repository: Path) -> str:
 
 def doctor(asked: Doctor) -> int:
     """What the job lacks, then what is wrong in the files that are checked out."""
-    from perf_culprit.flows.job_context import checkup
+    from perf_culprit.flows.job_context import checkup, refusal_lines
 
+    if asked.refusal:
+        print(*refusal_lines(asked.refusal), sep="\n")
+        return EXIT_USAGE
     lines, is_well = checkup(environ=os.environ, repository=asked.repository, config=chosen_config(asked))
     for line in lines:
         print(line)

@@ -160,6 +160,15 @@ def _float(text: str) -> float:
         return -1.0
 
 
+def as_part(text: str) -> str:
+    from perf_culprit.model.run import MOST_PARTS
+
+    index, _, number = text.partition("/")
+    if not 1 <= positive(index) <= positive(number) <= MOST_PARTS:
+        raise ValueError(f"{text!r} is not a part such as 2/4, of at most {MOST_PARTS}")
+    return text
+
+
 def quantities(text: str) -> list[str]:
     return [as_quantity(one.strip()) for one in text.split(",")]
 

@@ -15,6 +15,7 @@ from perf_culprit.commands.declared import (
     Repository,
     Suite,
     as_minutes,
+    as_part,
     as_seconds,
     count,
     positive,
@@ -86,6 +87,14 @@ class Measure(
         tuple[str, ...],
         Option("--only NAME ...", "measure these benchmarks alone ($PERF_CULPRIT_BENCHMARKS names them)"),
     ] = ()
+    part: Annotated[
+        str | None,
+        Option("--part I/N", "the Ith of N parts of the suite (docs/how-to/spread-a-suite.md)", convert=as_part),
+    ] = None
+    list_command: Annotated[
+        str | None,
+        Option("--list CMD", "shell command: prints what --part divides; --run gets its lines in $PERF_CULPRIT_PART"),
+    ] = None
     minutes: Annotated[
         float | None,
         Option(

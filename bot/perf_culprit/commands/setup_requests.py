@@ -52,6 +52,15 @@ class Init(
     split: Annotated[bool, Option("--split", "write the two-job form with commands, for pull requests from forks")] = (
         False
     )
+    parts: Annotated[
+        int | None,
+        Option(
+            "--parts N", "measure on N machines at once, with --split (docs/how-to/spread-a-suite.md)", convert=positive
+        ),
+    ] = None
+    list_command: Annotated[
+        str | None, Option("--list CMD", "shell command that prints what --parts divides, a line each")
+    ] = None
     backfill: Annotated[
         str | None,
         Option("--backfill REV", "write only the workflow that measures old commits every night, from this one on"),
@@ -65,6 +74,9 @@ class Doctor(Configured, name="doctor", examples=("perf-culprit doctor",)):
     """Say which permission, event or setting this GitHub job lacks."""
 
     repository: Annotated[Path, Option("--repo DIR", "the job's checkout (default: here)")] = Path()
+    refusal: Annotated[
+        str, Option("--refusal TEXT", "explain why GitHub did not start a run; TEXT stands on the run's page")
+    ] = ""
 
 
 class Mcp(Command, name="mcp", examples=("perf-culprit mcp", "perf-culprit mcp --allow-run")):

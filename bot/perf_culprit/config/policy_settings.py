@@ -1,5 +1,6 @@
 """The decision rule and the detectors as they can be set, and what follows for one metric."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -80,10 +81,7 @@ class BenchmarkConfig(Section):
         return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
 
 
-class GroupConfig(Section):
-    """Benchmarks whose changes the report sums up by their geometric mean."""
-
-    name: Annotated[str, Field(min_length=1, max_length=60, description="of the group")]
+class _Matching(Section):
     match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")] = (
         "*"
     )
@@ -91,6 +89,28 @@ class GroupConfig(Section):
 
     def matches(self, key: MetricKey) -> bool:
         return fnmatchcase(key.benchmark, self.match) and fnmatchcase(key.metric, self.metric)
+
+
+class GroupConfig(_Matching):
+    """Benchmarks whose changes the report sums up by their geometric mean."""
+
+    name: Annotated[str, Field(min_length=1, max_length=60, description="of the group")]
+
+
+class BudgetConfig(_Matching):
+    """A limit that the metric's value may not pass: from above or from below, as its direction says."""
+
+    limit: Annotated[
+        Annotated[str, Field(pattern=r"^\d{1,15}(\.\d{1,9})? ?[^\s\d]?\S{0,39}$")] | Annotated[float, Field(ge=0)],
+        Field(description="most, or least where higher is better, such as `2 MiB`; a number is in the metric's unit"),
+    ]
+    because: Annotated[str, Field(min_length=1, max_length=200, description="why it is the limit; the report says it")]
+
+    @property
+    def amount(self) -> tuple[float, str]:
+        number = re.match(r"[\d.]+", str(self.limit))
+        end = number.end() if number else 0
+        return float(str(self.limit)[:end]), str(self.limit)[end:].strip()
 
 
 class RulerConfig(Section):
@@ -263,6 +283,14 @@ class PolicySettings(Section):
             max_length=20,
             description="the report says the [geometric mean](comment.md#groups) of each: "
             '`- {name: parser, match: "parse_*"}`',
+        ),
+    ] = ()
+    budgets: Annotated[
+        tuple[BudgetConfig, ...],
+        Field(
+            max_length=50,
+            description="[absolute limits](decision-rule.md#budgets) of sizes, memory, times or rates: "
+            '`- {metric: "size:*", limit: 2 MiB, because: the function takes no more}`',
         ),
     ] = ()
     ruler: RulerConfig | None = None

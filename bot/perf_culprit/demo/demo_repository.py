@@ -128,22 +128,8 @@ def main_steps() -> tuple[Step, ...]:
     code = _project("textkit.py")
     programs = {name: _project(name) for name in ("bench.py", "serve.py")}
     start = Step(message="Text toolkit with a benchmark", changes={"textkit.py": code, **programs})
-    notes = (
-        ("Describe the toolkit", "# textkit\n\nTokenize, count, index, search, wrap.\n"),
-        (
-            "Say how to run the benchmark",
-            "# textkit\n\nTokenize, count, index, search, wrap.\n\n    python bench.py out.json\n",
-        ),
-        (
-            "Fix a typing error in the readme",
-            "# textkit\n\nTokenise, count, index, search and wrap.\n\n    python bench.py out.json\n",
-        ),
-        (
-            "Name the licence",
-            "# textkit\n\nTokenise, count, index, search and wrap. MIT.\n\n    python bench.py out.json\n",
-        ),
-    )
-    return (start, *(Step(message=message, changes={"README.md": text}) for message, text in notes))
+    notes = ("Describe the toolkit", "Say how to run the benchmark", "Fix a typing error", "Name the licence")
+    return (start, *(Step(message=note, changes={"README.md": f"# textkit\n\n{note}.\n"}) for note in notes))
 
 
 def branch_steps() -> tuple[Step, ...]:

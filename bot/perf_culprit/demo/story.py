@@ -34,8 +34,9 @@ from perf_culprit.flows.record import record_run
 from perf_culprit.flows.render import headline, report_html, report_json, report_markdown
 from perf_culprit.flows.site import build_dashboard, plotting_library
 from perf_culprit.model.bisection import Sought
-from perf_culprit.model.report import Conclusion, TreeComparison
+from perf_culprit.model.report import Conclusion, Report, TreeComparison
 from perf_culprit.say.bisection_answer import bisection_text
+from perf_culprit.say.comparison import render_text
 from perf_culprit.store.opening import HistoryPlace, open_history
 
 # The demo's search: which commit, method and services it was, and the pull request as if nobody had looked.
@@ -63,6 +64,7 @@ def find_culprit(repository: DemoRepository, *, directory: Path, config: Config,
         direction=Sought.WORSE.value,
         minutes=SEARCH_MINUTES,
         state=directory / "bisection.json",
+        record=True,
     )
     plan = replace(bisect_plan(asked, config=config), profiling=None)
     bisection = search(plan, config=config, say=lambda _: None)
@@ -99,8 +101,8 @@ SEARCH_ROUNDS = 4
 SAMPLES = "3"
 
 
-def record_as_merged(repository: DemoRepository, directory: Path, *, config: Config) -> int:
-    """How many runs: `ROUNDS` of each commit, in turn, so that no commit has the machine's good minutes to itself."""
+def record_as_merged(repository: DemoRepository, directory: Path, *, config: Config) -> None:
+    """`SEARCH_ROUNDS` runs of each commit, in turn, so that no commit has the machine's good minutes to itself."""
     names = [f"branch-{number}" for number in range(1, len(repository.branch) + 1)]
     trees = [
         checkout(repository, commit, directory / name) for commit, name in zip(repository.branch, names, strict=True)
@@ -112,7 +114,6 @@ def record_as_merged(repository: DemoRepository, directory: Path, *, config: Con
             runs.append(collect_run([str(results)], config=config, commit=commit))
     with open_history(config.history, url=str(repository.remote)) as history:
         history.append_all(runs)
-    return len(runs)
 
 
 # The demo's story: main's history, a pull request judged next to its base, its culprit, the method, the services.
@@ -126,16 +127,43 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
     started = time.monotonic()
     fresh_directory(directory)
     config = Config(suite="textkit")
-    say(f"[1/5] a git repository with a Python benchmark, in {directory}")
-    repository = build_repository(directory)
-    added = len(repository.branch)
-    say(f"      main has {len(repository.main)} commits; the pull request adds {added}, one of them slow")
+    work = directory / "work"
+    work.mkdir()
+    repository = build_repository(work)
+    say(f"[1/5] a git repository in {work}: {len(repository.main)} commits on main,")
+    say(f"      and a pull request of {len(repository.branch)} more, one of which makes a function slow")
 
-    say(f"[2/5] main: measure and record each commit in the history branch {config.history.branch}")
-    for number, commit in enumerate(repository.main, start=1):
-        _record(repository, commit, directory, config=config, say=say, number=number)
+    say(f"[2/5] main: measure each commit once, and store the runs in the branch {config.history.branch}")
+    *_, told = (_record(repository, commit, work, config=config) for commit in repository.main)
+    say(f"      {len(repository.main)} runs stored; what one run can tell: {told[0].lower()}{told[1:]}")
 
-    say("[3/5] pull request: measure base and head in turn (base head head base) until the noise is beaten")
+    say("[3/5] pull request: run its base and its head in turn, so that both meet the same noise")
+    report = _measured(repository, work, config=config, say=say)
+    say(f"      {headline(report)}")
+
+    if report.conclusion is Conclusion.REGRESSION:
+        say(f"[4/5] which commit and method: measure `{BENCHMARK}` on the commits, then compare call trees in logs")
+        culprit = find_culprit(repository, directory=work, config=config, say=say)
+        report = structs.replace(report, diagnosis=diagnose(repository, culprit=culprit, directory=work))
+    else:
+        say("[4/5] which commit: nothing to look for, this machine is too busy to show a regression")
+
+    page, comment = directory / "report.html", directory / "comment.md"
+    replace_file(work / "report.json", report_json(report))
+    replace_file(comment, report_markdown(report).encode())
+    replace_file(page, report_html(report).encode())
+    say(f"[5/5] the answer\n\n{render_text(report, colour=False, width=100)}")
+    dashboard = _dashboard(repository, directory / "dashboard", config=config, say=say)
+    say(f"To open, after {time.monotonic() - started:.0f} s:")
+    say(f"  {comment} - what the pull request would get")
+    say(f"  {page} - the same with every sample")
+    for one in dashboard:
+        say(f"  {one} - all commits, as if the pull request had been merged")
+    return (page, *dashboard)
+
+
+def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Say) -> Report:
+    """The pull request's head beside its base."""
     asked = Measure(
         repository=repository.work,
         commits=(repository.main[-1], repository.head),
@@ -144,37 +172,17 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
         build_timeout=TIMEOUT_SECONDS,
         rounds=ROUNDS,
         until_decided=True,
-        output=directory / "measured",
+        output=work / "measured",
     )
     plan = measure_plan(asked, config=config, say=say)
-    measured = measure_commits(plan, config=config, say=_progress(say))
+    measured = measure_commits(plan, config=config, say=_interim(say))
     baseline, target = (str(file) for file in measured.files)
-    report = compare_files(
+    return compare_files(
         Compare(baseline=(baseline,), target=(target,), paired=True),
         config=config,
         base_commit=repository.main[-1],
         target_commit=repository.head,
     )
-    say(f"      {headline(report)}")
-
-    if report.conclusion is Conclusion.REGRESSION:
-        say(f"[4/5] which commit: search by measuring `{BENCHMARK}`, then the services' logs of it and its parent")
-        culprit = find_culprit(repository, directory=directory, config=config, say=say)
-        report = structs.replace(report, diagnosis=diagnose(repository, culprit=culprit, directory=directory))
-    else:
-        say("[4/5] which commit: nothing to look for, this machine is too busy to show a regression")
-
-    say("[5/5] what the pull request would show")
-    markdown = report_markdown(report)
-    page = directory / "report.html"
-    replace_file(directory / "report.json", report_json(report))
-    replace_file(directory / "comment.md", markdown.encode())
-    replace_file(page, report_html(report).encode())
-    say(f"\n{markdown}\n")
-    say(f"{page} shows it with every sample and the call trees; comment.md and report.json next to it hold the same")
-    pages = (page, *_dashboard(repository, directory / "dashboard", config=config, say=say))
-    say(f"done in {time.monotonic() - started:.0f} s")
-    return pages
 
 
 def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say: Say) -> tuple[Path, ...]:
@@ -182,20 +190,18 @@ def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say:
     asked = BuildDashboard(folder=folder, repository=repository.work, history_url=str(repository.remote))
     try:
         plotting_library()  # before anything is measured for its sake
-        say("      for the dashboard its commits are measured and recorded as well, as if it had been merged")
-        count = record_as_merged(repository, folder.parent, config=config)
+        record_as_merged(repository, repository.work.parent, config=config)
         build_dashboard(asked, config=config)
     except UsageError as error:
         say(f"no dashboard: {error}")
         return ()
-    page = folder / "index.html"
-    say(f"{page} shows main's history and {count} runs of the pull request's commits")
-    return (page,)
+    return (folder / "index.html",)
 
 
-def _record(repository: DemoRepository, commit: str, directory: Path, *, config: Config, say: Say, number: int) -> None:
-    tree = checkout(repository, commit, directory / f"main-{number}")
-    results = run_program(tree, "bench.py", directory / f"main-{number}.json")
+def _record(repository: DemoRepository, commit: str, work: Path, *, config: Config) -> str:
+    """What its comparison with the runs before it says."""
+    tree = checkout(repository, commit, work / f"main-{commit[:7]}")
+    results = run_program(tree, "bench.py", work / f"{tree.name}.json")
     compared = compare_with_history(
         Compare(
             target=(str(results),), repository=repository.work, revision=commit, history_url=str(repository.remote)
@@ -208,17 +214,9 @@ def _record(repository: DemoRepository, commit: str, directory: Path, *, config:
         place=HistoryPlace(repository=repository.work, url=str(repository.remote)),
         config=config,
     )
-    say(f"      {commit[:7]} {headline(compared.report)}")
+    return headline(compared.report)
 
 
-def _progress(say: Say) -> Say:
-    """One line per round, not per execution."""
-    printed = set[str]()
-
-    def line(text: str) -> None:
-        shown = text.partition(":")[0] if text.startswith(("round", "warm-up")) else text
-        if shown not in printed:
-            printed.add(shown)
-            say(f"      {shown}")
-
-    return line
+def _interim(say: Say) -> Say:
+    """What was known after some rounds; not each round."""
+    return lambda text: say(f"      {text}") if text.startswith("interim") else None

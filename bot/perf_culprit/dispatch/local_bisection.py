@@ -333,8 +333,9 @@ def _as_dispatched(plan: BisectPlan) -> BisectCommands:
 
 
 def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
-    """What was measured, appended to the history's suite of searches; of how many commits."""
+    """What was measured, appended to the history's suite of searches, and the answer; of how many commits."""
     with open_history(config.history, repository, url=plan.asked.history_url or None) as opened:
+        opened.store(bisection, expected=None)
         return len(record_search(opened, bisection))
 
 

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from perf_culprit.model.bisection import CommitRange, SearchState
 from perf_culprit.model.dispatch import BisectCommands, Bisection
 from perf_culprit.model.run import Benchmark, Environment, Metric, MetricKey, Run
+from perf_culprit.store.opening import OF_SEARCHES
 from perf_culprit.store.protocol import History, StoredRun
 
-SUITE_MARK: Final = " (bisect)"
 JOB_PREFIX: Final = "bisect-"
 
 
@@ -39,7 +39,7 @@ def bisect_suite(suite: str) -> str:
     A search measures what it suspects, in the middle of other commits' executions: neither which commits it has nor
     how they were measured is what a run of every push is.
     """
-    return f"{suite}{SUITE_MARK}"
+    return f"{suite}{OF_SEARCHES}"
 
 
 def stored_runs(history: History, commit_range: CommitRange, *, suite: str) -> tuple[Run, ...]:
@@ -79,7 +79,7 @@ def usable_blocks(
             continue
         if environment is not None and run.environment.differences(environment):
             other_hardware += 1
-        elif run.suite.endswith(SUITE_MARK) and not (run.job or "").startswith(_job_prefix(commands)):
+        elif run.suite.endswith(OF_SEARCHES) and not (run.job or "").startswith(_job_prefix(commands)):
             other_commands += 1
         elif run.job is None or not entry.samples:
             alone += 1

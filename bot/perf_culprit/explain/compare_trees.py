@@ -14,7 +14,6 @@ from perf_culprit.explain.aligned_trees import (
     AlignedTree,
     Observed,
     ObservedNode,
-    Spread,
     aligned,
     change,
     observed_log,
@@ -25,7 +24,7 @@ from perf_culprit.explain.ranking import rank_suspects
 from perf_culprit.explain.significance import SURE, basis_of, largest_gains
 from perf_culprit.explain.slower_methods import TRIFLE, Judged, JudgedMethod, Searched, search
 from perf_culprit.explain.suspects import rank
-from perf_culprit.explain.tree_methods import is_relative, total_row
+from perf_culprit.explain.tree_methods import Row, is_relative, total_row
 from perf_culprit.model.call_tree import CallNode, CallTree, ImpactedService, Profile, Touched
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
 from perf_culprit.model.reason import Caveat, Doubt, Reason, because
@@ -158,13 +157,21 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
         yield because(Doubt.NOT_ALIGNED, aligned=aligned)
     if (change := _whole_change(one, settings)) is not None:
         yield because(Doubt.MORE_SAMPLES if is_relative(tree) else Doubt.WHOLE_SLOWER, change=change)
-    if one.common.methods and one.common.factor >= COMMON and not is_relative(tree):
+    if _is_all_slower(one):
         yield because(Doubt.ALL_SLOWER, factor=one.common.factor)
     if visible is None:
         if tree.baseline.whole and tree.target.whole:
             yield because(Doubt.FEW_SAMPLES, baseline=round(tree.baseline.whole), target=round(tree.target.whole))
         else:
             yield because(Doubt.ONE_REPETITION, wanted=FEWEST)
+
+
+def _is_all_slower(one: Searched) -> bool:
+    """By one factor, and by more than repetitions of one side differ."""
+    factor = one.common.factor
+    if is_relative(one.tree) or factor < COMMON:
+        return False
+    return factor >= 1 + MUCH or _p_value(one.tree, total_row(one.tree)) < DOUBTFUL
 
 
 def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
@@ -246,22 +253,21 @@ def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
         factor = max(1.0, one.common.factor)
         change = tree.target.total / (tree.baseline.total * factor) - 1 if tree.baseline.total > 0 else 0.0
         row = total_row(tree)
-        target, baseline = row.target, row.baseline
     elif all(map(sum, sides)):
-        target, baseline = map(spread, sides)
-        change = target.mean / baseline.mean - 1
+        row = Row(target=spread(sides[0]), baseline=spread(sides[1]))
+        change = row.target.mean / row.baseline.mean - 1
     else:
         return None
     smallest = GROWN if is_relative(tree) else settings.minimum_effect
-    return change if reaches(change, smallest, upwards=True) and _p_value(tree, target, baseline) < DOUBTFUL else None
+    return change if reaches(change, smallest, upwards=True) and _p_value(tree, row) < DOUBTFUL else None
 
 
-def _p_value(tree: AlignedTree, target: Spread, baseline: Spread) -> float:
+def _p_value(tree: AlignedTree, row: Row) -> float:
     if min(tree.target.repetitions, tree.baseline.repetitions) < 2:
         return 0.0
     moments = (
         Moments(np.array([float(side.repetitions)]), np.array([amount.mean]), np.array([amount.squares]))
-        for side, amount in ((tree.target, target), (tree.baseline, baseline))
+        for side, amount in ((tree.target, row.target), (tree.baseline, row.baseline))
     )
     return float(welch(*moments).p_value[0])
 

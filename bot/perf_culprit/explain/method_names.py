@@ -9,11 +9,13 @@ from perf_culprit.model.call_tree import Caller, Certainty, MethodMatch, Scope, 
 LONGEST_NAME: Final = 2_000
 # What separates the parts of a name, over all languages: a.b  a::b  a:b  a/b  a#b  a$b  a->b  a\b
 SEPARATORS: Final = re.compile(r"::|->|[.:/#$\\]")
-# Parts that name no function of their own: Java's lambda$main$0, Go's func1, what is left of `<locals>`.
-NO_NAME: Final = re.compile(r"lambda|func[0-9]+|[0-9]+|")
+# Parts that name no function of their own: Java's lambda$main$0, Go's func1, Rust's {{closure}}, what is left of
+# `<locals>`.
+NO_NAME: Final = re.compile(r"lambda|func[0-9]+|[0-9]+\}?|\{+closure\}*|")
 GO_RECEIVER: Final = re.compile(r"\(\*?(\w+)(?:\[[^\[\]()]*\])?\)\.")
 PYTHON_FILE: Final = re.compile(r"[^:()]*\.py:(?=[^0-9])")  # file:name, as cProfile and py-spy are read
 RUST_HASH: Final = re.compile(r"::h[0-9a-f]{16}$")
+RUST_LIBRARY: Final = frozenset({"core", "alloc", "std"})
 PYTHON_STATISTICS: Final = re.compile(r"[^()]+:[0-9]+\(([^()]+)\)")  # cProfile: file:line(name)
 KEYWORDS: Final = ("async ", "new ", "static ", "get ", "set ")
 FILE_NAMES: Final = frozenset({"__init__", "index", "mod", "lib", "main"})
@@ -43,7 +45,9 @@ def match_method(
     named = [
         function
         for function in functions
-        if function.scope is Scope.FUNCTION and _parts(function.qualified_name)[-1:] == names[-1:]
+        if function.scope is Scope.FUNCTION
+        and _parts(function.qualified_name)[-1:] == names[-1:]
+        and not _is_of_another_type(names, function)
     ]
     if named:
         agreement = [1 if file is not None and len(names) == 1 else _agreement(names, one) for one in named]
@@ -92,13 +96,17 @@ def name_parts(method: str) -> tuple[str, ...]:
 
 
 def _of_trait(text: str) -> str:
-    """Rust: `<app::Lines<R> as core::iter::Iterator>::next` is `app::Lines::next`."""
-    depth = 0
-    for place, character in enumerate(text if text.startswith("<") and " as " in text else ""):
+    """Rust: `<app::Lines<R> as core::iter::Iterator>::next` is `app::Lines::next`.
+
+    So is `app::<impl core::iter::Iterator for app::Lines<R>>::next`.
+    """
+    start, depth = 0 if text.startswith("<") else text.find("<impl "), 0
+    for place, character in enumerate(text[start:] if start >= 0 else "", start):
         depth += (character == "<") - (character == ">")
         if not depth:
-            owner, separator, _ = without_types(text[1:place]).partition(" as ")
-            return owner.rpartition(" ")[2] + text[place + 1 :] if separator else text
+            inside = without_types(text[start + 1 : place])
+            owner = inside.rpartition(" for ")[2] if inside.startswith("impl ") else inside.partition(" as ")[0]
+            return text if owner == inside else owner.rpartition(" ")[2].lstrip("&*") + text[place + 1 :]
     return text
 
 
@@ -135,6 +143,14 @@ def _at_line(functions: Iterable[TouchedFunction], names: tuple[str, ...], line:
 
 def _parts(qualified_name: str) -> tuple[str, ...]:
     return tuple(part for part in qualified_name.split(".") if part not in ("", "<locals>"))
+
+
+def _is_of_another_type(names: tuple[str, ...], function: TouchedFunction) -> bool:
+    """Rust has no inheritance: what bears another type, or stands in its library, is another function."""
+    own = _parts(function.qualified_name)
+    if not function.path.endswith(".rs") or len(names) < 2:
+        return False
+    return names[0] in RUST_LIBRARY or (len(own) > 1 and names[-2] != own[-2])
 
 
 def _agreement(names: tuple[str, ...], function: TouchedFunction) -> int:

@@ -366,8 +366,11 @@ def families_of(trees: Sequence[AlignedTree]) -> int:
 
 
 def largest_gains(tests: Tests) -> Floats:
-    """(m,) What each row gained at most, sure for all of them together (Bonferroni)."""
+    """(m,) What each row gained at most; the largest bounds all of them together [Berger 1982, intersection-union].
+
+    It is too small only where that of the row that gained most is.
+    """
     tested = ~np.isnan(tests.p_value)
     freedom = np.maximum(np.nan_to_num(tests.freedom, nan=1.0), 1.0)
-    times = special.stdtrit(freedom, SURE ** (1 / max(1, int(tested.sum()))))
+    times = special.stdtrit(freedom, SURE)
     return np.asarray(np.where(tested, np.maximum(tests.beyond, 0.0) + times * tests.error, np.nan))

@@ -127,6 +127,8 @@ READ_LIMIT_S: Final = 5.0
 _NODES_PER_LOOK: Final = 4_096
 _COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "multiline_comment"})
 _SEPARATORS: Final = re.compile(r"::|[.\\]")
+# Rust: what is implemented for `&'a mut Lines` is called by the type's name.
+_REFERENCE: Final = re.compile(r"^&(?:'\w+ )?(?:mut )?")
 # JavaScript's functions without a name of their own: by the type of what holds them, the field that names them.
 _NAMED_BY: Final = {
     "variable_declarator": "name",
@@ -266,7 +268,7 @@ def _receiver_type(receiver: "Node") -> str:
 
 def _dotted(node: "Node") -> str:
     """The name with dots between its parts, without type parameters."""
-    text = _text(node).strip("'\"`")
+    text = _REFERENCE.sub("", _text(node).strip("'\"`"))
     if text.startswith("operator"):
         return text.replace(" ", "")
     name = "".join(without_types(text).split())

@@ -171,6 +171,7 @@ class Common:
 class _Shared:
     """Methods of one tree that both revisions run: log ratios of their own times, the variances of these, times."""
 
+    names: tuple[str, ...]
     logs: Floats
     variances: Floats
     times: Floats
@@ -195,11 +196,16 @@ def common(trees: Sequence[AlignedTree], methods: Sequence[Sequence[Method]]) ->
 
 def _in_common(shared: Sequence[_Shared], *, is_relative: bool) -> Common:
     none = Common(baseline=np.ones(1), target=np.ones(1))
-    if sum(len(one.logs) for one in shared) < FEWEST_METHODS:
+    # A method that several services run is one: by time, all of it together.
+    names, places = np.unique([name for one in shared for name in one.names], return_inverse=True)
+    if len(names) < FEWEST_METHODS:
         return none
     logs, variances, times = (
         np.concatenate([getattr(one, name) for one in shared]) for name in ("logs", "variances", "times")
     )
+    parts = times / np.bincount(places, times)[places]
+    logs, variances = np.bincount(places, parts * logs), np.bincount(places, parts**2 * variances)
+    times = np.bincount(places, times)
     middle = float(np.median(logs))
     if not is_relative:
         low, high = sorted((middle, _middle_of_time(logs, times)))
@@ -255,6 +261,7 @@ def _shared(tree: AlignedTree, methods: Sequence[Method]) -> _Shared:
     variances = np.array([_log_variance(tree, one.own, per_unit) for one in shared])
     is_known = variances <= (math.inf if tree.baseline.whole else WELL_MEASURED)
     return _Shared(
+        names=tuple(one.name for one, is_one in zip(shared, is_known, strict=True) if is_one),
         logs=(np.log(means[:, 1] / means[:, 0]) - np.log(calls[:, 1] / calls[:, 0]))[is_known],
         variances=variances[is_known],
         times=means.min(axis=1)[is_known],

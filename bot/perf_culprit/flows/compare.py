@@ -16,6 +16,7 @@ from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.flows.job_event import Merge, Reference, find_reference
+from perf_culprit.judge.budgets import checked_budgets
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
@@ -23,7 +24,7 @@ from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.group_means import group_means
 from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
 from perf_culprit.model.count import is_count
-from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, Level, SuiteChange, Verdict
+from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.report import Report, Settings
@@ -116,7 +117,9 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     )
     report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
-    report = structs.replace(report, notes=(*report.notes, *unused), groups=group_means(report.findings, config.groups))
+    groups, budgets = group_means(report.findings, config.groups), checked_budgets(target, config)
+    report = structs.replace(report, notes=(*report.notes, *unused), groups=groups, budgets=budgets)
+    report = structs.replace(report, failed=report.failed or report.fails)
     if not report.has_nothing_in_common or not (alike := _alike(report)):
         return report
     return structs.replace(report, notes=(*report.notes, because(Remark.NAMES_ALIKE, alike=alike)))
@@ -143,7 +146,7 @@ def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
     keys = {key for run in runs for key in run.keys}
     return [
         because(Remark.PATTERN_UNUSED, pattern=entry.match, metric=None if entry.metric == "*" else entry.metric)
-        for entry in config.benchmarks
+        for entry in (*config.benchmarks, *config.budgets)
         if not any(entry.matches(key) for key in keys)
     ]
 
@@ -222,13 +225,13 @@ def confirm_report(
     still_open = sum(finding.looks_worse for finding in asked)
     refuted = len(asked) - proven - still_open
     note = because(Remark.MEASURED_AGAIN, count=len(names), proven=proven, refuted=refuted, open=still_open)
-    return structs.replace(
+    report = structs.replace(
         report,
         findings=findings,
         conclusion=conclusion_of(findings, suite=SuiteChange(change=0.0, is_suspected=True) if has_moved else None),
-        failed=report.blames_target and any(finding.level is Level.FAIL for finding in findings),
         notes=(note, *notes),
     )
+    return structs.replace(report, failed=report.fails)
 
 
 # collect -> history -> detect -> report.

@@ -127,6 +127,5 @@ def compare_run_with_history(
     report = judge_run(baseline, run, config=config)
     if confirm is not None:
         report = confirm_report(report, baseline=baseline, again=confirm, own_baseline=confirm_baseline, config=config)
-    if not report.blames_target:
-        report = replace(report, failed=False)
+    report = replace(report, failed=report.fails)
     return Compared(run=run, report=of_ends(report, merge, reference), stored_runs=stored_runs)

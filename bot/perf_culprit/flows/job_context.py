@@ -12,7 +12,17 @@ from perf_culprit.flows.job_event import PULL_REQUEST_EVENTS, event_ends, merge_
 from perf_culprit.flows.publish import Destination, connect
 from perf_culprit.github.runner_files import text_or_none, value_at
 from perf_culprit.model.dispatch import parse_run_title
-from perf_culprit.model.maintenance import AUTOMATIC, NEEDED, Grant, Health, Observation, Permission, Role, Symptom
+from perf_culprit.model.maintenance import (
+    AUTOMATIC,
+    NEEDED,
+    Grant,
+    Health,
+    Observation,
+    Permission,
+    Role,
+    Symptom,
+    protection_step,
+)
 from perf_culprit.say.maintenance_text import checkup_lines
 from perf_culprit.store.opening import open_history
 
@@ -243,7 +253,13 @@ def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observatio
     host = connect(job.context.destination(token=job.token, bot_login="github-actions[bot]"))
     try:
         for permission in needed:
-            grant = host.may(permission, number=job.number, workflow=job.config.bisect.workflow)
+            try:
+                grant = host.may(permission, number=job.number, workflow=job.config.bisect.workflow)
+            except InfrastructureError as error:
+                if not (refusals := _protected(error.message)):
+                    raise
+                yield from refusals
+                continue
             yield Observation(symptom=Symptom.PERMISSION, kind=permission, health=HEALTH[grant])
         if Permission.CONTENTS in needed and job.config.history.url is None:
             branch = job.config.history.branch
@@ -253,6 +269,25 @@ def _permissions(job: _Job, needed: Sequence[Permission]) -> Iterator[Observatio
     except InfrastructureError as error:
         facts = {"message": error.message, "next": error.next_step or ""}
         yield Observation(symptom=Symptom.NO_ANSWER, health=Health.WRONG, facts=facts)
+
+
+def _protected(message: str) -> tuple[Observation, ...]:
+    if (step := protection_step(message)) is None:
+        return ()
+    facts = {"message": message.rstrip(".\n "), "next": step}
+    return (Observation(symptom=Symptom.PROTECTED, health=Health.WRONG, facts=facts),)
+
+
+def refusal_lines(message: str) -> tuple[str, ...]:
+    """What to do about a run that GitHub did not start; `message` is what it says on the run's page."""
+    if not (observations := _protected(message)):
+        raise UsageError(
+            "this is no refusal by a workflow execution protection",
+            place="--refusal",
+            next_step="paste the whole line of the run's page, such as: Event 'workflow_dispatch' is not allowed to "
+            "trigger Actions workflows; anything else is found by `perf-culprit doctor` as a step of the job",
+        )
+    return checkup_lines(observations)
 
 
 def _checkout(job: _Job) -> Iterator[Observation]:

@@ -81,13 +81,15 @@ RUN_NAMES: Final = (RUN_NAME, BASELINE_NAME, CONFIRM_NAME, CONFIRM_BASELINE_NAME
 class JobResults:
     """`baseline` was measured in turn with `run`; without it the stored history is the baseline.
 
-    `confirm` is a second measurement of what was flagged, `confirm_baseline` that of its baseline.
+    `confirm` is a second measurement of what was flagged, `confirm_baseline` that of its baseline. `is_joined`: of
+    parts, whose reports claim nothing of the whole.
     """
 
     run: Run
     baseline: Run | None = None
     confirm: Run | None = None
     confirm_baseline: Run | None = None
+    is_joined: bool = False
 
 
 def results_of(runs: Mapping[str, Run]) -> JobResults | None:
@@ -202,7 +204,7 @@ def judge_anew(
         report = judge_anew(claim, first, config=config, base=base, place=place, accepted=accepted)
         return replace(report, notes=(because(Remark.OTHER_SECOND_BASE, commit=str(other)[:10]), *report.notes))
     # The measuring job knows no acceptances: a verdict that differs by them alone is not a proposal.
-    if _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
+    if results.is_joined or _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
         return report
     proposal = because(
         Remark.PROPOSED_VERDICT,

@@ -34,7 +34,7 @@ from perf_culprit.say.reason_text import sentence
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 from perf_culprit.store.ancestry import MainLine, main_line
 from perf_culprit.store.baseline import baseline_then
-from perf_culprit.store.opening import open_history, suite_names
+from perf_culprit.store.opening import only_suite, open_history, suite_names
 from perf_culprit.store.protocol import StoredRun
 
 # collect or history -> detect -> report: where a series really changed, and how releases differ.
@@ -152,11 +152,11 @@ def stored_line(
     `merged`: of branches that were merged as well.
     """
     with open_history(config.history, repository, url=history_url) as history:
-        line = main_line(history, repository, suite=config.suite, any_hardware=config.ignore_environment, merged=merged)
+        suite = only_suite(history, config.suite)
+        line = main_line(history, repository, suite=suite, any_hardware=config.ignore_environment, merged=merged)
         suites = history.suites()
     place = history.place
     if not line.runs:
-        suite = config.suite or "default"
         stored = f"stored are {', '.join(sorted(suites)[:MOST_SUITES])}:" if suites else ""
         hint = did_you_mean(suite, suites - {suite}, otherwise=stored)
         raise DataError(
@@ -176,16 +176,16 @@ MOST_RUNS = 200
 def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
     """The newest stored runs of the configured suite, in the order of their times."""
     with open_history(config.history, asked.repository, url=asked.history_url, token=None) as history:
-        commits = list(history.commits(config.suite))
-        stored = list(history.runs(config.suite, commits))
-        accepted = history.accepted(config.suite)
+        suite = only_suite(history, config.suite)
+        stored = list(history.runs(suite, list(history.commits(suite))))
+        accepted = history.accepted(suite)
     runs = [entry.run for entry in stored if isinstance(entry, StoredRun)]
     unreadable = len(stored) - len(runs)
     # A run without a time is as old as can be: nothing says that it is newer.
     runs.sort(key=lambda run: run.time.timestamp() if run.time else 0.0)
     if not runs:
         raise DataError(
-            f"no stored runs of suite {config.suite!r}",
+            f"no stored runs of suite {suite!r}",
             place=history.place,
             next_step="record runs first, or audit result files with --files",
         )
@@ -226,7 +226,7 @@ def stored_benchmarks(repository: Path, *, config: Config, suite: str | None) ->
     """The stored suites, and the newest run of one of them (default: the configuration's), as its file holds it."""
     with open_history(config.history, repository) as history:
         suites = suite_names(history)
-        chosen = suite or config.suite or "default"
+        chosen = suite or only_suite(history, config.suite)
         newest = [entry for entry in history.newest_runs(chosen, 1) if isinstance(entry, StoredRun)]
     if suite is not None and not newest:
         raise UsageError(

@@ -51,6 +51,7 @@ class MeasuredSide:
             analyses=self.run.analyses,
             environment=joined.environment.merged(self.run.environment),
             cost=self.run.cost + Cost(len(executions), seconds),
+            part=self.run.part,
         )
         self.rounds = number
 

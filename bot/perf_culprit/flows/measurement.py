@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from dataclasses import replace as replace_commands
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -27,6 +28,7 @@ from perf_culprit.flows.compare import (
 from perf_culprit.flows.diagnose import diagnose_traces, write_traces
 from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
 from perf_culprit.flows.render import read_report
+from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands
@@ -35,7 +37,7 @@ from perf_culprit.measure.worktree_executor import Pace, analysis_rounds, interl
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.count import is_exact
 from perf_culprit.model.report import Conclusion, Report
-from perf_culprit.model.run import Cost, Run
+from perf_culprit.model.run import Cost, Part, Run
 from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
@@ -61,6 +63,7 @@ class MeasurePlan:
     tool: str
     rounds: int
     names: tuple[str, ...] = ()
+    part: Part | None = None
 
     @property
     def trace(self) -> TracePlan | None:
@@ -90,6 +93,7 @@ class MeasurePlan:
             "--metric": self.commands.count,
             "--also": self.commands.also,
             **({"--flagged": self.names} if self.names else {}),
+            **({"--part": self.asked.part, "--list": self.asked.list_command} if self.part else {}),
         }
 
 
@@ -122,7 +126,20 @@ def measure_plan(asked: Measure, *, config: Config, say: Say) -> MeasurePlan:
     if asked.flagged is not None and (minutes := asked.minutes or config.confirm.budget):
         names = flagged(read_report(asked.flagged))
         asked = asked.replaced(minutes=minutes)
-    return MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds, names=names)
+    part = _part(asked)
+    if part is not None and part.indices != (1,):
+        commands = replace_commands(commands, also=())  # what the first part measures of the whole suffices
+    return MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds, names=names, part=part)
+
+
+def _part(asked: Measure) -> Part | None:
+    if (asked.part is None) != (asked.list_command is None) or (asked.part and asked.metric):
+        message = "--part and --list need each other, and --metric, which counts the whole command, has no parts"
+        raise UsageError(message, place="--part", next_step="give both without --metric, or neither")
+    if asked.part is None:
+        return None
+    index, count = map(int, asked.part.split("/"))
+    return Part(indices=(index,), count=count)
 
 
 def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
@@ -182,6 +199,7 @@ class _Measurement:
         self._writing_seconds = 0.0
         # A second measurement has as many rounds.
         self._pace = Pace(deadline=self._began + self._limit / (1 + plan.asked.confirm))
+        self._lines: Mapping[str, str] = {}
         self._is_decided = False
         self._report: Report | None = None
         self._flagged: tuple[str, ...] = ()
@@ -218,13 +236,23 @@ class _Measurement:
             side.spend(0, time.monotonic() - begun)
             tree = surroundings(workplace.tree(side.commit))
             side.run = replace(side.run, environment=side.run.environment.merged(tree))
+        if self._plan.part is not None:
+            commits, command = [side.commit for side in self._sides], self._plan.asked.list_command or ""
+            part, self._lines = divide(workplace, commits, part=self._plan.part, command=command)
+            for side in self._sides:
+                side.run = replace(side.run, part=part)
         for number in range(1, self._plan.asked.warmup + 1):
             begun = time.monotonic()
             for side in self._sides:
                 self._say(f"warm-up {number} of {self._plan.asked.warmup}: {side.name} {side.commit[:12]}")
-                side.spend(1, _seconds_of_one(workplace, side.commit, is_counted=False))
+                variables = self._variables(side)
+                side.spend(1, _seconds_of_one(workplace, side.commit, is_counted=False, variables=variables))
             if self._plan.commands.count is None:
                 self._pace.guess = EXECUTIONS * (time.monotonic() - begun)
+
+    def _variables(self, side: MeasuredSide, names: Sequence[str] = ()) -> dict[str, str]:
+        mine = {PART_VARIABLE: self._lines[side.commit]} if self._lines else {}
+        return mine | ({BENCHMARKS_VARIABLE: "\n".join(names)} if names else {})
 
     def _fill(
         self,
@@ -262,13 +290,12 @@ class _Measurement:
 
     def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
         """All of a round, or nothing of it."""
-        variables = {BENCHMARKS_VARIABLE: "\n".join(names)} if names else {}
         results: dict[str, list[tuple[Path, Run]]] = {side.name: [] for side in sides}
         seconds = dict.fromkeys(results, 0.0)
         for _, side in interleaved(sides, rounds=1):
             self._say(f"{words}: {side.name} {side.commit[:12]}")
             begun = time.monotonic()
-            place, run = workplace.execute(side.commit, variables=variables)
+            place, run = workplace.execute(side.commit, variables=self._variables(side, names))
             results[side.name].append((place, self._asked(run, names) if names else run))
             seconds[side.name] += time.monotonic() - begun
         for side in sides:
@@ -294,7 +321,7 @@ class _Measurement:
             MeasuredSide(
                 file=output / f"confirm-{side.file.name}",
                 commit=side.commit,
-                run=Run(suite=side.run.suite, job=job, environment=side.run.environment),
+                run=replace(Run(suite=side.run.suite, job=job, part=side.run.part), environment=side.run.environment),
             )
             for side in self._sides
         ]
@@ -310,8 +337,9 @@ class _Measurement:
         """What the whole rounds say; None of any number of commits but two."""
         if len(self._sides) != 2:
             return None
-        baseline, target = self._sides
-        return judge_run(paired(baseline.run), target.run, config=self._config)
+        # That other machines measure other parts is nothing to remark here.
+        baseline, target = (replace(side.run, part=None) for side in self._sides)
+        return judge_run(paired(baseline), target, config=self._config)
 
     def write(self) -> None:
         begun = time.monotonic()
@@ -380,13 +408,15 @@ def foreseen(plan: MeasurePlan, *, config: Config, say: Say) -> tuple[Cost, Fore
     return cost, foresee(paired(baseline), target, rounds=plan.rounds, settings=settings)
 
 
-def _seconds_of_one(workplace: Workplace, commit: str, *, is_counted: bool) -> float:
+def _seconds_of_one(
+    workplace: Workplace, commit: str, *, is_counted: bool, variables: Mapping[str, str] | None = None
+) -> float:
     """Of one execution, whose result is lost. A count needs no counted execution to warm up."""
     begun = time.monotonic()
     if is_counted or workplace.commands.count is None:
-        workplace.execute(commit)
+        workplace.execute(commit, variables=variables)
     else:
-        workplace.run(commit)
+        workplace.run(commit, variables=variables)
     return time.monotonic() - begun
 
 

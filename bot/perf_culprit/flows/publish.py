@@ -31,6 +31,7 @@ from perf_culprit.model.run import FULL_HASH, Run
 from perf_culprit.model.run_file import decode_run, refuse_doubled
 from perf_culprit.read.results.collect import collect_sources
 from perf_culprit.read.results.input_files import read_archive
+from perf_culprit.read.results.merge import join_parts
 from perf_culprit.read.results.source import Source
 from perf_culprit.say.command_answers import ready_lines
 from perf_culprit.say.comment import check_texts, render_joint, render_markdown
@@ -211,8 +212,35 @@ def fetch_results(
             place=f"artifact {artifact!r}",
             next_step="upload the action's report-directory in the workflow that measures",
         )
+    results = _with_parts_joined(results)
     _refuse_covered(results)
     return tuple(results.values())
+
+
+def _with_parts_joined(results: Mapping[str, StoredResult]) -> dict[str, StoredResult]:
+    """By place: those of parts as one for each suite."""
+    joined: dict[str, StoredResult] = {}
+    suites: dict[str, list[tuple[str, Report, JobResults]]] = {}
+    for place, result in results.items():
+        if result.results is None or result.results.run.part is None:
+            joined[place] = result
+        else:
+            suites.setdefault(result.report.suite, []).append((place, result.report, result.results))
+    return joined | {parts[0][0]: _joined(parts) for parts in suites.values()}
+
+
+def _joined(parts: Sequence[tuple[str, Report, JobResults]]) -> StoredResult:
+    """Judging again takes only the ends of the first one's report, which all have to name."""
+    first, report, _ = parts[0]
+    runs: dict[str, Run] = {}
+    for place, other, _ in parts:
+        if any(getattr(other, end) != getattr(report, end) for end in ("base_commit", "merge_commit", "reference")):
+            step = "measure all parts of one workflow run again"
+            raise DataError(f"compares with another base than {first}", place=place, next_step=step)
+    for side in ("run", "baseline", "confirm", "confirm_baseline"):
+        own = [(f"{place}, {side}", run) for place, _, part in parts if (run := getattr(part, side)) is not None]
+        runs.update((side, run) for _, run in join_parts(own))
+    return StoredResult(report=report, results=JobResults(run=runs.pop("run"), **runs, is_joined=len(parts) > 1))
 
 
 def _refuse_covered(results: Mapping[str, StoredResult]) -> None:
@@ -245,8 +273,10 @@ def _checked(report_data: bytes, beside: Mapping[str, bytes | None], *, place: s
     commits += [(runs[name].commit, measured) for name in (RUN_NAME, CONFIRM_NAME) if name in runs]
     if any(actual != expected for actual, expected in commits) or not FULL_HASH.fullmatch(measured):
         raise _another_commit(place)
-    if any(run.suite != report.suite for run in runs.values()):
-        raise DataError("run and report are of different suites", place=place, next_step="upload what the action wrote")
+    part = runs[RUN_NAME].part if RUN_NAME in runs else None
+    if any((run.suite, run.part) != (report.suite, part) for run in runs.values()):
+        message = "run and report are of different suites or parts"
+        raise DataError(message, place=place, next_step="upload what the action wrote")
     if not report.is_consistent:
         raise DataError(
             "says something else in its findings than in its verdict",

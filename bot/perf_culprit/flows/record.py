@@ -27,7 +27,7 @@ from perf_culprit.model.run import MetricKey, Run
 from perf_culprit.read.results.collect import collect_history
 from perf_culprit.store.branch_files import checked
 from perf_culprit.store.compaction import GitBranchCompaction
-from perf_culprit.store.opening import HistoryPlace, copy_history, open_history, prepare_database
+from perf_culprit.store.opening import HistoryPlace, copy_history, only_suite, open_history, prepare_database
 from perf_culprit.store.protocol import Store, StoredRun
 
 # collect -> history -> detect -> history: a run is stored with its verdict, or another tool's runs without.
@@ -218,6 +218,7 @@ def accept(
         )
     )
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
+        acceptance = replace(acceptance, suite=only_suite(history, config.suite))
         runs = _looked_at(history, acceptance)
         named = tuple(
             replace(entry, changes=changes) if (changes := _traded(history, runs, entry, config, place)) else entry
@@ -245,7 +246,7 @@ def _traded(
 def accepted_changes(request: HistoryAccepted, *, config: Config) -> tuple[Acceptance, ...]:
     """Newest first; of one that was said in a pull request, and stored again where it was merged, the latter."""
     with open_history(config.history, request.repository, url=request.history_url) as history:
-        entries = history.accepted(config.suite)
+        entries = history.accepted(only_suite(history, config.suite))
     if request.since is not None:
         base, head = (git.resolve_commit(request.repository, end) for end in (request.since, "HEAD"))
         commits = commits_between(request.repository, base=base, head=head)

@@ -27,12 +27,11 @@ from perf_culprit.progress import doing
 from perf_culprit.say.dashboard import dashboard_files
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.store.ancestry import line_of
-from perf_culprit.store.opening import open_history, stored_bisections, suite_names
+from perf_culprit.store.opening import OF_SEARCHES, open_history, stored_bisections, suite_names
 from perf_culprit.store.protocol import Store, StoredRun
 
 MANIFEST: Final = "manifest.json"
 PLOTTING: Final = "plotly.min.js"
-_OF_SEARCHES: Final = " (bisect)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +63,7 @@ def build_dashboard(
     with open_history(
         config.history, asked.repository, url=asked.history_url, token=_usable_token(asked, token, host)
     ) as history:
-        suites = [suite for suite in suite_names(history) if not suite.endswith(_OF_SEARCHES)]
+        suites = [suite for suite in suite_names(history) if not suite.endswith(OF_SEARCHES)]
         try:
             reading = _Reading(history, line, config, _restored(asked.folder, manifest))
             panels = [panel for suite in suites for panel in reading.panels(suite)]
@@ -178,7 +177,7 @@ def _dashboard(
     changes = tuple(shown_changes(panels, around))
     tags = {commit: name for name, commit in git.tags(repository).items() if commit in around.line}
     named = {run.commit for panel in panels for run in panel.runs} | tags.keys()
-    named |= {one.culprit.commit for one in changes if one.culprit}
+    named |= {one.since for one in changes} | {one.culprit.commit for one in changes if one.culprit}
     headlines = git.headlines(repository, sorted(named, key=around.line.__getitem__, reverse=True))
     commits = tuple(
         Commit(hash=commit, subject=subject, seconds=seconds, tag=tags.get(commit))

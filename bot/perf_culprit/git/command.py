@@ -71,10 +71,11 @@ QUIET_CONFIG = (
     ("protocol.version", "2"),
 )
 
+NO_REPOSITORY = "not a git repository (or any"
 # What git says -> what the user does now. The first match wins.
 NEXT_STEPS = (
     ("dubious ownership", "run as the owner of the repository, or name its top folder exactly as the repository"),
-    ("not a git repository", "run inside a git repository, or check it out first (actions/checkout)"),
+    (NO_REPOSITORY, "go to a clone, or name one with --repo DIR; in a job, check it out first (actions/checkout)"),
     ("does not appear to be a git repository", "check the history's URL, and that the repository exists"),
     ("could not read Username", "give a token that may read and write the repository's contents"),
     ("Authentication failed", "check the token: it is wrong, expired, or not meant for this repository"),
@@ -140,7 +141,9 @@ class GitError(InfrastructureError):
     def __init__(self, command: str, output: str) -> None:
         shown = " | ".join(line.strip() for line in output.splitlines() if line.strip())
         super().__init__(
-            f"git {command} failed: {shown[-SHOWN_OUTPUT_LENGTH:] or 'git gave no message'}",
+            "this is not a git repository"
+            if NO_REPOSITORY in output
+            else f"git {command} failed: {shown[-SHOWN_OUTPUT_LENGTH:] or 'git gave no message'}",
             next_step=next((step for text, step in NEXT_STEPS if text in output), "read git's message, then run again"),
         )
         self.output = output

@@ -20,6 +20,7 @@ from github.Requester import Requester
 
 from perf_culprit.errors import InfrastructureError, UsageError, visible
 from perf_culprit.github.runner_files import MissingValueError
+from perf_culprit.model.maintenance import protection_step
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -165,6 +166,8 @@ def refused(error: GithubException, *, doing: str) -> InfrastructureError:
         what, next_step = "the rate limit is used up", rate_limit_step(headers)
     elif error.status == 403 and "locked" in message:
         what, next_step = "the conversation is locked", "unlock it, or read the report in the job summary"
+    elif protection := protection_step(message):
+        what, next_step = message, protection
     elif error.status == 403 and ("not accessible" in message or "x-accepted-github-permissions" in headers):
         what, next_step = "the token lacks a permission", permission_step(headers)
     else:

@@ -14,7 +14,7 @@ from perf_culprit.github.host import Again, Attempt, PullRequest, PullRequestSea
 from perf_culprit.github.posting import post_once
 from perf_culprit.github.runner_files import number_at, sha_at, text_at, value_at
 from perf_culprit.model.bisection import CommitFacts
-from perf_culprit.model.maintenance import Grant, Permission
+from perf_culprit.model.maintenance import Grant, Permission, protection_step
 
 # Which pull request a run speaks about: from GitHub's event and API, never from an artifact.
 
@@ -269,12 +269,13 @@ def _impossible(permission: Permission, *, number: int | None, workflow: str) ->
 
 
 def _grant(error: GithubException) -> Grant:
-    if error.status == 422:
+    is_protected = protection_step(message_of(error)) is not None
+    if error.status == 422 and not is_protected:
         return Grant.HELD
     # Issues that are switched off, a locked conversation, a workflow that is not there.
     if error.status in (404, 410) or "locked" in message_of(error):
         return Grant.UNKNOWN
-    if error.status == 403 and not is_rate_limit(error):
+    if error.status == 403 and not is_protected and not is_rate_limit(error):
         return Grant.MISSING
     raise error
 

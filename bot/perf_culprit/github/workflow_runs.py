@@ -17,6 +17,7 @@ from perf_culprit.github.client import Client, explained, message_of
 from perf_culprit.github.host import ArtifactFile, NoArtifactError
 from perf_culprit.github.posting import post_once
 from perf_culprit.model.dispatch import RunArtifact, RunFacts, run_title
+from perf_culprit.model.maintenance import protection_step
 
 # Artifacts of a workflow run, as bytes. Whatever is in them comes from a stranger; `collect/` opens them.
 
@@ -245,7 +246,7 @@ class GitHubDispatcher:
                 # A lost answer is looked for by the run's title before anything is sent again.
                 return post_once(self._client, post=lambda: self._post(inputs), find=lambda: self.find(title))
             except GithubException as error:
-                if error.status not in (404, 422):
+                if error.status not in (404, 422) or protection_step(message_of(error)):
                     raise
                 raise ConfigError(
                     f"GitHub does not start it: {message_of(error)}",

@@ -25,6 +25,9 @@ SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.
 BACKFILL: Final = ("perf-backfill.yml",)
 CONFIGURATION: Final = ".github/perf-culprit.yml"
 WORKFLOWS: Final = ".github/workflows"
+# Of a repository that locks its actions; GitHub runs a locked workflow by the commits that stand there.
+LOCK: Final = f"{WORKFLOWS}/actions.lock"
+RELOCK: Final = "run `gh actions-lock` and commit it"
 SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/main/docs/config.schema.json"
 
 
@@ -47,6 +50,8 @@ class Choice:
     branch: str = "main"
     split: bool = False
     since: str = ""
+    parts: int = 1
+    list_command: str = ""
 
 
 def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
@@ -102,6 +107,8 @@ def _with_job(text: str, choice: Choice) -> dict[str, str]:
         for name, value in (("build", choice.build), ("tool", choice.format), ("name", choice.suite))
         if value
     )
+    if choice.parts > 1:
+        inputs += f"      parts: {choice.parts}\n      list: {scalar(choice.list_command)}\n"
     suite = choice.suite
     named = {
         "  perf:\n    name: perf\n": f"  perf-{suite}:\n    name: perf ({suite})\n",
@@ -153,7 +160,11 @@ CALLED: Final[Mapping[str, frozenset[str]]] = {
     "reusable-report.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
     "reusable-command.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
 }
+# What /perf-run gives the workflow that measures.
+ASKED: Final = ("request", "head", "base", "benchmarks", "rounds")
+MOST_CALLED_PARTS: Final = 10  # reusable-measure.yml names each
 MEASURES: Final = r"perf-culprit (measure|bisect)"
+MEASURED_PART: Final = r"perf-culprit measure[^\n]*(\\\n[^\n]*)*--part"
 HIDDEN: Final = r"\$\{\{.*\b(secrets\.|github\.token\b)"
 FOREIGN_EVENTS: Final = ("pull_request_target", "issue_comment", "workflow_run")
 
@@ -174,7 +185,9 @@ def check_files(root: Path) -> tuple[Remark, ...]:
     any_workflow = False
     settings = load_config(file) if (file := root / DEFAULT_PATH).is_file() else Config()
     asked = recording_permissions(settings)
-    for path in sorted((root / ".github" / "workflows").glob("*.y*ml")):
+    paths = sorted((root / ".github" / "workflows").glob("*.y*ml"))
+    is_asked = any("reusable-command.yml@" in path.read_text(encoding="utf-8", errors="replace") for path in paths)
+    for path in paths:
         text = path.read_text(encoding="utf-8", errors="replace")
         name = path.relative_to(root).as_posix()
         if OURS not in text and "perf-culprit" not in text:
@@ -187,6 +200,9 @@ def check_files(root: Path) -> tuple[Remark, ...]:
             continue
         if isinstance(workflow, dict) and isinstance(workflow.get("jobs"), dict):
             remarks += [*_of_workflow(name, workflow, text), *_of_recording(name, workflow, asked)]
+            if is_asked and "reusable-measure.yml@" in text:
+                remarks += _of_request(name, workflow)
+            remarks += _of_lock(root, name, workflow)
     if not any_workflow:
         remarks.append(Remark(file=".github/workflows", text="no workflow uses perf-culprit: run perf-culprit init"))
     bisect = settings.bisect
@@ -194,6 +210,26 @@ def check_files(root: Path) -> tuple[Remark, ...]:
         text = f"`bisect.automatic` needs {bisect.workflow}, which is not there: perf-culprit init --split writes it"
         remarks.append(Remark(file=DEFAULT_PATH.as_posix(), text=text))
     return tuple(remarks)
+
+
+def _of_lock(root: Path, name: str, workflow: Mapping[Any, Any]) -> Iterator[Remark]:
+    """Of a repository that has a lockfile. It has the actions of steps, without their folder; no called workflow."""
+    if not (file := root / LOCK).is_file():
+        return
+    try:
+        lock = yaml.safe_load(file.read_text(encoding="utf-8", errors="replace"))
+        workflows = {path: {str(action).lower() for action in actions} for path, actions in lock["workflows"].items()}
+    except (yaml.YAMLError, AttributeError, LookupError, TypeError):
+        yield Remark(file=LOCK, text=f"is no lockfile of actions: {RELOCK}")
+        return
+    steps = [step for job in workflow["jobs"].values() if isinstance(job, dict) for step in _steps(job)]
+    used = {str(step["uses"]) for step in steps if not str(step.get("uses", ".")).startswith((".", "$", "docker:"))}
+    if used and name not in workflows:
+        yield Remark(file=name, text=f"is not in {LOCK}: {RELOCK}")
+        return
+    for action, _, ref in sorted(uses.partition("@") for uses in used):
+        if f"{'/'.join(action.split('/')[:2])}@{ref}".lower() not in workflows.get(name, ()):
+            yield Remark(file=name, text=f"{action}@{ref} is not in {LOCK}, so GitHub refuses the run: {RELOCK}")
 
 
 def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]) -> Iterator[Remark]:
@@ -223,6 +259,26 @@ def _of_workflow(name: str, workflow: Mapping[Any, Any], text: str) -> Iterator[
         if isinstance(about, dict):
             yield from _of_job(name, job, about, events=tuple(events), foreign=foreign)
             yield from _of_secrets(name, job, [workflow, about, *_steps(about, MEASURES)])
+
+
+def _of_request(name: str, workflow: Mapping[Any, Any]) -> Iterator[Remark]:
+    events = workflow.get("on", workflow.get(True))
+    dispatch = str(events.get("workflow_dispatch") if isinstance(events, dict) else None)
+    lacking = [f"`on.workflow_dispatch.inputs.{one}`" for one in ASKED if f"'{one}'" not in dispatch]
+    if "inputs.request" not in str(workflow.get("run-name")):
+        lacking.append("`run-name: ${{ inputs.request }}`")
+    if lacking:
+        yield Remark(file=name, text=f"/perf-run starts nothing without {', '.join(lacking)} (docs/workflows.md)")
+
+
+def _of_parts(name: str, job: str, about: Mapping[str, Any]) -> Iterator[Remark]:
+    given = about.get("with") if "/reusable-measure.yml@" in str(about.get("uses")) else None
+    parts = given.get("parts", 1) if isinstance(given, dict) else 1
+    if parts not in range(1, MOST_CALLED_PARTS + 1) or (parts > 1 and not (given or {}).get("list")):
+        text = f"job {job}: `parts` is from 1 to {MOST_CALLED_PARTS}, and from 2 on `list` says what they divide"
+        yield Remark(file=name, text=text)
+    if _steps(about, MEASURED_PART) and "'fail-fast': False" not in str(about.get("strategy")):
+        yield Remark(file=name, text=f"job {job}: a part that fails ends the others: write `fail-fast: false`")
 
 
 def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Remark]:
@@ -259,6 +315,7 @@ def _of_job(
     )
     for uses in used:
         yield from _of_action(name, uses)
+    yield from _of_parts(name, job, about)
     yield from _of_rights(name, job, used, about.get("permissions"))
     if measures and foreign:
         yield Remark(

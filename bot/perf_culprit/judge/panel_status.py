@@ -20,6 +20,8 @@ from perf_culprit.model.series import (
 
 # A change point is placed to within a few runs.
 NEAR_RUNS: Final = 3
+# Bursts that begin at fewer runs than this share begin at the change in so few cases, too.
+_RARE: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,16 +34,62 @@ class Circumstances:
 
 
 def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[ShownChange]:
+    """One that may have come with several commits came with the one that a bisection or another change names."""
     for number, panel in enumerate(panels):
-        for row, series in enumerate(panel.series):
-            for change in series.changes:
-                yield ShownChange(
-                    panel=number,
-                    series=row,
-                    change=change,
-                    accepted=_acceptance(change, series, panel, around),
-                    culprit=_culprit(change, series, panel, around),
-                )
+        changes = [
+            (row, series, change, _culprit(change, series, panel, around), *_beginnings(change, series, panel))
+            for row, series in enumerate(panel.series)
+            for change in series.changes
+        ]
+        sure = {
+            first: panel.runs[first].commit for *_, culprit, first, last in changes if not culprit and first == last
+        }
+        bisected = [one.commit for one in around.culprits if one.suite == panel.suite]
+        named = {**sure, **{_first_run(panel, around.line, commit) or -1: commit for commit in bisected}}
+        for row, series, change, culprit, first, last in changes:
+            fitting = [commit for at, commit in named.items() if first <= at <= last]
+            is_open = culprit is None and len(fitting) != 1
+            yield ShownChange(
+                panel=number,
+                series=row,
+                change=change,
+                since=culprit.commit if culprit else panel.runs[last].commit if is_open else fitting[0],
+                after=panel.runs[first - 1].commit if is_open else None,
+                accepted=_acceptance(change, series, panel, around),
+                culprit=culprit,
+            )
+
+
+def _beginnings(change: ChangePoint, series: PanelSeries, panel: Panel) -> tuple[int, int]:
+    """The first and the last run that the new level can have begun with.
+
+    A level begins with a commit's first run. A burst beside the change shifts it by as many runs as bursts last.
+    """
+    runs, index = panel.runs, change.index
+    starts = [i for i in range(1, len(runs)) if runs[i].commit != runs[i - 1].commit]
+    if change.kind == "drift" or not starts:
+        return index, index
+    low = max((other.index for other in series.changes if other.index < index), default=0)
+    high = min((other.index for other in series.changes if other.index > index), default=len(runs))
+    middle, sign = (change.before + change.after) / 2, 1 if change.after > change.before else -1
+    is_new = [None if value is None else (value - middle) * sign > 0 for value in series.values]
+    first, last = index - _burst(is_new[index:high], like=False), index + _burst(is_new[low:index], like=True)
+    within = [at for at in starts if first <= at <= last]
+    # Inside of a commit's runs: at one of their ends.
+    return (
+        (within[0], within[-1])
+        if within
+        else (
+            max((at for at in starts if at < first), default=starts[0]),
+            min((at for at in starts if at > last), default=starts[-1]),
+        )
+    )
+
+
+def _burst(is_new: Sequence[bool | None], *, like: bool) -> int:
+    """How many runs the longest stay at the other level lasts; 0 where there are hardly any."""
+    stays = [len(list(group)) for key, group in groupby(one for one in is_new if one is not None) if key is like]
+    return max(stays, default=0) if len(stays) > _RARE * len(is_new) else 0
 
 
 def _first_run(panel: Panel, line: Mapping[str, int], commit: str) -> int | None:

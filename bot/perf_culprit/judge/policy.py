@@ -61,7 +61,9 @@ def judge(
         raise DataError("measured nothing", place="target", next_step="check that the benchmarks ran")
     baseline, of_levels = settled(baseline, target)
     baseline, target = single_values(baseline, target)
-    notes = list(of_levels)
+    parts = [run.part for run in (*baseline.runs[-1:], target) if run.part]
+    lacking = sorted({(index, part.count) for part in parts for index in part.missing})
+    notes = [*(because(Remark.PART_MISSING, part=index, count=count) for index, count in lacking), *of_levels]
     if settings.ruler is not None:
         baseline, target, scaled = scale_by_ruler(baseline, target, settings.ruler.key)
         notes.append(scaled)
@@ -99,8 +101,9 @@ def judge(
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=reading_order)),
-        missing=pairing.missing + counters.missing,
-        new=pairing.new + counters.new,
+        # What another part of the suite may have is neither gone nor new.
+        missing=() if target.part else pairing.missing + counters.missing,
+        new=() if any(run.part for run in baseline.runs) else pairing.new + counters.new,
         detectable_effect=smallest_detectable(findings),
         notes=tuple(notes),
         failed=any(finding.level is Level.FAIL for finding in findings),

@@ -1,5 +1,6 @@
 """What `doctor` finds in a job, and how large a history is."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -62,6 +63,22 @@ NEEDED: Final[Mapping[Role, tuple[Permission, ...]]] = {
 AUTOMATIC: Final = (Permission.ACTIONS, Permission.PULL_REQUESTS)
 
 
+# What GitHub says of a run that a workflow execution protection forbids.
+REFUSAL: Final = re.compile(r"(?:(?P<kind>\w+) '(?P<name>[^'\n]{1,100})' )?is not allowed to trigger Actions workflows")
+POLICIES: Final = "Settings → Actions → Policies of the repository, its organization or its enterprise"
+
+
+def protection_step(message: str) -> str | None:
+    """What to do where `message` is the refusal of a workflow execution protection; None where it is another one."""
+    if (refusal := REFUSAL.search(message)) is None:
+        return None
+    kind, name = refusal["kind"], refusal["name"]
+    if name == "pull_request_target":
+        return "leave pull_request_target out of the workflow's `on`: nothing of perf-culprit needs it"
+    allowed = f"the {kind.lower()} `{name}`" if name else "its event and its actor"
+    return f"in {POLICIES} allow {allowed} for this workflow (github-actions[bot] starts searches by workflow_dispatch)"
+
+
 class Symptom(StrEnum):
     """Each has its words in `bot/perf_culprit/say/maintenance_text.py`."""
 
@@ -69,6 +86,7 @@ class Symptom(StrEnum):
     PERMISSION = "permission"
     ANONYMOUS = "anonymous"
     NO_ANSWER = "no_answer"
+    PROTECTED = "protected"
     NO_CHECKOUT = "no_checkout"
     SHALLOW = "shallow"
     OTHER_CHECKOUT = "other_checkout"

@@ -153,6 +153,7 @@ class Remark(StrEnum):
     PROPOSED_VERDICT = "proposed_verdict"
     OTHER_COMMIT = "other_commit"
     MEASURED_AGAIN = "measured_again"
+    PART_MISSING = "part_missing"
     LONE_BASELINE = "lone_baseline"
     DETECTOR_UNUSED = "detector_unused"
     PATTERN_UNUSED = "pattern_unused"

@@ -1,5 +1,6 @@
 """All that one comparison has to say: findings, call trees of both revisions, conclusion."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,7 +13,7 @@ from perf_culprit.model.call_tree import Certainty, ImpactedService, MethodCosts
 from perf_culprit.model.finding import BaselineSource, Finding, Interval, Level, RunChoice, Verdict
 from perf_culprit.model.json_files import decode, encode, written
 from perf_culprit.model.reason import BaselineReason, Reason, Sentence, no_sentence
-from perf_culprit.model.run import Cost, Environment, EnvironmentChange, MetricKey
+from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, MetricKey
 
 # The call trees of two revisions side by side: which methods got slower, which are suspects, what they touch.
 
@@ -285,6 +286,28 @@ class GroupMean(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     confidence_interval: Interval | None = None
 
 
+class BudgetState(StrEnum):
+    """Of a limit; `unsure`: the run's own noise reaches over it."""
+
+    OVER = "over"
+    UNSURE = "unsure"
+    WITHIN = "within"
+
+
+class BudgetCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A metric's `value`, from `low` to `high`, beside the `limit` that the configuration sets, all in `unit`."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    limit: float
+    because: str
+    state: BudgetState
+
+
 class Report(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-report"
 ):
@@ -297,9 +320,10 @@ class Report(
     `environment_changes`: what differs from the newest baseline run's environment.
     `diagnosis`: where the time went, compared by the call trees of the two revisions.
     `reference`: what the base is called where that is no commit just before, such as a release.
+    `verify`: the command that tells whether a fix takes back what the culprit did; None where no culprit is known.
     `cost`: what measuring the target took, and what was measured with it; None where it is not known. `costs`: which
-    methods of the target cost most. `groups`: means over those of the configuration. `predictions`: what simulations
-    say of model files that changed; they fail nothing.
+    methods of the target cost most. `groups`: means over those of the configuration, and `budgets` its limits.
+    `predictions`: what simulations say of model files that changed; they fail nothing.
     """
 
     version: Literal[2] = written(2)
@@ -326,6 +350,8 @@ class Report(
     predictions: Annotated[tuple[Prediction, ...], msgspec.Meta(max_length=MOST_PREDICTIONS)] = ()
     cost: Cost | None = None
     groups: tuple[GroupMean, ...] = ()
+    verify: str | None = None
+    budgets: tuple[BudgetCheck, ...] = ()
 
     @property
     def blames_target(self) -> bool:
@@ -341,8 +367,13 @@ class Report(
     def is_consistent(self) -> bool:
         """Whether the verdict is what the findings say; of a report from elsewhere it need not be."""
         has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)
-        fails = self.blames_target and any(finding.level is Level.FAIL for finding in self.findings)
-        return has_regression == (self.conclusion is Conclusion.REGRESSION) and fails == self.failed
+        return has_regression == (self.conclusion is Conclusion.REGRESSION) and self.fails == self.failed
+
+    @property
+    def fails(self) -> bool:
+        """Whether a finding is over the fail threshold, or a budget exceeded, whoever did that."""
+        over = any(check.state is BudgetState.OVER for check in self.budgets)
+        return over or (self.blames_target and any(finding.level is Level.FAIL for finding in self.findings))
 
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
@@ -350,12 +381,28 @@ def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
     file = structs.replace(
         report,
         findings=_undrawn(report.findings),
+        verify=_verifying(report),
         environment_changes=report.environment_changes[:MOST_CHANGES],
         predictions=tuple(
             structs.replace(each, findings=_undrawn(each.findings)) for each in report.predictions[:MOST_PREDICTIONS]
         ),
     )
     return encode(file, indent=1, sentence=sentence)
+
+
+MOST_VERIFIED: Final = 10
+
+
+def _verifying(report: Report) -> str | None:
+    """Names may be a stranger's: a shell takes each as one word."""
+    commit = report.diagnosis.commit if report.diagnosis is not None else None
+    if commit is None or FULL_HASH.fullmatch(commit) is None:
+        return None
+    worse = dict.fromkeys(one.benchmark for one in report.findings if one.verdict is Verdict.REGRESSION)
+    is_short = 0 < len(worse) <= MOST_VERIFIED and not any(name.startswith("-") for name in worse)
+    only = ["--only", *worse] if is_short else []
+    command = ["perf-culprit", "verify", "--culprit", commit, "--fix", "HEAD", "--output", "verified", *only]
+    return shlex.join(command)
 
 
 def _undrawn(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -328,15 +328,26 @@ class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 NO_COST = Cost()
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`index` from 1: the run is one of `count` parts into which the suite was split."""
+MOST_PARTS: Final = 20  # each leaves an artifact, and a report reads as many
 
-    index: Annotated[int, msgspec.Meta(ge=1)]
-    count: Annotated[int, msgspec.Meta(ge=1)]
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The run has these parts of the `count` into which its suite was split; `indices` from 1, in order.
+
+    `division` is a hash of what was divided: machines that divided something else leave gaps.
+    """
+
+    indices: Annotated[tuple[int, ...], msgspec.Meta(min_length=1, max_length=MOST_PARTS)]
+    count: Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)]
+    division: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)] | None = None
 
     def __post_init__(self) -> None:
-        if self.index > self.count:
-            raise ValueError(f"part {self.index} is none of {self.count}")
+        if list(self.indices) != sorted(set(self.indices) & set(range(1, self.count + 1))):
+            raise ValueError(f"indices are not different ones of 1 to {self.count}, in order")
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        return tuple(index for index in range(1, self.count + 1) if index not in self.indices)
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -348,7 +359,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     measurement saw too.
     `analyses`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
     divided by it. `is_separate`: its executions are runs of their own, given as files one by one; never stored.
-    `notes` are data-quality remarks of the readers, for the report. `part`: it measured a part of its suite.
+    `notes` are data-quality remarks of the readers, for the report. `part`: it lacks other parts of its suite.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()

@@ -74,7 +74,7 @@ class StoredRun(
     tag_field="format",
     tag="perf-culprit-run",
 ):
-    """The whole file. `format` and `version` make it known by content. `part`: it measured a part of its suite."""
+    """The whole file. `format` and `version` make it known by content. `part`: it lacks other parts of its suite."""
 
     version: Literal[1] = written(1)
     benchmarks: tuple[Benchmark, ...]

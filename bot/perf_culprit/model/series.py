@@ -287,11 +287,16 @@ class Commit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShownChange:
-    """A change of series `series` of panel `panel`, with who accepted it and which commit a bisection named."""
+    """A change of series `series` of panel `panel`, with who accepted it and which commit a bisection named.
+
+    It came with the commit `since`; or, where the runs leave that open, with one of those after the commit `after`.
+    """
 
     panel: int
     series: int
     change: ChangePoint
+    since: str
+    after: str | None = None
     accepted: Acceptance | None = None
     culprit: NamedCulprit | None = None
 

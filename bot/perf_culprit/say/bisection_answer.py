@@ -58,7 +58,7 @@ BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 def bisection_text(report: BisectionReport, *, colour: bool = False, verbose: bool = False) -> str:
     """For a terminal; foreign control characters never reach it. `verbose`: with posteriors."""
-    evidence = [*map(Safe, phrases.evidence(report.outcome.culprits))] if verbose else []
+    evidence = [*map(Safe, phrases.evidence(report.outcome))] if verbose else []
     more = (Bullets(items=evidence, total=len(evidence), title=Safe("Evidence")),) if evidence else ()
     nodes = (*bisection_nodes(report), *more)
     return render_terminal(Document(nodes=nodes), width=WIDE, colour=colour, more_at="")

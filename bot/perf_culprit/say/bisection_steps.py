@@ -215,7 +215,10 @@ def progress_line(progress: Progress, *, verbose: bool = False) -> str:
     if progress.relative_change is not None:
         parts.append(f"bad against good {sized(progress.relative_change, progress.confidence_interval)}")
     if progress.suspects:
-        chances = (f"{suspect.commit[:SHORT_HASH]} ({percent(suspect.posterior)})" for suspect in progress.suspects)
+        chances = (
+            f"{suspect.commit[:SHORT_HASH]}{f' ({percent(suspect.posterior)})' if verbose else ''}"
+            for suspect in progress.suspects
+        )
         parts.append(f"suspects {', '.join(chances)}")
     return "; ".join(parts)
 

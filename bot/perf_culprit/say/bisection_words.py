@@ -1,6 +1,6 @@
 """The sentences of bisections: what the answer says, what to know of it, and what became of the dispatches."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import expm1
 from typing import Final
 
@@ -199,9 +199,11 @@ def certainty(culprit: Culprit) -> str | None:
     return f"{sure}confirmed in rounds against its parent"
 
 
-def evidence(culprits: Sequence[Culprit]) -> Iterator[str]:
+def evidence(outcome: Outcome) -> Iterator[str]:
     """In the authors' terms."""
-    for culprit in culprits:
+    if outcome.noise is not None and (correlation := outcome.noise.autocorrelation) is not None:
+        yield f"autocorrelation of the noise from one execution to the next: {significant(correlation)}"
+    for culprit in outcome.culprits:
         if culprit.posterior is not None and culprit.log_bayes_factor is not None:
             yield (
                 f"{culprit.commit[:SHORT_HASH]}: posterior {culprit.posterior:.4f}, "
@@ -225,8 +227,6 @@ def _noise(noise: Noise) -> str:
     if spread < HARDLY_ANY:
         return f"Noise of one execution: below {percent(HARDLY_ANY)}."
     parts = [f"Noise of one execution: {percent(spread)}"]
-    if noise.autocorrelation is not None:
-        parts.append(f"autocorrelation from one to the next {significant(noise.autocorrelation)}")
     if noise.mode_ratio is not None and noise.slow_share is not None:
         parts.append(
             f"the machine has two states, a factor of {significant(noise.mode_ratio)} apart, "

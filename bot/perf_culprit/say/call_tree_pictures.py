@@ -1,20 +1,24 @@
 """Compared call trees as pictures: Mermaid's text, and the flame graph."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 from perf_culprit.model.call_tree import CallNode, CallTree
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
-from perf_culprit.say.call_tree_words import count, own_change, shown_suspects
+from perf_culprit.say.call_tree_words import count, grown, own_change, shown_suspects
 from perf_culprit.say.inert import Safe, clean, fill, inline_data
-from perf_culprit.say.numbers import percent
 
 # Compared call trees as Mermaid's text, which GitHub draws; foreign names cannot leave their labels.
 
-# More boxes are not a picture. GitHub's Mermaid takes 50,000 characters and 500 edges.
-MOST_NODES: Final = 24
+# More boxes are not a picture *(choice)*.
+MOST_NODES: Final = 12
+# Of a slower method and its callers: what is above is left out where it leads to nothing else.
+WAY: Final = 4
+# Of methods that one revision alone has: what is less sure may be in no sample of the other by chance.
+ONE_SIDED: Final = 0.05
 LABEL_LIMIT: Final = 48
 # Anything else in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and the
 # characters that Mermaid itself puts instead of entities.
@@ -38,14 +42,14 @@ def label(text: str) -> str:
 def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     """A fenced block: the slower paths, what they call, suspects with thick, changed code with dotted borders."""
     touched, marks = touched_methods(comparison), marked(comparison)
-    places = chosen(service)
+    places = chosen(service, marks)
     lines = ["```mermaid", "flowchart LR"]
-    for i in places:
+    for i, caller in places.items():
         node = service.nodes[i]
         words = node_words(node, is_touched=node.method in touched)
         lines.append(f'  n{i}["{label(" ".join(words))}"]')
-        if node.parent is not None:
-            lines.append(f"  n{node.parent} --> n{i}")
+        if caller is not None:
+            lines.append(f"  n{caller} {'-->' if caller == node.parent else '-.->'} n{i}")
     for name, hits in (
         ("slow", [i for i in places if _mark(service.nodes[i], marks) == "slower"]),
         ("other", [i for i in places if _mark(service.nodes[i], marks) == "other"]),
@@ -61,8 +65,8 @@ FIRST: Final = 2
 
 
 def marked(comparison: TreeComparison) -> dict[str, int]:
-    """Suspects by name: FIRST of the first one, 1 of the others."""
-    return {one.method: 1 if place else FIRST for place, one in reversed([*enumerate(shown_suspects(comparison))])}
+    """Suspects by name, in order: FIRST of the first one, 1 of the others."""
+    return {one.method: 1 if place else FIRST for place, one in enumerate(shown_suspects(comparison))}
 
 
 def _mark(node: ComparedNode, marks: Mapping[str, int]) -> str:
@@ -85,7 +89,7 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
         words.append("gone")
     elif node.relative_change is not None:
         own = own_change(node.baseline, node.target)
-        words.append(percent(node.relative_change, signed=True).replace(" ", "\N{NO-BREAK SPACE}"))
+        words.append(grown(node.relative_change).replace(" ", "\N{NO-BREAK SPACE}"))
         if own is not None:
             words.append(f"(own time {own})".replace(" ", "\N{NO-BREAK SPACE}"))
     before, after = (None if side is None else side.calls for side in (node.baseline, node.target))
@@ -96,29 +100,51 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
     return clean(node.method, limit=LABEL_LIMIT), " ".join(words)
 
 
-def chosen(service: ServiceComparison) -> Sequence[int]:
-    """Callers before callees. Suspects with the way to them come first, then slower ones, then what these call."""
-    nodes = service.nodes
+def chosen(service: ServiceComparison, marks: Mapping[str, int]) -> dict[int, int | None]:
+    """Callers before callees, each with the nearest caller that is chosen.
 
-    def rank(i: int) -> tuple[int, float]:
+    First each suspect where it gained most, then other paths with a reason, slower ones, and what these call.
+    """
+    nodes = service.nodes
+    worst: dict[str, int] = {}
+    for i in sorted(range(len(nodes)), key=lambda i: -_gain(nodes[i])):
+        worst.setdefault(nodes[i].method, i)
+
+    def rank(i: int) -> tuple[int, int, float]:
         node = nodes[i]
-        above = None if node.parent is None else nodes[node.parent]
-        order = 0 if node.reasons else 1 if node.state is NodeState.SLOWER else 2
-        if order == 2 and (node.state is NodeState.FASTER or (above is not None and above.state not in _SLOW)):
-            order = 3
+        mark = marks.get(node.method, 0) if worst[node.method] == i else 0
+        order = 0 if mark else 1 if node.reasons else 2 if node.state is NodeState.SLOWER else 3
+        if order == 3 and (_is_noise(node) or node.parent is None or nodes[node.parent].state not in _SLOW):
+            order = 4
         sides = (node.baseline, node.target)
-        return order, -max((side.elapsed for side in sides if side is not None), default=0.0)
+        return order, -mark, -max((side.elapsed for side in sides if side is not None), default=0.0)
 
     kept: set[int] = set()
-    for i in sorted((i for i in range(len(nodes)) if rank(i)[0] < 3), key=lambda i: (*rank(i), i)):
-        way: list[int] = []
-        place: int | None = i
-        while place is not None and place not in kept and len(way) <= MOST_NODES:
-            way.append(place)
-            place = nodes[place].parent
+    for i in sorted((i for i in range(len(nodes)) if rank(i)[0] < 4), key=lambda i: (*rank(i), i)):
+        way = [*takewhile(lambda place: place not in kept, (i, *_callers(service, i)))][:WAY]
         if len(kept) + len(way) <= MOST_NODES:
             kept.update(way)
-    return sorted(kept)
+    return {i: next((place for place in _callers(service, i) if place in kept), None) for i in sorted(kept)}
+
+
+def _callers(service: ServiceComparison, i: int) -> Iterator[int]:
+    """The nearest first."""
+    place = service.nodes[i].parent
+    while place is not None:
+        yield place
+        place = service.nodes[place].parent
+
+
+def _gain(node: ComparedNode) -> float:
+    before, after = (0.0 if side is None else side.elapsed for side in (node.baseline, node.target))
+    return after - before
+
+
+def _is_noise(node: ComparedNode) -> bool:
+    """What no test says anything of, such as a method in some samples of one revision."""
+    if node.state in (NodeState.ADDED, NodeState.REMOVED):
+        return node.q_value is None or node.q_value >= ONE_SIDED
+    return node.state in (NodeState.NOT_TESTED, NodeState.FASTER)
 
 
 # The difference of two revisions as a flame graph: drawn in a page, and in two columns for flamegraph.pl.
@@ -136,7 +162,7 @@ def flame_section(comparison: TreeComparison) -> Safe:
     """
     units, marks = {one.unit for one in comparison.services}, marked(comparison)
     trees = [(one.service, *_totals(one), (_drawn(node, marks) for node in one.nodes)) for one in comparison.services]
-    return _flame(trees, units.pop() if len(units) == 1 else "", is_pair=True)
+    return _flame(trees, units.pop() if len(units) == 1 else "", is_pair=True, suspects=list(marks))
 
 
 def single_flame_section(trees: Sequence[CallTree], unit: str) -> Safe:
@@ -145,7 +171,8 @@ def single_flame_section(trees: Sequence[CallTree], unit: str) -> Safe:
     def drawn(node: CallNode) -> _DrawnNode:
         return node.method, node.parent, 0.0, node.elapsed_ms, 0.0, node.self_ms, 0
 
-    return _flame([(tree.service, 0.0, tree.total_ms, map(drawn, tree.nodes)) for tree in trees], unit, is_pair=False)
+    drawn_trees = [(tree.service, 0.0, tree.total_ms, map(drawn, tree.nodes)) for tree in trees]
+    return _flame(drawn_trees, unit, is_pair=False)
 
 
 # Method, caller, time with callees before and after, own time before and after, its mark.
@@ -160,7 +187,17 @@ def _drawn(node: ComparedNode, marks: Mapping[str, int]) -> _DrawnNode:
     return node.method, node.parent, before, after, own_before, own_after, marks.get(node.method, 0)
 
 
-def _flame(trees: Sequence[tuple[str, float, float, Iterable[_DrawnNode]]], unit: str, *, is_pair: bool) -> Safe:
+# Nobody reads a longer list next to a picture *(choice)*.
+MOST_LISTED: Final = 12
+
+
+def _flame(
+    trees: Sequence[tuple[str, float, float, Iterable[_DrawnNode]]],
+    unit: str,
+    *,
+    is_pair: bool,
+    suspects: Sequence[str] = (),
+) -> Safe:
     nodes: list[list[str | int | float]] = []
     above = -1
     if len(trees) > 1:
@@ -172,8 +209,9 @@ def _flame(trees: Sequence[tuple[str, float, float, Iterable[_DrawnNode]]], unit
         for method, caller, *numbers in below:
             parent = top if caller is None else top + 1 + caller
             nodes.append([clean(method, limit=_NAME_LIMIT), parent, *numbers])
-    data = inline_data({"unit": unit, "nodes": nodes})
-    return Safe(fill("flame.html.j2", data=data, is_pair=is_pair))
+    names = [clean(name, limit=_NAME_LIMIT) for name in suspects[:MOST_LISTED]]
+    data = inline_data({"unit": unit, "nodes": nodes, "suspects": names})
+    return Safe(fill("flame.html.j2", data=data, is_pair=is_pair, listed=len(names), more=len(suspects) - len(names)))
 
 
 def collapsed_difference(comparison: TreeComparison) -> bytes:
@@ -227,10 +265,9 @@ def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     """HTML: callers above their callees; suspects and slower methods marked."""
     touched, marks = touched_methods(comparison), marked(comparison)
     callees: dict[int | None, list[int]] = {}
-    shown = frozenset(places := chosen(service))
-    for i in places:
-        parent = service.nodes[i].parent
-        callees.setdefault(parent if parent in shown else None, []).append(i)
+    places = chosen(service, marks)
+    for i, caller in places.items():
+        callees.setdefault(caller, []).append(i)
 
     def listed(caller: int | None) -> str:
         items = "".join(map(item, callees.get(caller, ())))
@@ -240,6 +277,7 @@ def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:
         node = service.nodes[i]
         name, words = node_words(node, is_touched=node.method in touched)
         shade = f' class="tree-{mark}"' if (mark := _mark(node, marks)) else ""
-        return f"<li{shade}><code>{escape(name)}</code> {escape(words)}{listed(i)}</li>"
+        skipped = "" if places[i] == node.parent else "… "
+        return f"<li{shade}>{skipped}<code>{escape(name)}</code> {escape(words)}{listed(i)}</li>"
 
     return Safe(f'<div class="tree">{listed(None)}</div>\n')

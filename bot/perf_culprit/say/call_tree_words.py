@@ -24,6 +24,8 @@ ANSWERS: Final = {Answer.SLOWER: "slower", Answer.NOT_SLOWER: "nothing got slowe
 # Less is worth a word.
 FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99
+# Of what all methods have in common: less is how medians of good runs differ.
+COMMON: Final = 1.05
 # Why a method is a suspect.
 REASONS: Final = {
     SuspectReason.PATH_END: "the path of slower methods ends here",
@@ -80,6 +82,8 @@ def answer_words(one: ServiceComparison) -> str:
         counts = " samples" if unit == "samples" else ""
         totals = f"{before} → {after}{counts}{f' ({percent(grown, signed=True)})' if grown is not None else ''}, "
     words = ANSWERS[one.answer]
+    if one.answer is Answer.NOT_SLOWER and one.unit != "share" and (one.common_factor or 1.0) >= COMMON:
+        words += f" beyond the {percent((one.common_factor or 1.0) - 1)} that most methods share and runs differ by"
     if one.answer is Answer.NOT_SLOWER and one.visible is not None:
         words += f"; {percent(one.visible)} of the whole would have been seen"
     if one.aligned < FULLY_ALIGNED:
@@ -117,7 +121,15 @@ def count(number: float) -> str:
 def change(suspect: ComparedSuspect) -> str:
     if suspect.baseline is None:
         return "new"
-    return percent(suspect.relative_change, signed=True) if suspect.relative_change is not None else "from 0"
+    return grown(suspect.relative_change) if suspect.relative_change is not None else "from 0"
+
+
+def grown(relative: float) -> str:
+    return (
+        f"{significant(1 + relative)}\N{MULTIPLICATION SIGN}"
+        if relative >= MANY_TIMES
+        else percent(relative, signed=True)
+    )
 
 
 def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | None:
@@ -126,7 +138,7 @@ def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | Non
         return None
     if all(side.self_time > FULLY_OWN * side.elapsed for side in (before, after)):
         return None
-    return percent(after.self_time / before.self_time - 1, signed=True)
+    return grown(after.self_time / before.self_time - 1)
 
 
 def certainty(suspect: ComparedSuspect) -> str:
@@ -142,9 +154,22 @@ def _own_is_less(suspect: ComparedSuspect) -> bool:
     return before is not None and after is not None and after.self_time < before.self_time
 
 
-def why(suspect: ComparedSuspect) -> str:
-    """Nothing of it is said of a method that takes less than before."""
-    reasons = [reason for reason in suspect.reasons if reason not in _IMPLIED]
+def begins_to_call(comparison: TreeComparison, suspect: ComparedSuspect) -> tuple[str, ...]:
+    """The new methods that a method of both revisions calls where its service got slower, the longest first."""
+    nodes = next((one.nodes for one in comparison.services if one.service == suspect.service), ())
+    new = [
+        (node.target.elapsed, node.method)
+        for node in nodes
+        if SuspectReason.ADDED in node.reasons and node.target is not None and node.parent is not None
+        if (caller := nodes[node.parent]).method == suspect.method and caller.baseline is not None
+    ]
+    return tuple(dict.fromkeys(name for _, name in sorted(new, reverse=True)))
+
+
+def why(suspect: ComparedSuspect, *, begins: bool = False) -> str:
+    """Nothing of it is said of a method that takes less than before. `begins`: its new callees are named too."""
+    implied = _IMPLIED | ({SuspectReason.CHANGED_CALLS} if begins else set())
+    reasons = [reason for reason in suspect.reasons if reason not in implied]
     less = _SLOWER if _is_less(suspect) else {SuspectReason.OWN_TIME} if _own_is_less(suspect) else frozenset()
     words = [REASONS[reason] for reason in reasons or suspect.reasons if reason not in less]
     if suspect.cause is not None and not _is_less(suspect):

@@ -21,6 +21,7 @@ from perf_culprit.say.call_tree_pictures import call_tree_picture, pictured, tre
 from perf_culprit.say.call_tree_words import (
     amounts,
     answer_words,
+    begins_to_call,
     calls,
     certainty,
     change,
@@ -71,6 +72,7 @@ NAMES: Final = 10
 NOTES: Final = 10
 PATH_NAMES: Final = 12
 SHOWN_SHARES: Final = 5
+NEW_CALLEES: Final = 2
 _SUSPECTS: Final = (
     Column(name="suspect", role=Role.NAME),
     Column(name="own time before", right=True),
@@ -111,8 +113,16 @@ def _suspects(
     title = Safe("Suspects" if comparison.answer is Answer.SLOWER else "What gained most, without certainty")
     row = partial(_suspect_row, comparison, repository_url)
     yield table(_SUSPECTS, suspects, row, title=title, shown=Shown.TABLE, most=most)
-    reasons = [words("{}: {}", Name(one.method), Safe(why(one))) for one in suspects[:explained] if why(one)]
+    reasons = [reason for one in suspects[:explained] if (reason := _why(comparison, one))]
     yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
+
+
+def _why(comparison: TreeComparison, suspect: ComparedSuspect) -> Text | None:
+    callees = begins_to_call(comparison, suspect)[:NEW_CALLEES]
+    parts: list[Text] = [Safe(text)] if (text := why(suspect, begins=bool(callees))) else []
+    if callees:
+        parts.append(words("begins to call {}", joined(" and ", map(Name, callees))))
+    return words("{}: {}", Name(suspect.method), joined("; ", parts)) if parts else None
 
 
 def _suspect_row(comparison: TreeComparison, repository_url: str | None, suspect: ComparedSuspect) -> Row:
@@ -204,24 +214,27 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
 
 
 def through(report: Report, *, repository_url: str | None) -> Text | None:
-    """The commit for the headline, where it is known and suspects were found."""
+    """The commit for the headline, where it is known and its call trees do not speak against it."""
     diagnosis = report.diagnosis
-    is_regression = report.conclusion is Conclusion.REGRESSION
-    if diagnosis is None or diagnosis.commit is None or not is_regression or first_suspect(report) is None:
+    if diagnosis is None or diagnosis.commit is None or report.conclusion is not Conclusion.REGRESSION:
+        return None
+    if diagnosis.answer is Answer.NOT_SLOWER:
         return None
     return words("most likely through {}", Commit(diagnosis.commit, repository_url))
 
 
 def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
-    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it."."""
-    changed = ""
+    """Such as "Look first at `Parser.tokenize`, which this commit changed."; its number where no metric has one."""
+    who = ""
     if suspect.touched is not None:
         one = report.diagnosis is not None and report.diagnosis.commit is not None
-        changed = "; this commit changed it" if one else "; it was changed in between"
+        who = f", which {'this commit changed' if one else 'was changed in between'}"
     sure = "" if suspect.q_value is not None else " by totals alone, without certainty"
-    return words(
-        "{}", Strong(words("{} {}{}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(sure), Safe(changed)))
-    )
+    if not only_diagnosis(report):
+        doubt = "; its call trees are not certain" if sure else ""
+        return words("Look first at {}{}{}.", Name(suspect.method), Safe(who), Safe(doubt))
+    between = Safe(f"{who}{', ' if who else ' '}{effect(suspect)}{sure}")
+    return Strong(words("{}{}.", Name(suspect.method), between))
 
 
 def diagnosis_folds(report: Report, *, repository_url: str | None) -> Iterator[Fold]:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Remark
-from perf_culprit.model.report import Conclusion, Prediction, Report
+from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey, is_package
 from perf_culprit.say.charts import strips
 from perf_culprit.say.document import (
@@ -45,6 +45,7 @@ from perf_culprit.say.finding_tables import (
     ACCEPTED,
     SEEN,
     WHY,
+    budgets_table,
     changed_table,
     findings_table,
     groups_table,
@@ -110,6 +111,8 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
     ]
     if sections.changed or sections.suspected:
         nodes += [changed_table(sections), *_samples(sections)]
+    if unkept := [check for check in report.budgets if check.state is not BudgetState.WITHIN]:
+        nodes.append(budgets_table(unkept))
     if report.groups:
         nodes.append(groups_table(report.groups))
     nodes += [
@@ -145,13 +148,13 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
 def _next_step(report: Report, sections: Sections, options: PageOptions, trees: TreeFindings) -> Text:
     step = next_step(report, sections, has_check=options.has_check)
     advice = words("{} {}", Safe(step.advice), Name(step.command)) if step.command else Safe(step.advice)
-    if trees.place is not None:
-        return words("{} {}", trees.place, advice)
+    place = trees.place or (Safe(step.place) if step.place else None)
+    told: Text = words("{} {}", place, advice) if place is not None and advice else place or advice
     if step.subject is None:
-        return words("{}{}", advice, _weak(step.weakest, sections))
+        return words("{}{}", told, _weak(step.weakest, sections))
     which = Sign(terminal="Best: " if step.subject.verdict is Verdict.IMPROVEMENT else "Worst: ")
     subject = words("{} {}.", _named(step.subject, sections), Safe(step.effect))
-    return words("{}{} {}", which, Strong(subject), advice)
+    return words("{}{} {}", which, Strong(subject), told)
 
 
 def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
@@ -180,6 +183,7 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         Remark.PROPOSED_VERDICT: "Proposed change of rules:",
         Remark.OTHER_COMMIT: "Maybe another commit:",
         Remark.PROOF_CUT_SHORT: "Cut short:",
+        Remark.PART_MISSING: "Not complete:",
         **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
     }
     for code, title in titles.items():

@@ -148,7 +148,7 @@ def _unjudged(one: PanelSeries) -> str | None:
 
 
 def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[str, int]) -> list[Any]:
-    """[run, before, after, relative change, worse or better, kind, accepted, culprit]."""
+    """[run, before, after, relative change, worse or better, kind, accepted, culprit, since, after which commit]."""
     accepted, culprit = one.accepted, one.culprit
     return [
         one.change.index,
@@ -159,6 +159,8 @@ def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[st
         one.change.kind,
         accepted and [plain(accepted.author), _both_sides(accepted), accepted.pull_request],
         culprit and [numbers[culprit.commit], culprit.relative_change, culprit.posterior, culprit.thread],
+        numbers[one.since],
+        one.after and numbers[one.after],
     ]
 
 

@@ -163,7 +163,7 @@ class Role(Enum):
 class Column:
     """`joins`: on a page it's part of the column before. `spare`: a terminal shows it where there is room.
 
-    `of`: foreign text that the name follows.
+    `of`: foreign text that the name follows. `page`: where the word is explained.
     """
 
     name: str
@@ -172,9 +172,12 @@ class Column:
     joins: bool = False
     spare: bool = False
     of: str = ""
+    page: str | None = None
 
     @property
     def head(self) -> "Text":
+        if self.page:
+            return Link(Safe(self.name), self.page)
         return words("{} {}", Name(self.of), Safe(self.name)) if self.of else Safe(self.name)
 
 

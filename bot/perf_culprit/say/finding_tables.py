@@ -8,7 +8,7 @@ from msgspec import structs
 
 from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, TradedChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
-from perf_culprit.model.report import GroupMean
+from perf_culprit.model.report import BudgetCheck, BudgetState, GroupMean
 from perf_culprit.model.run import MetricKey
 from perf_culprit.say import numbers
 from perf_culprit.say.charts import sparkline
@@ -238,12 +238,8 @@ _CHANGE: Final = (
     Column(name="interval", joins=True, spare=True),
 )
 _NAMED: Final = (Column(name="benchmark", role=Role.NAME), *_CHANGE)
-CHANGED: Final = (
-    *_CHANGE,
-    Column(name="certainty", spare=True),
-    Column(name=" "),
-    Column(name="trend", joins=True, spare=True),
-)
+_GLOSSARY: Final = "https://github.com/perf-culprit/perf-culprit/blob/main/docs/glossary.md"
+_CERTAINTY: Final = Column(name="certainty", spare=True, page=f"{_GLOSSARY}#certainty")
 # Further columns of a table, by the cell's maker.
 Further = tuple[Column, Callable[[Finding], Text]]
 WHY: Final[Further] = (Column(name="why", role=Role.WORDS), lambda finding: worded(finding.reason))
@@ -254,9 +250,14 @@ def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Text, ...]:
     return *before_and_after(evidence), Strong(change) if bold and change != NOTHING else change, interval
 
 
-def changed_cells(finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
+def changed_columns(name: Column) -> tuple[Column, ...]:
+    """The verdict first: a narrow screen shows it."""
+    return Column(name="verdict"), name, *_CHANGE, _CERTAINTY, Column(name="trend", joins=True, spare=True)
+
+
+def changed_cells(name: Text, finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
     certainty, state = _certainty(finding), _state(finding, beside)
-    return *change_cells(finding, bold=True), certainty, state, _trend(finding)
+    return state, name, *change_cells(finding, bold=True), certainty, _trend(finding)
 
 
 _GROUPS: Final = (
@@ -270,9 +271,9 @@ def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
     def row(finding: Finding) -> Row:
         key = finding.key
         name = metric_name(key, with_metric=sections.several_metrics)
-        return Row((name, *changed_cells(finding, sections.beside.get(key, ()))), TONES[finding.verdict])
+        return Row(changed_cells(name, finding, sections.beside.get(key, ())), TONES[finding.verdict])
 
-    columns = (_NAMED[0], *CHANGED)
+    columns = changed_columns(_NAMED[0])
     return table(columns, sections.changed + sections.suspected, row, title=title, shown=Shown.TABLE)
 
 
@@ -288,6 +289,26 @@ def groups_table(groups: Sequence[GroupMean]) -> Table:
         return Row((name, change, Safe(of)))
 
     return table(_GROUPS, groups, row, shown=Shown.TABLE)
+
+
+_BUDGETS: Final = (
+    Column(name="metric", role=Role.NAME),
+    *(Column(name=name, right=True) for name in ("value", "budget")),
+    *(Column(name=name) for name in ("result", "because")),
+)
+
+
+def budgets_table(checks: Sequence[BudgetCheck]) -> Table:
+    """Limits of the configuration that are exceeded, or that the run's noise reaches over."""
+
+    def row(check: BudgetCheck) -> Row:
+        value, low, high, limit = numbers.quantities((check.value, check.low, check.high, check.limit), check.unit)
+        is_over = check.state is BudgetState.OVER
+        state = "exceeded" if is_over else f"not sure: {low.number} to {high.number}"
+        cells = (numbers.amount(value), numbers.amount(limit), Strong(Safe(state)), Prose(check.because))
+        return Row((metric_name(MetricKey(check.benchmark, check.metric), with_metric=True), *cells))
+
+    return table(_BUDGETS, checks, row, shown=Shown.TABLE)
 
 
 def findings_table(

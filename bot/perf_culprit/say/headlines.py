@@ -1,7 +1,7 @@
 """The words of the verdict: headline, what happened, what to do. Names are added to them."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
@@ -9,7 +9,7 @@ from typing import Final
 
 from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdict
 from perf_culprit.model.reason import Remark, Untested, VerdictReason
-from perf_culprit.model.report import Answer, Conclusion, Report
+from perf_culprit.model.report import Answer, BudgetState, Conclusion, Report
 from perf_culprit.model.run import PACKAGE_SEPARATOR, Cost, Direction, EnvironmentChange, Metric, is_package
 from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
 from perf_culprit.say.inert import Safe
@@ -26,17 +26,61 @@ def took(cost: Cost | None) -> str:
 
 
 def share(count: int, sections: Sections, *, all_of: str = "all ") -> str:
-    if count == sections.total == 2 and all_of:
-        return f"both {sections.noun}s"
-    if count == sections.total:
-        return f"{all_of if count > 1 else ''}{counted(count, sections.noun)}"
-    return f"{count:,} of {counted(sections.total, sections.noun)}"
+    return _share(count, sections.total, sections.noun, all_of=all_of)
+
+
+def _share(count: int, total: int, noun: str, *, all_of: str = "all ") -> str:
+    if count == total == 2 and all_of:
+        return f"both {noun}s"
+    if count == total:
+        return f"{all_of if count > 1 else ''}{counted(count, noun)}"
+    return f"{count:,} of {counted(total, noun)}"
 
 
 def word(findings: tuple[Finding, ...], *, better: bool) -> str:
     if all(is_timed(finding.metric) for finding in findings):
         return "faster" if better else "slower"
     return "better" if better else "worse"
+
+
+# Times, memory and counts are told apart where a suite has several of them.
+
+TIMES: Final = "time"
+_STEMS: Final = ("got worse ", "got better ", "got ")
+
+
+def quantity(finding: Finding) -> str:
+    """Such as "memory": what a metric is of, for "worse in …"."""
+    if is_timed(finding.metric):
+        return TIMES
+    if is_bytes(finding.metric.unit):
+        return "memory"
+    if is_rate(finding.metric.unit):
+        return "throughput"
+    sides = (finding.baseline, finding.target)
+    # Their means are not whole by rounding alone.
+    is_whole = all(side is not None and abs(side.value - round(side.value)) <= 1e-6 * abs(side.value) for side in sides)
+    return "counts" if is_whole else "other metrics"
+
+
+def by_quantity(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
+    """Times first, then as they come."""
+    ordered = sorted(findings, key=lambda one: not is_timed(one.metric))
+    names = dict.fromkeys(map(quantity, ordered))
+    return {name: tuple(one for one in ordered if quantity(one) == name) for name in names}
+
+
+def _parts(findings: tuple[Finding, ...], sections: Sections, *, better: bool) -> list[tuple[int, str, str]]:
+    """How many, with what they are part of, and such as "slower", "worse in memory"."""
+    together, groups = by_quantity(sections.all), by_quantity(findings)
+    if len(together) == 1 or not sections.several_metrics:
+        return [(len(findings), share(len(findings), sections), word(findings, better=better))] if findings else []
+    parts = []
+    for name, group in groups.items():
+        count, total = (len({one.key.benchmark for one in some}) for some in (group, together[name]))
+        what = f"{word(group, better=better)}{'' if name == TIMES else f' in {name}'}"
+        parts.append((count, _share(count, total, "benchmark"), what))
+    return parts
 
 
 def is_timed(metric: Metric) -> bool:
@@ -57,10 +101,12 @@ class Headline:
 class NextStep:
     """What to do: `subject` and `effect` make one sentence ("<name> takes 38% longer"), `advice` and `command` follow.
 
+    `place`: where to look, where no call tree says it.
     `weakest` are metrics in which only much larger changes would have been seen; they are named last.
     """
 
     advice: str
+    place: str = ""
     subject: Finding | None = None
     effect: str = ""
     command: str = ""
@@ -85,6 +131,20 @@ COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until
 
 
 def headline(report: Report, sections: Sections) -> Headline:
+    told = _of_conclusion(report, sections)
+    if not (over := _exceeded(report)):
+        return told
+    count = len(report.budgets)
+    return Headline(
+        "🔴", f"{over:,} of {counted(count, 'budget')} exceeded; {told.text[0].lower()}{told.text[1:]}", Tone.WORSE
+    )
+
+
+def _exceeded(report: Report) -> int:
+    return sum(check.state is BudgetState.OVER for check in report.budgets)
+
+
+def _of_conclusion(report: Report, sections: Sections) -> Headline:
     match report.conclusion:
         case Conclusion.REGRESSION:
             loud = report.failed or any(finding.severity is Severity.MAJOR for finding in sections.regressions)
@@ -110,13 +170,13 @@ def _no_verdict(report: Report, sections: Sections) -> Headline:
 
 def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> NextStep:
     if report.conclusion in (Conclusion.REGRESSION, Conclusion.IMPROVEMENT):
-        advice = (
-            _regression_advice(report, has_check=has_check)
-            if report.conclusion is Conclusion.REGRESSION
-            else "Nothing to do."
-        )
+        is_worse = report.conclusion is Conclusion.REGRESSION
+        advice = _regression_advice(report, has_check=has_check) if is_worse else _done(report)
         subject = next(iter(sections.changed), None)
-        return NextStep(subject=subject, effect=effect(subject) if subject else "", advice=advice)
+        place = "Look there first." if is_worse and report.blames_target else ""
+        return NextStep(subject=subject, effect=effect(subject) if subject else "", place=place, advice=advice)
+    if _exceeded(report):
+        return NextStep(advice="Get below the budget, or change it in the configuration. This fails the check.")
     if report.conclusion is Conclusion.SUSPECTED:
         return _to_decide(report, sections)
     if report.conclusion is Conclusion.INCONCLUSIVE and _blind(sections):
@@ -152,8 +212,8 @@ def _regression_advice(report: Report, *, has_check: bool) -> str:
             "To know, measure base and head in one job."
         )
     if not has_check:
-        return "Look there first."
-    return f"Look there first. {'This fails the check.' if report.failed else 'This does not fail the check.'}"
+        return ""
+    return "This fails the check." if report.failed else "This does not fail the check."
 
 
 def effect(finding: Finding) -> str:
@@ -227,16 +287,35 @@ def _changed(sections: Sections) -> str:
     """Such as "2 of 148 benchmarks got slower, 1 left its category, 3 got faster"; the loudest comes first."""
     left = tuple(one for one in sections.regressions if one.reason.code is VerdictReason.LEFT_CATEGORY)
     worse = tuple(one for one in sections.regressions if one not in left)
-    groups = (
-        (worse, f"got {word(worse, better=False)}"),
-        (left, "left its category" if len(left) == 1 else "left their categories"),
-        (sections.improvements, f"{'' if worse and not left else 'got '}{word(sections.improvements, better=True)}"),
-    )
-    (first, told), *others = [(group, what) for group, what in groups if group] or groups[:1]
-    text = ", ".join([f"{share(len(first), sections)} {told}", *(f"{len(group):,} {what}" for group, what in others)])
+    category = "left its category" if len(left) == 1 else "left their categories"
+    parts = [(count, of, f"got {what}") for count, of, what in _parts(worse, sections, better=False)]
+    parts += [(len(left), share(len(left), sections), category)] if left else []
+    parts += [(count, of, f"got {what}") for count, of, what in _parts(sections.improvements, sections, better=True)]
+    text = _joined(parts)
     if looking := sections.looking_worse:
-        text += f"; {len(looking):,} {_look(looking)} {word(looking, better=False)}, not proven"
-    return "; ".join([text[0].upper() + text[1:], *_untestable(sections)])
+        text += f"; {_looking(looking, sections, of_all=False)}, not proven"
+    blind = sum(map(_is_blind, sections.untested))
+    text += f"; {blind:,} not told from noise" if blind else ""
+    return "; ".join([text[:1].upper() + text[1:], *_untestable(sections)])
+
+
+def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> str:
+    """By commas; without the words that stand there already: "faster" after "got slower"."""
+    told: list[str] = []
+    before = ""
+    for count, of, what in parts:
+        shared = next((stem for stem in _STEMS if what.startswith(stem) and before.startswith(stem)), "")
+        told.append(f"{of if of_all and not told else f'{count:,}'} {what.removeprefix(shared)}")
+        before = what
+    return ", ".join(told)
+
+
+def _looking(findings: tuple[Finding, ...], sections: Sections, *, of_all: bool = True) -> str:
+    """Such as "1 of 20 benchmarks looks slower"."""
+    parts = _parts(findings, sections, better=False)
+    return _joined(
+        [(count, of, f"{'looks' if count == 1 else 'look'} {what}") for count, of, what in parts], of_all=of_all
+    )
 
 
 def _look(findings: tuple[Finding, ...]) -> str:
@@ -246,8 +325,8 @@ def _look(findings: tuple[Finding, ...]) -> str:
 def _suspected(report: Report, sections: Sections) -> str:
     """Such as "1 of 20 benchmarks looks slower, not proven"."""
     if worse := sections.looking_worse:
-        subject = share(len(worse), sections)
-        text = f"{subject[0].upper()}{subject[1:]} {_look(worse)} {word(worse, better=False)}, not proven"
+        subject = _looking(worse, sections)
+        text = f"{subject[0].upper()}{subject[1:]}, not proven"
     else:
         moved = [note.arguments.get("change") for note in report.notes if note.code is Remark.SUITE_MOVED]
         by = "".join(f" by {percent(change, signed=True)}" for change in moved if isinstance(change, float))
@@ -317,9 +396,10 @@ def no_change(sections: Sections) -> str:
         (sections.outside, f"{left_what(sections.outside, 'the')}, not called"),
     )
     parts = [
-        *_quiet(sections),
+        *_quiet(sections.varying),
         *(f"{len(findings):,} {told}" for findings, told in counts if findings),
         *_untestable(sections),
+        *_constant(sections),
     ]
     return "; ".join(parts) or f"No change seen in {counted(sections.total, sections.noun)}"
 
@@ -337,6 +417,12 @@ def _quiet(sections: Sections) -> Iterator[str]:
         yield f"{of} {within(sections)}"
 
 
+def _constant(sections: Sections) -> Iterator[str]:
+    """Apart: that what never varies is the same says nothing of what noise hides in the others."""
+    if count := len(sections.constants):
+        yield f"{counted(count, 'other metric' if sections.varying.all else sections.noun)} exactly equal"
+
+
 def within(sections: Sections) -> str:
     """Such as "unchanged within 5%": the largest minimum effect of theirs."""
     return f"unchanged within {percent(max((one.minimum_effect for one in sections.unchanged), default=0.0))}"
@@ -347,17 +433,22 @@ def _nothing_else(sections: Sections) -> str:
     parts = []
     if count := len(sections.not_seen):
         parts = [f"No change seen in {counted(count, 'other')}", _detectable(sections)]
-    if count := len(sections.unchanged):
+    if count := len(sections.varying.unchanged):
         others = f"{count:,}" if parts else f"{counted(count, 'other')} {'is' if count == 1 else 'are'}"
         parts.append(f"{others} {within(sections)}")
     return f"{'; '.join(part for part in parts if part)}. " if parts else ""
+
+
+def _done(report: Report) -> str:
+    is_partial = any(note.code is Remark.PART_MISSING for note in report.notes)
+    return "Measure the missing part again." if is_partial else "Nothing to do."
 
 
 def unchanged_advice(report: Report, sections: Sections) -> str:
     if advice := rounds_advice(sections):
         return advice
     if not sections.not_seen:
-        return "Nothing to do."
+        return _done(report)
     if not _detectable(sections):
         return "How small a change would have been seen is not known for these numbers."
     paired = report.baseline_source is BaselineSource.PAIRED
@@ -379,25 +470,26 @@ def rounds_advice(sections: Sections) -> str:
 def _detectable(sections: Sections) -> str:
     """How small a slowdown would have been seen: what "no change seen" is worth. In all metrics but the weakest."""
     weak = {entry.key for entry in weakest(sections)}
-    effects = [
-        entry.detectable_effect
-        for entry in sections.not_seen
-        if entry.detectable_effect is not None and entry.key not in weak
-    ]
-    if not effects:
+    groups = by_quantity([entry for entry in sections.not_seen if entry.detectable_effect is not None])
+    sizes, count = [], 0
+    for name, group in groups.items():
+        effects = [entry.detectable_effect or 0.0 for entry in group if entry.key not in weak]
+        count += len(effects)
+        sizes.append(f"{percent_at_least(max(effects))}{'' if len(groups) == 1 else f' ({name})'}")
+    if not sizes:
         return ""
     what = "slowdown" if all(is_timed(finding.metric) for finding in sections.not_seen) else "change for the worse"
-    where = f" in {len(effects):,} of them" if len(effects) < len(sections.not_seen) else ""
-    return f"a {what} of {percent_at_least(max(effects))} or more would have been suspected{where}"
+    where = f" in {count:,} of them" if count < len(sections.not_seen) else ""
+    return f"a {what} of {', '.join(sizes)} or more would have been suspected{where}"
 
 
 def weakest(sections: Sections) -> tuple[Finding, ...]:
-    """Those in which only a much larger change than in the others would have been seen, worst first."""
-    effects = [(entry.detectable_effect, entry) for entry in sections.not_seen if entry.detectable_effect is not None]
-    if not effects:
-        return ()
-    middle = median(effect for effect, _ in effects)
-    weak = [(effect, entry) for effect, entry in effects if effect > WEAK_FACTOR * middle]
+    """Those in which only a much larger change than in others of the quantity would have been seen, worst first."""
+    weak: list[tuple[float, Finding]] = []
+    for group in by_quantity(sections.not_seen).values():
+        effects = [(entry.detectable_effect, entry) for entry in group if entry.detectable_effect is not None]
+        middle = median(effect for effect, _ in effects) if effects else 0.0
+        weak += [(effect, entry) for effect, entry in effects if effect > WEAK_FACTOR * middle]
     return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].key)))
 
 

@@ -28,7 +28,7 @@ from perf_culprit.say.document import (
     table,
     words,
 )
-from perf_culprit.say.finding_tables import CHANGED, METRIC_LIMIT, accepted_by, changed_cells, metric_name
+from perf_culprit.say.finding_tables import METRIC_LIMIT, accepted_by, changed_cells, changed_columns, metric_name
 from perf_culprit.say.headlines import took
 from perf_culprit.say.inert import Safe, clean
 from perf_culprit.say.numbers import amount, counted, percent, quantities
@@ -106,11 +106,11 @@ def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: Is
     where = Commit(commits.bad, options.repository_url)
 
     def row(finding: Finding) -> Row:
-        return Row((Prose(finding.key.metric, METRIC_LIMIT), *changed_cells(finding)))
+        return Row(changed_cells(Prose(finding.key.metric, METRIC_LIMIT), finding))
 
     return _body(
         words("{} got worse on the default branch at {}.", Name(name), where),
-        table((Column(name="metric"), *CHANGED), findings[:SHOWN_BENCHMARKS], row),
+        table(changed_columns(Column(name="metric")), findings[:SHOWN_BENCHMARKS], row),
         name=name,
         commits=commits,
         options=options,
@@ -135,10 +135,10 @@ def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, o
 
 def _many(findings: Sequence[Sequence[Finding]]) -> Table:
     def row(finding: Finding) -> Row:
-        return Row((metric_name(finding.key, with_metric=True), *changed_cells(finding)))
+        return Row(changed_cells(metric_name(finding.key, with_metric=True), finding))
 
     shown = [finding for group in findings[:SHOWN_BENCHMARKS] for finding in group[:3]]
-    rows = table((Column(name="benchmark"), *CHANGED), shown, row)
+    rows = table(changed_columns(Column(name="benchmark")), shown, row)
     return replace(rows, total=len(shown) + max(0, len(findings) - SHOWN_BENCHMARKS))
 
 

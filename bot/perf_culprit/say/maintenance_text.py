@@ -57,6 +57,7 @@ WORDS: Final[Mapping[Symptom, str]] = {
     Symptom.ANONYMOUS: "permissions: not known without the token. Give the step "
     "env: GITHUB_TOKEN: ${{{{ github.token }}}}",
     Symptom.NO_ANSWER: "GitHub: {message}. Next: {next}",
+    Symptom.PROTECTED: "a workflow execution protection refused it: {message}. Next: {next}",
     Symptom.BRANCH_RULES: "branch {branch}: rules ({rules}) refuse the push of a run. Exempt the branch from them",
     Symptom.NO_CHECKOUT: "checkout: there is none here, so neither its depth nor the base is known",
     Symptom.SHALLOW: "checkout: the commits before are missing. Write fetch-depth: 0",

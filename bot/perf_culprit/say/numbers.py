@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from perf_culprit.model.unit_sizes import BYTES, SECONDS, without_suffix
 from perf_culprit.say.document import Prose, Text, words
 from perf_culprit.say.inert import NO_BREAK, Safe, plain, unbroken
 
@@ -19,25 +20,6 @@ _TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 _BYTE_UNITS = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
 _PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
-# Every spelling of the readers' tools -> seconds. "KB" is missing below on purpose: 1,000 or 1,024, nobody knows.
-_SECONDS = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
-    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
-    **dict.fromkeys(("us", "µs", "μs", "usec", "microsecond", "microseconds"), 1e-6),
-    **dict.fromkeys(("ns", "nsec", "nanosecond", "nanoseconds"), 1e-9),
-    "min": 60.0,
-}
-_BYTES = {
-    **dict.fromkeys(("B", "byte", "bytes"), 1.0),
-    "kB": 1e3,
-    "MB": 1e6,
-    "GB": 1e9,
-    "KiB": 2.0**10,
-    "MiB": 2.0**20,
-    "GiB": 2.0**30,
-    "TiB": 2.0**40,
-}
-_PER_CALL = ("/op", "/iter")
 _COUNTED = frozenset({"op", "ops", "req", "requests", "iter", "items", "events", "calls", "queries", "transactions"})
 
 
@@ -60,11 +42,11 @@ class _Scale:
 
 
 def is_time(unit: str) -> bool:
-    return _without_suffix(unit)[0] in _SECONDS
+    return without_suffix(unit)[0] in SECONDS
 
 
 def is_bytes(unit: str) -> bool:
-    return _without_suffix(unit)[0] in _BYTES
+    return without_suffix(unit)[0] in BYTES
 
 
 def is_rate(unit: str) -> bool:
@@ -173,27 +155,20 @@ def _percent_number(fraction: float, *, signed: bool) -> str:
     return sign + text
 
 
-def _without_suffix(unit: str) -> tuple[str, str]:
-    for suffix in _PER_CALL:
-        if unit.endswith(suffix):
-            return unit.removesuffix(suffix), suffix
-    return unit, ""
-
-
 def _rate(unit: str) -> tuple[str, float] | None:
     """("ops", 1000.0) for "ops/ms": what is counted, and how many per second one unit is."""
     counted, _, time = unit.partition("/")
-    if counted in _COUNTED and time in _SECONDS:
-        return counted, 1 / _SECONDS[time]
+    if counted in _COUNTED and time in SECONDS:
+        return counted, 1 / SECONDS[time]
     return None
 
 
 def _scale(unit: str) -> _Scale | None:
-    base, suffix = _without_suffix(unit)
-    if base in _SECONDS:
-        return _Scale(units=_TIME_UNITS, factor=_SECONDS[base], suffix=suffix)
-    if base in _BYTES:
-        return _Scale(units=_BYTE_UNITS, factor=_BYTES[base], suffix=suffix)
+    base, suffix = without_suffix(unit)
+    if base in SECONDS:
+        return _Scale(units=_TIME_UNITS, factor=SECONDS[base], suffix=suffix)
+    if base in BYTES:
+        return _Scale(units=_BYTE_UNITS, factor=BYTES[base], suffix=suffix)
     rate = _rate(unit)
     if rate is not None:
         return _Scale(units=_PREFIXES, factor=rate[1], suffix=f" {rate[0]}/s")

@@ -52,7 +52,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians overlap, or that of their difference includes zero",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
-    VerdictReason.BLIND: "too noisy, or too few runs: even four times as much could be noise",
+    VerdictReason.BLIND: "too noisy, or too few runs: a change of this metric alone is not told from noise",
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
@@ -182,6 +182,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.MEASURED_AGAIN: (
         "measured again: {count:# flagged benchmark}; {proven:,} proven, {refuted:,} refuted, {open:,} still open"
     ),
+    Remark.PART_MISSING: "part {part:,} of {count:,} is missing: its benchmarks weren't measured",
     Remark.LONE_BASELINE: "one baseline run: a change can be suspected, but not proven",
     Remark.DETECTOR_UNUSED: (
         "{detector} judges only {kind:prose}, and none were measured: {used} judged instead; these apply: {fitting}"

@@ -134,7 +134,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
     joined = [column.joins for column in (*columns[1:], Column(name=""))]
     sides = ["right" if column.right and not shared else "left" for column, shared in zip(columns, joined, strict=True)]
     head = "".join(
-        f'<th align="{side}">{html(column.head).strip() or "verdict"}</th>'
+        f'<th align="{side}">{html(column.head)}</th>'
         for column, side in zip(columns, sides, strict=True)
         if not column.joins
     )

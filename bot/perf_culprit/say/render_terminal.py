@@ -97,7 +97,8 @@ def _table(table: Table, more_at: str, *, width: int, colour: bool) -> str:
     Where even the needed columns leave a name no room, every name gets a line of its own.
     """
     rows = list(table.first(table.total))
-    name, *others = table.columns
+    name = next((column for column in table.columns if column.role is Role.NAME), table.columns[0])
+    others = [column for column in table.columns if column is not name]
     cells = {column: [terminal(row.cells[place]) for row in rows] for place, column in enumerate(table.columns)}
     marked = [f"{INDENT}{_head(name)}", *(f"{MARK}{text}" for text in cells[name])]
     kept = [column for column in others if not column.spare]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from perf_culprit.model.count import BENCHMARK
@@ -76,6 +76,21 @@ class Sections:
         )
 
     @property
+    def constants(self) -> tuple[Finding, ...]:
+        """Counts and sizes that are the same in all runs: what noise hides was no question there."""
+        return tuple(
+            one
+            for one in self.unchanged
+            if one.reason.code is VerdictReason.EXACTLY_EQUAL and not is_time(one.metric.unit)
+        )
+
+    @property
+    def varying(self) -> "Sections":
+        """Without the constants."""
+        varying = replace(self, quiet=tuple(one for one in self.quiet if one not in self.constants))
+        return replace(varying, several_metrics=has_several_metrics(varying.all))
+
+    @property
     def refuted(self) -> tuple[Finding, ...]:
         """Looked worse, until they were measured again."""
         return tuple(finding for finding in self.quiet if finding.reason.code is VerdictReason.REFUTED)
@@ -129,19 +144,20 @@ def split(report: Report) -> Sections:
         quiet=tuple(entry for entry in findings if entry.verdict in QUIET and entry.accepted is None),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),
         unjudged=() if judged else tuple(entry for entry in findings if entry.verdict not in QUIET),
-        several_metrics=_have_several(findings) or any(one.key.benchmark == BENCHMARK for one in findings),
+        several_metrics=has_several_metrics(findings),
         beside=beside,
     )
 
 
-def _have_several(findings: Sequence[Finding]) -> bool:
-    """Whether any benchmark has more than one."""
-    return len({finding.key.benchmark for finding in findings}) < len(findings)
+def has_several_metrics(findings: Sequence[Finding]) -> bool:
+    """Whether any benchmark has more than one, or is a whole command."""
+    names = [finding.key.benchmark for finding in findings]
+    return len(set(names)) < len(names) or BENCHMARK in names
 
 
 def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[MetricKey, tuple[Finding, ...]]]:
     """The findings with one time per benchmark and verdict, and the others by its key."""
-    if not _have_several(findings):
+    if not has_several_metrics(findings):
         return findings, {}
     together: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:

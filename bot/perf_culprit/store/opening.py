@@ -10,7 +10,7 @@ from typing import Final
 
 from perf_culprit import git
 from perf_culprit.config.database_url import DatabaseUrl
-from perf_culprit.config.settings import HistoryConfig
+from perf_culprit.config.settings import Config, HistoryConfig
 from perf_culprit.errors import UsageError
 from perf_culprit.model.bisection_files import decode_stored
 from perf_culprit.model.dispatch import Bisection
@@ -22,6 +22,9 @@ from perf_culprit.store.git_branch import DEFAULT_BRANCH
 from perf_culprit.store.protocol import Store, decodable
 from perf_culprit.store.retention import Retention
 from perf_culprit.store.run_names import BISECTION_PATH, RUN_PATH, read_names, stored_key
+
+OF_SEARCHES: Final = " (bisect)"
+_NONE_IN_PARTICULAR: Final = Config().suite
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,6 +124,14 @@ def suite_names(history: Store) -> tuple[str, ...]:
     newest = {match["suite"]: path for path in sorted(history.paths()) if (match := RUN_PATH.fullmatch(path))}
     runs = decodable(zip(newest.values(), history.contents(list(newest.values())), strict=True), decode_run)
     return tuple(sorted({run.suite for run in runs}))
+
+
+def only_suite(history: Store, suite: str) -> str:
+    """The suite; where nobody named one, and the history has a single one, that."""
+    if suite != _NONE_IN_PARTICULAR or history.commits(suite):
+        return suite
+    stored = [name for name in suite_names(history) if not name.endswith(OF_SEARCHES)]
+    return stored[0] if len(stored) == 1 else suite
 
 
 def stored_bisections(history: Store) -> tuple[Bisection, ...]:

@@ -19,8 +19,13 @@ def starts_with(text: Any, start: Any) -> bool:
     return as_text(text).lower().startswith(as_text(start).lower())
 
 
+def ends_with(text: Any, end: Any) -> bool:
+    return as_text(text).lower().endswith(as_text(end).lower())
+
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "startsWith": starts_with,
+    "endsWith": ends_with,
     "contains": lambda among, one: one in (among or ()),
     "fromJSON": json.loads,
     "always": lambda: True,

@@ -280,12 +280,16 @@ class WorkflowRunner:
             artifacts = [artifact for artifact in artifacts if artifact.name == given["name"]]
             assert len(artifacts) == 1
         for artifact in artifacts:
+            own = "" if "name" in given or given.get("merge-multiple") else artifact.name
             with zipfile.ZipFile(io.BytesIO(artifact.zip_bytes)) as archive:
-                archive.extractall(place.workspace / given["path"])
+                archive.extractall(place.workspace / given["path"] / own)
         return f"downloaded {[artifact.name for artifact in artifacts]}"
 
     def upload(self, given: Mapping[str, Any], place: "Place") -> tuple[bool, str]:
-        path = place.workspace / given["path"]
+        name, path = given.get("name"), place.workspace / given["path"]
+        if given.get("archive") is False:  # what GitHub shows in the browser: one file, under its own name
+            assert path.is_file()
+            name = path.name
         if "*" in path.name:
             path, pattern = path.parent, path.name
         else:
@@ -296,12 +300,12 @@ class WorkflowRunner:
         root = path if path.is_dir() else path.parent
         content = {str(file.relative_to(root)): file.read_bytes() for file in files}
         self.fake.state.add_artifact(
-            name=given["name"],
+            name=name,
             run_id=place.event.run_id,
             head_sha=self.fake.state.runs[place.event.run_id].head_sha,
             zip_bytes=zipped(content),
         )
-        return True, f"uploaded {given['name']}"
+        return True, f"uploaded {name}"
 
     def github(self, event: Event) -> dict[str, Any]:
         return {

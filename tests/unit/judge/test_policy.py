@@ -25,7 +25,7 @@ from perf_culprit.model.finding import (
 )
 from perf_culprit.model.reason import BaselineReason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion, Judgement
-from perf_culprit.model.run import Direction, Environment, MetricKey, Run
+from perf_culprit.model.run import Direction, Environment, MetricKey, Part, Run
 from tests.support.noisy_runs import THROUGHPUT, TIME, noisy_run, run_of
 from tests.support.reasons import words_of
 from tests.support.rounds import in_rounds
@@ -415,3 +415,15 @@ def test_the_more_runs_are_stored_the_smaller_a_change_is_found(factor: float, s
         conclusion = history(shared=[factor] + [1.0] * 19, stored=stored).conclusion
         assert (conclusion is Conclusion.REGRESSION) is (stored >= proven)
         assert (conclusion is Conclusion.NO_CHANGE) is (stored < suspected)
+
+
+@pytest.mark.parametrize("side", ["target", "baseline"])
+def test_what_a_missing_part_had_is_neither_gone_nor_new(side: str) -> None:
+    whole, some = around(1.0, 2.0), around(1.0)
+    lacking = structs.replace(some, part=Part(indices=(1, 3), count=3))
+    baseline, target = (whole, lacking) if side == "target" else (lacking, whole)
+    judgement = compare(baseline, target)
+    assert (judgement.missing, judgement.new) == ((), ())
+    assert list(words_of(judgement.notes)) == ["part 2 of 3 is missing: its benchmarks weren't measured"]
+    both = compare(lacking, lacking)
+    assert list(words_of(both.notes)) == ["part 2 of 3 is missing: its benchmarks weren't measured"]

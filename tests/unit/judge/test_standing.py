@@ -1,13 +1,15 @@
 """Which acceptance and which culprit belong to a change of a series."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec import structs
 
 from perf_culprit.judge.panel_status import Circumstances, shown_changes, standing
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.run import MetricKey
-from perf_culprit.model.series import NamedCulprit, ShownChange
+from perf_culprit.model.series import ChangePoint, NamedCulprit, PanelRun, ShownChange
 from tests.unit.judge.test_panels import COMMITS, LINE, grown
 
 PANEL = grown(range(60))
@@ -81,3 +83,45 @@ def test_the_worst_of_lately_is_of_changes_that_nobody_accepted() -> None:
     assert (lately.release, lately.judged) == (None, 2)
     assert standing([PANEL], [shown(accepted(AT))], (), LINE).worst is None
     assert standing([PANEL], [], (), LINE).worst is None
+
+
+def stepped(values: str, commits: str, at: int, *, culprits: str = "") -> ShownChange:
+    """A level of 1 ("-") or 2 ("+") per run, of commits by letters; the change is placed at run `at`."""
+    levels = tuple(1.0 + (value == "+") for value in values)
+    change = ChangePoint(
+        index=at, kind="step", before=1.0, after=2.0, relative_change=1.0, p_value=0, q_value=0, strength=9
+    )
+    (one, *_) = PANEL.series
+    series = structs.replace(one, values=levels, changes=(change,))
+    panel = structs.replace(PANEL, runs=tuple(PanelRun(commit=name) for name in commits), series=(series,))
+    named = [replace(culprit(0, MetricKey("other", "time")), commit=name) for name in culprits]
+    order = {name: -place for place, name in enumerate(dict.fromkeys(commits))}
+    (change_shown,) = shown_changes([panel], Circumstances(line=order, culprits=named))
+    return change_shown
+
+
+@pytest.mark.parametrize(
+    ("values", "commits", "at", "after", "since"),
+    [
+        ("----++++", "abcdefgh", 4, None, "e"),
+        # A burst before shifts the step to earlier runs, one after to later ones.
+        ("-+---+++++", "abcdefghij", 5, "e", "g"),
+        ("-----++-++", "abcdefghij", 5, "d", "f"),
+        # A commit's runs are of one level: the step is at one of its ends, and a burst says at which.
+        ("--------++++", "aaaabbbbcccc", 8, None, "c"),
+        ("------++++++", "aaaabbbbcccc", 6, "a", "c"),
+        ("--++--++++++", "aaaabbbbcccc", 6, None, "c"),
+    ],
+)
+def test_a_step_beside_bursts_is_between_two_commits(
+    values: str, commits: str, at: int, after: str | None, since: str
+) -> None:
+    one = stepped(values, commits, at)
+    assert (one.after, one.since) == (after, since)
+
+
+def test_a_search_of_another_benchmark_decides_between_them() -> None:
+    assert (one := stepped("-+---+++++", "abcdefghij", 5, culprits="g")).since == "g"
+    assert one.after is None
+    far = stepped("-+---+++++", "abcdefghij", 5, culprits="i")
+    assert (far.after, far.since) == ("e", "g")

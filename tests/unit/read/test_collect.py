@@ -124,6 +124,18 @@ def test_nothing_measured_is_an_error_that_says_why() -> None:
         collect_sources([])
 
 
+def test_a_folder_without_results_says_what_is_missing(tmp_path: Path) -> None:
+    for name in ("app.py", ".git/HEAD", "broken.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{" if name.endswith("json") else "x")
+    with pytest.raises(DataError) as caught:
+        collect([str(tmp_path)])
+    started = f"no benchmark results in {tmp_path}/app.py, {tmp_path}/broken.json:1:2 (is not valid JSON: "
+    assert caught.value.message.startswith(started)
+    assert caught.value.next_step is not None
+    assert "perf-culprit measure" in caught.value.next_step
+
+
 def test_the_machine_completes_what_its_own_files_do_not_say() -> None:
     here = Environment(components={"cpu": "here", "runner_image": "ubuntu24"})
     assert collect([str(FOLDER / "numbers/loop.txt")], Reading(environment=here)).environment == here

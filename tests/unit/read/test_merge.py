@@ -6,10 +6,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from perf_culprit.cli.entry import main
 from perf_culprit.errors import DataError
-from perf_culprit.model.run import MOST_METRICS, Benchmark, Direction, Environment, Metric, MetricKey, Run, Summary
+from perf_culprit.model.run import (
+    MOST_METRICS,
+    Benchmark,
+    Direction,
+    Environment,
+    Metric,
+    MetricKey,
+    Part,
+    Run,
+    Summary,
+)
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import collect, collect_each, collect_executions, collect_separate
 from perf_culprit.read.results.merge import NAME, Read, in_order, join_executions, merge, named_alike
@@ -294,3 +305,68 @@ def test_a_run_file_of_too_many_metrics_is_refused_by_name(tmp_path: Path, capsy
     large = many_written(tmp_path / "large.json", range(MOST_METRICS + 1))
     assert main(["compare", "--baseline", large, "--target", large]) == 3
     assert f"{large}: holds 50,001 metrics" in capsys.readouterr().err
+
+
+def part(index: int, *names: str, count: int = 3, division: str = "d", cpu: str = "A", commit: str = "a" * 40) -> Run:
+    return Run(
+        benchmarks=tuple(
+            Benchmark.of(name=name, metric=MS, samples=(1.0, 2.0), group_sizes=(1, 1), rounds=(1, 2)) for name in names
+        ),
+        part=Part(indices=(index,), count=count, division=division),
+        commit=commit,
+        job=f"job-{index}",
+        environment=Environment(components={"cpu": cpu, "os": "L"}),
+    )
+
+
+def parts_in(folder: Path, *runs: Run) -> list[str]:
+    for number, run in enumerate(runs):
+        (folder / f"{number}.json").write_bytes(encode_run(run))
+    return [str(folder / f"{number}.json") for number in range(len(runs))]
+
+
+def test_parts_are_one_run_whose_rounds_are_the_same(tmp_path: Path) -> None:
+    files = parts_in(tmp_path, part(2, "b", cpu="B"), part(1, "a"), part(3, "c"))
+    for run in (collect_executions(files), collect_separate(files), collect(files), *collect_each(files)):
+        assert [benchmark.name for benchmark in run.benchmarks] == ["a", "b", "c"]
+        assert {benchmark.rounds for benchmark in run.benchmarks} == {(1, 2)}, "parts are no blocks"
+        assert run.environment.components == {"cpu": "A / B / A", "os": "L"}
+        assert (run.part, run.notes, run.is_separate) == (None, (), False)
+
+
+def test_what_parts_lack_is_kept(tmp_path: Path) -> None:
+    files = parts_in(tmp_path, part(3, "c"), part(1, "a"))
+    run = collect_executions(files)
+    assert run.part == Part(indices=(1, 3), count=3, division="d")
+    assert run.part.missing == (2,)
+    (tmp_path / "joined.json").write_bytes(encode_run(run))
+    (tmp_path / "late.json").write_bytes(encode_run(part(2, "b")))
+    whole = collect_executions([str(tmp_path / "joined.json"), str(tmp_path / "late.json")])
+    assert whole.part is None
+    assert len(whole.benchmarks) == 3
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (part(1, "b"), "has part 1, as"),
+        (part(2, "b", count=4), "its number of parts is `4`, that of"),
+        (part(2, "b", commit="b" * 40), "its commit is `bbbb"),
+        (structs.replace(part(2, "b"), suite="other"), "its suite is `other`"),
+        (part(2, "b", division="e"), "its list is `e`"),
+        (part(2, "a"), "has `a`, as"),
+    ],
+)
+def test_what_is_no_other_part_is_refused(tmp_path: Path, other: Run, told: str) -> None:
+    with pytest.raises(DataError, match=told) as refused:
+        collect_executions(parts_in(tmp_path, part(1, "a"), other))
+    assert str(refused.value.place).endswith("1.json")
+    assert "give each part of one run once" in str(refused.value.next_step)
+
+
+@pytest.mark.parametrize("indices", [(), (4,), (0,), (2, 1), (1, 1)])
+def test_a_part_of_none_is_refused(tmp_path: Path, indices: tuple[int, ...]) -> None:
+    data = encode_run(part(1, "a")).replace(b'"indices":[1]', json.dumps({"indices": indices}).encode()[1:-1])
+    (tmp_path / "run.json").write_bytes(data)
+    with pytest.raises(DataError, match="part"):
+        collect([str(tmp_path / "run.json")])

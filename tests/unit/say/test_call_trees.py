@@ -7,13 +7,16 @@ import cmarkgfm
 import numpy as np
 import pytest
 from cmarkgfm.cmark import Options
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import ImpactedService, MethodCosts, MethodSuspect
 from perf_culprit.model.reason import remark
-from perf_culprit.model.report import Conclusion, NodeState
+from perf_culprit.model.report import Answer, Conclusion, NodeAmount, NodeState, SuspectReason
 from perf_culprit.say.call_tree_pictures import call_tree_picture
+from perf_culprit.say.call_tree_words import REASONS, why
 from perf_culprit.say.call_trees import tree_comparison_text
 from perf_culprit.say.comment import COMMENT_LIMIT_CHARACTERS, render_markdown
 from perf_culprit.say.comparison import PageOptions
@@ -27,6 +30,35 @@ FOLDER = Path(__file__).parents[2] / "golden" / "diagnosis"
 OPTIONS = PageOptions(repository_url="https://github.example/octo/parser")
 # A name that is cut in two by ">" is another tree; the pieces are put in one at a time.
 NAMES = [piece for piece in _PIECES if ">" not in piece and piece.strip()]
+
+
+_AMOUNTS = st.builds(NodeAmount, elapsed=st.floats(0.0, 1e9), self_time=st.floats(0.0, 1e9)) | st.none()
+
+
+@given(st.lists(st.sampled_from(SuspectReason), unique=True), _AMOUNTS, _AMOUNTS)
+def test_own_code_takes_longer_of_nothing_that_takes_less(
+    reasons: list[SuspectReason], before: NodeAmount | None, after: NodeAmount | None
+) -> None:
+    change = None if before is None or after is None or not before.elapsed else after.elapsed / before.elapsed - 1
+    suspect = replace(
+        diagnosis().suspects[0], reasons=tuple(reasons), baseline=before, target=after, relative_change=change
+    )
+    is_less = change is not None and change < 0
+    own_is_less = before is not None and after is not None and after.self_time < before.self_time
+    if is_less or own_is_less:
+        assert REASONS[SuspectReason.OWN_TIME] not in why(suspect)
+    if is_less:
+        assert REASONS[SuspectReason.ORIGIN] not in why(suspect)
+
+
+def test_new_callees_are_named_beside_who_begins_to_call_them() -> None:
+    """A text that is computed at each call, before it was stored."""
+    rng = np.random.default_rng(1)
+    before = {"main": 1.0, "main>page": 5.0, "main>other": 20.0}
+    sides = [Tree(own=own).profile(rng) for own in (before, before | {"main>page>escape": 15.0})]
+    comparison = compare_profiles(sides[:1], sides[1:])
+    assert comparison.answer is Answer.SLOWER
+    assert "page: the slowdown begins here; longer per call; begins to call escape" in tree_comparison_text(comparison)
 
 
 def check(name: str, text: str) -> None:

@@ -75,7 +75,7 @@ def test_cut_rows_are_counted() -> None:
     text = render_markdown(report(Conclusion.REGRESSION, *many))
     assert len(text) <= COMMENT_LIMIT_CHARACTERS
     assert text.startswith("### 🟠 All 10,000 benchmarks got slower")
-    assert len(re.findall(r"^\| `", text, re.MULTILINE)) - 2 == 50  # two rows are baseline choices
+    assert len(re.findall(r"^\| 🟠\sslower \| `", text, re.MULTILINE)) == 50
     assert "\n\nand 9,950 more: see the job summary or `report.json`\n" in text
 
 
@@ -102,7 +102,11 @@ def test_verdict_and_next_step_are_the_first_two_lines_after_the_marker() -> Non
 def test_regressions_stand_before_improvements_in_one_table() -> None:
     text = render_markdown(report(Conclusion.REGRESSION, *FASTER, *UNCHANGED, *SLOWER))
     visible = text[: text.index("<details>")]
-    assert re.findall(r"^\| `(\w+)`", visible, re.MULTILINE) == ["parse_large", "parse_small", "render_page"]
+    assert re.findall(r"^\| \S+\s(?:slower|faster)[^|]* \| `(\w+)`", visible, re.MULTILINE) == [
+        "parse_large",
+        "parse_small",
+        "render_page",
+    ]
 
 
 @pytest.mark.parametrize("findings", [SLOWER, tuple(map(withdrawn, SLOWER))], ids=["changed", "withdrawn"])
@@ -129,8 +133,10 @@ def test_missing_benchmarks_are_visible() -> None:
     assert "- `gone0` · time, cpu" in text
 
 
-def test_no_address_means_no_link() -> None:
-    assert "](" not in render_markdown(every_conclusion()["regression-fails"])
+def test_no_address_means_no_link_but_the_glossary_s() -> None:
+    text = render_markdown(every_conclusion()["regression-fails"])
+    assert re.findall(r"\[(\w+)\]\(\S+/docs/glossary\.md#certainty\)", text) == ["certainty"]
+    assert text.count("](") == 1
 
 
 @pytest.mark.parametrize(

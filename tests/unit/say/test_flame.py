@@ -43,6 +43,7 @@ def test_gone_paths_keep_their_place_and_names_stay_frames() -> None:
             ['new"', 1, 0.0, 0.6, 0.0, 0.6, 2],
             ["old;  1", 1, 0.75, 0.0, 0.75, 0.0, 0],
         ],
+        "suspects": ['new"'],
     }
     assert collapsed_difference(result).decode().splitlines() == [
         "app;m 250000 400000",

@@ -41,7 +41,8 @@ DROP = finding("serve", 100.0, 80.0, metric=THROUGHPUT, verdict=Verdict.REGRESSI
 
 def worded(subject: Report) -> tuple[str, str]:
     sections = split(subject)
-    return headline(subject, sections).text, next_step(subject, sections).advice
+    step = next_step(subject, sections)
+    return headline(subject, sections).text, f"{step.place} {step.advice}".strip()
 
 
 @pytest.mark.parametrize(
@@ -122,6 +123,53 @@ def test_effect_from_zero_has_no_percentage() -> None:
 )
 def test_regression_headline(findings: tuple[Finding, ...], text: str) -> None:
     assert worded(report(Conclusion.REGRESSION, *findings))[0] == text
+
+
+def of_quantities(verdict: Verdict, *, times: float | None = None, counts: float | None = None) -> list[Finding]:
+    """Three benchmarks with a time and a count each; `times` and `counts` would have been seen."""
+    return [
+        finding(name, 1.0, 2.0, metric=metric, verdict=verdict, detectable=detectable)
+        for name in ("a", "b", "c")
+        for metric, detectable in ((TIME_MS, times), (ALLOCATIONS, counts))
+    ]
+
+
+def test_times_and_counts_are_told_apart() -> None:
+    *worse, time, count = of_quantities(Verdict.REGRESSION)
+    quiet = replace(count, verdict=Verdict.UNCHANGED)
+    assert worded(report(Conclusion.REGRESSION, *worse, time, quiet))[0] == (
+        "All 3 benchmarks got slower, 2 worse in counts"
+    )
+    assert worded(report(Conclusion.REGRESSION, *worse[1::2], time, quiet))[0] == (
+        "1 benchmark got slower, 2 worse in counts"
+    )
+    memory = finding("a", 1.0, 2.0, metric=MEMORY, verdict=Verdict.REGRESSION)
+    assert worded(report(Conclusion.REGRESSION, *worse[1::2], memory, quiet))[0] == (
+        "2 of 3 benchmarks got worse in counts, 1 in memory"
+    )
+
+
+def test_what_times_hide_is_no_weakness_beside_what_counts_hide() -> None:
+    text, advice = worded(report(Conclusion.NO_CHANGE, *of_quantities(Verdict.NOT_SEEN, times=0.3, counts=0.01)))
+    assert text == (
+        "No change seen in 6 metrics; "
+        "a change for the worse of 30% (time), 1% (counts) or more would have been suspected"
+    )
+    assert "Weakest" not in advice
+
+
+def test_constants_stand_apart_from_what_noise_can_hide() -> None:
+    equal = because(VerdictReason.EXACTLY_EQUAL)
+    times, counts = (of_quantities(Verdict.NOT_SEEN, times=0.09)[place::2] for place in (0, 1))
+    constant = [
+        finding(one.key.benchmark, 0.0, 0.0, metric=ALLOCATIONS, test="exact", reason=equal, half_width=None)
+        for one in counts
+    ]
+    assert worded(report(Conclusion.NO_CHANGE, *times, *constant))[0] == (
+        "No change seen in 3 benchmarks; a slowdown of 9% or more would have been suspected; "
+        "3 other metrics exactly equal"
+    )
+    assert worded(report(Conclusion.NO_CHANGE, *constant))[0] == "3 benchmarks exactly equal"
 
 
 def test_a_regression_says_whether_it_fails() -> None:

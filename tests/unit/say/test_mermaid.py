@@ -30,7 +30,7 @@ HOSTILE = [
     "名前",
 ]
 LINE = re.compile(
-    r'flowchart LR|  n\d+\["(?:[A-Za-z0-9 ]|#\d+;)+"\]|  n\d+ --> n\d+'
+    r'flowchart LR|  n\d+\["(?:[A-Za-z0-9 ]|#\d+;)+"\]|  n\d+ (?:-->|-\.->) n\d+'
     r"|  class n\d+(?:,n\d+)* (?:slow|other|suspect|touched)"
     r"|  classDef (?:slow|other|suspect|touched) [a-z0-9#:,\- ]+"
 )
@@ -81,3 +81,35 @@ def test_a_tree_deeper_than_the_picture_is_left_out() -> None:
     )
     service: ServiceComparison = replace(diagnosis().services[0], nodes=deep)
     assert call_tree_picture(diagnosis(), service).count('["') == MOST_NODES
+
+
+def test_chance_is_not_drawn_and_callers_that_are_left_out_are_dotted() -> None:
+    """A suspect ten calls deep, what it calls, and callees that samples of one revision alone have or none tested."""
+    amount = NodeAmount(elapsed=1.0, self_time=0.0)
+
+    def node(name: str, parent: int | None, state: NodeState, q_value: float | None = None) -> ComparedNode:
+        sides = {NodeState.ADDED: (None, amount), NodeState.REMOVED: (amount, None)}.get(state, (amount, amount))
+        return ComparedNode(
+            method=name, parent=parent, baseline=sides[0], target=sides[1], state=state, q_value=q_value
+        )
+
+    way = [node(f"m{i}", i - 1 if i else None, NodeState.UNDECIDED, 0.9) for i in range(10)]
+    suspect = replace(node("tokenize", 9, NodeState.SLOWER, 0.001), reasons=(SuspectReason.ORIGIN,))
+    callees = [
+        node("called", 10, NodeState.UNDECIDED, 0.9),
+        node("new", 10, NodeState.ADDED, 0.01),
+        node("rare", 10, NodeState.ADDED, 0.4),
+        node("gone", 10, NodeState.REMOVED),
+        node("small", 10, NodeState.NOT_TESTED),
+    ]
+    service = replace(diagnosis().services[0], nodes=(*way, suspect, *callees))
+    text = call_tree_picture(replace(diagnosis(), suspects=()), service)
+    assert [name for name in ("m6", "m7", "called", "new", "rare", "gone", "small") if f"{name} " in text] == [
+        "m7",
+        "called",
+        "new",
+    ]
+    assert "n9 --> n10" in text
+    other = replace(node("other", 0, NodeState.SLOWER, 0.001), reasons=(SuspectReason.ORIGIN,))
+    text = call_tree_picture(replace(diagnosis(), suspects=()), replace(service, nodes=(*service.nodes, other)))
+    assert "n0 -.-> n7" in text

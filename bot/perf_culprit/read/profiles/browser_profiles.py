@@ -10,6 +10,7 @@ from perf_culprit.model.call_tree import Profile, RecordFault
 from perf_culprit.read.profiles.json_elements import UNDECODABLE, decode, each
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import SAMPLES, Frame, ProfileTree, frame, group_name
+from perf_culprit.read.profiles.source_maps import Bundle, bundle_of
 
 # V8's CPU profiles (`node --cpu-prof`, Chromium's performance panel): a tree of functions with hits of the sampler.
 
@@ -22,6 +23,7 @@ class _CallFrame(msgspec.Struct, rename="camel"):
     function_name: str = ""
     url: str = ""
     line_number: int = -1
+    column_number: int = -1
 
 
 class _CpuprofileNode(msgspec.Struct, rename="camel"):
@@ -54,6 +56,7 @@ def _cpuprofile_tree(nodes: dict[int, _CpuprofileNode], file: ProfileFile) -> Pr
     tree = ProfileTree()
     called = {child for node in nodes.values() for child in node.children}
     reached: set[int] = set()
+    bundles = {url: bundle_of(url) for url in sorted({node.call_frame.url for node in nodes.values()})}
     stack: list[tuple[int, tuple[Frame, ...]]] = [(number, ()) for number in nodes if number not in called]
     while stack:
         number, above = stack.pop()
@@ -63,14 +66,17 @@ def _cpuprofile_tree(nodes: dict[int, _CpuprofileNode], file: ProfileFile) -> Pr
             continue
         reached.add(number)
         name = node.call_frame.function_name
-        path = above if name == _ROOT else (*above, _cpuprofile_frame(node.call_frame))
+        path = above if name == _ROOT else (*above, _cpuprofile_frame(node.call_frame, bundles[node.call_frame.url]))
         if node.hit_count and name != _CPUPROFILE_IDLE and not tree.add_stack(path, node.hit_count):
             file.reject(RecordFault.TOO_DEEP, name)
         stack += [(child, path) for child in node.children]
     return tree
 
 
-def _cpuprofile_frame(call: _CallFrame) -> Frame:
+def _cpuprofile_frame(call: _CallFrame, bundle: Bundle | None) -> Frame:
+    if bundle and (source := bundle.source(call.function_name, call.line_number, call.column_number)):
+        name, file, line = source
+        return frame(name or "(anonymous)", file, line)
     name = call.function_name or "(anonymous)"
     # Lines count from 0.
     return frame(name, call.url or None, call.line_number + 1 if call.line_number >= 0 else None)

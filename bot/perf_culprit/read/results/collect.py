@@ -16,10 +16,10 @@ from perf_culprit.read.format_reader import first_match
 from perf_culprit.read.results.ci_log import plain_log
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.input_files import Input, read_inputs
-from perf_culprit.read.results.merge import Read, join_executions, merge
+from perf_culprit.read.results.merge import Read, join_executions, join_parts, merge
 from perf_culprit.read.results.own_run import OWN_RUN, is_own
 from perf_culprit.read.results.parsed import VALUE, Parsed, ResultReader
-from perf_culprit.read.results.result_formats import AUTO, readers_for, unknown_format, with_smaller_option
+from perf_culprit.read.results.result_formats import AUTO, UNKNOWN, readers_for, unknown_format, with_smaller_option
 from perf_culprit.read.results.source import LargeFile, Source
 from perf_culprit.read.results.timers import NUMBERS
 
@@ -209,7 +209,7 @@ def collect(
 
 def collect_each(paths: Sequence[str], reading: Reading = AS_IT_IS) -> tuple[Run, ...]:
     """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
-    return tuple(run for _, run in reading.each(paths))
+    return tuple(run for _, run in join_parts(list(reading.each(paths))))
 
 
 def collect_executions(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
@@ -219,7 +219,7 @@ def collect_executions(paths: Sequence[str], reading: Reading = AS_IT_IS, *, com
 
 def collect_separate(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
     """The target of a comparison of files with files: each file is a run of its own, as each of the baseline's is."""
-    each = list(reading.each(paths))
+    each = join_parts(list(reading.each(paths)))
     # Executions that know their rounds shared a job, whatever the number of files.
     in_rounds = any(benchmark.rounds for _, run in each for benchmark in run.benchmarks)
     joined = join_executions(each, suite=reading.suite, commit=commit)
@@ -326,6 +326,17 @@ def _skipped_notes(skipped: Sequence[DataError]) -> list[str]:
 
 def _nothing(inputs: Sequence[Input], reads: Sequence[Read], skipped: Sequence[DataError]) -> DataError:
     places = [source.place for entry in inputs for source in entry.sources]
+    if skipped and not reads:
+        names = [
+            f"{error.place}{'' if error.message == UNKNOWN else f' ({error.message})'}"
+            for error in skipped[:MAX_SHOWN_SKIPPED]
+        ]
+        more = f" and {len(skipped) - len(names):,} more" if len(names) < len(skipped) else ""
+        return DataError(
+            f"no benchmark results in {', '.join(names)}{more}",
+            next_step="name the files that the benchmark wrote (perf-culprit formats lists what is read), or have it "
+            "run: perf-culprit measure --commits HEAD~1 HEAD --run COMMAND --output measured",
+        )
     reasons = [*(note for read in reads for note in read.parsed.notes), *_skipped_notes(skipped)]
     return DataError(
         "; ".join(["holds no benchmark and no counter", *reasons[:MAX_SHOWN_SKIPPED]]),

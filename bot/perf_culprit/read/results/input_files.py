@@ -101,7 +101,7 @@ def _files(path: str) -> tuple[list[str], bool]:
 def _walk(path: str) -> Iterator[str]:
     count = 0
     for folder, folders, files in os.walk(path):
-        folders.sort()
+        folders[:] = sorted(set(folders) - {".git"})
         for name in sorted(files):
             file = Path(folder) / name
             # A link in a stranger's tree may lead anywhere; tools leave a .gitignore next to their results.

@@ -17,6 +17,7 @@ from perf_culprit.model.run import (
     CounterTable,
     Environment,
     MetricKey,
+    Part,
     Run,
     first_doubled,
 )
@@ -86,6 +87,10 @@ def merge(
     `environment` is the caller's machine `now`: it completes what the files say, if all were measured on it just now.
     Our own run files are complete: what they do not say was not known when they were written.
     """
+    if sum(read.parsed.part is not None for read in reads) > 1:
+        joined = join_parts([(read.place, merge([read])) for read in reads if read.parsed.part])
+        parts = [Read(place=place, parsed=Parsed.of(run)) for place, run in joined]
+        reads = [*parts, *(read for read in reads if read.parsed.part is None)]
     benchmarks, turned = _benchmarks(reads)
     counters = _counters(reads)
     more = f" and {len(reads) - 1:,} more" if len(reads) > 1 else ""
@@ -241,6 +246,56 @@ def _conflict(message: str, place: str) -> DataError:
     return DataError(message, place=place, next_step="collect files of one run only, or let one tool write them all")
 
 
+# The parts of a suite, each measured on a machine of its own: one run, in which a round is the same round of all.
+
+OTHER_PARTS = "give each part of one run once; --list has to print the same on each machine"
+
+
+def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
+    """The runs, each with its place, those of parts as one. A DataError where they are not the parts of one run."""
+    parts = [(run.part, place, run) for place, run in runs if run.part is not None]
+    if len(parts) < 2:
+        return list(runs)
+    parts.sort(key=lambda part: part[0].indices)
+    _refuse_others(parts)
+    whole = structs.replace(parts[0][0], indices=tuple(sorted(index for part, _, _ in parts for index in part.indices)))
+    # That machines differ says nothing: both sides of a part were measured on one.
+    alone = {"part": None, "environment": Environment(), "job": None}
+    joined = merge([Read(place=place, parsed=Parsed.of(run, **alone)) for _, place, run in parts])
+    environment = _in_order([run.environment for _, _, run in parts])
+    joined = structs.replace(joined, environment=environment, part=whole if whole.missing else None)
+    return [(parts[0][1], joined), *((place, run) for place, run in runs if run.part is None)]
+
+
+def _refuse_others(parts: Sequence[tuple[Part, str, Run]]) -> None:
+    """What is not another part of the first one's run."""
+    owners: dict[str | MetricKey, str] = {}
+    for part, place, run in parts:
+        for (what, mine), its in zip(_facts(part, place, run).items(), _facts(*parts[0]).values(), strict=True):
+            if mine != its:
+                message = f"its {what} is `{shown(mine)}`, that of {parts[0][1]} is `{shown(its)}`"
+                raise DataError(message, place=place, next_step=OTHER_PARTS)
+        facts: list[str | MetricKey] = [*(f"part {index}" for index in part.indices), *run.keys]
+        for fact in facts:
+            if owners.setdefault(fact, place) != place:
+                what = fact if isinstance(fact, str) else f"`{shown(fact.benchmark)}`"
+                raise DataError(f"has {what}, as {owners[fact]} has", place=place, next_step=OTHER_PARTS)
+
+
+def _facts(part: Part, _: str, run: Run) -> dict[str, str]:
+    facts = {"suite": run.suite, "commit": run.commit, "number of parts": part.count, "list": part.division}
+    return {what: str(fact) for what, fact in facts.items()}
+
+
+def _in_order(machines: Sequence[Environment]) -> Environment:
+    """What is known of all; where they differ, each one's value in the order of the parts."""
+    names = [name for name in machines[0].components if all(name in one.components for one in machines)]
+    values = {name: [one.components[name] for one in machines] for name in names}
+    return Environment(
+        components={name: " / ".join(own if len(set(own)) > 1 else own[:1]) for name, own in values.items()}
+    )
+
+
 # Several results of one side as executions: each is a group of samples with its round.
 
 # Of A B B A, which is how executions of two sides are best interleaved.
@@ -262,6 +317,8 @@ def join_executions(
     are taken from the order where they are not given: as many executions of either side make a round as A B B A has. A
     result that knows its own rounds keeps them, after those before it.
     """
+    if rounds is None:
+        executions = join_parts(executions)
     if len(executions) == 1 and rounds is None:
         ((place, run),) = executions
         only = Read(place=place, parsed=Parsed.of(run))

@@ -186,6 +186,9 @@ def _empty(root: object) -> str:
     return f"its list `{lists[0]}` is empty" if lists else ""
 
 
+UNKNOWN: Final = "holds results of no known format"
+
+
 def unknown_format(source: Source) -> DataError:
     """Why no reader knows the content: not text at all, broken JSON, or simply another format."""
     text = source.text_or_empty().lstrip()
@@ -210,6 +213,4 @@ def unknown_format(source: Source) -> DataError:
             f"{empty}: no benchmark was measured",
             "check the output of the benchmark step: a filter may match nothing, or every benchmark failed",
         )
-    return source.error(
-        "holds results of no known format", "name the tool that wrote it, or see docs/formats.md for what can be read"
-    )
+    return source.error(UNKNOWN, "name the tool that wrote it, or see docs/formats.md for what can be read")

@@ -182,6 +182,7 @@ def test_callers_are_found_by_name_at_the_head(repository: Path) -> None:
         ("A.java", "package a.b;\nclass A { int f(int a) { return 1; }\n int g() { return 3; } }", "a.b.A.f"),
         ("a.go", "package shop\nfunc (c *Cart[T]) Total() int { return 1 }\nfunc f() {}", "shop.Cart.Total"),
         ("a.rs", "impl<T> Cart<T> { fn total(&self) -> u8 { 1 } }", "Cart.total"),
+        ("a.rs", "impl<'a, T> Iterator for &'a mut Cart<T> { fn total(&self) -> u8 { 1 } }", "Cart.total"),
         ("a.c", "static int *f(int a) { return 1; }\nint g() { return 3; }", "f"),
         ("a.cpp", "int a::C<int>::g(int *p) { return 1; }\nint h() { return 3; }", "a.C.g"),
         ("a.cs", "namespace N.M; class A { int f() => 1;\n int g() => 3; }", "N.M.A.f"),

@@ -156,6 +156,20 @@ def test_a_slower_method_is_alone_on_any_machine(machine: float, planted: str) -
     assert [one.method for one in suspects] == [planted]
 
 
+def test_a_method_of_many_services_tells_of_the_machine_once() -> None:
+    """Eleven of nineteen places are one slower method's: counted by place it would be the machine."""
+
+    def side(slow: float, seed: int) -> list[Profile]:
+        rng = np.random.default_rng(seed)
+        own = [{f"s{i}": 0.001, f"s{i}>tokenize": 5.0 * slow} | {f"s{i}>m{i}": 4.0} for i in range(8)]
+        own += [{f"s{i}": 0.001, f"s{i}>tokenize": 5.0 * slow} for i in range(8, 11)]
+        return [Tree(own=each, service=f"s{i}").profile(rng, 10) for i, each in enumerate(own)]
+
+    result = compare_profiles(side(1.0, 1), side(1.5, 2))
+    assert result.services[0].common_factor == pytest.approx(1.0, abs=0.03)
+    assert [one.method for one in shown_suspects(result)] == ["tokenize"]
+
+
 def test_long_unchanged_profiles_are_denied(tmp_path: Path) -> None:
     """1,500 samples a run, five runs a side."""
     means = {f"main>m{i}": 1_500 * share for i, share in enumerate((0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.03, 0.02))}

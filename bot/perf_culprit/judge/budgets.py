@@ -1,0 +1,73 @@
+"""Absolute limits that the configuration sets, such as the size of a package: whether the target keeps each."""
+
+import math
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from statistics import median
+from typing import Final
+
+from perf_culprit.config.policy_settings import BudgetConfig, PolicySettings
+from perf_culprit.errors import ConfigError
+from perf_culprit.judge.estimate import estimate
+from perf_culprit.judge.statistic import MEDIAN
+from perf_culprit.model.report import BudgetCheck, BudgetState
+from perf_culprit.model.run import Benchmark, Run
+from perf_culprit.model.unit_sizes import converted
+
+MOST_CHECKS: Final = 500
+
+
+def checked_budgets(target: Run, settings: PolicySettings) -> tuple[BudgetCheck, ...]:
+    """One for each metric that has a budget, the exceeded ones first."""
+    checks = sorted(_checks(target, settings), key=lambda check: list(BudgetState).index(check.state))
+    return tuple(checks[:MOST_CHECKS])
+
+
+def _checks(target: Run, settings: PolicySettings) -> Iterator[BudgetCheck]:
+    for benchmark in target.benchmarks if settings.budgets else ():
+        budget = next((entry for entry in settings.budgets if entry.matches(benchmark.key)), None)
+        if budget is not None and not settings.of(benchmark.key).ignore:
+            yield _checked(benchmark, budget, settings)
+
+
+def _checked(benchmark: Benchmark, budget: BudgetConfig, settings: PolicySettings) -> BudgetCheck:
+    key, unit = benchmark.key, benchmark.unit
+    sign = (settings.of(key).direction or benchmark.direction).worse_sign
+    limit = converted(*budget.amount, unit)
+    if limit is None or not sign:
+        wrong = f"{budget.limit} is no limit in {unit!r}" if sign else "no direction is better"
+        wanted = (
+            f"write the limit {f'in {unit}' if unit else 'without a unit'}"
+            if sign
+            else "set `direction` of these benchmarks under `benchmarks`"
+        )
+        raise ConfigError(f"{key.full_name[:100]}: {wrong}", place=f"budgets, {budget.match}", next_step=wanted)
+    value, low, high = _ends(benchmark)
+    least, most = sorted((sign * low, sign * high))
+    state = BudgetState.WITHIN if most <= sign * limit else BudgetState.UNSURE
+    return BudgetCheck(
+        benchmark=key.benchmark,
+        metric=key.metric,
+        unit=unit,
+        value=value,
+        low=low,
+        high=high,
+        limit=limit,
+        because=budget.because,
+        state=BudgetState.OVER if least > sign * limit else state,
+    )
+
+
+def _ends(benchmark: Benchmark) -> tuple[float, float, float]:
+    """The value, and how low and high it may be: Olive's 95% interval of the units' median, of few all of them.
+
+    A unit is a process or an execution; of one that has none, a sample. A single number is taken as it is.
+    """
+    if benchmark.summary is not None:
+        stated = estimate(benchmark, MEDIAN)
+        margin = 2 * (stated.error or 0.0)
+        return stated.value, stated.value - margin, stated.value + margin
+    sizes = benchmark.group_sizes if len(benchmark.group_sizes) > 1 else (1,) * len(benchmark.samples)
+    units = sorted(median(benchmark.samples[start:end]) for start, end in pairwise(accumulate(sizes, initial=0)))
+    outside = max(len(units) // 2 - math.ceil(math.sqrt(len(units) / 4)), 0)
+    return median(units), units[outside], units[-1 - outside]

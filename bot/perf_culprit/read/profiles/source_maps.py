@@ -1,0 +1,134 @@
+"""Where a function of bundled JavaScript stands in its sources: source maps of version 3 [ECMA-426]."""
+
+import base64
+import binascii
+import os
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+from typing import Final, TypeAlias
+from urllib.parse import unquote, unquote_to_bytes
+
+import msgspec
+
+# Larger bundles and maps are not looked at: reading one takes seconds.
+MAX_BYTES: Final = 32 << 20
+SUFFIXES: Final = (".js", ".cjs", ".mjs")
+# A function's name stands so many mapped places before its parameters, where V8 says that it begins.
+NAME_BEFORE: Final = 3
+_URL: Final = re.compile(r"//[#@] ?sourceMappingURL=(\S+)\s*\Z")
+_BUNDLER: Final = re.compile(r"[a-z-]+://(?:[^/]*/)?")
+_DIGITS: Final = {
+    digit: value for value, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+}
+
+# Column, source, line from 0, name; -1 without a name.
+_Segment: TypeAlias = tuple[int, int, int, int]
+
+
+class _Map(msgspec.Struct, rename="camel"):
+    mappings: str
+    sources: list[str | None]
+    names: list[str] = []
+    source_root: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A generated file with its map."""
+
+    lines: list[str]
+    segments: list[list[_Segment]]
+    files: list[str | None]
+    names: list[str]
+
+    def source(self, function: str, line: int, column: int) -> tuple[str, str, int] | None:
+        """Name, file and line (from 1) of what begins at a place of the bundle (from 0); None where no map says."""
+        is_whole_bundle = not function and line == column == 0
+        segments = self.segments[line] if 0 <= line < len(self.segments) and not is_whole_bundle else []
+        end = bisect_right(segments, column, key=lambda one: one[0])
+        if not end or (file := self.files[segments[end - 1][1]]) is None:
+            return None
+        nearest = segments[max(0, end - NAME_BEFORE) : end][::-1]
+        named = (one for one in nearest if one[3] >= 0 and self._text(line, one[0], len(function)) == function)
+        name = next((self.names[one[3]] for one in named), function)
+        return name, file, segments[end - 1][2] + 1
+
+    def _text(self, line: int, column: int, length: int) -> str:
+        return self.lines[line][column : column + length] if line < len(self.lines) else ""
+
+
+def bundle_of(url: str) -> Bundle | None:
+    """Of a `file:` URL or path on this machine; None where there is no bundle with a map that can be read."""
+    path = Path(unquote(url.removeprefix("file://")))
+    text = _text_of(path) if path.is_absolute() and path.name.endswith(SUFFIXES) else None
+    if text is None or (linked := _URL.search(text[-MAX_BYTES:])) is None:
+        return None
+    try:
+        folder, data = _map_of(path.parent, linked[1])
+        if data is None:
+            return None
+        one = msgspec.json.decode(data, type=_Map)
+        segments = _decoded(one)
+    except (ValueError, KeyError, IndexError, binascii.Error, msgspec.MsgspecError):
+        return None
+    files = [None if name is None else _path(folder, one.source_root or "", name) for name in one.sources]
+    return Bundle(text.split("\n"), segments, files, one.names)
+
+
+def _map_of(folder: Path, url: str) -> tuple[Path, str | bytes | None]:
+    if url.startswith("data:"):
+        kind, _, data = url.partition(",")
+        return folder, base64.b64decode(data) if kind.endswith(";base64") else unquote_to_bytes(data)
+    path = folder / unquote(url.removeprefix("file://"))
+    return path.parent, _text_of(path)
+
+
+def _text_of(path: Path) -> str | None:
+    try:
+        state = path.stat()
+        is_small = S_ISREG(state.st_mode) and state.st_size <= MAX_BYTES
+        return path.read_text(encoding="utf-8", errors="replace") if is_small else None
+    except (OSError, ValueError):
+        return None
+
+
+def _path(folder: Path, root: str, name: str) -> str:
+    """`webpack://shop/./src/cart.js` is src/cart.js of the repository."""
+    whole = f"{root.rstrip('/')}/{name}" if root else name
+    inside, count = _BUNDLER.subn("", whole, count=1)
+    return os.path.normpath(inside if count else folder / inside)
+
+
+def _decoded(one: _Map) -> list[list[_Segment]]:
+    """By line of the bundle. Numbers are differences, each of digits with a bit for more and one for the sign."""
+    source = line = name = 0
+    lines = []
+    for text in one.mappings.split(";"):
+        column, segments = 0, []
+        for part in filter(None, text.split(",")):
+            numbers = _numbers(part)
+            column += numbers[0]
+            if len(numbers) < 4:
+                continue
+            source, line = source + numbers[1], line + numbers[2]
+            name += numbers[4] if len(numbers) > 4 else 0
+            if not 0 <= source < len(one.sources) or (len(numbers) > 4 and not 0 <= name < len(one.names)):
+                raise IndexError(part)
+            segments.append((column, source, line, name if len(numbers) > 4 else -1))
+        lines.append(sorted(segments))
+    return lines
+
+
+def _numbers(part: str) -> list[int]:
+    numbers, value, shift = [], 0, 0
+    for digit in part:
+        bits = _DIGITS[digit]
+        value |= (bits & 31) << shift
+        shift += 5
+        if not bits & 32:
+            numbers.append(-(value >> 1) if value & 1 else value >> 1)
+            value = shift = 0
+    return numbers
