@@ -1,4 +1,4 @@
-"""What reading logs and traces costs beside a bare pass over the same file: processor time, memory, wall time.
+"""What reading logs and traces costs next to a bare pass over the same file: processor time, memory, wall time.
 
     python benchmarks/logs/timing.py [RECORDS] [SHAPE…]
 

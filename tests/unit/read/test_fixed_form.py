@@ -87,7 +87,7 @@ def walked(form: bytes, lines: list[bytes]) -> Iterator[tuple[bool, dict[str, in
 FORMS = [
     rb"(?P<a>[ab]*)(?P<c>c?)d", rb"^(?P<a>\S+) (?P<b>\w+)$", rb"(?P<a>a?+)(?: b++)?+c?(?P<b>[^c]++)\b",
     rb"a(?:b)(?P<a>.*)", rb"(?P<a>[]a-]+)b", rb"(?P<a>\\+)(?P<b>\.?)b", rb"(?P<a>(?P<b>a+)b)(?: c)?(?P<c>)",
-    rb"(?P<a>[^\n]++)", rb"(?P<a>\d*+)\b", rb"(?P<a>.+?) (?P<b>.*?)\.", rb"(?P<a>a*?)[ab](?P<b>.+?)$",
+    rb"(?P<a>[^\n]++)", rb"(?P<a>\d*+)\b",
 ]  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_a_line_that_fits_has_the_places_that_the_expression_finds(form: bytes, 
 WAYS = [
     rb"(?P<a>.*)b", rb"(?P<a>\w+)(?P<b>1?)d", rb"(?P<a>a+?)b", rb"(?P<a>.*?) (?P<b>a*)(?:b)?c", rb"(?P<a>[a ]+)\b",
     rb"(?:ab)?(?P<a>a)", rb"a?(?P<a>a)", rb"(?:a)?+(?P<a>.)", rb"(?: a+)?(?P<a>.)", rb"(?:a*b)?(?P<a>.)",
-    rb"(?P<a>.+?)b+(?P<b>.)", rb"(?: (?:a)?+b)?(?P<a>.*)d",
+    rb"(?P<a>.+?) (?P<b>.*?)\.", rb"(?P<a>a*?)[ab](?P<b>.+?)$", rb"(?P<a>.+?)b+(?P<b>.)", rb"(?: (?:a)?+b)?(?P<a>.*)d",
 ]  # fmt: skip
 
 

@@ -143,16 +143,16 @@ def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
     left = np.flatnonzero(~fits)
     lines = [data[begin:end] for begin, end in zip(begins[left].tolist(), ends[left].tolist(), strict=True)]
     text, more_starts, more_lengths, is_read = _searched(lines, pattern)
-    order = np.argsort(np.concatenate([np.flatnonzero(fits), left[is_read]]))
-    # Most logs are read in one of the two ways.
-    kept = padded if starts.size else b""
+    if not starts.size:
+        padded, starts, lengths = text, more_starts, more_lengths
+    elif more_starts.size:
+        order = np.argsort(np.concatenate([np.flatnonzero(fits), left[is_read]]))
+        starts = np.hstack([starts, more_starts + len(padded)])[:, order]
+        lengths = np.hstack([lengths, more_lengths])[:, order]
+        padded += text
     return ReadLines(
         lines=len(begins),
-        rows=Rows(
-            data=kept + text,
-            starts=np.hstack([starts, more_starts + len(kept)])[:, order],
-            lengths=np.hstack([lengths, more_lengths])[:, order],
-        ),
+        rows=Rows(data=padded, starts=starts, lengths=lengths),
         unread=[(int(left[i]), lines[i]) for i in np.flatnonzero(~is_read).tolist() if lines[i].strip()],
     )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault
 from perf_culprit.read.profiles.profile_file import ProfileFile
-from perf_culprit.read.profiles.profile_tree import TOP, Frame, ProfileTree, bounded, frame
+from perf_culprit.read.profiles.profile_tree import MAX_DEPTH, TOP, Frame, ProfileTree, bounded, frame
 
 MAX_SPANS: Final = 5_000_000
 # What OpenTelemetry's specification says where an instrumented program does not name itself.
@@ -153,13 +153,13 @@ class _Forest:
         self.reached = np.zeros(len(ends), bool)
         self.frames: dict[str, int] = {}
         services = [bounded(service) or UNKNOWN_SERVICE for service, _ in self.kinds]
-        self.services = [*dict.fromkeys(services)]
+        numbers = {service: number for number, service in enumerate(dict.fromkeys(services))}
         of_kind = [
             self._frame(f"{one}: {_IDS.sub('*', name)}") for one, (_, name) in zip(services, self.kinds, strict=True)
         ]
         self.frame_of = np.array(of_kind, np.int64)[self.of_kind]
-        self.service_of = np.array([self.services.index(one) for one in services], np.int64)[self.of_kind]
-        self.networks = np.array([self._frame(f"{one}: {NETWORK}") for one in self.services], np.int64)
+        self.service_of = np.array([numbers[one] for one in services], np.int64)[self.of_kind]
+        self.networks = np.array([self._frame(f"{one}: {NETWORK}") for one in numbers], np.int64)
         self.methods = [*map(Frame, self.frames)]
         # Those of one parent side by side.
         self.by_parent = np.argsort(self.parents, kind="stable")
@@ -190,23 +190,30 @@ class _Forest:
         """The calls of one operation, in the order of their starts: a level of the trees at a time."""
         tree, executions = ProfileTree(), []
         spans, calls, above = roots, np.arange(len(roots)), np.full(len(roots), TOP)
-        while spans.size:
+        for level in range(1, MAX_DEPTH + 1):
+            if not spans.size:
+                break
             self.reached[spans] = True
             nodes = self._nodes(tree, above, self.frame_of[spans])
-            self.reject(RecordFault.TOO_DEEP, spans[nodes == above])
             own, callees = self.own[spans], self.callee[spans]
             is_client = callees >= 0
-            every = np.stack([nodes, calls, self.elapsed[spans], np.where(is_client, 0, own)])
-            executions.append(every[:, nodes != above])
-            if is_client.any():
+            executions.append(np.stack([nodes, calls, self.elapsed[spans], np.where(is_client, 0, own)]))
+            if level < MAX_DEPTH and is_client.any():
                 networks = self._nodes(tree, nodes[is_client], self.networks[callees[is_client]])
-                waits = np.stack([networks, calls[is_client], own[is_client], own[is_client]])
-                executions.append(waits[:, networks != nodes[is_client]])
+                executions.append(np.stack([networks, calls[is_client], own[is_client], own[is_client]]))
             counts = self.children[spans]
             before = np.repeat(self.first_child[spans] + counts - np.cumsum(counts), counts)
             spans = self.by_parent[before + np.arange(len(before))]
             above, calls = np.repeat(nodes, counts), np.repeat(calls, counts)
+        self._too_deep(spans.tolist())
         return self._profile(tree, np.hstack(executions), calls=len(roots))
+
+    def _too_deep(self, spans: list[int]) -> None:
+        while spans:
+            span = spans.pop()
+            self.reached[span] = True
+            self.file.reject(RecordFault.TOO_DEEP, self.kinds[self.of_kind[span]][1])
+            spans += self.by_parent[self.first_child[span] : self.first_child[span + 1]].tolist()
 
     def _nodes(self, tree: ProfileTree, above: Integers, frames: Integers) -> Integers:
         keys, firsts, which = np.unique(above * len(self.methods) + frames, return_index=True, return_inverse=True)
