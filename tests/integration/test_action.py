@@ -142,6 +142,20 @@ def test_pushes_are_judged_recorded_and_checked(runner: Runner, commits: dict[st
     assert [check.head_sha for check in checks] == [commits["main1"], commits["main2"]]
 
 
+def test_a_budget_that_is_exceeded_is_told_where_only_regressions_are(runner: Runner, commits: dict[str, str]) -> None:
+    quiet = "comment: {when: regression}\n"
+    (runner.workspace / "perf.yml").write_text(quiet)
+    pull_request(runner, commits, BASE_LEVELS, inputs={"config": "perf.yml"})
+    assert not runner.fake.state.comments
+    budget = "budgets: [{match: parse, limit: 1 ns, because: a frame takes that long}]\n"
+    (runner.workspace / "perf.yml").write_text(quiet + budget)
+    result = pull_request(runner, commits, BASE_LEVELS, inputs={"config": "perf.yml"})
+    (comment,) = runner.fake.state.comments.values()
+    assert "a frame takes that long" in comment.body
+    assert result.outputs["failed"] == "true"
+    assert list(runner.fake.state.check_runs.values())[-1].conclusion == "failure"
+
+
 def test_regression_in_a_pull_request_is_told_in_one_comment_in_sight(runner: Runner, commits: dict[str, str]) -> None:
     suspected = pull_request(runner, commits, SLOW_LEVELS)
     assert (suspected.outputs["conclusion"], suspected.outputs["failed"]) == ("suspected", "false"), suspected.log

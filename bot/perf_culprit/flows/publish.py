@@ -176,10 +176,11 @@ def mark_outdated(host: Host, destination: Destination, *, lack: Lack, number: i
 
 
 def _speaks(report: Report, config: Config) -> bool:
+    """What fails the check is never silent."""
     return {
         "always": True,
-        "change": report.conclusion in CHANGED,
-        "regression": report.conclusion is Conclusion.REGRESSION,
+        "change": report.conclusion in CHANGED or report.failed,
+        "regression": report.conclusion is Conclusion.REGRESSION or report.failed,
         "never": False,
     }[config.comment.when]
 

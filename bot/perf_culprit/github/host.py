@@ -15,7 +15,7 @@ from perf_culprit.model.dispatch import WorkflowRuns
 from perf_culprit.model.finding import PROVEN
 from perf_culprit.model.maintenance import Grant, Permission
 from perf_culprit.model.reason import Remark
-from perf_culprit.model.report import Conclusion, Report
+from perf_culprit.model.report import BudgetState, Conclusion, Report
 
 # Text within GitHub's limits, and text that Markdown leaves alone.
 
@@ -126,13 +126,20 @@ FINDINGS: Final = re.compile(r"<!-- perf-culprit:findings:([0-9a-f]{16}) -->\s*$
 
 
 def findings_id(reports: Sequence[Report]) -> str:
-    """Of what is proven, and of what looks worse: the same as long as none of it is added, gone or now proven."""
-    told = sorted(
+    """Of what is proven, looks worse or is over its budget: the same until one is added, gone or now proven."""
+    told = [
         (report.suite, one.key.benchmark, one.key.metric, one.verdict.value)
         for report in reports
         for one in report.findings
         if one.verdict in PROVEN or one.looks_worse
-    )
+    ]
+    told += [
+        (report.suite, one.benchmark, one.metric, one.state.value)
+        for report in reports
+        for one in report.budgets
+        if one.state is BudgetState.OVER
+    ]
+    told.sort()
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
