@@ -97,6 +97,7 @@ def test_a_missing_part_is_said_and_the_rest_is_judged(project: Project) -> None
     assert "4 benchmarks" in comment
     assert "Measure the missing part again." in comment
     assert "Nothing to do" not in comment
+    assert list(project.fake.state.check_runs.values())[-1].conclusion == "neutral", "nobody knows about the rest"
     picture(project, "parts.html")
 
 

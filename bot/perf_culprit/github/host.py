@@ -62,8 +62,8 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
 def check_conclusion(reports: Sequence[Report]) -> CheckConclusion:
     """Only a regression over the fail threshold fails the check; of several reports the worst counts."""
     each = {CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion] for report in reports}
-    # What the job that measured said alone, or what the benchmarks' own files may have changed, is no success.
-    doubtful = {Remark.PARTLY_AFFECTED, Remark.HARNESS_CHANGED}
+    # Something wasn't measured, or the benchmarks' own files may have changed it: that is no success.
+    doubtful = {Remark.PARTLY_AFFECTED, Remark.PART_MISSING, Remark.HARNESS_CHANGED}
     if any(note.code in doubtful for report in reports for note in report.notes):
         each.add(CheckConclusion.NEUTRAL)
     worst = (CheckConclusion.FAILURE, CheckConclusion.NEUTRAL, CheckConclusion.SUCCESS)
