@@ -50,6 +50,13 @@ def labelled(project: Project, *labels: str, action: str = "labeled", label: str
     assert not outcome.failed, outcome.log
 
 
+def picture(project: Project, name: str) -> None:
+    if page := os.environ.get("THREAD_PICTURE"):
+        written(
+            Path(page).with_name(name), [as_shown(one, "commented") for one in project.fake.state.comments.values()]
+        )
+
+
 def test_a_run_by_comment_is_told_in_the_report(project: Project) -> None:
     """And before anybody asked, the required check is neutral with the reason."""
     pull = project.open_pull(7, base=project.main, level=SLOWER, merged_level=SLOWER)
@@ -71,9 +78,7 @@ def test_a_run_by_comment_is_told_in_the_report(project: Project) -> None:
     assert (newest.name, newest.head_sha, newest.conclusion) == ("perf-culprit (default)", pull.head_sha, "failure")
     labelled(project, action="labeled", label="other")
     assert list(project.fake.state.check_runs.values())[-1] is newest, "what was measured stays"
-    if page := os.environ.get("THREAD_PICTURE"):
-        shown = [as_shown(one, "commented") for one in project.fake.state.comments.values()]
-        written(Path(page), shown)
+    picture(project, "asked.html")
 
 
 def test_a_part_against_a_release_is_told_in_the_answer(project: Project) -> None:
@@ -90,9 +95,7 @@ def test_a_part_against_a_release_is_told_in_the_answer(project: Project) -> Non
     assert "render" not in answer
     assert checks(project) == {"perf-culprit (default) as asked": "failure"}
     assert not project.fake.state.issues
-    if page := os.environ.get("THREAD_PICTURE"):
-        shown = [as_shown(one, "commented") for one in project.fake.state.comments.values()]
-        written(Path(page).with_name("part.html"), shown)
+    picture(project, "part.html")
 
 
 def test_a_run_by_label(project: Project) -> None:
@@ -101,6 +104,7 @@ def test_a_run_by_label(project: Project) -> None:
     (report,) = project.comments(7)
     assert "🟢" in report
     assert checks(project) == {"perf-culprit (default)": "success"}
+    picture(project, "labelled.html")
 
 
 @pytest.mark.parametrize(
