@@ -146,7 +146,7 @@ def test_a_pull_request_of_a_fork(project: Project, level: int) -> None:
     else:
         assert not project.comments(7)
         assert ("🔴" if level == SLOWER else "🟢") in told(outcome)
-        assert "its token may not write" in outcome.log
+        assert "the token of a fork's pull request may not write" in outcome.log
 
 
 @planted_in_each

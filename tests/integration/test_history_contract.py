@@ -229,7 +229,7 @@ def test_old_bisections_make_room(history: Store, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "x" * 65, "-x", "a b", "a\n", "'; DROP TABLE x; --"])
 def test_a_name_that_is_no_id_is_refused(history: Store, name: str) -> None:
-    with pytest.raises(UsageError, match="no id of a bisection"):
+    with pytest.raises(UsageError, match="not an id of a bisection"):
         history.load(name)
 
 

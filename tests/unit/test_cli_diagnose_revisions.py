@@ -119,7 +119,7 @@ def test_compare_takes_the_diagnosis_into_report_and_comment(folder: Path) -> No
     report = json.loads((folder / "report.json").read_bytes())
     assert report["diagnosis"]["suspects"][0]["method"] == "tokenize"
     comment = (folder / "comment.md").read_text(encoding="utf-8")
-    assert "**`tokenize` takes" in comment.split("\n")[2]
+    assert "Look first at `tokenize`" in comment.split("\n")[2]
     assert "```mermaid" in comment
 
 

@@ -10,6 +10,7 @@ EXPECTED = {
     Conclusion.REGRESSION: CheckConclusion.NEUTRAL,
     Conclusion.OTHER_HARDWARE: CheckConclusion.NEUTRAL,
     Conclusion.SUSPECTED: CheckConclusion.NEUTRAL,
+    Conclusion.NOT_COMPARABLE: CheckConclusion.NEUTRAL,
     Conclusion.INCONCLUSIVE: CheckConclusion.NEUTRAL,
     Conclusion.FIRST_RUN: CheckConclusion.NEUTRAL,
     Conclusion.NOT_AFFECTED: CheckConclusion.NEUTRAL,
