@@ -359,7 +359,7 @@ def _partly(sections: Sections) -> str:
     better, quiet = sections.improvements, len(sections.quiet)
     told = [*_untestable(sections), *([f"{len(better):,} got {word(better, better=True)}"] if better else [])]
     text = "; ".join([*told, *([f"no change seen in {quiet:,}"] if quiet else [])])
-    return text[0].upper() + text[1:]
+    return text[:1].upper() + text[1:] or "Not comparable: the benchmarks changed"
 
 
 def _not_comparable(sections: Sections) -> list[str]:

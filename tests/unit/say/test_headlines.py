@@ -358,6 +358,10 @@ def test_nothing_in_common_with_the_baseline() -> None:
     )
 
 
+def test_a_forged_report_without_findings_has_a_headline() -> None:
+    assert worded(report(Conclusion.NOT_COMPARABLE))[0] == "Not comparable: the benchmarks changed"
+
+
 def test_loudness_of_the_emoji() -> None:
     minor = report(Conclusion.REGRESSION, SLOWER[1])
     shown = [
