@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, TypedDict
+from typing import BinaryIO, Final, TypedDict
 
 from msgspec import structs
 
@@ -38,9 +38,6 @@ from perf_culprit.read.results.surroundings import surroundings
 from perf_culprit.say.maintenance_text import collected_text, derived_text, formats_text
 from perf_culprit.say.reason_text import SHOWN_NAMES
 from perf_culprit.say.report_parts import build_report
-
-if TYPE_CHECKING:
-    from perf_culprit.config.policy_settings import BenchmarkConfig, BudgetConfig
 
 # The configuration in each stage's own words.
 
@@ -168,10 +165,9 @@ def _unused_detectors(config: Config, target: Run) -> list[Reason]:
 def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
     """A mistyped pattern would switch its stricter rule off."""
     keys = {key for run in runs for key in run.keys}
-    entries: tuple[BenchmarkConfig | BudgetConfig, ...] = (*config.benchmarks, *config.budgets)
     return [
         because(Remark.PATTERN_UNUSED, pattern=entry.match, metric=None if entry.metric == "*" else entry.metric)
-        for entry in entries
+        for entry in (*config.benchmarks, *config.budgets)
         if not any(entry.matches(key) for key in keys)
     ]
 
