@@ -1,6 +1,5 @@
 """Of a pull request whose changes reach nothing: a neutral check with the reason, in seconds, and nothing is built."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from tests.support.git_repository import run_git
 from tests.support.job import claiming
 from tests.support.scenarios import LEVEL, Outcome, Project, open_project
-from tests.support.thread_picture import as_shown, written
+from tests.support.thread_picture import keep_page
 from tests.support.workflows.runner import InThisProcess
 
 NOT_MEASURED = "Not measured: nothing that changed reaches the benchmarks"
@@ -63,9 +62,7 @@ def test_documentation_alone_is_not_measured(project: Project, *, fork: bool) ->
     assert "1 file of documentation" in comment
     assert ("advice, not proof" in comment) is fork
     assert not [word for word in ("No change seen", "missing", "First run") if word in comment]
-    if page := os.environ.get("THREAD_PICTURE"):
-        shown = [as_shown(one, "commented") for one in project.fake.state.comments.values()]
-        written(Path(page), shown)
+    keep_page("not-affected.html", project.fake.state.comments.values())
 
 
 def test_what_is_not_understood_is_measured(project: Project) -> None:

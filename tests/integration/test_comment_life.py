@@ -1,6 +1,5 @@
 """A pull request over several pushes: a new comment where findings were added, are gone or are proven, else an edit."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from tests.support.fake_github.state import BOT, PullRequest
 from tests.support.git_repository import run_git
 from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
-from tests.support.thread_picture import as_shown, written
+from tests.support.thread_picture import keep_page
 from tests.support.workflows.runner import InThisProcess
 
 
@@ -50,6 +49,4 @@ def test_a_comment_is_replaced_when_findings_change_and_else_edited(project: Pro
     assert [hidden for _, hidden, _ in own()] == [True, True, False]
     comments = [one for one in project.fake.state.comments.values() if one.author == BOT]
     assert "all` · time" in comments[1].body
-    if page := os.environ.get("THREAD_PICTURE"):
-        notes = ["hidden as outdated", "hidden as outdated", "commented"]
-        written(Path(page), [as_shown(one, note) for one, note in zip(comments, notes, strict=True)])
+    keep_page("replaced.html", comments)

@@ -1,6 +1,5 @@
 """`/perf-run` and the label: measured when somebody asks, told where it was asked, and neutral where nobody did."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from tests.support.fake_github.state import BOT
 from tests.support.git_repository import run_git
 from tests.support.job import claiming
 from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
-from tests.support.thread_picture import as_shown, written
+from tests.support.thread_picture import keep_page
 from tests.support.workflows.runner import InThisProcess
 
 # As docs/commands.md says it.
@@ -50,13 +49,6 @@ def labelled(project: Project, *labels: str, action: str = "labeled", label: str
     assert not outcome.failed, outcome.log
 
 
-def picture(project: Project, name: str) -> None:
-    if page := os.environ.get("THREAD_PICTURE"):
-        written(
-            Path(page).with_name(name), [as_shown(one, "commented") for one in project.fake.state.comments.values()]
-        )
-
-
 def test_a_run_by_comment_is_told_in_the_report(project: Project) -> None:
     """And before anybody asked, the required check is neutral with the reason."""
     pull = project.open_pull(7, base=project.main, level=SLOWER, merged_level=SLOWER)
@@ -78,7 +70,7 @@ def test_a_run_by_comment_is_told_in_the_report(project: Project) -> None:
     assert (newest.name, newest.head_sha, newest.conclusion) == ("perf-culprit (default)", pull.head_sha, "failure")
     labelled(project, action="labeled", label="other")
     assert list(project.fake.state.check_runs.values())[-1] is newest, "what was measured stays"
-    picture(project, "asked.html")
+    keep_page("asked.html", project.fake.state.comments.values())
 
 
 def test_a_part_against_a_release_is_told_in_the_answer(project: Project) -> None:
@@ -95,7 +87,7 @@ def test_a_part_against_a_release_is_told_in_the_answer(project: Project) -> Non
     assert "render" not in answer
     assert checks(project) == {"perf-culprit (default) as asked": "failure"}
     assert not project.fake.state.issues
-    picture(project, "part.html")
+    keep_page("part.html", project.fake.state.comments.values())
 
 
 def test_a_run_by_label(project: Project) -> None:
@@ -104,7 +96,7 @@ def test_a_run_by_label(project: Project) -> None:
     (report,) = project.comments(7)
     assert "🟢" in report
     assert checks(project) == {"perf-culprit (default)": "success"}
-    picture(project, "labelled.html")
+    keep_page("labelled.html", project.fake.state.comments.values())
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from tests.support.git_repository import run_git
 from tests.support.job import claiming
 from tests.support.recipes import workflows
 from tests.support.scenarios import CRASH, LEVEL, SLOWER, Project, open_project
-from tests.support.thread_picture import as_shown, written
+from tests.support.thread_picture import keep_page
 from tests.support.workflows.runner import InThisProcess
 
 RECIPE = "docs/how-to/spread-a-suite.md"
@@ -59,12 +58,6 @@ def measured(project: Project, *, level: int, merged_level: int | None = None, n
     return project.run_pull(pull)
 
 
-def picture(project: Project, name: str) -> None:
-    if page := os.environ.get("THREAD_PICTURE"):
-        comments = [as_shown(one, "commented") for one in project.fake.state.comments.values() if not one.minimized]
-        written(Path(page).with_name(name), comments)
-
-
 def test_parts_are_joined_into_one_report_and_one_stored_run(project: Project) -> None:
     outcome = measured(project, level=SLOWER)
     assert not outcome.failed, outcome.log
@@ -98,7 +91,7 @@ def test_a_missing_part_is_said_and_the_rest_is_judged(project: Project) -> None
     assert "Measure the missing part again." in comment
     assert "Nothing to do" not in comment
     assert list(project.fake.state.check_runs.values())[-1].conclusion == "neutral", "nobody knows about the rest"
-    picture(project, "parts.html")
+    keep_page("parts.html", project.fake.state.comments.values())
 
 
 def test_what_named_benchmarks_take_one_machine_measures(project: Project) -> None:

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -88,6 +88,13 @@ def take_pictures_of_demo(folder: Path) -> None:
     take_picture(comment, DOCS / "comment.png")
     take_picture(comment, DOCS / "comment-dark.png", scheme="dark")
     take_picture(folder / "demo" / "report.html", DOCS / "report.png")
+
+
+def keep_page(name: str, comments: Iterable[Comment]) -> None:
+    """The conversation of a test as a page of this name, in the folder of THREAD_PICTURE, where that is set."""
+    if page := os.environ.get("THREAD_PICTURE"):
+        shown = [as_shown(one, "hidden as outdated" if one.minimized else "commented") for one in comments]
+        written(Path(page).with_name(name), shown)
 
 
 def written(file: Path, thread: Sequence[Shown]) -> Path:
