@@ -5,9 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from perf_culprit.model.report import Conclusion, Report
-from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, where_to_look
-from perf_culprit.say.comparison import PageOptions, TreeFindings, comparison_document
-from perf_culprit.say.document import Document
+from perf_culprit.say.comparison import PageOptions, comparison_document
 from perf_culprit.say.headlines import headline
 from perf_culprit.say.render_markdown import MOST_ROWS, page_of
 from perf_culprit.say.sections import split
@@ -22,22 +20,10 @@ COMMENT_FOLDED_ROWS: Final = 300
 _SEPARATOR: Final = "\n\n---\n\n"
 
 
-def report_document(report: Report, options: PageOptions) -> Document:
-    """With what its call trees say."""
-    suspect = first_suspect(report)
-    url = options.repository_url
-    trees = TreeFindings(
-        through=through(report, repository_url=url),
-        place=None if suspect is None else where_to_look(report, suspect),
-        folds=(*diagnosis_folds(report, repository_url=url), *costs_folds(report)),
-    )
-    return comparison_document(report, options, trees)
-
-
 def render_markdown(
     report: Report, *, options: PageOptions | None = None, limit: int = COMMENT_LIMIT_CHARACTERS
 ) -> str:
-    page = page_of(report_document(report, options or PageOptions()), most_rows=COMMENT_FOLDED_ROWS)
+    page = page_of(comparison_document(report, options or PageOptions()), most_rows=COMMENT_FOLDED_ROWS)
     return page.fitted(_utf16_length, limit=limit, visible=COMMENT_CHANGED_ROWS, folded=COMMENT_FOLDED_ROWS)
 
 
@@ -56,7 +42,7 @@ def loudest_first(reports: Sequence[Report]) -> list[Report]:
 
 def render_summary(report: Report, *, options: PageOptions | None = None) -> str:
     """The job summary: the comment's text with all rows that 1 MB holds."""
-    page = page_of(report_document(report, options or PageOptions()))
+    page = page_of(comparison_document(report, options or PageOptions()))
     return page.fitted(_byte_length, limit=SUMMARY_LIMIT_BYTES, visible=MOST_ROWS, folded=MOST_ROWS)
 
 

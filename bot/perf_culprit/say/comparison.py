@@ -10,6 +10,7 @@ from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdi
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey, is_package
+from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, where_to_look
 from perf_culprit.say.charts import strips
 from perf_culprit.say.document import (
     NOTHING,
@@ -87,26 +88,16 @@ class PageOptions:
     has_check: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TreeFindings:
-    """What call trees add to a report. `through`: the commit, for the headline; `place`: where to look first."""
-
-    through: Text | None = None
-    place: Text | None = None
-    folds: tuple[Fold, ...] = ()
-
-
 def render_text(report: Report, *, colour: bool, width: int) -> str:
     """For a terminal."""
     return render_terminal(comparison_document(report, PageOptions()), width=width, colour=colour)
 
 
-def comparison_document(report: Report, options: PageOptions, trees: TreeFindings | None = None) -> Document:
-    """`trees`: nothing is said of call trees without it."""
-    sections, trees = split(report), trees or TreeFindings()
+def comparison_document(report: Report, options: PageOptions) -> Document:
+    sections = split(report)
     nodes: list[Node] = [
-        _heading(report, sections, trees),
-        paragraph(_next_step(report, sections, options, trees)),
+        _heading(report, sections, options),
+        paragraph(_next_step(report, sections, options)),
         *_remarks(report, sections),
     ]
     if report.conclusion is Conclusion.NOT_AFFECTED:
@@ -120,7 +111,8 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
         nodes.append(groups_table(report.groups))
     nodes += [
         *_surroundings(report),
-        *trees.folds,
+        *diagnosis_folds(report, repository_url=options.repository_url),
+        *costs_folds(report),
         *_prediction_folds(report),
         *_results(report, sections),
         *_outside(sections),
@@ -131,16 +123,12 @@ def comparison_document(report: Report, options: PageOptions, trees: TreeFinding
     return Document(nodes=tuple(nodes), more_at=words("the {} or {}", job, file), marker=options.marker)
 
 
-def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading:
+def _heading(report: Report, sections: Sections, options: PageOptions) -> Heading:
     told = headline(report, sections)
     text: Text = Safe(told.text)
-    if trees.through is not None:
-        text = words(
-            "{}{} {}",
-            text,
-            Safe("; the slowdown" if sections.improvements or sections.suspected else ","),
-            trees.through,
-        )
+    if (commit := through(report, repository_url=options.repository_url)) is not None:
+        slowdown = "; the slowdown" if sections.improvements or sections.suspected else ","
+        text = words("{}{} {}", text, Safe(slowdown), commit)
     if report.suite != "default":
         text = words("{} in {}", text, Name(report.suite))
     if report.reference is not None:
@@ -148,10 +136,11 @@ def _heading(report: Report, sections: Sections, trees: TreeFindings) -> Heading
     return Heading(text=text, tone=told.tone, mark=told.emoji)
 
 
-def _next_step(report: Report, sections: Sections, options: PageOptions, trees: TreeFindings) -> Text:
+def _next_step(report: Report, sections: Sections, options: PageOptions) -> Text:
     step = next_step(report, sections, has_check=options.has_check)
     advice = words("{} {}", Safe(step.advice), Name(step.command)) if step.command else Safe(step.advice)
-    place = trees.place or (Safe(step.place) if step.place else None)
+    suspect = first_suspect(report)
+    place = where_to_look(report, suspect) if suspect else (Safe(step.place) if step.place else None)
     told: Text = words("{} {}", place, advice) if place is not None and advice else place or advice
     if step.subject is None:
         return words("{}{}", told, _weak(step.weakest, sections))

@@ -11,8 +11,7 @@ from perf_culprit.model.run import MetricKey, TimeSeries
 from perf_culprit.model.series import ChangePoint
 from perf_culprit.say.call_tree_pictures import flame_section
 from perf_culprit.say.call_tree_words import headline
-from perf_culprit.say.comment import report_document
-from perf_culprit.say.comparison import PageOptions
+from perf_culprit.say.comparison import PageOptions, comparison_document
 from perf_culprit.say.document import Fold, Picture
 from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison
@@ -26,7 +25,7 @@ from perf_culprit.say.sections import split
 
 def render_html(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]] | None = None) -> str:
     """The comment, and below it every benchmark. `history` has the change points of findings' `series`."""
-    document, scripts = report_document(report, PageOptions()), []
+    document, scripts = comparison_document(report, PageOptions()), []
     body = html_of(document)
     if report.diagnosis is not None:
         folds = (node for node in document.nodes if isinstance(node, Fold))
