@@ -221,4 +221,4 @@ def _words(standing: Standing) -> tuple[str, str]:
         return "too few runs", _UNKNOWN
     if standing.worst is None:
         return f"no regression {since}", _FINE
-    return f"{percent(standing.worst, signed=True)} {since}", _WORSE
+    return f"at worst {percent(standing.worst, signed=True)} {since}", _WORSE

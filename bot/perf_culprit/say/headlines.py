@@ -307,7 +307,7 @@ def _changed(sections: Sections) -> str:
     if looking := sections.looking_worse:
         text += f"; {_looking(looking, sections, of_all=False)}, not proven"
     blind = sum(map(_is_blind, sections.untested))
-    text += f"; {blind:,} not told from noise" if blind else ""
+    text += f"; {blind:,} too noisy to judge" if blind else ""
     return "; ".join([text[:1].upper() + text[1:], *_untestable(sections)])
 
 
@@ -389,10 +389,10 @@ def _is_blind(finding: Finding) -> bool:
 
 
 def untested_words(sections: Sections) -> str:
-    """What to call them: those that were tested in vain are not told from noise."""
+    """What to call them: those that were tested in vain are too noisy to judge."""
     if len(sections.not_comparable) == len(sections.untested):
         return "not comparable"
-    return "not told from noise" if all(map(_is_blind, sections.untested)) else "not tested"
+    return "too noisy to judge" if all(map(_is_blind, sections.untested)) else "not tested"
 
 
 def _untested_advice(sections: Sections) -> str:
@@ -405,7 +405,11 @@ def _looks(finding: Finding) -> str:
     """Such as "looks 12.4% slower"."""
     change = finding.relative_change
     worse = word((finding,), better=False)
-    return f"looks {worse}" if change is None or not math.isfinite(change) else f"looks {percent(abs(change))} {worse}"
+    if change is None or not math.isfinite(change):
+        return f"looks {worse}"
+    if _manifold(change):
+        return f"looks {worse} by a factor of {significant(max(1 + change, 1 / (1 + change))).removesuffix('.0')}"
+    return f"looks {percent(abs(change))} {worse}"
 
 
 # The words of "nothing found": what it is worth, and in which metrics it is worth little.
@@ -420,7 +424,7 @@ def no_change(sections: Sections) -> str:
         (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
         (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
-        (tuple(filter(_is_blind, sections.untested)), "not told from noise"),
+        (tuple(filter(_is_blind, sections.untested)), "too noisy to judge"),
         (sections.outside, f"{left_what(sections.outside, 'the')}, not called"),
     )
     parts = [

@@ -52,7 +52,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians overlap, or that of their difference includes zero",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
-    VerdictReason.BLIND: "too noisy, or too few runs: a change of this metric alone is not told from noise",
+    VerdictReason.BLIND: "too noisy, or too few runs: a change in this metric alone cannot be told from noise",
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
@@ -157,7 +157,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Remark.BROKEN_RULE: "[when {premise:and}, ]{consequent}: {before:%} before, {now:%} now",
     Remark.LOAD_OUT_OF_CONTROL: "the load differs from the baseline's too",
     Remark.FEW_NEAR_RUNS: (
-        "only {count:# baseline run} in a similar environment: {wanted:,} show how good runs differ"
+        "only {count:# baseline run} in a similar environment; {wanted:,} are needed to show how good runs differ"
     ),
     Remark.CONFIRMED: "confirmed by a second measurement[: {change:+%}]",
     Remark.NOT_MEASURED_AGAIN: "not measured again, so nothing confirms it",
@@ -302,7 +302,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "one repetition per revision shows no noise, so no difference is certain; record {wanted:# repetition} of each"
     ),
     Doubt.UNKNOWN_WEIGHTS: (
-        "the stacks have weights that are not counts of samples, so one profile per revision says nothing of noise; "
+        "the stacks have weights that are not counts of samples, so one profile per revision shows no noise; "
         "record {wanted:# profile} of each"
     ),
     Doubt.FEW_SAMPLES: (
@@ -321,20 +321,20 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "turn on one machine"
     ),
     Doubt.MORE_SAMPLES: (
-        "the number of samples grew by {change:%}, but no method's share did for sure; if both revisions did the same "
+        "the number of samples grew by {change:%}, but no method's share clearly did; if both revisions did the same "
         "work, compare again with --same-work"
     ),
     Doubt.NOT_PROFILED: "it and its parent were not profiled: {why:prose}[; {next:prose}]",
     Doubt.NOISY_METHODS: (
-        "{decided:,} of {methods:# method} gained less than {limit:%} of the whole for sure"
+        "{decided:,} of {methods:# method} surely gained less than {limit:%} of the whole"
         "[; none gained more than {visible:%} of it]"
         "[; for the others record {samples:# sample} a run (now {now:,})]"
         "[; for the others record {wanted:# repetition} per revision]"
     ),
     Caveat.ONE_STATE: (
-        "the calls of one log were made on one machine in one state: another state of it looks like slower methods too"
+        "all calls of one log met one state of the machine; a slower state would look like slower methods"
     ),
-    Caveat.TOTALS_ALONE: "one repetition holds totals alone: which methods are really slower is not certain",
+    Caveat.TOTALS_ALONE: "one repetition holds only totals, so no method is certain to be slower",
     Caveat.ONE_PROFILE: (
         "one profile per revision: differences between runs are not known, and samples count as independent"
     ),
@@ -342,7 +342,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     Caveat.FILES_LEFT: "{count:,} files differ; {limit:,} were looked at",
     Caveat.NAMES_LEFT: "callers were searched for {limit:,} of {count:,} changed names",
     Caveat.CALLING_FILES_LEFT: "callers were searched in {limit:,} of {count:,} files",
-    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are not known: not Python, or above {mebibytes:,} MiB",
+    Caveat.CALLING_FILES_UNREAD: "callers in {count:,} files are unknown: not Python, or above {mebibytes:,} MiB",
     Caveat.LINES_UNUSED: "{side:prose}: {unused:,} of {count:,} lines were not used",
     Caveat.RECORDS_UNUSED: "{side:prose}: {unused:,} of {count:,} records were not used as they are",
     Caveat.FILE_DAMAGED: "{side:prose}: {name} ends too early or is damaged",

@@ -10,8 +10,8 @@ from perf_culprit.say.dashboard import badge
     ("standing", "text"),
     [
         (Standing(release="v1.4", judged=3), "performance: no regression since v1.4"),
-        (Standing(release="v1.4", judged=3, worst=0.12), "performance: +12.0% since v1.4"),
-        (Standing(release=None, judged=3, worst=-0.25), "performance: \u221225.0% in 30 runs"),
+        (Standing(release="v1.4", judged=3, worst=0.12), "performance: at worst +12.0% since v1.4"),
+        (Standing(release=None, judged=3, worst=-0.25), "performance: at worst \u221225.0% in 30 runs"),
         (Standing(release="v1.4", judged=0), "performance: too few runs"),
         (Standing(release='"><script>', judged=3), 'performance: no regression since "><script>'),
     ],

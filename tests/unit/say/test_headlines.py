@@ -226,10 +226,10 @@ def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accept
     better = replace(NOISY[0], relative_change=-0.1)
     untested = replace(UNTESTED, benchmark="new_unit", reason=because(Untested.UNIT_CHANGED, before="s", now="B"))
     assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted, better))[0] == (
-        "5 of 8 benchmarks unchanged within 5%; 1 looks better, not proven; 1 worse and accepted; 1 not told from noise"
+        "5 of 8 benchmarks unchanged within 5%; 1 looks better, not proven; 1 worse and accepted; 1 too noisy to judge"
     )
     assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, untested))[0].endswith(
-        "; 1 not told from noise; 1 of 7 benchmarks could not be tested"
+        "; 1 too noisy to judge; 1 of 7 benchmarks could not be tested"
     )
     assert worded(report(Conclusion.NO_CHANGE, accepted)) == ("1 worse and accepted", "Nothing to do.")
 
