@@ -46,7 +46,7 @@ BENCHMARK_COMMAND = f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTP
 # Whatever is known by then is the answer.
 SEARCH_MINUTES = 0.7
 # Pairs of processes, one of each side. Each logs one call of a service: calls of one process share the machine's state.
-PAIRS = 12
+PAIRS = 24
 
 Say = Callable[[str], None]
 
