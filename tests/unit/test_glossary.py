@@ -1,4 +1,4 @@
-"""The words that the glossary retires are gone from what people read, and names that say nothing from the code."""
+"""The words that CONTRIBUTING retires are gone from what people read, and names that say nothing from the code."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ import pytest
 from tests.support.prose import length, sentences
 
 ROOT = Path(__file__).parents[2]
-GLOSSARY = ROOT / "docs/glossary.md"
+RETIRED = ROOT / ".github/CONTRIBUTING.md"
 HEADING = "## Words that are not used"
 # They tell that something was said, known or found, and not what it is.
 PARTICIPLES = {"said", "known", "found"}
@@ -23,7 +23,7 @@ SPOKEN = ("say/*.py", "init/introduction.py", "commands/*.py", "action/inputs.py
 
 
 def retired_words() -> tuple[str, ...]:
-    rows = GLOSSARY.read_text(encoding="utf-8").partition(HEADING)[2].splitlines()
+    rows = RETIRED.read_text(encoding="utf-8").partition(HEADING)[2].splitlines()
     cells = [row.split("|")[1] for row in rows if row.startswith("| ")][1:]
     return tuple(word.strip() for cell in cells for word in cell.split(","))
 
