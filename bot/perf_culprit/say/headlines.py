@@ -186,14 +186,23 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         return NextStep(advice="Get below the budget, or change it in the configuration. This fails the check.")
     if report.conclusion is Conclusion.SUSPECTED:
         return _to_decide(report, sections)
-    if report.conclusion is Conclusion.NOT_COMPARABLE:
-        advice = "Whether the code got slower there is not known. Measure both commits by the head's benchmarks:"
-        return NextStep(advice=advice, command=HARNESS_COMMAND)
     if report.conclusion is Conclusion.INCONCLUSIVE and _blind(sections):
         advice = f"The differences below, the largest first, may be noise alone. {IN_TURN}"
         return NextStep(advice=advice, command=COMMAND)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
+    if advice := _harness_advice(report):
+        return NextStep(advice=advice, command=HARNESS_COMMAND, weakest=weak)
     return NextStep(advice=_advice(report, sections), weakest=weak)
+
+
+def _harness_advice(report: Report) -> str:
+    """Empty unless the benchmarks changed and nothing else was found."""
+    if report.conclusion is Conclusion.NOT_COMPARABLE:
+        return "Whether the code got slower there is not known. Measure both commits by the head's benchmarks:"
+    is_changed = any(note.code is Remark.HARNESS_CHANGED for note in report.notes)
+    if report.conclusion is Conclusion.NO_CHANGE and is_changed:
+        return "The benchmarks changed too, so measure both commits by the head's:"
+    return ""
 
 
 def _to_decide(report: Report, sections: Sections) -> NextStep:

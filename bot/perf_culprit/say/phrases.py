@@ -230,10 +230,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         "[, {sources:# source file} in {changed}]"
     ),
     Remark.PARTLY_AFFECTED: "not measured, because nothing that changed reaches it: {packages}",
-    Remark.HARNESS_CHANGED: (
-        "{files}. Compare with care, or measure both commits by the head's benchmarks (perf-culprit measure --harness "
-        "head)"
-    ),
+    Remark.HARNESS_CHANGED: "{files}; numbers may differ for that reason alone",
     Remark.HARNESS_OF_HEAD: "the baseline's code was measured by the head's benchmarks ({commit})",
     Remark.NOISIER: "more noisy: samples of one execution scatter {factor:.2g} times as much as before",
     BaselineReason.AT_MERGE_BASE: "at the merge base" + _WITHOUT,
