@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.prose import length, sentences
+from tests.support.prose import NOT_PROSE, length, sentences
 
 ROOT = Path(__file__).parents[2]
 RETIRED = ROOT / ".github/CONTRIBUTING.md"
@@ -16,6 +16,7 @@ HEADING = "## Words that are not used"
 # They tell that something was said, known or found, and not what it is.
 PARTICIPLES = {"said", "known", "found"}
 MOST_WORDS = 25
+MOST_WORDS_IN_ALL = 30_000
 # Longer sentences that are left, by page. These numbers only fall.
 LONG = {"docs/diagnosis.md": 2, "docs/formats.md": 4, "docs/options.md": 1, "docs/tracing.md": 4}
 # What people read of the code: phrases, help and descriptions.
@@ -101,6 +102,13 @@ def test_a_sentence_has_at_most_25_words() -> None:
     counts = {name: len(long_sentences(text)) for name, text in pages().items()}
     assert {name: count for name, count in counts.items() if count > LONG.get(name, 0)} == {}
     assert [name for name in LONG if not counts.get(name)] == []
+
+
+def test_the_documentation_has_at_most_30_000_words() -> None:
+    """Tables included, code and the evidence left out: somebody has to read it, and to keep it true."""
+    words = {name: length(NOT_PROSE.sub("", text)) for name, text in pages().items() if name.startswith("docs/")}
+    assert len(words) > 40
+    assert sum(words.values()) <= MOST_WORDS_IN_ALL, sorted(words.items(), key=lambda one: -one[1])[:10]
 
 
 def test_a_phrase_or_an_option_s_help_has_at_most_25_words() -> None:
