@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from perf_culprit.judge.detector import Assessed, DetectorOptions
+from perf_culprit.judge.detector import Assessed, DetectorOptions, LimitRule
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.metric_pairs import MetricPair
 from perf_culprit.judge.run_values import run_values
@@ -29,6 +29,7 @@ from perf_culprit.stats.steps import (
 )
 
 ID: Final = "change_point"
+LIMIT: Final = LimitRule(spans_history=True)
 
 # Only the alarms of the runs just before the target can silence it; twice the wait after an alarm shows them.
 LOOKED_BACK: Final = 2 * REFRACTORY

@@ -11,7 +11,7 @@ from scipy import special
 
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.counter_samples import Prepared, cut_runs, prepare
-from perf_culprit.judge.detector import Assessed, DetectorOptions
+from perf_culprit.judge.detector import Assessed, DetectorOptions, LimitRule
 from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
 from perf_culprit.judge.metric_pairs import MetricPair
@@ -27,6 +27,7 @@ from perf_culprit.stats.power import POWER
 from perf_culprit.stats.ragged import Floats
 
 ID: Final = "control_chart"
+LIMIT: Final = LimitRule(is_share=True, is_set=lambda policy: policy.control_chart.violation_threshold is not None)
 
 # scipy's p-value of Shapiro and Wilk holds up to this many samples.
 SHAPIRO_SAMPLES: Final = 5000

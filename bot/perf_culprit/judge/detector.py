@@ -1,6 +1,6 @@
 """What every detector is: a module with an identity, and a function per kind of measurement that it judges."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -34,6 +34,20 @@ class Assessed:
     evidence: Sequence[Evidence]
     suite: SuiteChange | None = None
     notes: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LimitRule:
+    """How the policy treats a detector's scores, where they have a limit instead of a rate.
+
+    `is_share`: the score is the share of samples outside the limits, at the baseline's load. `spans_history`: the score
+    comes from all stored runs together, so few samples or runs are no doubt. `is_set`: the operator set the limit, and
+    exceeding it suffices.
+    """
+
+    is_share: bool = False
+    spans_history: bool = False
+    is_set: Callable[[PolicySettings], bool] = lambda _: False
 
 
 class Detector(Protocol):

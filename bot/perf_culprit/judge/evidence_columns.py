@@ -12,7 +12,6 @@ EXACT: Final = "exact"
 UNTESTED: Final = "none"
 # The published ANOVA of samples, in place of the engine's judgement of units.
 BY_SAMPLE: Final = "anova_by_sample"
-RULE_ENSEMBLE: Final = "rule_ensemble"
 
 
 def untested(

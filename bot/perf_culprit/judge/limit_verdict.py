@@ -11,10 +11,9 @@ import numpy as np
 from msgspec import structs
 
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
-from perf_culprit.judge.change_point import ID as CHANGE_POINT
-from perf_culprit.judge.control_chart import ID as CONTROL_CHART
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.evidence_columns import RULE_ENSEMBLE
+from perf_culprit.judge.detector import LimitRule
+from perf_culprit.judge.detectors import LIMIT_RULES
 from perf_culprit.judge.metric_pairs import some_of
 from perf_culprit.judge.one_load import at_one_load
 from perf_culprit.judge.rule_votes import spans
@@ -61,17 +60,15 @@ def decide_by_limit(
     verdict, effect, level = Verdict.NOT_SEEN, None, evidence.excess.level_chance
     small = not reaches(worsening, metric.minimum_effect)
     runs = evidence.baseline.runs if evidence.baseline is not None else 0
-    # A change point was found in the series of all stored runs.
-    enough = runs >= FEW_RUNS or evidence.test == CHANGE_POINT
+    rule = _rule(evidence)
+    enough = runs >= FEW_RUNS or rule.spans_history
     by_level = level is not None and level <= policy.proven and not small
     by_excess = q_value is None or q_value <= surest(evidence, policy)
-    by_operator = evidence.test == CONTROL_CHART and policy.control_chart.violation_threshold is not None
-    by_operator |= evidence.test == RULE_ENSEMBLE and policy.rule_ensemble.profile == "thesis"
     if score <= limit:
         code = VerdictReason.WITHIN_LIMIT
     elif by_effect and small:
         code, effect = VerdictReason.OVER_LIMIT_SMALL_EFFECT, metric.minimum_effect
-    elif by_level or by_operator or (by_excess and enough):
+    elif by_level or rule.is_set(policy) or (by_excess and enough):
         code, verdict = VerdictReason.OVER_LIMIT, _side(evidence, worsening, by_effect=by_effect)
     else:
         code = VerdictReason.OVER_LIMIT_LIKE_BASELINE if enough else VerdictReason.OVER_LIMIT_FEW_RUNS
@@ -85,6 +82,10 @@ def decide_by_limit(
     return replace(decided, detectable_effect=max(visible, metric.minimum_effect) if by_effect else visible)
 
 
+def _rule(evidence: Evidence) -> LimitRule:
+    return LIMIT_RULES.get(evidence.test, LimitRule())
+
+
 def _visible(evidence: Evidence) -> float | None:
     """None where a larger change was not seen."""
     visible, change = evidence.excess.detectable_effect, evidence.relative_change
@@ -94,7 +95,7 @@ def _visible(evidence: Evidence) -> float | None:
 
 
 def _too_few_samples(evidence: Evidence) -> Reason | None:
-    if evidence.test == CHANGE_POINT:
+    if _rule(evidence).spans_history:
         return None
     for name, side in (("target", evidence.target), ("baseline", evidence.baseline)):
         if side is not None and side.count < FEWEST_SAMPLES:
@@ -174,7 +175,7 @@ def violation(evidence: Evidence) -> float:
 def _scored(code: VerdictReason, evidence: Evidence, *, limit: float, effect: float | None, runs: int) -> Reason:
     few = runs if code is VerdictReason.OVER_LIMIT_FEW_RUNS else None
     rate = evidence.excess.level_chance if code is VerdictReason.OVER_LIMIT_SUSPECTED else None
-    if evidence.test == CONTROL_CHART:
+    if _rule(evidence).is_share:
         return because(code, outside=evidence.score, limit_outside=limit, effect=effect, runs=few, rate=rate)
     return because(code, test=evidence.test, score=evidence.score, limit=limit, effect=effect, runs=few, rate=rate)
 
@@ -218,7 +219,7 @@ def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
 
 def _charted_sides(evidence: Evidence, pair: TablePair, index: int) -> tuple[Floats, Sequence[Floats], bool]:
     """The target's samples and each run's, and whether they had to be scaled to one load."""
-    if evidence.test == CONTROL_CHART:
+    if _rule(evidence).is_share:
         (target, scaled), is_scaled = at_one_load(pair, index)
         return target, scaled, is_scaled
     one = slice(index, index + 1)

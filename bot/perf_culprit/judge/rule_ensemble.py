@@ -9,8 +9,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from perf_culprit.judge.counter_pairs import TablePair
-from perf_culprit.judge.detector import DetectorOptions
-from perf_culprit.judge.evidence_columns import RULE_ENSEMBLE, relative, untested
+from perf_culprit.judge.detector import DetectorOptions, LimitRule
+from perf_culprit.judge.evidence_columns import relative, untested
 from perf_culprit.judge.families import in_families
 from perf_culprit.judge.one_load import load_as_cause, table_loads, without_load
 from perf_culprit.judge.rule_models import Model, build_models
@@ -26,7 +26,8 @@ from perf_culprit.model.run import Metric, MetricKey
 from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers
 
-ID: Final = RULE_ENSEMBLE
+ID: Final = "rule_ensemble"
+LIMIT: Final = LimitRule(is_set=lambda policy: policy.rule_ensemble.profile == "thesis")
 
 MOST_NOTES: Final = 3
 # From three runs on their spread is known well enough for the stated rate of false alarms.
