@@ -483,8 +483,8 @@ def decode_tree_comparison(data: bytes, *, place: str) -> TreeComparison:
 class Judgement:
     """`findings` are ordered for reading: loudest verdict first, then by size.
 
-    `detectable_effect`: a worsening of this fraction would have been seen, with the policy's power, in every metric
-    without one; None if there is no such metric. `failed`: some regression reached the fail threshold.
+    `detectable_effect`: the smallest worsening that would have been seen, with the policy's power, in all metrics
+    without one. None if there is no such metric. `failed`: some regression reached the fail threshold.
     """
 
     conclusion: Conclusion
