@@ -1,1 +1,1 @@
-"""Call trees compared and ranked: which methods got slower, which changed code they are, which services feel it."""
+"""Compare call trees and rank methods: which got slower, which are changed code, which services they affect."""

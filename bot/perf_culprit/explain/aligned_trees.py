@@ -1,4 +1,4 @@
-"""Both revisions of one service in numbers, and their trees as one."""
+"""One service's numbers in both revisions, and their trees merged into one."""
 
 import math
 import re
@@ -15,16 +15,16 @@ from perf_culprit.read.logs.log_reader import ReadLog
 from perf_culprit.read.logs.merged_tree import MergedTree, NodeSquares
 from perf_culprit.read.profiles.profile_tree import SAMPLES, WEIGHT
 
-# One service of one revision in the numbers that the tests need: per path means and sums of squares.
+# One service of one revision as the numbers that the tests need: means and sums of squares per path.
 
 SHARE: Final = "share"
-# 10 to 30 batches estimate the variance well, more make the means less normal [Schmeiser 1982].
+# 10 to 30 batches estimate the variance well; more make the means less normal [Schmeiser 1982].
 MOST_GROUPS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """`mean` per repetition and `squares`, the sum of squared deviations from it; `values` where each is known."""
+    """`mean` per repetition and `squares`, the sum of squared deviations from it; `values` if each one is known."""
 
     mean: float
     squares: float
@@ -44,7 +44,7 @@ class ObservedNode:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
-    """`wholes`: where stacks were sampled, the samples of each repetition; empty otherwise."""
+    """`wholes`: the number of samples of each repetition if stacks were sampled; empty otherwise."""
 
     service: str
     unit: str
@@ -62,13 +62,13 @@ class Observed:
 
     @property
     def totals(self) -> tuple[float, ...]:
-        """Of each repetition, where they are known one by one."""
+        """The total of each repetition, if single values are known."""
         values = [node.elapsed.values for node in self.nodes if node.parent is None]
         return tuple(map(sum, zip(*(one for one in values if one is not None), strict=True)))
 
 
 def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
-    """Samples become shares of all samples, unless both revisions did the same work. Sampled times stay times."""
+    """Observe a profile. Samples become shares of all samples, unless both sides did equal work; sampled times stay."""
     profile = _grouped(profile)
     wholes = _wholes(profile) if profile.unit in (SAMPLES, WEIGHT) else None
     scale = None if wholes is None or same_work else [1 / whole if whole else 0.0 for whole in wholes]
@@ -83,7 +83,7 @@ def observed_profile(profile: Profile, *, same_work: bool = False) -> Observed:
 
 
 def observed_log(log: ReadLog) -> tuple[Observed, ...]:
-    """One per service; every call is a repetition, and a path that it did not take has the time 0 in it."""
+    """Observe each service; every call is a repetition, and a path that it did not take has the time 0."""
     return tuple(
         Observed(
             service=service.decode("utf-8", "replace"),
@@ -111,7 +111,7 @@ def _squares(tree: MergedTree) -> Iterable[NodeSquares]:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Two passes, so that a small spread on a large mean survives; equal values have exactly no spread."""
+    """Compute in two passes, so that a small spread on a large mean survives; equal values have exactly no spread."""
     first = values[0]
     mean = first + sum(value - first for value in values) / len(values)
     squares = sum((value - mean) ** 2 for value in values) if any(v != first for v in values) else 0.0
@@ -119,7 +119,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def added_up(spreads: Sequence[Spread], *, repetitions: int) -> Spread:
-    """Of several paths together; without the single values as if all moved together, the most that they can vary."""
+    """The spread of the paths' sum. Without single values it is the maximum, as if all varied together."""
     if not spreads:
         return Spread(0.0, 0.0, (0.0,) * repetitions)
     columns = [one.values for one in spreads if one.values is not None]
@@ -145,10 +145,10 @@ def _scaled(values: Sequence[float], scale: Sequence[float] | None) -> Sequence[
 
 
 def _grouped(profile: Profile) -> Profile:
-    """Calls as the means of up to MOST_GROUPS groups that follow each other.
+    """Replace calls by the means of up to MOST_GROUPS groups of consecutive calls.
 
-    A call takes some of the paths only, so that its times are no sample of one distribution; and neighbours share the
-    machine's state. Means of batches answer both [Law 2015, section 9.5.3].
+    A call takes only some of the paths, so its times are not a sample of one distribution. Neighbours also share the
+    machine's state. Batch means solve both problems [Law 2015, section 9.5.3].
     """
     size = math.ceil(profile.repetitions / MOST_GROUPS)
     if not profile.are_calls or size == 1:
@@ -163,21 +163,21 @@ def _grouped(profile: Profile) -> Profile:
 
 
 def _wholes(profile: Profile) -> list[float]:
-    """The samples of each repetition."""
+    """The samples or the total weight of each repetition."""
     roots = [node.elapsed_ms for node in profile.nodes if node.parent is None]
     return [sum((times[i] for times in roots), start=0.0) for i in range(profile.repetitions)]
 
 
 def _spread_of_sums(total: float, squares: float, count: int) -> Spread:
     mean = total / count
-    # Rounding of the two large terms may leave less than nothing.
+    # Rounding of the two large terms may leave a negative number.
     return Spread(mean, max(0.0, squares - total * mean))
 
 
-# Which method of the baseline a method of the target is, where their names differ.
+# Match methods of the target to methods of the baseline with a different name.
 
-# What differs from one run or build to the next within one method's name: addresses, line numbers, process and object
-# ids, and the numbers of generated code (lambdas, anonymous classes, Rust's and GCC's clones).
+# The parts of a method's name that differ between runs or builds: addresses, line numbers, process and object ids, and
+# the numbers of generated code (lambdas, anonymous classes, Rust's and GCC's clones).
 _VOLATILE: Final = re.compile(
     r"0x[0-9a-fA-F]++|::h[0-9a-f]{16}\b|\.(?:constprop|isra|part|cold|llvm)\.[0-9]++|[$#][0-9]++|(?<=[:@\[(])[0-9]++"
     r"|(?<=Lambda)[/0-9$x a-f]++|\b[0-9]{4,}\b|(?<=> compilation )[0-9]++|_[0-9]++$"
@@ -185,14 +185,14 @@ _VOLATILE: Final = re.compile(
 
 
 def stable(method: str) -> str:
-    """The name without what differs between runs; the name itself where nothing is left."""
+    """The name without parts that differ between runs; the unchanged name if nothing else remains."""
     return _VOLATILE.sub("*", method) or method
 
 
 def counterparts(baseline: Observed, target: Observed) -> Mapping[str, str]:
-    """Methods of the target by name -> that of the baseline, for those that the baseline has under another name.
+    """Map methods of the target to methods of the baseline that have another name there.
 
-    First the only one of an equal stable name; then the only one of the same name in another file or class: it moved.
+    Pair unique equal stable names first, then unique equal names in another file or class: those methods moved.
     """
     before, after = ({node.method for node in side.nodes} for side in (baseline, target))
     gone, new = before - after, after - before
@@ -211,7 +211,7 @@ def _unique_pairs(gone: Collection[str], new: Collection[str], *, key: Callable[
 
 
 def _bare(method: str) -> str:
-    """Without file and class, unless that would be a name that many have."""
+    """The name without file and class; the full name if the short one is ambiguous, such as `get` or `__init__`."""
     name = re.split(r"[.:/]", stable(method))[-1]
     return name if len(name) > _SHORT and not name.startswith(("<", "__")) else method
 
@@ -240,7 +240,7 @@ class AlignedNode:
 
     @property
     def side(self) -> ObservedNode:
-        """The target's where it has the path."""
+        """The target's node if it has the path, else the baseline's."""
         side = self.target or self.baseline
         if side is None:
             raise ValueError("a path that neither revision took")
@@ -248,7 +248,7 @@ class AlignedNode:
 
     @property
     def gain(self) -> float:
-        """What the path takes more than before, callees included."""
+        """The additional time of the path, callees included."""
         return _elapsed(self.target) - _elapsed(self.baseline)
 
 
@@ -273,7 +273,7 @@ class AlignedTree:
 
 
 def aligned(baseline: Observed, target: Observed) -> AlignedTree:
-    """A method has the target's name. Lonely roots are one, whatever their names: a script, a process, a wrapper."""
+    """Merge the trees; methods have the target's names. Single roots are merged whatever their names, as of scripts."""
     pairs = counterparts(baseline, target)
     names = {before: after for after, before in pairs.items()}
     tops = [[node.method for node in side.nodes if node.parent is None] for side in (baseline, target)]
@@ -302,7 +302,7 @@ def aligned(baseline: Observed, target: Observed) -> AlignedTree:
 
 
 def change(before: NodeAmount | None, after: NodeAmount | None) -> float | None:
-    """The relative change with callees; None from nothing, or from so little that no number holds it."""
+    """The relative change with callees; None if a side is missing, or the baseline is (almost) zero."""
     if before is None or after is None:
         return None
     relative = after.elapsed / before.elapsed - 1 if before.elapsed > 0 else math.inf

@@ -1,4 +1,4 @@
-"""A commit, or all between two, to the functions that it touched."""
+"""Find the functions that a commit, or all commits between two revisions, touched."""
 
 import re
 from collections import defaultdict
@@ -26,7 +26,7 @@ from perf_culprit.model.bisection import ExecutedCode
 from perf_culprit.model.call_tree import ChangeKind, LineRange, Scope, Touched, TouchedFunction, UnresolvedFile
 from perf_culprit.model.reason import Caveat, because
 
-# What a path says of a file: whether it runs, and whether it decides what is built with.
+# Classify a file by its path: whether it runs, and whether it affects the build.
 
 _DOCUMENT_SUFFIXES: Final = (".md", ".rst", ".txt", ".adoc", ".org", ".tex", ".pdf", ".png", ".jpg", ".svg", ".gif")
 _DOCUMENT_NAMES: Final = re.compile(
@@ -55,7 +55,7 @@ def changes_build(path: str) -> bool:
 
 
 def is_document_or_test(path: str) -> bool:
-    """Whether nothing that is measured should read the file. A guess by name: a weight, never an exclusion."""
+    """Whether measured code should not read the file. This is a guess by name: use it as a weight, never to exclude."""
     folders = {part.lower() for part in path.split("/")[:-1]}
     name = _name(path)
     if changes_build(path):
@@ -72,17 +72,17 @@ def _name(path: str) -> str:
     return path.rsplit("/", 1)[-1].lower()[:LONGEST_NAME]
 
 
-# Two revisions of code in scopes -> which functions were added, changed, deleted, moved or merely tidied.
+# Compare two revisions of code in scopes: functions that were added, changed, deleted, moved or only tidied.
 
-# Shorter code is found everywhere (`return self._name`): equal code of another name is then no sign of a move.
+# Shorter code is common (`return self._name`), so equal code under another name is no sign of a move.
 MOVED_TOKENS: Final = 20
-# What Python's syntax tree says of a file whose every statement is a definition: a module, with a list of nothing.
+# The tokens of a file in Python's syntax tree if every statement is a definition: a module with an empty list.
 EMPTY_TOKENS: Final = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileScopes:
-    """A file on both sides; `base` or `head` is empty where it is not there. A copy's `base` is no longer its own."""
+    """A file on both sides; `base` or `head` is empty if it is missing there. A copy's `base` is another file's."""
 
     path: str
     old_path: str
@@ -99,7 +99,7 @@ class _Change:
 
 
 def compare_files(files: Sequence[FileScopes]) -> tuple[TouchedFunction, ...]:
-    """What happened to each function, over all files that differ. Equal functions are paired by name, then by code."""
+    """Compare functions over all files that differ. Equal functions are paired by name, then by code."""
     changes = [change for file in files for change in _file_changes(file)]
     before: dict[bytes, list[tuple[str, CodeScope]]] = defaultdict(list)
     for file in files:
@@ -126,7 +126,7 @@ def _file_changes(file: FileScopes) -> list[_Change]:
             if same is not None:
                 old.remove(same)
                 new.remove(scope)
-                # Outside functions a changed line may be an inner definition's: the file is looked at below.
+                # Outside functions a changed line may belong to an inner definition: the file is checked below.
                 if scope.text != same.text and scope.scope is Scope.FUNCTION:
                     changes.append(_Change(ChangeKind.COSMETIC, file.path, scope))
         paired = min(len(old), len(new))
@@ -152,7 +152,7 @@ def _by_name(scopes: Sequence[CodeScope]) -> dict[tuple[str, Scope], list[CodeSc
 
 
 def _origin(change: _Change, before: dict[bytes, list[tuple[str, CodeScope]]]) -> tuple[str, CodeScope] | None:
-    """Where the code of an added function or class stood before."""
+    """Find the former place of an added function's or class's code."""
     scope = change.scope
     if change.kind is not ChangeKind.ADDED or scope.scope is Scope.FILE:
         return None
@@ -175,24 +175,24 @@ def _touched(change: _Change, origin: tuple[str, CodeScope] | None) -> TouchedFu
     )
 
 
-# A commit, or all between two, to the functions that it touched.
+# The functions touched by a commit, or by all commits between two revisions.
 
-MOST_LINE_DIFFS: Final = 200  # a git call each
+MOST_LINE_DIFFS: Final = 200  # each takes one git call
 PYTHON_SUFFIXES: Final = frozenset({".py", ".pyi", ".pyw"})
 LONGEST_LINE_BYTES: Final = 20_000
 
 
 def touched_by_commit(repository: Path, commit: str) -> Touched:
-    """What `commit` touched, against its first parent; all of it where it has none. With callers."""
+    """Find the code that `commit` touched relative to its first parent (everything in a root commit), with callers."""
     parents = git.parents(repository, commit)
     return touched_code(repository, base=parents[0] if parents else None, head=commit, callers=True)
 
 
 def touched_code(repository: Path, *, base: str | None, head: str, callers: bool = False) -> Touched:
-    """The functions that differ between `base` and `head` (full hashes), files without functions, and notes.
+    """Find the functions that differ between `base` and `head` (full hashes), files without functions, and notes.
 
-    Functions are compared by their own code, so that what was moved or only tidied is told apart from what changed.
-    Nothing of the repository is run. `callers` adds who calls the changed ones, by name.
+    Functions are compared by their own code, which separates moved or tidied code from changed code. No code of the
+    repository is executed. `callers` adds the functions that call the changed ones, by name.
     """
     changes = git.file_changes(repository, base, head)
     notes = []
@@ -230,7 +230,7 @@ def touched_code(repository: Path, *, base: str | None, head: str, callers: bool
 def _with_changed_lines(
     repository: Path, changes: Sequence[git.FileChange], functions: Sequence[TouchedFunction]
 ) -> tuple[TouchedFunction, ...]:
-    """Changed functions with the first line that differs: a remark on it stands inside the diff."""
+    """Add to changed functions the first line that differs, so that a remark on it is placed inside the diff."""
     blobs = {change.path: (change.old_blob, change.blob) for change in changes if change.old_blob and change.blob}
     asked = [one.path for one in functions if one.kind is ChangeKind.CHANGED and one.path in blobs]
     ranges: dict[str, tuple[tuple[int, int], ...]] = {}
@@ -280,7 +280,7 @@ def _has_reader(path: str) -> bool:
 
 
 def _read(path: str, source: bytes) -> tuple[CodeScope, ...]:
-    """The code of a file in scopes, by its suffix. Raises: UnreadableCodeError, with the reason."""
+    """Read the code of a file in scopes, by its suffix. Raises: UnreadableCodeError, with the reason."""
     if b"\0" in source[:8_000]:
         raise UnreadableCodeError("is binary")
     if max(map(len, source.split(b"\n"))) > LONGEST_LINE_BYTES:
@@ -301,15 +301,15 @@ def _unresolved(repository: Path, changes: Sequence[git.FileChange]) -> tuple[Un
     return tuple(files)
 
 
-# Many commits -> what each of them changes of the code that a benchmark executes.
+# For many commits: the changes in code that a benchmark executes.
 
 
 def executed_changes(
     repository: Path, changes: Mapping[str, Sequence[git.FileChange]], executed: Collection[tuple[str, str]]
 ) -> dict[str, tuple[ExecutedCode, ...] | None]:
-    """By commit, functions first; `executed` are files and qualified names of functions. Two git calls read all files.
+    """Changed code by commit, functions first; `executed`: files and qualified function names. Two git calls suffice.
 
-    None where that is not known: a file of another kind may be read, whatever its name is.
+    None if unknown: a benchmark may read a file of another kind, whatever its name is.
     """
     names: dict[str, set[str]] = defaultdict(set)
     for path, name in executed:
@@ -343,7 +343,7 @@ def _codes(source: bytes) -> _Codes:
 
 
 def _changed_names(base: _Codes, head: _Codes, executed: Collection[str]) -> Sequence[str]:
-    """Of the functions in `executed` those that differ; else "" where code outside functions does, or nobody knows."""
+    """The `executed` functions that differ; else "" if code outside functions differs or a side cannot be read."""
     if base is None or head is None:
         return [""]
     changed = {name for name, _ in base ^ head}

@@ -1,4 +1,4 @@
-"""Two revisions' trees in, one comparison out: an answer per service, suspects, impacted services."""
+"""Compare two revisions' trees: an answer per service, suspects, impacted services."""
 
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -44,17 +44,17 @@ from perf_culprit.read.logs.reading_settings import ComparisonSettings, RankingS
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.two_groups import satterthwaite, welch
 
-# From methods to the services that run them: what to test again when a suspect changes [Z15].
+# Map methods to the services that run them: the services to test again when a suspect changes [Z15].
 
 
 def inverted_index(services: Sequence[Observed]) -> dict[str, tuple[ImpactedService, ...]]:
-    """Per method the services that run it, with the share of its own time and of what it calls, largest first."""
+    """Map each method to its services, with the shares of its own time and of its callees, largest first."""
     ranked = rank_suspects([_call_tree(one) for one in services if one.nodes], RankingSettings(minimum_self_ms=0.0))
     return {suspect.method: suspect.services for suspect in ranked}
 
 
 def shares_in(methods: Collection[str], services: Sequence[Observed]) -> tuple[SuspectShare, ...]:
-    """Per service the share of its time inside any of `methods`, callees included, counted once; largest first."""
+    """Each service's share of time inside any of `methods`, callees included, counted once; largest first."""
     shares = [SuspectShare(service=one.service, share=_share(one, methods)) for one in services]
     return tuple(sorted((one for one in shares if one.share > 0), key=lambda one: (-one.share, one.service)))
 
@@ -90,21 +90,21 @@ def _call_tree(observed: Observed) -> CallTree:
     )
 
 
-# One of three answers per service: slower, not slower (and what would have been seen), or undecided (and why).
+# One of three answers per service: slower, not slower (with the visible change), or undecided (with reasons).
 
-# Less than this share of the time in methods of both revisions is no comparison *(choice)*.
+# Minimum share of the time in methods that both revisions have; below it they are not comparable *(choice)*.
 ALIGNED: Final = 0.8
-# What "nothing got slower" may leave open, of the whole *(choice)*.
+# The largest share of the whole that "nothing got slower" may leave undetected *(choice)*.
 VISIBLE: Final = 0.1
-# Of the number of samples: a benchmark's regression is called from here on.
+# Minimum growth of the number of samples; equals a benchmark's minimum effect.
 GROWN: Final = DEFAULTS[Kind.BENCHMARK]
-# The whole takes so much longer that what gained most is listed, though no method is slower for sure *(choice)*.
+# Growth of the whole from which the largest gains are listed, even without a significantly slower method *(choice)*.
 MUCH: Final = 0.25
-# The whole need not be slower for sure to forbid "nothing got slower".
+# A p-value of the whole that forbids "nothing got slower", although it proves no slowdown.
 DOUBTFUL: Final = 0.05
-# Common to all methods; less is how medians of good runs differ.
+# Minimum common factor of all methods; medians of good runs differ by less.
 COMMON: Final = 1.05
-# A method that gained as much as the whole may have been missed: that says nothing.
+# If a method that gained as much as the whole may have been missed, the result tells nothing.
 ANYTHING: Final = 1.0
 FEWEST: Final = 5
 MOST: Final = 100
@@ -119,7 +119,7 @@ class Judgement:
 
     @property
     def is_slower_whole(self) -> bool:
-        """The whole takes so much longer that it is hardly chance, though no method does for sure."""
+        """Whether the whole is so much slower that chance is unlikely, although no single method is proven slower."""
         return any(
             doubt.code in (Doubt.WHOLE_SLOWER, Doubt.MORE_SAMPLES) and float(str(doubt.arguments["change"])) >= MUCH
             for doubt in self.doubts
@@ -167,7 +167,7 @@ def _doubts(one: Searched, visible: float | None, aligned: float, settings: Comp
 
 
 def _is_all_slower(one: Searched) -> bool:
-    """By one factor, and by more than repetitions of one side differ."""
+    """Whether all methods are slower by one factor that exceeds the differences between one side's repetitions."""
     factor = one.common.factor
     if is_relative(one.tree) or factor < COMMON:
         return False
@@ -175,7 +175,7 @@ def _is_all_slower(one: Searched) -> bool:
 
 
 def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
-    """What is excluded, how many methods are decided, and what would decide the others."""
+    """The reason that names the excluded change, the number of decided methods, and what would decide the others."""
     tree = one.tree
     repetitions = min(tree.baseline.repetitions, tree.target.repetitions)
     more = (visible / VISIBLE) ** 2
@@ -199,7 +199,7 @@ def _noisy(one: Searched, gains: Floats, visible: float) -> Reason:
     )
 
 
-# Of a method's variance: where the rest is less, more samples help and more repetitions are not needed *(choice)*.
+# Share of a method's variance: if the rest is smaller, more samples help, not more repetitions *(choice)*.
 COUNTED: Final = 0.5
 
 
@@ -209,7 +209,7 @@ def _rounded_up(number: float) -> int:
 
 
 def _largest_of_whole(tree: AlignedTree) -> float:
-    """What the whole gained at most, where it is a time: no method gained more, unless another gained it back."""
+    """An upper bound of the whole's gain, for times: no method gained more, unless another one compensated it."""
     sides = tree.target.totals, tree.baseline.totals
     if is_relative(tree) or min(map(len, sides)) < 2 or min(map(min, sides)) <= 0:
         return math.inf
@@ -221,7 +221,7 @@ def _largest_of_whole(tree: AlignedTree) -> float:
 
 
 def _aligned(one: Searched) -> float:
-    """Of each side's own time, what is in methods of both; the smaller of the two."""
+    """The share of each side's own time in methods of both sides; the smaller share."""
     both = [judged.method.own for judged in one.methods if not _is_one_sided(judged, one.tree)]
     sides = (
         (sum(row.baseline.mean for row in both), one.tree.baseline.total),
@@ -231,21 +231,21 @@ def _aligned(one: Searched) -> float:
 
 
 def _is_one_sided(one: JudgedMethod, tree: AlignedTree) -> bool:
-    """In one revision alone, and not by chance: sampled methods that are rare are often in no sample of a side."""
+    """Whether only one revision has the method, and not by chance: samples of one side often miss rare methods."""
     if one.method.is_in_both or one.method.is_loading:
         return False
     is_sampled = tree.baseline.whole and tree.target.whole
     return not is_sampled or any(q is not None and q < ONE_SIDED for q in (one.q_value, one.self_q_value))
 
 
-# Of methods that are said to be new or gone *(choice)*.
+# Limit of the q-value for methods that are reported as new or removed *(choice)*.
 ONE_SIDED: Final = 0.05
 
 
 def _whole_change(one: Searched, settings: ComparisonSettings) -> float | None:
-    """How much longer the whole takes than what all methods have in common, where that may be more than chance.
+    """The growth of the whole beyond the methods' common factor, if it may be more than chance; else None.
 
-    Of shares the samples behind them: where both sides did the same work, they are its time.
+    For shares, compare the numbers of samples: they are the time if both sides did the same work.
     """
     tree = one.tree
     sides = tree.target.wholes, tree.baseline.wholes
@@ -272,9 +272,9 @@ def _p_value(tree: AlignedTree, row: Row) -> float:
     return float(welch(*moments).p_value[0])
 
 
-# The stage: both revisions' trees in, one comparison out.
+# The stage: compare both revisions' trees.
 
-# A page of JSON per thousand: larger trees lose the paths that took least time in both revisions.
+# A page of JSON per thousand nodes: larger trees lose the paths with the least time in both revisions.
 MAX_NODES: Final = 10_000
 MAX_NAMES: Final = 1_000
 MAX_SUSPECTS: Final = 1_000
@@ -288,7 +288,7 @@ def compare_profiles(
     settings: ComparisonSettings | None = None,
     touched: Touched | None = None,
 ) -> TreeComparison:
-    """Raises: DataError where the revisions have no service in common, or count one in different units."""
+    """Compare profiles. Raises: DataError if no service is in both revisions, or one has different units."""
     settings = settings or ComparisonSettings()
     sides = [[observed_profile(one, same_work=settings.same_work) for one in side] for side in (baseline, target)]
     return compare_observed(*sides, settings=settings, touched=touched)
@@ -297,7 +297,7 @@ def compare_profiles(
 def compare_logs(
     baseline: ReadLog, target: ReadLog, *, settings: ComparisonSettings | None = None, touched: Touched | None = None
 ) -> TreeComparison:
-    """The calls of a service are the repetitions; both logs must have been read with squares. Raises as above."""
+    """Compare logs, read with squares; a service's calls are the repetitions. Raises as `compare_profiles`."""
     sides = (observed_log(baseline), observed_log(target))
     return compare_observed(
         *sides, settings=settings or ComparisonSettings(), touched=touched, notes=(because(Caveat.ONE_STATE),)
@@ -342,7 +342,7 @@ def compare_observed(
 
 
 def _pairs(baseline: Sequence[Observed], target: Sequence[Observed]) -> list[tuple[Observed, Observed]]:
-    """By name; two lonely services are the same one under two names, such as a process's."""
+    """Pair services by name; single services are paired despite different names, such as those of processes."""
     before = {one.service: one for one in baseline}
     pairs = [(before[one.service], one) for one in target if one.service in before]
     if not pairs and len(baseline) == len(target) == 1:
@@ -401,7 +401,7 @@ def _service(searched: Searched, judgement: Judgement) -> ServiceComparison:
 
 
 def _kept(searched: Searched) -> list[int]:
-    """Where there are too many paths, what was looked at and then the largest; a path is never kept without its own."""
+    """The nodes to keep if there are too many: tested ones first, then the largest, each with its ancestors."""
     nodes, judged = searched.tree.nodes, searched.judged
     if len(nodes) <= MAX_NODES:
         return list(range(len(nodes)))

@@ -1,4 +1,4 @@
-"""Which functions cost the instructions that one revision executes more than another: Callgrind's counts, exact."""
+"""Find the functions that cause one revision's additional instructions, from Callgrind's exact counts."""
 
 import re
 from collections import Counter, defaultdict
@@ -15,7 +15,7 @@ from perf_culprit.read.profiles.profile_file import Intake, opened
 from perf_culprit.read.profiles.profile_tree import SERVICE
 
 UNIT: Final = "instructions"
-LEAST_SHARE: Final = 0.02  # of the change: what costs less is no answer
+LEAST_SHARE: Final = 0.02  # share of the change below which a function is not reported
 NO_SYMBOL: Final = "0x"
 # Callgrind numbers the levels of a recursion: print_value'2.
 _LEVEL: Final = re.compile(r"'\d+$")
@@ -23,7 +23,7 @@ _LEVEL: Final = re.compile(r"'\d+$")
 
 @dataclass(kw_only=True, slots=True)
 class _Function:
-    """Of all processes together. `below`: instructions of what it calls. `callers`: by name, their calls."""
+    """A function over all processes. `below`: instructions of its callees. `callers`: its calls by caller's name."""
 
     own: float = 0.0
     below: float = 0.0
@@ -38,9 +38,9 @@ class _Function:
 def costly_functions(
     before: Sequence[Path], after: Sequence[Path], *, touched: Touched | None = None
 ) -> tuple[ComparedSuspect, ...]:
-    """The functions whose own instructions changed as the whole did, the most first; from Callgrind's files.
+    """Find the functions whose own instructions changed in the direction of the whole, largest first.
 
-    The files of a side are its processes. `score` is the share of the change.
+    The inputs are Callgrind files, one per process of a side. `score` is the share of the change.
     """
     old, new = _functions(before), _functions(after)
     whole = sum(one.own for one in new.values()) - sum(one.own for one in old.values())

@@ -1,4 +1,4 @@
-"""A profile's method names against the functions that a change touched."""
+"""Match a profile's method names to the functions that a change touched."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,13 +7,13 @@ from typing import Final
 from perf_culprit.model.call_tree import Caller, Certainty, MethodMatch, Scope, Touched, TouchedFunction
 
 LONGEST_NAME: Final = 2_000
-# What separates the parts of a name, over all languages: a.b  a::b  a:b  a/b  a#b  a$b  a->b  a\b
+# The separators between the parts of a name, over all languages: a.b  a::b  a:b  a/b  a#b  a$b  a->b  a\b
 SEPARATORS: Final = re.compile(r"::|->|[.:/#$\\]")
-# Parts that name no function of their own: Java's lambda$main$0, Go's func1, Rust's {{closure}}, what is left of
+# Parts that are not the name of a function: Java's lambda$main$0, Go's func1, Rust's {{closure}}, the rest of
 # `<locals>`.
 NO_NAME: Final = re.compile(r"lambda|func[0-9]+|[0-9]+\}?|\{+closure\}*|")
 GO_RECEIVER: Final = re.compile(r"\(\*?(\w+)(?:\[[^\[\]()]*\])?\)\.")
-PYTHON_FILE: Final = re.compile(r"[^:()]*\.py:(?=[^0-9])")  # file:name, as cProfile and py-spy are read
+PYTHON_FILE: Final = re.compile(r"[^:()]*\.py:(?=[^0-9])")  # file:name, from cProfile and py-spy
 RUST_HASH: Final = re.compile(r"::h[0-9a-f]{16}$")
 RUST_LIBRARY: Final = frozenset({"core", "alloc", "std"})
 PYTHON_STATISTICS: Final = re.compile(r"[^()]+:[0-9]+\(([^()]+)\)")  # cProfile: file:line(name)
@@ -24,17 +24,17 @@ FILE_NAMES: Final = frozenset({"__init__", "index", "mod", "lib", "main"})
 def match_method(
     method: str, *, touched: Touched, file: str | None = None, line: int | None = None
 ) -> MethodMatch | None:
-    """The touched functions that `method` may be, by the surest evidence that there is; None where it is none of them.
+    """Find the touched functions that `method` may be, by the strongest available evidence; None if there are none.
 
-    1. `FILE_AND_LINE`: the line lies in the function, the file is its file, and the names agree (they need not where
-       the method has none, as a lambda).
-    2. `QUALIFIED_NAME`: the name agrees, and class, package or module as far as both state them; or the method states
-       none and its file agrees.
-    3. `BARE_NAME`: only the last part agrees (an inherited method bears another class), and no file says otherwise.
-    4. `FILE`: the file changed, and its functions are not known.
+    1. `FILE_AND_LINE`: the line lies in the function, its file matches, and the names agree. Names are not
+       compared if the method has none, such as a lambda.
+    2. `QUALIFIED_NAME`: the name agrees, and so do class, package or module as far as both state them. If the
+       method states none, its file agrees.
+    3. `BARE_NAME`: only the last part agrees (an inherited method has another class), and no file contradicts.
+    4. `FILE`: the file changed, and its functions are unknown.
 
-    What was only moved, or changed in comments alone, was not touched. Files agree by their last parts: a profile
-    knows installed or absolute paths. Lines are the profiled revision's, which should be the head.
+    Moved functions and changes in comments alone do not count as touched. Files agree by their last parts, because
+    profiles contain installed or absolute paths. Lines are those of the profiled revision, which should be the head.
     """
     names = name_parts(method)
     functions = [function for function in touched.functions if function.changes_code]
@@ -64,7 +64,7 @@ def match_method(
 def match_caller(
     method: str, *, touched: Touched, file: str | None = None, line: int | None = None
 ) -> tuple[Caller, ...]:
-    """The callers (by name) of changed functions that `method` may be."""
+    """Find the callers (by name) of changed functions that `method` may be."""
     names = name_parts(method)
     candidates = [
         caller
@@ -76,9 +76,9 @@ def match_caller(
 
 
 def name_parts(method: str) -> tuple[str, ...]:
-    """A method's name in its parts, without arguments, type parameters and what names nothing.
+    """Split a method's name into parts, without arguments, type parameters and parts that are no names.
 
-    `shop.cart:Cart.total`, `com.acme.Cart.total(Item[], int)`, `acme::Cart<int>::total(int) const`,
+    Examples: `shop.cart:Cart.total`, `com.acme.Cart.total(Item[], int)`, `acme::Cart<int>::total(int) const`,
     `acme/shop.(*Cart).Total.func1`, `async Cart.total [as total]`.
     """
     text = method[:LONGEST_NAME].strip()
@@ -90,15 +90,15 @@ def name_parts(method: str) -> tuple[str, ...]:
     text = _of_trait(RUST_HASH.sub("", text))
     text = GO_RECEIVER.sub(r"\1.", text.partition(" [as ")[0]).removeprefix("(anonymous namespace)::")
     text = without_types(text).partition("(")[0]
-    # C++ demanglers put the type of the result first.
+    # C++ demanglers write the result type first.
     parts = [part.strip("&*~") for part in SEPARATORS.split(text.rsplit(" ", 1)[-1])]
     return tuple(part for part in parts if not NO_NAME.fullmatch(part))
 
 
 def _of_trait(text: str) -> str:
-    """Rust: `<app::Lines<R> as core::iter::Iterator>::next` is `app::Lines::next`.
+    """Simplify Rust names: `<app::Lines<R> as core::iter::Iterator>::next` is `app::Lines::next`.
 
-    So is `app::<impl core::iter::Iterator for app::Lines<R>>::next`.
+    The same holds for `app::<impl core::iter::Iterator for app::Lines<R>>::next`.
     """
     start, depth = 0 if text.startswith("<") else text.find("<impl "), 0
     for place, character in enumerate(text[start:] if start >= 0 else "", start):
@@ -111,7 +111,7 @@ def _of_trait(text: str) -> str:
 
 
 def without_types(text: str) -> str:
-    """Without what stands in <…>, however deep."""
+    """The text without parts in <…>, at any depth."""
     kept, depth = [], 0
     for character in text:
         depth += character == "<"
@@ -122,7 +122,7 @@ def without_types(text: str) -> str:
 
 
 def same_file(first: str, second: str) -> bool:
-    """Whether two paths can be of one file: one ends with the other, or both end with the same two parts."""
+    """Whether two paths may belong to one file: one ends with the other, or both end with the same two parts."""
     one, other = (_path_parts(path) for path in (first, second))
     common = _common_end(one, other)
     return common > 0 and (common == min(len(one), len(other)) or common >= 2)
@@ -133,7 +133,7 @@ def _path_parts(path: str) -> list[str]:
 
 
 def _at_line(functions: Iterable[TouchedFunction], names: tuple[str, ...], line: int) -> TouchedFunction | None:
-    """The innermost function with this line, unless its name says that the line is of another revision."""
+    """The innermost function with this line; None if its name shows that the line is from another revision."""
     around = [one for one in functions if one.scope is Scope.FUNCTION and one.first_line <= line <= one.last_line]
     inner = min(around, key=lambda one: one.last_line - one.first_line, default=None)
     if inner is None:
@@ -146,7 +146,7 @@ def _parts(qualified_name: str) -> tuple[str, ...]:
 
 
 def _is_of_another_type(names: tuple[str, ...], function: TouchedFunction) -> bool:
-    """Rust has no inheritance: what bears another type, or stands in its library, is another function."""
+    """Whether the function belongs to another type. Rust has no inheritance, so another type means another function."""
     own = _parts(function.qualified_name)
     if not function.path.endswith(".rs") or len(names) < 2:
         return False
@@ -154,7 +154,7 @@ def _is_of_another_type(names: tuple[str, ...], function: TouchedFunction) -> bo
 
 
 def _agreement(names: tuple[str, ...], function: TouchedFunction) -> int:
-    """How many last parts agree; 0 unless all that both state of class or package do, or else the file's own name."""
+    """The number of equal last parts; 0 unless the stated parts of class or package, or the file's name, agree."""
     *folders, file = _path_parts(function.path)
     stem = file.rsplit(".", 1)[0]
     own = _parts(function.qualified_name)

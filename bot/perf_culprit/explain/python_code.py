@@ -1,4 +1,4 @@
-"""Code in scopes, Python by its own parser, and who calls a changed function."""
+"""Split code into scopes, Python with its own parser, and find the callers of changed functions."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Caller, Scope, TouchedFunction
 from perf_culprit.model.reason import Caveat, Reason, because
 
-# How much of a stranger's repository is read.
+# Limits on reading an untrusted repository.
 
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_TOTAL_BYTES: Final = 64 << 20
@@ -25,7 +25,7 @@ MOST_FILES: Final = 2_000
 
 
 def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
-    """What may be read of `blobs` (by any key): single ones below the limit, in order up to the total."""
+    """Read those of `blobs` (by any key) that are below the size limit, in order up to the total limit."""
     sizes = git.blob_sizes(repository, [*blobs.values()])
     kept, total = {}, 0
     for (key, blob), size in zip(blobs.items(), sizes, strict=True):
@@ -35,13 +35,13 @@ def read_within(repository: Path, blobs: Mapping[str, str]) -> dict[str, bytes]:
     return dict(zip(kept, git.read_blobs(repository, [*kept.values()]), strict=True))
 
 
-# Code in scopes, as every language's reader gives it.
+# Code in scopes, as every language's reader returns it.
 
 MOST_SCOPES: Final = 50_000
 
 
 class UnreadableCodeError(DataError):
-    """A file whose functions cannot be determined; the message says why in words that follow its name."""
+    """A file whose functions cannot be determined; the message is the reason, worded to follow the file's name."""
 
 
 class MissingGrammarError(UnreadableCodeError):
@@ -52,8 +52,8 @@ class MissingGrammarError(UnreadableCodeError):
 class CodeScope:
     """A function's, class's or file's own code, without that of the functions and classes inside.
 
-    `code` names what runs (no comments, layout, docstrings, and not the function's own name), `text` all its lines.
-    `size` counts the tokens of `code`.
+    `code` is a hash of the executed code: no comments, layout, docstrings or own name. `text` is a hash of all its own
+    lines. `size` counts the tokens of `code`.
     """
 
     qualified_name: str
@@ -81,7 +81,7 @@ class OpenScope:
     _code: "blake2b" = field(default_factory=lambda: blake2b(digest_size=16))
 
     def add(self, token: bytes) -> None:
-        """Tokens are kept apart by their length: `a b` is not `ab`."""
+        """Add a token with its length, so that `a b` differs from `ab`."""
         self.size += 1
         self._code.update(b"%d:" % len(token) + token)
 
@@ -97,7 +97,7 @@ class OpenScope:
 
 
 def with_text(scopes: Sequence[CodeScope], source: bytes) -> tuple[CodeScope, ...]:
-    """The scopes (outer ones before inner ones) with the name of their own lines."""
+    """Add to the scopes (outer ones before inner ones) the hash of their own lines."""
     lines = source.split(b"\n")
     owner = [0] * len(lines)
     for number, scope in enumerate(scopes):
@@ -113,15 +113,15 @@ def functions(scopes: Iterable[CodeScope]) -> tuple[CodeScope, ...]:
     return tuple(scope for scope in scopes if scope.scope is Scope.FUNCTION)
 
 
-# Python source in scopes, by its own parser; nothing of it is ever run.
+# Python source in scopes, with Python's own parser; no code is ever executed.
 
-# PEP 263. Looking up any name that a file gives would import what that name says.
+# PEP 263. A lookup of an arbitrary encoding name from a file would import a module of that name.
 _COOKIE: Final = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _ENCODINGS: Final = re.compile(r"utf-?8(-sig)?|(us-)?ascii|latin-?1|iso-8859-\d{1,2}(-unix)?|cp125\d|windows-125\d")
-_INNER: Final = re.compile(r"(\.<locals>)?\.?<(?!locals).*")  # f.<locals>.<lambda>: it belongs to f
+_INNER: Final = re.compile(r"(\.<locals>)?\.?<(?!locals).*")  # f.<locals>.<lambda> belongs to f
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-# Neither what a definition is called, nor the prefix of a string, nor a comment changes what it does.
+# A definition's name, a string's prefix and comments do not change behaviour.
 _NO_CODE: Final = {
     **dict.fromkeys(_DEFINITIONS, frozenset({"name", "type_comment"})),
     ast.Constant: frozenset({"kind"}),
@@ -130,7 +130,7 @@ _NO_CODE: Final = {
 
 
 def read_python(source: bytes) -> tuple[CodeScope, ...]:
-    """The file, its classes and its functions, outer ones first. Lambdas belong to what encloses them.
+    """Read the file, its classes and its functions, outer ones first. Lambdas belong to the enclosing scope.
 
     Raises: UnreadableCodeError.
     """
@@ -152,15 +152,15 @@ def read_python(source: bytes) -> tuple[CodeScope, ...]:
 
 
 def parse(source: bytes) -> ast.Module:
-    """The syntax tree. Raises: UnreadableCodeError."""
+    """Parse the syntax tree. Raises: UnreadableCodeError."""
     tree: ast.Module = _compiled(source, ast.PyCF_ONLY_AST)
     return tree
 
 
 def function_codes(source: bytes) -> frozenset[tuple[str, object]]:
-    """What each function of the file runs, by its qualified name; "" is what runs outside functions.
+    """The executed code of each function of the file, by qualified name; "" for code outside functions.
 
-    Layout and comments do not count. Three times as fast as `read_python`. Raises: UnreadableCodeError.
+    Layout and comments are ignored. Three times as fast as `read_python`. Raises: UnreadableCodeError.
     """
     codes, waiting = set[tuple[str, object]](), [_compiled(source)]
     while waiting:
@@ -176,7 +176,7 @@ def _compiled(source: bytes, flags: int = 0) -> Any:
     text = _decoded(source)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd escapes in a stranger's strings
+            warnings.simplefilter("ignore")  # about odd escapes in untrusted strings
             return compile(text, "<unknown>", "exec", flags, dont_inherit=True)
     except SyntaxError as error:
         raise UnreadableCodeError(f"is not Python that this version reads (line {error.lineno})") from None
@@ -208,12 +208,12 @@ def _opened(node: _Definition, prefix: str) -> OpenScope:
 
 
 def _parts(value: object, scope: OpenScope) -> list[object]:
-    """Note what this value says itself, and give what it holds, in order."""
+    """Add this value's own token to the scope, and return its parts in order."""
     if isinstance(value, list):
         scope.add(b"[%d" % sum(not isinstance(one, _DEFINITIONS) for one in value))
         return value
     if not isinstance(value, ast.AST):
-        # Not repr: it refuses to write large integers.
+        # Not repr, which refuses to write large integers.
         shown = hex(value) if isinstance(value, int) and not isinstance(value, bool) else repr(value)
         scope.add(f"{type(value).__name__} {shown}".encode())
         return []
@@ -227,18 +227,18 @@ def _parts(value: object, scope: OpenScope) -> list[object]:
     return [*parts.values()]
 
 
-# Who calls a changed function, by name: Python files of one revision.
+# Find the callers of changed functions, by name: Python files of one revision.
 
 MOST_NAMES: Final = 500
 MOST_CALLING_FILES: Final = 1_000
-# A name that more functions than these call (`get`, `append`) tells nothing.
+# A name that is called by more functions than this (`get`, `append`) is no evidence.
 MOST_CALLERS: Final = 50
 
 
 def find_callers(
     repository: Path, head: str, functions: Sequence[TouchedFunction]
 ) -> tuple[tuple[Caller, ...], tuple[Reason, ...]]:
-    """Functions that call something of a changed Python function's name, and notes on what was left out."""
+    """Find functions that call a name of a changed Python function, and notes on omissions."""
     names = sorted({name for one in functions if one.path.endswith(".py") and (name := _callable_name(one))})
     notes = []
     if len(names) > MOST_NAMES:
@@ -268,7 +268,7 @@ def find_callers(
 
 
 def _callable_name(function: TouchedFunction) -> str:
-    """How it is called: a constructor by its class."""
+    """The name by which the function is called: a constructor has its class's name."""
     *outer, name = function.qualified_name.split(".")
     return outer[-1] if name in ("__init__", "__new__", "__call__") and outer else name
 

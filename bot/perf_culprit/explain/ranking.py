@@ -1,4 +1,4 @@
-"""Which methods of one revision cost most, and what that means to each service."""
+"""Rank the methods of one revision by cost, with their share of each service."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -28,19 +28,19 @@ from perf_culprit.read.logs.merged_tree import RARE, MergedTree
 from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSettings
 from perf_culprit.read.logs.service_calls import ResponseTimes, count, merged, statistics
 
-# Which methods cost most over the services that run them, and what that means to each service.
+# Rank methods by their cost over the services that run them, with their share of each service.
 
-# A method that takes less of the mean response time is no reason for a regression test.
+# A method with a smaller share of the mean response time does not justify a regression test.
 MINIMUM_SHARE_OF_RESPONSE: Final = 0.01
 
 
 def distance_score(self_shares: Sequence[float], *, fluctuation_weight: float = 1.0) -> float:
-    """RMS of the shares less `fluctuation_weight` times their population standard deviation.
+    """RMS of the shares minus `fluctuation_weight` times their population standard deviation.
 
-    `self_shares` (k,): the method's self time as a share of the time of each of the k services that run it, k >= 1.
-    The root mean square makes few and many services comparable; the deviation takes back what one service alone,
-    maybe one workload alone, adds. Negative only for a weight above 1. Source: [Z15] section 3.2; a weight of 1 is
-    our choice, as the source names none.
+    `self_shares` (k,): the method's self time as a share of the time of each of the k services that run it, k >= 1. The
+    root mean square makes few and many services comparable. The deviation reduces the effect of a single service,
+    perhaps of a single workload. The score is negative only for a weight above 1. Source: [Z15] section 3.2; a weight
+    of 1 is our choice, because the source specifies none.
     """
     mean = math.fsum(self_shares) / len(self_shares)
     mean_square = math.fsum(share**2 for share in self_shares) / len(self_shares)
@@ -58,11 +58,11 @@ def minimum_self_ms(trees: Iterable[CallTree], settings: RankingSettings) -> flo
 
 
 def rank_suspects(trees: Sequence[CallTree], settings: RankingSettings) -> tuple[MethodSuspect, ...]:
-    """Every method, the highest score first, methods of tiny absolute time after all others.
+    """Rank every method, the highest score first, methods of tiny absolute time after all others.
 
-    Tiny: below the minimum self time per call in every service; there many short executions add up. The source found
-    that most of its false positives hold a large share of a service that is quick anyway, and that their absolute
-    times tell them apart ([Z15] 4.1.1).
+    Tiny: below the minimum self time per call in every service; many short executions add up there. In the source, most
+    false positives have a large share of a service that is fast anyway. Their absolute times identify them ([Z15]
+    4.1.1).
     """
     limit_ms = minimum_self_ms(trees, settings)
     methods: dict[str, _Method] = {}
@@ -132,14 +132,14 @@ def _uses(tree: CallTree) -> dict[str, _Use]:
 
 
 def inside_itself(methods: Sequence[str], parents: Sequence[int | None]) -> list[bool]:
-    """Per node: whether a node above it has the same method. Depth first with a stack: no depth is too deep."""
+    """Whether each node has an ancestor with the same method. Depth-first with a stack, so any depth works."""
     children: list[list[int]] = [[] for _ in methods]
     tops: list[int] = []
     for i, parent in enumerate(parents):
         (tops if parent is None else children[parent]).append(i)
     inside = [False] * len(methods)
     above: dict[str, int] = {}
-    # ~i leaves node i.
+    # ~i means leaving node i.
     stack = [*reversed(tops)]
     while stack:
         i = stack.pop()
@@ -152,14 +152,14 @@ def inside_itself(methods: Sequence[str], parents: Sequence[int | None]) -> list
     return inside
 
 
-# Profiles of one revision to ranked suspects, by the ranking that logs have.
+# Rank profiles of one revision in the same way as logs.
 
 
 def rank_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosis:
-    """A repetition is a call of its service. Raises: DataError where profiles count different things.
+    """Rank profiles; a repetition is a call of its service. Raises: DataError if profiles count different units.
 
-    Where the source does not count calls, each path is taken as executed once per repetition. A profile does not know
-    the longest execution of a path: its mean stands there.
+    Without call counts, each path counts as one execution per repetition. Profiles lack the longest execution of a
+    path: its mean replaces it.
     """
     units = sorted({profile.unit for profile in reading.profiles})
     if len(units) > 1:
@@ -188,7 +188,7 @@ def rank_profiles(reading: ProfileReading, ranking: RankingSettings) -> Diagnosi
 
 
 def call_tree(profile: Profile) -> CallTree:
-    """All repetitions added up."""
+    """The sum of all repetitions."""
     nodes = []
     for node in profile.nodes:
         per_repetition = 1.0 if node.calls is None else node.calls
@@ -208,7 +208,7 @@ def call_tree(profile: Profile) -> CallTree:
 
 
 def _statistics(profile: Profile) -> ServiceStatistics:
-    """Of the repetitions' total times."""
+    """Statistics of the repetitions' total times."""
     totals = [
         math.fsum(node.elapsed_ms[i] for node in profile.nodes if node.parent is None)
         for i in range(profile.repetitions)
@@ -228,11 +228,11 @@ def _statistics(profile: Profile) -> ServiceStatistics:
     )
 
 
-# Profiles of one revision as results: of each function a sample per repetition.
+# Profiles of one revision as results: one sample per function and repetition.
 
 
 def functions_as_run(profiles: Sequence[Profile]) -> Run:
-    """Own times, over all paths of a function, because those do not hold its callees' changes [B17]."""
+    """Own times over all paths of a function, because they exclude changes in its callees [B17]."""
     benchmarks = []
     for profile in profiles:
         metric = Metric(name="own time", unit=profile.unit, direction=Direction.LOWER_IS_BETTER)
@@ -246,7 +246,7 @@ def functions_as_run(profiles: Sequence[Profile]) -> Run:
     return Run(benchmarks=tuple(benchmarks))
 
 
-# The stage: log files of one revision in, suspects and impacted services out.
+# The stage: diagnose log files of one revision.
 
 
 def diagnose_log(
@@ -259,7 +259,7 @@ def diagnose_log(
     executor: Executor | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Diagnosis:
-    """Errors as in `read_log`."""
+    """Diagnose log files; errors as in `read_log`."""
     log = read_log(
         names, pattern=pattern, settings=reading, workers=workers, executor=executor, block_bytes=block_bytes
     )
@@ -286,7 +286,7 @@ def diagnose_log(
 
 
 def _executions(log: ReadLog, reading: ReadingSettings, methods: Sequence[str]) -> ServiceStatistics:
-    """Of the one method whose executions were timed; the services' own times are added up."""
+    """Statistics of the one method whose executions were timed, summed over the services."""
     name, times = reading.method or "", ResponseTimes()
     for part in log.part.services.values():
         times = merged(times, part.method_times, settings=reading)
@@ -313,7 +313,7 @@ def call_trees(log: ReadLog) -> tuple[CallTree, ...]:
 
 
 def _nodes(tree: MergedTree) -> tuple[CallNode, ...]:
-    """With the methods of rare paths: their time is theirs there, not that of the paths that stand for them."""
+    """Add the methods of rare paths as nodes with their own time; the placeholder of these paths then has none."""
     nodes = tree.nodes()
     if not tree.rare:
         return nodes

@@ -1,4 +1,4 @@
-"""Whether amounts of two revisions differ: by repetitions, by counted samples, or by totals alone."""
+"""Test whether amounts of two revisions differ: by repetitions, by counted samples, or by totals alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,25 +15,25 @@ from perf_culprit.stats.moderation import Moderated, effective_number, moderate
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.two_groups import one_way_anova, satterthwaite, student_t, welch
 
-# From as many repetitions on the largest and smallest fifth are left out [Yuen 1974]: one outlier hides nothing.
+# From this number of repetitions on, the largest and smallest fifth are trimmed [Yuen 1974]: no outlier hides a change.
 TRIMMED_FROM: Final = 5
 TRIMMED: Final = 0.2
-# Of few repetitions the winsorised variance is too small: its factor 1 + kept^-1.5 makes 0.8 to 1.3 times the nominal
-# number of false alarms at 0.01 and 0.001 of 5 to 20 normal, lognormal and t(3) values per side, by simulation.
+# With few repetitions the winsorised variance is too small: multiply it by 1 + kept^-1.5. In a simulation of 5 to 20
+# normal, lognormal and t(3) values per side, false alarms were then 0.8 to 1.3 times the nominal number (0.01, 0.001).
 TRIMMED_MARGIN: Final = -1.5
-# Rows that a line of variance over mean is fitted to.
+# Minimum number of rows for fitting a line of variance over mean.
 FEWEST_ROWS: Final = 10
-# Of "no method gained more": over all methods together.
+# Confidence of "no method gained more", over all methods together.
 SURE: Final = 0.95
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tests:
-    """Per row, shape (m,); NaN where nothing was tested. `change`: relative, beyond what all methods have in common.
+    """One value per row, shape (m,); NaN if not tested. `change`: relative, beyond the common factor of all methods.
 
     `gain`: the same in the tree's unit, `error` its standard error with `freedom`. `low`, `high`: bounds of the change.
-    `beyond`: the gain where all else got faster, though what stayed as it was did not get slower.
+    `beyond`: the gain relative to the common factor, even if that is below 1 and the method's own time did not grow.
     """
 
     change: Floats
@@ -47,19 +47,19 @@ class Tests:
 
 
 def basis_of(baseline: Observed, target: Observed) -> Basis:
-    """Repetitions hold everything that varies between executions, so they come first."""
+    """The basis of the tests. Repetitions come first, because they contain all variation between executions."""
     if min(baseline.repetitions, target.repetitions) > 1:
         return Basis.SAMPLES
     return Basis.COUNTS if baseline.whole and target.whole else Basis.TOTALS
 
 
 def test_rows(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
-    """Rows below a thousandth of the whole on both sides, or of a handful of samples, are not tested.
+    """Test all rows, except those below 0.1% of the whole on both sides or with a handful of samples.
 
-    Sampled stacks are counted, in one profile or in many. Else SAMPLES: a t-test of trimmed means of logarithms; the
-    variance is steadied by those of the other rows, because few repetitions say little of their own. Without single
-    values (logs of many calls) ANOVA [H13, section 4.2] and Welch's test, the larger p-value. TOTALS: no test.
-    All of them allow for what methods differ by from side to side beyond their own noise.
+    Sampled stacks are counted, in one profile or in many. Otherwise, SAMPLES use a t-test of trimmed means of
+    logarithms. Its variance is moderated by the other rows, because few repetitions are little evidence. Without single
+    values (logs of many calls), it is the larger p-value of ANOVA [H13, section 4.2] and Welch's test. TOTALS: no test.
+    All tests include the variance between methods from side to side, beyond their own noise.
     """
     basis = basis_of(tree.baseline, tree.target)
     if not rows:
@@ -100,14 +100,14 @@ def _some(total: float) -> float:
 
 
 def scales(tree: AlignedTree, common: Common) -> tuple[float, float]:
-    """Of the target's and the baseline's means, so that what is common is equal; times as on the slower side."""
+    """Factors for the target's and baseline's means that remove the common factor; times are as on the slower side."""
     is_slower = common.factor > 1 and not is_relative(tree)
     return (1.0, common.factor) if is_slower else (1 / common.factor, 1.0)
 
 
 def _totals(tree: AlignedTree, rows: Sequence[Row], common: Common) -> Tests:
     target, baseline = _means(rows)
-    # Everything slower by one factor may be the machine, but nothing can tell: the totals stand as they are.
+    # A common slowdown may be caused by the machine, but cannot be recognized here: keep the totals.
     by_target = 1 / common.factor if is_relative(tree) else 1.0
     return _tests(target * by_target, baseline, *(np.full(len(rows), np.nan) for _ in range(3)), level=0.5)
 
@@ -141,12 +141,12 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
         ([one.target.values for one in rows], common.target / middle, by_target),
         ([one.baseline.values for one in rows], common.baseline * middle, by_baseline),
     ):
-        # Without each repetition's own factor, but with its side's.
+        # Remove each repetition's own factor, but keep that of its side.
         own = factors / factors.mean()
         sides.append(np.array(values, dtype=np.float64) / own * scale)
     is_trimmed = min(side.shape[1] for side in sides) >= TRIMMED_FROM
     target, baseline = (_trimmed(side, is_trimmed=is_trimmed) for side in sides)
-    # Noise multiplies times, so logarithms have equal variances [Box & Cox 1964]; what is tiny counts as nothing.
+    # Noise multiplies times, so logarithms have equal variances [Box & Cox 1964]; tiny amounts count as zero.
     nothing = SMALLEST_SHARE * max(tree.target.total, tree.baseline.total)
     logs = [np.log(np.maximum(side, 0.0) + nothing) for side in sides]
     after, before = (_trimmed(side, is_trimmed=is_trimmed) for side in logs)
@@ -175,7 +175,7 @@ def _sampled(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
 def _with_spread(
     variance: Floats, freedom: Floats, common: Common, amounts: Floats | float = 1.0
 ) -> tuple[Floats, Floats]:
-    """With what methods differ by from side to side: another state of the machine does not slow all by one factor."""
+    """Add the variance between methods from side to side: a machine's state does not slow all methods by one factor."""
     spread = (common.spread + common.variance) * np.broadcast_to(amounts, len(variance)) ** 2
     return variance + spread, satterthwaite(variance, freedom, spread, np.full(len(variance), float(common.freedom)))
 
@@ -212,7 +212,7 @@ def _trimmed(values: Floats, *, is_trimmed: bool) -> _Trimmed:
 
 
 def _steadied(variance: Floats, freedom: Floats, mean: Floats, sides: Sequence[Floats], *, used: Mask) -> Moderated:
-    """Small amounts vary more: variances of logarithms are steadied around a line over the mean [Law et al. 2014]."""
+    """Moderate variances of logarithms around a line over the mean: small amounts vary more [Law et al. 2014]."""
     used = used & (variance > 0) & (mean > 0)
     if used.sum() < FEWEST_ROWS:
         return Moderated(variance, freedom, 0.0)
@@ -249,7 +249,7 @@ def _moments(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """One side's samples: of rows in repetitions (m, n), and of all in repetitions (n,)."""
+    """One side's samples: by row and repetition (m, n), and in total by repetition (n,)."""
 
     rows: Floats
     wholes: Floats
@@ -264,7 +264,7 @@ class _Counts:
 
     @property
     def expected(self) -> Floats:
-        """(m, n) Where no row's share differs between repetitions."""
+        """(m, n) Expected counts if no row's share differs between repetitions."""
         return np.maximum(np.outer(self.count, self.wholes / self.whole), 1e-9)
 
 
@@ -277,8 +277,8 @@ def _counts(side: Observed, rows: Sequence[Spread]) -> _Counts:
 def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: float) -> Tests:
     """Sampled stacks: a quasi-likelihood test of two counts [McCullagh & Nelder 1989, section 9.2; Lund et al. 2012].
 
-    What repetitions vary by beyond Poisson's chance is each row's dispersion, steadied by the others' and never below
-    1; one profile a side shows none, and DISPERSION stands for it. A repetition without a sample is a small count.
+    Each row's dispersion is the variation between repetitions beyond Poisson's, moderated by the other rows, at least
+    1. One profile per side has none, so DISPERSION replaces it. A repetition without a sample is a small count.
     """
     target, baseline = (
         _counts(tree.target, [one.target for one in rows]),
@@ -293,7 +293,7 @@ def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     beside = common if is_common else _of_totals(tree, common)
     if basis_of(tree.baseline, tree.target) is Basis.COUNTS and beside.spread < RUN_TO_RUN**2:
         beside = replace(beside, spread=RUN_TO_RUN**2, freedom=ENDLESS)
-    # What methods differ by from side to side may explain a part of the ratio: the part that is likeliest.
+    # The variance between methods may explain a part of the ratio: use the likeliest part.
     between, its_freedom = beside.spread + beside.variance, np.full(len(rows), float(beside.freedom))
     parts = np.linspace(0.0, 1.0 if between else 0.0, PARTS)[:, None]
     shifts = (parts * np.log(ratio)) ** 2 / max(between, 1e-12)
@@ -307,7 +307,7 @@ def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
     half = np.exp(special.stdtrit(freedom, 0.5 + level / 2) * error)
     (after, before), (by_target, by_baseline) = _means(rows), scales(tree, common)
     after, before = after * by_target, before * by_baseline
-    # Of the gain: where there is no sample, a few may have been missed.
+    # The gain's variance: rows without samples may have missed a few.
     chance = sum(
         (one.count + MISSED) * (side.total / one.whole * by) ** 2
         for one, side, by in ((target, tree.target, by_target), (baseline, tree.baseline, by_baseline))
@@ -318,7 +318,7 @@ def _counted(tree: AlignedTree, rows: Sequence[Row], common: Common, *, level: f
 
 
 def _deviance(target: Floats, baseline: Floats, odds: Floats) -> Floats:
-    """(p, m) Of counts (m,) from what `odds` of target to baseline let expect; small counts are whole (Yates)."""
+    """(p, m) Deviance of counts (m,) at the target-to-baseline `odds`, with Yates's correction for small counts."""
     both = np.maximum(target + baseline, 1e-9)
     expected = both * odds / (1 + odds), both / (1 + odds)
     away = target - expected[0]
@@ -329,7 +329,7 @@ def _deviance(target: Floats, baseline: Floats, odds: Floats) -> Floats:
 
 
 def _dispersion(sides: Sequence[_Counts], *, used: Mask) -> tuple[Floats, Floats]:
-    """(m,) Pearson's, and its degrees of freedom."""
+    """(m,) Pearson's dispersion and its degrees of freedom."""
     freedom = np.full(len(used), float(sum(len(side.wholes) - 1 for side in sides)))
     if not freedom.any():
         return np.full(len(used), DISPERSION), np.full(len(used), float(ENDLESS))
@@ -337,18 +337,18 @@ def _dispersion(sides: Sequence[_Counts], *, used: Mask) -> tuple[Floats, Floats
     own = np.where(used, (residuals**2).sum(axis=1) / np.maximum(freedom, 1.0), 0.0)
     worth = effective_number(residuals[used], freedom[used])
     steadied = moderate(own, freedom, effective_number=worth)
-    # All have as many repetitions, also those that vary by nothing.
+    # All have the same number of repetitions, including rows without variation.
     return np.maximum(steadied.variance, 1.0), np.full(len(used), float(steadied.degrees_of_freedom.max()))
 
 
 def _of_totals(tree: AlignedTree, common: Common) -> Common:
-    """Where too few methods tell the machine's state, what the whole varies by from repetition to repetition."""
+    """Replace the common variance by the whole's between repetitions if too few methods show the machine's state."""
     logs = [np.log(np.maximum(side.totals, 1e-9)) for side in (tree.target, tree.baseline) if side.repetitions > 1]
     variance = sum(float(one.var(ddof=1)) / len(one) for one in logs)
     return replace(common, variance=variance, freedom=sum(len(one) - 1 for one in logs))
 
 
-# A method's share differs from run to run by some percent of itself, however many samples there are.
+# Relative variation of a method's share between runs, however many samples there are.
 RUN_TO_RUN: Final = 0.05
 ENDLESS: Final = 1_000_000
 MISSED: Final = 2.0
@@ -360,15 +360,15 @@ FAMILIES: Final = 4
 
 
 def families_of(trees: Sequence[AlignedTree]) -> int:
-    """How many share the false discovery rate; tests of one profile's counts have margins of their own."""
+    """The number of test families that share the false discovery rate; counts of single profiles have margins."""
     is_counted = any(basis_of(tree.baseline, tree.target) is Basis.COUNTS for tree in trees)
     return 1 if is_counted else FAMILIES
 
 
 def largest_gains(tests: Tests) -> Floats:
-    """(m,) What each row gained at most; the largest bounds all of them together [Berger 1982, intersection-union].
+    """(m,) Upper bounds of the rows' gains; the largest bounds all together [Berger 1982, intersection-union].
 
-    It is too small only where that of the row that gained most is.
+    The joint bound fails only if the bound of the row with the largest gain fails.
     """
     tested = ~np.isnan(tests.p_value)
     freedom = np.maximum(np.nan_to_num(tests.freedom, nan=1.0), 1.0)

@@ -1,4 +1,4 @@
-"""Every method of two trees is tested, by path and over all its paths: no level above hides what is below it."""
+"""Test every method of two trees, by path and over all its paths, independent of results at higher levels."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,15 +26,15 @@ from perf_culprit.read.logs.reading_settings import ComparisonSettings
 from perf_culprit.stats.multiplicity import benjamini_hochberg
 from perf_culprit.stats.ragged import Floats
 
-# Of a node's slowdown: what brings less is not what made it slower.
+# Minimum share of a node's slowdown; smaller contributions are not its cause.
 NOTABLE: Final = 0.1
-# Of the whole: a microsecond more, which caches or a clock may cost, is no reason for a slower program *(choice)*.
+# Minimum share of the whole: a microsecond more, from caches or a clock, makes no program slower *(choice)*.
 TRIFLE: Final = 0.005
 
 
 @dataclass(kw_only=True, slots=True)
 class Judged:
-    """What was found out about one path. `is_real`: one side alone has the path, and not by chance."""
+    """The result for one path. `is_real`: one side alone has the path, and not by chance."""
 
     state: NodeState = NodeState.NOT_TESTED
     interval: Interval | None = None
@@ -49,7 +49,7 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedMethod:
-    """A method over all its paths: its q-values without and with callees, and whether that is slower."""
+    """A method over all its paths: its q-values without and with callees, and whether each time is slower."""
 
     method: Method
     self_q_value: float | None
@@ -60,7 +60,7 @@ class JudgedMethod:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Searched:
-    """`gains` and `own_gains`: per node what it takes more, beyond what all methods have in common."""
+    """`gains` and `own_gains`: per node the additional time beyond the common factor of all methods."""
 
     tree: AlignedTree
     common: Common
@@ -72,7 +72,7 @@ class Searched:
 
     @property
     def slowdown(self) -> float:
-        """What the service gained; what its slower methods did where others gained the time back."""
+        """The service's gain, or at least its slower methods' gain if others compensated it."""
         losses = [
             float(gains[list(places)].sum())
             for one in self.methods
@@ -85,13 +85,13 @@ class Searched:
         slowdown = max(float(self.gains[self.tree.roots].sum()), *losses, 0.0)
         if slowdown or not is_relative(self.tree):
             return slowdown
-        # Shares always add up to one: where none grew for sure, the whole is as slow as what grew most.
+        # Shares always sum to one: if none grew significantly, the largest growth is the slowdown.
         return max((float(self.gains[list(one.method.outermost)].sum()) for one in self.methods), default=0.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Family:
-    """Tests of one kind of amount, and their q-values, NaN where nothing was tested."""
+    """Tests of one kind of amount, and their q-values, NaN if not tested."""
 
     tests: Tests
     q_values: Floats
@@ -107,10 +107,10 @@ class _Families(NamedTuple):
 
 
 def search(trees: Sequence[AlignedTree], settings: ComparisonSettings) -> list[Searched]:
-    """Own time and time with callees, of methods and of their single paths: four families of tests.
+    """Test own time and time with callees, of methods and of their single paths: four families of tests.
 
-    The false discovery rate is held over all trees together [Benjamini & Hochberg 1995; tests of callers and callees
-    depend positively], and over the families by Bonferroni. What was found above keeps nothing from being tested.
+    The false discovery rate is controlled over all trees together [Benjamini & Hochberg 1995], and over the families by
+    Bonferroni. Tests of callers and callees depend positively. Every node is tested, whatever its ancestors' results.
     """
     methods = [methods_of(tree) for tree in trees]
     shared = common(trees, methods)
@@ -154,7 +154,7 @@ def _searched(
         for i, node in enumerate(tree.nodes)
     )
     for number, method in enumerate(methods):
-        # A call graph split into paths gives an old method new ones by chance; what is new there makes it slower.
+        # A call graph split into paths gives an old method new ones by chance; real new calls would make it slower.
         is_moved = method.is_in_baseline and method.is_in_target and not (own_slower[number] or slower[number])
         for i in method.places:
             if method.is_loading or (is_moved and judged[i].state is NodeState.ADDED):
@@ -188,11 +188,11 @@ def _searched(
 
 
 def _is_slower(family: _Family, whole: float, settings: ComparisonSettings) -> Mask:
-    """With a q-value where there is one; by totals alone what gained enough."""
+    """Whether each row is slower: by its q-value if there is one; by totals alone, if it gained enough."""
     tests = family.tests
     certain = np.isnan(family.q_values) & np.isnan(tests.p_value) & np.isnan(tests.error)
     sure = np.where(certain, True, family.q_values < settings.alpha)
-    # From nothing to something is as large as a change can be.
+    # A change from zero counts as infinite.
     change = np.where(np.isnan(tests.change), np.inf, tests.change)
     return np.asarray(sure & reaches(change, settings.minimum_effect, upwards=True) & (tests.gain >= TRIFLE * whole))
 
@@ -233,9 +233,9 @@ def _reasons(one: Searched, i: int, *, own_is_slower: bool) -> Iterator[SuspectR
     node, judged = one.tree.nodes[i], one.judged[i]
     gain = float(one.gains[i])
     if judged.state is NodeState.ADDED and judged.is_real:
-        # A caller that did not gain has what was there before in another form.
+        # If the caller did not gain, the new callee replaces earlier code.
         above = float(one.gains[node.parent]) if node.parent >= 0 else gain
-        # The root of shares has them all, whatever it gained.
+        # In shares, the root always has everything, whatever it gained.
         is_whole = node.parent >= 0 and one.tree.nodes[node.parent].parent < 0 and is_relative(one.tree)
         if gain >= NOTABLE * above and (is_whole or above >= NOTABLE * gain):
             yield SuspectReason.ADDED

@@ -1,4 +1,4 @@
-"""Suspects of all services in one order, and where a slowdown comes from."""
+"""Rank the suspects of all services together, and locate the origin of a slowdown."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ from perf_culprit.explain.tree_methods import Method, is_in_c, is_standard
 from perf_culprit.model.call_tree import Certainty, ChangeKind, ImpactedService, MethodMatch, Touched, TouchedFunction
 from perf_culprit.model.report import ChangeCause, ComparedSuspect, NodeAmount, ScoreParts, SuspectReason, TouchedCode
 
-# Where a slowdown comes from: what of it begins in a method, splits up below it, or is its own code's.
+# The origin of a slowdown: the parts that begin in a method, split up below it, or are in its own code.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """In the tree's unit. `own` and `total`: gained without and with callees, a recursion once.
+    """A method's evidence in the tree's unit. `own` and `total`: gains without and with callees, recursions once.
 
-    `origin`: of the gain, what begins here. Where calls are counted: own time per call, and additional calls of
-    callees. Else what the method's growth exceeds its caller's by: callers above the cause dilute it with time that
-    did not change. `branch`: gained with callees, less what the one method below it gained that gained most.
+    `origin`: the part of the gain that begins here. If calls are counted: own time per call, and additional calls of
+    callees. Otherwise: the method's growth beyond its caller's, because callers above the cause dilute it with
+    unchanged time. `branch`: the gain with callees, minus the largest gain of a single method below.
     """
 
     own: float
@@ -48,31 +48,31 @@ def evidence(one: Searched) -> Mapping[str, Evidence]:
 def _origins(one: Searched) -> list[float]:
     nodes = one.tree.nodes
     origins = [0.0] * len(nodes)
-    # What functions in C and of the standard library take longer for is their caller's doing.
+    # The caller is responsible for slower functions in C and in the standard library.
     for i, node in enumerate(nodes):
         gain = max(0.0, float(one.gains[i]))
         place = i
         if node.parent < 0 or _is_counted(node):
             begins = _by_calls(one, i)
         elif is_newly_called(one, i):
-            # Stacks do not count calls, but that there are none before says who began to call.
+            # Stacks do not count calls, but if there were none before, the caller started to call.
             place, begins = node.parent, gain
         else:
             begins = gain * _growth_beyond_caller(nodes, i)
         origins[own_caller(nodes, place)] += min(begins, gain)
-    # What was passed on from below is part of the caller's gain, and not more.
+    # Amounts passed on from below are limited to the caller's gain.
     return [min(amount, max(0.0, float(one.gains[i]))) for i, amount in enumerate(origins)]
 
 
 def is_newly_called(one: Searched, i: int) -> bool:
-    """By a method that both revisions run."""
+    """Whether the path is new, not by chance, and its caller runs in both revisions."""
     node = one.tree.nodes[i]
     is_new = node.baseline is None and one.judged[i].is_real
     return is_new and node.parent >= 0 and one.tree.nodes[node.parent].is_in_both
 
 
 def own_caller(nodes: Sequence[AlignedNode], i: int) -> int:
-    """The node itself, or the nearest one above that a commit of the program can have changed."""
+    """The node itself, or the nearest ancestor that a commit of the program can have changed."""
     place = i
     while is_foreign(nodes[place]) and nodes[place].parent >= 0:
         place = nodes[place].parent
@@ -89,7 +89,7 @@ def _is_counted(node: AlignedNode) -> bool:
 
 
 def _by_calls(one: Searched, i: int) -> float:
-    """Time of a method = calls x (own time per call + calls of callees per call x their time per call)."""
+    """The gain that begins here; time = calls x (own time per call + callees' calls per call x time of those calls)."""
     node = one.tree.nodes[i]
     own = max(0.0, float(one.own_gains[i]))
     before, after = node.baseline, node.target
@@ -114,7 +114,7 @@ def _time_per_call(node: ObservedNode | None) -> float:
 
 
 def _growth_beyond_caller(nodes: "tuple[AlignedNode, ...]", i: int) -> float:
-    """From 0, where the caller grew by as much, to 1, where the caller did not grow in comparison."""
+    """The part of the growth beyond the caller's: 0 if that grew equally, 1 if it did not grow in comparison."""
     parent = nodes[i].parent
     if parent < 0:
         return 0.0
@@ -123,17 +123,17 @@ def _growth_beyond_caller(nodes: "tuple[AlignedNode, ...]", i: int) -> float:
 
 
 def _inverse_growth(node: AlignedNode) -> float:
-    """Baseline over target; 0 of what is new."""
+    """Baseline over target; 0 for a new node."""
     before = node.baseline.elapsed.mean if node.baseline is not None else 0.0
     after = node.target.elapsed.mean if node.target is not None else 0.0
     return before / after if after > 0 else 1.0
 
 
 def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
-    """Slower method -> each method below it -> what that gained there, a recursion once."""
+    """Map each slower method to the gains of the methods below it, a recursion once."""
     nodes = one.tree.nodes
     wanted = {judged.method.name for judged in one.methods if judged.is_slower}
-    # The nearest node above whose method is wanted, so that deep trees are not walked step by step.
+    # The nearest ancestor whose method is wanted, so that deep trees are not walked step by step.
     above: list[int] = []
     for node in nodes:
         parent = node.parent
@@ -151,20 +151,20 @@ def _gains_below(one: Searched) -> dict[str, dict[str, float]]:
     return below
 
 
-# Suspects of all services in one order: how much of the slowdown is theirs, why the search stopped, who touched them.
+# Rank the suspects of all services: their share of the slowdown, the reasons, and whether a commit touched them.
 #
 # docs/diagnosis.md explains the score in words.
 
 # Weights of the score's parts; they add up to 1 *(choice)*.
 WEIGHTS: Final = {"origin": 0.3, "touched": 0.3, "own_time": 0.2, "branch": 0.1, "slowdown": 0.1}
 
-# Of the slowdown: with less behind it, that the commit touched a method is no evidence.
+# Minimum share of the slowdown: below it, a touched method is no evidence.
 EVIDENT: Final = 0.1
-# Of a method's gain with callees: what no single method below it explains.
+# Minimum share of a method's gain with callees that no single method below explains.
 EXPLAINED: Final = 0.5
-# Of the slowdown: what begins in a method.
+# Minimum share of the slowdown that begins in a method.
 ORIGIN: Final = 0.25
-# How much a match of names counts as "the commit changed it".
+# Weight of a name match as evidence that the commit changed the method.
 _TOUCHED: Final = {
     Certainty.FILE_AND_LINE: 1.0,
     Certainty.QUALIFIED_NAME: 1.0,
@@ -190,11 +190,11 @@ def rank(
     impact: dict[str, tuple[ImpactedService, ...]],
     uncertain: Collection[int] = (),
 ) -> tuple[ComparedSuspect, ...]:
-    """Every method that is slower, the highest score first; ties by what it gained, then by name.
+    """Rank every slower method, the highest score first; ties by gain, then by name.
 
-    What the commit touched comes first, unless hardly any of the slowdown is in and below it: what shows there before
-    what only lies above, and before what calls it by name. `uncertain`:
-    numbers of services whose whole got slower though no method did for sure; there what gained most is listed.
+    Touched methods come first, unless hardly any of the slowdown is in and below them. Methods with evidence of their
+    own precede those that only lie above it, and callers by name. `uncertain`: services that got slower as a whole,
+    though no method is proven slower; their largest gains are listed.
     """
     methods: dict[str, _Method] = {}
     for number, one in enumerate(searched):
@@ -223,7 +223,7 @@ def rank(
 
 
 def _paths_in_turn(suspects: Sequence[ComparedSuspect]) -> tuple[ComparedSuspect, ...]:
-    """What lies above a better suspect and its caller says the same once more: other paths come before it."""
+    """Rank callers of a better suspect and its caller below suspects on other paths: they repeat the same evidence."""
     first: list[ComparedSuspect] = []
     later: list[ComparedSuspect] = []
     above: set[tuple[str, str]] = set()
@@ -235,14 +235,14 @@ def _paths_in_turn(suspects: Sequence[ComparedSuspect]) -> tuple[ComparedSuspect
 
 
 def _callers_of_foreign(one: Searched) -> set[str]:
-    """Methods of the program that call one which got slower and which no commit of it can have changed."""
+    """Methods of the program that call a slower method which no commit of the program can have changed."""
     nodes = one.tree.nodes
     slower = (judged.method.places for judged in one.methods if judged.own_is_slower or judged.is_slower)
     return {nodes[own_caller(nodes, i)].method for places in slower for i in places if is_foreign(nodes[i])}
 
 
 def _order(suspect: ComparedSuspect) -> tuple[int, bool, bool, float, float, float, str]:
-    """What is sure before what is not, such as a root that others pass their time on to."""
+    """The sort key: certain suspects precede uncertain ones, such as a root that accumulates others' time."""
     parts = suspect.parts
     is_touched = parts.touched >= _TOUCHED[Certainty.BARE_NAME]
     shows_there = any(reason not in OF_THE_COMMIT for reason in suspect.reasons)
@@ -315,7 +315,7 @@ def _suspect(
 
 
 def _place(method: _Method, searched: Sequence[Searched]) -> tuple[str | None, int | None]:
-    """In the target's source, which the head's lines speak of."""
+    """The place in the target's source, which matches the head's lines."""
     nodes = (searched[number].tree.nodes[i].target for number, places in method.places.items() for i in places)
     node = next((node for node in nodes if node is not None), None)
     return (None, None) if node is None else (node.file, node.line)
@@ -341,7 +341,7 @@ def _distance(function: TouchedFunction, line: int | None) -> tuple[int, int]:
 
 
 def _mean_share(method: _Method, searched: Sequence[Searched], services: int, *, of: str) -> float:
-    """Of the slowdown, the mean over the services that got slower, where a service without the method counts 0."""
+    """The mean share of the slowdown over the slower services; a service without the method counts as 0."""
     shares = [
         min(1.0, max(0.0, getattr(proof, of) / searched[number].slowdown))
         for number, proof in method.evidence.items()
@@ -351,7 +351,7 @@ def _mean_share(method: _Method, searched: Sequence[Searched], services: int, *,
 
 
 def _q_value(judged: JudgedMethod) -> float | None:
-    """Of what made it a suspect: the smaller one of those that did."""
+    """The q-value that made it a suspect: the smaller one if both did."""
     sure = [
         value
         for value, is_slower in ((judged.self_q_value, judged.own_is_slower), (judged.q_value, judged.is_slower))

@@ -1,4 +1,4 @@
-"""Source of a language with a grammar in scopes, by tree-sitter (the extra `languages`)."""
+"""Split source of languages with a grammar into scopes, with tree-sitter (the extra `languages`)."""
 
 import importlib
 import re
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
 
-# What the grammars of other languages call functions, classes and packages: a table per language, no code.
+# The grammars' names of functions, classes and packages in other languages: a table per language, no code.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grammar:
-    """`module` is the Python package of the grammar and `entry` the function in it that gives the language.
+    """`module` is the grammar's Python package and `entry` its function that returns the language.
 
-    `functions`, `classes` and `packages` are types of nodes. A package without a body holds the rest of the file.
+    `functions`, `classes` and `packages` are types of nodes. A package without a body contains the rest of the file.
     """
 
     module: str
@@ -120,16 +120,16 @@ GRAMMARS: Final[dict[str, Grammar]] = {
 }
 
 
-# Source of a language with a grammar in scopes, by tree-sitter (the extra `languages`).
+# Split source into scopes by its grammar.
 
-# A megabyte takes about a second; the rest is for busy machines and for what was made to be slow.
+# A megabyte takes about a second; the rest is for busy machines and for files designed to be slow.
 READ_LIMIT_S: Final = 5.0
 _NODES_PER_LOOK: Final = 4_096
 _COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "multiline_comment"})
 _SEPARATORS: Final = re.compile(r"::|[.\\]")
-# Rust: what is implemented for `&'a mut Lines` is called by the type's name.
+# Rust: an implementation for `&'a mut Lines` has the type's name.
 _REFERENCE: Final = re.compile(r"^&(?:'\w+ )?(?:mut )?")
-# JavaScript's functions without a name of their own: by the type of what holds them, the field that names them.
+# JavaScript's unnamed functions: the field with the name, by the type of the enclosing node.
 _NAMED_BY: Final = {
     "variable_declarator": "name",
     "assignment_expression": "left",
@@ -140,9 +140,9 @@ _NAMED_BY: Final = {
 
 
 def read_with_grammar(source: bytes, grammar: Grammar) -> tuple[CodeScope, ...]:  # noqa: C901 - one walk, a case per kind of node
-    """The file, its classes and its functions, outer ones first. Unnamed functions belong to what encloses them.
+    """Read the file, its classes and its functions, outer ones first. Unnamed functions belong to the enclosing scope.
 
-    What the grammar does not understand is kept as tokens of the scope it stands in.
+    Text that the grammar does not parse becomes tokens of the scope around it.
 
     Raises: UnreadableCodeError.
     """
@@ -152,7 +152,7 @@ def read_with_grammar(source: bytes, grammar: Grammar) -> tuple[CodeScope, ...]:
     deadline = time.monotonic() + READ_LIMIT_S
     waiting: list[tuple[Node, Node | None, OpenScope, str]] = [(_root(source, grammar, deadline), None, file, "")]
     while waiting:
-        # The parent is carried along: a node finds its own by a walk from the root.
+        # The parent is passed along, because a node would find it only by a walk from the root.
         node, parent, scope, prefix = waiting.pop()
         nodes += 1
         if len(scopes) > MOST_SCOPES:
@@ -241,7 +241,7 @@ def _function_name(node: "Node", parent: "Node | None") -> str:
 
 
 def _inner_declarator(node: "Node") -> "Node | None":
-    """C's declarators: a pointer to, a reference to, a function of … a name."""
+    """The inner one of C's declarators: a pointer to, a reference to, a function of … a name."""
     inner = node.child_by_field_name("declarator")
     if inner is None and node.type in ("reference_declarator", "parenthesized_declarator"):
         inner = node.named_children[0] if node.named_children else None
@@ -261,7 +261,7 @@ def _package(node: "Node") -> str:
 
 
 def _receiver_type(receiver: "Node") -> str:
-    """Go: `(c *Cart[T])` is Cart."""
+    """The receiver's type in Go: `(c *Cart[T])` gives Cart."""
     words = _text(receiver).strip("()").replace("*", " ").partition("[")[0].split()
     return words[-1] if words else ""
 

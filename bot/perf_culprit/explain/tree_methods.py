@@ -1,4 +1,4 @@
-"""Methods over all their paths, and what all of them have in common."""
+"""Methods over all their paths, and the factor that all methods have in common."""
 
 import math
 import re
@@ -14,12 +14,12 @@ from perf_culprit.explain.ranking import inside_itself
 from perf_culprit.model.report import ChangeCause
 from perf_culprit.stats.ragged import Floats
 
-# Methods over all their paths: what no misaligned path can hide.
+# Methods over all their paths, which no misaligned path can hide.
 
-# Where an absolute path into Python's standard library begins, and how those of Go, Rust and Node are named.
+# The start of an absolute path into Python's standard library, and the paths of those of Go, Rust and Node.
 _STANDARD: Final = re.compile(r".*/lib(?:64)?/python3\.[0-9]+/|.*/Lib/")
 _OTHERS: Final = re.compile(r".*/go[0-9.]*/src/[^./]+/.*|/rustc/[0-9a-f]+/.*|node:.*")
-# Libraries of C and the kernel, as perf names what a function is in.
+# C libraries and the kernel, as perf names the object that contains a function.
 _OF_C: Final = re.compile(
     r".*/(?:libc|libm|libpthread|ld-linux[^/]*|libgcc_s|libstdc\+\+)(?:-[0-9.]+)?\.so[.0-9]*|\[[a-z.]+\]"
 )
@@ -27,7 +27,7 @@ _OF_C: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """What is tested: one amount of the target against that of the baseline."""
+    """The tested amounts: one amount of the target against that of the baseline."""
 
     baseline: Spread
     target: Spread
@@ -35,10 +35,10 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """`places`: its nodes; `outermost`: those that do not run inside another call of it.
+    """`places`: its nodes; `outermost`: those that are not inside another call of it.
 
-    `own`: without callees; `total`: with them, of the outermost calls (a recursion is one). `calls`: of baseline and
-    target, per repetition; None where they are not counted, or a side has none.
+    `own`: without callees; `total`: with callees, of the outermost calls (a recursion counts once). `calls`: of
+    baseline and target, per repetition; None if they are not counted, or a side has none.
     """
 
     name: str
@@ -93,12 +93,12 @@ def _calls(nodes: Sequence[AlignedNode]) -> tuple[float, float] | None:
 
 
 def is_in_c(name: str) -> bool:
-    """Functions of the interpreter, as cProfile names them: no commit of the program changes them."""
+    """Whether it is a C function of the interpreter, as cProfile names it: no commit of the program changes it."""
     return name.startswith(("<built-in ", "<method ", "<slot wrapper "))
 
 
 def _is_loading(tree: AlignedTree, i: int) -> bool:
-    """Python's import system: what it takes depends on caches of files. Modules' own code, below it, is not meant."""
+    """Whether it is Python's import system, whose time depends on file caches. Modules' own code below it is not."""
     while i >= 0 and is_in_c(tree.nodes[i].method):
         i = tree.nodes[i].parent
     return i >= 0 and tree.nodes[i].method.startswith("<frozen importlib")
@@ -109,7 +109,7 @@ def total_row(tree: AlignedTree) -> Row:
 
 
 def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree: AlignedTree) -> Row:
-    """Of all the nodes together; a side that has none of them took no time."""
+    """The sum of all nodes; a side without any of them has zero time."""
     sides = ([node.baseline for node in nodes], tree.baseline), ([node.target for node in nodes], tree.target)
     before, after = (
         added_up([getattr(node, amount) for node in side if node is not None], repetitions=whole.repetitions)
@@ -119,7 +119,7 @@ def merged(nodes: Sequence[AlignedNode], amount: Literal["own", "elapsed"], tree
 
 
 def is_standard(file: str | None) -> bool:
-    """Whether the language's library has it, which no commit of a program changes: `copy.py`, `/usr/lib/libc.so.6`."""
+    """Whether it is in the language's library, which no commit changes: `copy.py`, `/usr/lib/libc.so.6`."""
     if not file:
         return False
     if file.startswith("<frozen ") or _OTHERS.fullmatch(file) or _OF_C.fullmatch(file):
@@ -129,29 +129,29 @@ def is_standard(file: str | None) -> bool:
     return "site-packages" not in file and top.removesuffix(".py") in sys.stdlib_module_names
 
 
-# What all methods have in common: the machine's state in each repetition, and, of shares, what another method took.
+# The common factor of all methods: the machine's state in each repetition, and, for shares, the loss to other methods.
 
-# Fewer methods than this hardly show what is common *(choice)*: the change itself may be most of them.
+# Minimum number of methods: with fewer, the change itself may dominate the common factor *(choice)*.
 FEWEST_METHODS: Final = 8
-# Of the whole, and in sampled profiles also samples of both sides together: smaller ones are noise.
+# Minimum share of the whole, and in sampled profiles minimum samples of both sides together: the rest is noise.
 SMALLEST_SHARE: Final = 0.001
 SMALLEST_COUNT: Final = 10.0
-# Of a timed method's log ratio: with more, its own noise hides the machine's, and is no normal one: 25%.
+# Maximum variance of a timed method's log ratio (25% squared): larger noise hides the machine's and is not normal.
 WELL_MEASURED: Final = 0.0625
-# A method is called as often as before where its calls differ by no more than caches and hashes make them *(choice)*.
+# A method is called equally often if its calls differ only as much as caches and hashes cause *(choice)*.
 SAME_CALLS: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Common:
-    """`factor`: the target's over the baseline's, a median over the methods of all services that were timed together.
+    """`factor`: target over baseline, a median over the methods of all services that were timed together.
 
-    Medians over methods, as DESeq normalises counts of genes [Anders & Huber 2010, section 2.2]: right as long as
-    fewer than half of the methods changed. Where calls are counted, of the time per call, and of methods called as
-    often as before: what is called more often is the program, not the machine. A machine also slows what takes most
-    of the time: of times the factor is no further from 1 than the median over the time that both revisions take.
-    `spread`: the variance by which methods differ around it from side to side, beyond their own noise, with its
-    `freedom`. `variance`: of the factor's logarithm. 1 where there are too few methods.
+    Medians over methods, as DESeq normalises gene counts [Anders & Huber 2010, section 2.2]. They are right as long as
+    fewer than half of the methods changed. If calls are counted, they use the time per call of methods called equally
+    often. Additional calls are caused by the program, not by the machine. A machine also slows the methods that take
+    most of the time. So for times, the factor is no further from 1 than the median over the time of both revisions.
+    `spread`: the variance between methods around it from side to side, beyond their own noise, with its `freedom`.
+    `variance`: of the factor's logarithm. The factor is 1 if there are too few methods.
     `baseline`, `target`: factors per repetition (n,) around those of both revisions together.
     """
 
@@ -169,7 +169,7 @@ class Common:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Shared:
-    """Methods of one tree that both revisions run: log ratios of their own times, the variances of these, times."""
+    """Methods that both revisions of one tree run: log ratios of their own times, their variances, and times."""
 
     names: tuple[str, ...]
     logs: Floats
@@ -180,7 +180,7 @@ class _Shared:
 
 
 def common(trees: Sequence[AlignedTree], methods: Sequence[Sequence[Method]]) -> list[Common]:
-    """Shares are of one service each; all else runs on one machine."""
+    """The common factor of each tree. Shares have one per service; all times share one machine."""
     shared = [_shared(tree, each) for tree, each in zip(trees, methods, strict=True)]
     timed = [one for tree, one in zip(trees, shared, strict=True) if not is_relative(tree)]
     machine = _in_common(timed, is_relative=False)
@@ -196,7 +196,7 @@ def common(trees: Sequence[AlignedTree], methods: Sequence[Sequence[Method]]) ->
 
 def _in_common(shared: Sequence[_Shared], *, is_relative: bool) -> Common:
     none = Common(baseline=np.ones(1), target=np.ones(1))
-    # A method that several services run is one: by time, all of it together.
+    # A method that several services run counts once, weighted by time.
     names, places = np.unique([name for one in shared for name in one.names], return_inverse=True)
     if len(names) < FEWEST_METHODS:
         return none
@@ -227,7 +227,7 @@ _MEDIAN_SQUARE: Final = 0.4549
 def _spread(deviations: Floats, variances: Floats) -> float:
     """The variance beyond `variances` (m,) that makes the median deviation (m,) as large as chance would.
 
-    The moment estimator of a random effect [Paule & Mandel 1982], of the median instead of the mean: methods that
+    The moment estimator of a random effect [Paule & Mandel 1982], with the median instead of the mean: methods that
     changed are outliers.
     """
     squares = deviations**2
@@ -277,7 +277,7 @@ def _per_unit(side: Observed) -> float:
 
 
 def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> float:
-    """Of the log ratio of both sides' means; of sampled stacks at least what counting them makes."""
+    """The variance of the log ratio of both sides' means; for sampled stacks at least the counting error."""
     variance = 0.0
     sides = zip((tree.baseline, tree.target), (row.baseline, row.target), per_unit, strict=True)
     for side, spread, samples in sides:
@@ -289,7 +289,7 @@ def _log_variance(tree: AlignedTree, row: Row, per_unit: Sequence[float]) -> flo
     return variance
 
 
-# Of one profile: stacks follow each other, so that counts vary more than Poisson's *(choice)*.
+# Dispersion of one profile: consecutive stacks depend on each other, so counts vary more than Poisson's *(choice)*.
 DISPERSION: Final = 2.0
 
 
@@ -305,10 +305,10 @@ def _of_repetitions(shared: Sequence[Method], calls: Floats) -> tuple[Floats, Fl
     values = np.array(rows)
     values[:, :count] /= calls[:, :1]
     values[:, count:] /= calls[:, 1:]
-    # The middle of the two sides, so that neither of them is what is compared with.
+    # Relative to the middle of both sides, so that neither is the reference.
     values /= np.sqrt(values[:, :count].mean(axis=1) * values[:, count:].mean(axis=1))[:, None]
     factors = np.median(values, axis=0)
-    # Where most have no sample in some repetition they are too rare to show its state.
+    # If most methods lack samples in a repetition, they are too rare to show its state.
     return (factors[:count], factors[count:]) if factors.all() else None
 
 
@@ -320,26 +320,26 @@ def _middle_of_time(logs: Floats, times: Floats) -> float:
 
 
 def is_relative(tree: AlignedTree) -> bool:
-    """Whether amounts are shares: only their relation to each other is known."""
+    """Whether amounts are shares, so that only their ratios are known."""
     return tree.target.unit == SHARE
 
 
 def _median_variance(logs: Floats) -> float:
-    """Of the median of normal values with a robust spread: pi / 2 times that of the mean."""
+    """The variance of the median of normal values with a robust spread: pi / 2 times that of the mean."""
     spread = 1.4826 * float(np.median(np.abs(logs - np.median(logs))))
     return float(np.pi / 2 * spread**2 / len(logs))
 
 
-# A method that takes longer is called more often, or a call of it takes longer: told apart by the calls.
+# A slower method is called more often, or its calls take longer: the number of calls separates the two.
 
-# Of the logarithm of the slowdown: what explains less than that is no cause of its own.
+# Minimum share of the logarithm of the slowdown that a cause explains.
 NEGLIGIBLE: Final = 0.1
 
 
 def cause_of(node: AlignedNode) -> ChangeCause | None:
-    """Elapsed time is calls x time per call, so the logarithms of the two ratios add up.
+    """Split the slowdown into causes: elapsed time is calls x time per call, so the ratios' logarithms add up.
 
-    None where calls are not counted.
+    None if calls are not counted.
     """
     before, after = node.baseline, node.target
     if before is None or after is None or not before.calls or not after.calls:
@@ -353,7 +353,7 @@ def cause_of(node: AlignedNode) -> ChangeCause | None:
 
 
 def called_more_often(caller: AlignedNode, callee: AlignedNode) -> bool:
-    """Whether one call of the caller makes more calls of the callee: then the reason is in the caller's code."""
+    """Whether one call of the caller makes more calls of the callee: then the cause is in the caller's code."""
     sides = (caller.baseline, caller.target, callee.baseline, callee.target)
     calls = [side.calls for side in sides if side is not None and side.calls]
     if len(calls) < len(sides) or callee.gain <= 0:
@@ -363,5 +363,5 @@ def called_more_often(caller: AlignedNode, callee: AlignedNode) -> bool:
     more = callee_after / after - callee_before / before
     if more <= 0 or callee.baseline is None or slowdown <= 0:
         return False
-    # What the additional calls would have cost at the former time per call, as part of the caller's slowdown.
+    # The cost of the additional calls at the former time per call, relative to the caller's slowdown.
     return more * after * callee.baseline.elapsed.mean / callee_before >= NEGLIGIBLE * slowdown

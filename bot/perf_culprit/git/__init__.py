@@ -1,9 +1,8 @@
 """Every git call of the project: functions over GitPython's command layer, hardened, without a shell.
 
-`command` runs git and knows about secrets and errors, `revisions` asks a repository about its commits,
-`ranges` about many at once, `diffs` what differs between them, `objects` moves and makes them, `private` keeps where,
-`sizes` says what they weigh,
-`worktrees` lays them out as files. Callers write `from bot import git` and `git.merge_bases(...)`.
+`command` runs git and handles secrets and errors. `credentials` passes tokens. `revisions` has questions about commits,
+and worktrees. `diffs` has differences between commits, and sizes of objects. `objects` fetches, pushes and creates
+objects. Callers write `from perf_culprit import git` and `git.merge_bases(...)`.
 """
 
 from perf_culprit.git.command import GitError, Remote, run_git

@@ -1,4 +1,4 @@
-"""One git call by GitPython's command layer: its environment, its time limit, its token and its error message."""
+"""One git call through GitPython's command layer: its environment, time limit, token and error message."""
 
 import base64
 import os
@@ -24,12 +24,12 @@ LOCAL_TIMEOUT_SECONDS = 120.0
 NETWORK_TIMEOUT_SECONDS = 600.0
 SHOWN_OUTPUT_LENGTH = 600
 
-# The name under which git knows a Remote. By name, because git takes no URL as the source of left-out objects, and a
-# URL in arguments is readable by everyone on the machine.
+# The name of a Remote in git. It is a name, because git takes no URL as the source of omitted objects. A URL in
+# arguments would also be readable by everyone on the machine.
 REMOTE_NAME = "perf-culprit"
 
-# A caller such as a git hook exports GIT_DIR, GIT_INDEX_FILE and more: these would send our calls to another
-# repository, and GIT_TRACE_CURL could print the token. Only what a connection needs is passed on.
+# A caller such as a git hook exports GIT_DIR, GIT_INDEX_FILE and more, which would redirect our calls to another
+# repository. GIT_TRACE_CURL could print the token. So only variables needed for a connection are passed on.
 KEPT_VARIABLES = frozenset(
     {
         "GIT_ALLOW_PROTOCOL",
@@ -46,16 +46,16 @@ KEPT_VARIABLES = frozenset(
     }
 )
 
-# A call that carries a token obeys no configuration of a person or a machine: it might name a proxy, another server or
-# no encryption. Of these people need what tells which certificates to trust.
+# A call with a token ignores the configuration of users and machines, which might set a proxy, another server or no
+# encryption. It keeps only the settings that select the trusted certificates.
 KEPT_SETTINGS = r"^http\.(sslcainfo|sslcapath|sslbackend|schannelcheckrevoke|schannelusesslcainfo)$"
 SETTINGS_OF_SCOPES = ("system", "global")
 SETTINGS_NAMED_BY = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 
-# Of GitPython, which git does not read.
+# Variables of GitPython, which git does not read.
 _PYTHON_VARIABLES = ("GIT_PYTHON_REFRESH", "GIT_PYTHON_TRACE", "GIT_PYTHON_GIT_EXECUTABLE")
 
-# Neither a repository's nor a person's configuration may run programs of its own here, or add to what is pushed.
+# The configuration of repositories and users must not run programs here, or add to what is pushed.
 QUIET_CONFIG = (
     ("core.hooksPath", os.devnull),
     ("core.fsmonitor", "false"),
@@ -72,7 +72,7 @@ QUIET_CONFIG = (
 )
 
 NO_REPOSITORY = "not a git repository (or any"
-# What git says -> what the user does now. The first match wins.
+# Git's message -> the user's next step. The first match wins.
 NEXT_STEPS = (
     ("dubious ownership", "run as the owner of the repository, or name its top folder exactly as the repository"),
     (NO_REPOSITORY, "go to a clone, or name one with --repo DIR; in a job, check it out first (actions/checkout)"),
@@ -118,9 +118,9 @@ class Remote:
         return str(Path(self.url).resolve()) if is_path else self.url
 
     def config(self, handle: int | None = None) -> tuple[tuple[str, str], ...]:
-        """The URL, as a remote of the name `REMOTE_NAME`, and where the token is: at `handle`, else here.
+        """The settings of the remote `REMOTE_NAME`: its URL, and its token, at `handle` or else inline.
 
-        The empty header first drops the one that actions/checkout leaves in the repository's configuration: GitHub
+        The empty header first removes the one that actions/checkout leaves in the repository's configuration. GitHub
         answers 400 to two Authorization headers.
         """
         named = ((f"remote.{REMOTE_NAME}.url", self._address),)
@@ -128,7 +128,7 @@ class Remote:
             return named
         url = _without_user_info(self._address)
         key = f"http.{url}.extraHeader"
-        # The repository's own configuration is read all the same.
+        # The repository's own configuration still applies.
         safely = ((f"remote.{REMOTE_NAME}.proxy", _proxy(url)), (f"http.{url}.sslVerify", "true"), (key, ""))
         if handle is not None:
             return (*named, *safely, *helper_config(url, handle))
@@ -136,7 +136,7 @@ class Remote:
 
 
 class GitError(InfrastructureError):
-    """A git call failed. `output` is what git said, without secrets."""
+    """A git call failed. `output` is git's output, without secrets."""
 
     def __init__(self, command: str, output: str) -> None:
         shown = " | ".join(line.strip() for line in output.splitlines() if line.strip())
@@ -159,7 +159,7 @@ def run_git(
     remote: Remote | None = None,
     timeout_seconds: float | None = None,
 ) -> bytes:
-    """What `git -C repository arguments...` writes to its output; a GitError where it fails or takes too long.
+    """Run `git -C repository arguments...` and return its output; a GitError if it fails or takes too long.
 
     Its input is `stdin`, or else `lines`.
     """
@@ -192,9 +192,9 @@ def run_git(
 def _started(
     command: Sequence[str], environment: Mapping[str, str], *, handles: Sequence[int]
 ) -> subprocess.Popen[bytes]:
-    """In a process group of its own, so that a stop also reaches git's helpers, which hold the pipes open."""
+    """Start git in its own process group, so that a kill also reaches its helpers, which hold the pipes open."""
     layer, not_found = _command_layer()
-    # GitPython adds to our own environment; what must not reach git is taken away by `env`.
+    # GitPython adds to our own environment; `env` removes the variables that must not reach git.
     kept = (*environment, *_PYTHON_VARIABLES)
     unwanted = [name for name in os.environ if name.startswith("GIT_") and name not in kept]
     try:
@@ -210,14 +210,14 @@ def _started(
     except not_found:
         raise InfrastructureError("git is not installed", next_step="install git 2.30 or newer") from None
     process = started.proc
-    # The wrapper would end the process with itself, before its output is read.
+    # The wrapper would end the process together with itself, before its output is read.
     started.proc = None
     return cast("subprocess.Popen[bytes]", process)
 
 
 @cache
 def _command_layer() -> tuple["Git", type[Exception]]:
-    # It looks for git when it is imported, and would refuse to be imported without; our message says what to do.
+    # GitPython looks for git during its import, and without git would refuse the import; our message is more helpful.
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
     from git.cmd import Git
     from git.exc import GitCommandNotFound
@@ -233,9 +233,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _environment(
     repository: Path, remote: Remote | None, config: Sequence[tuple[str, str]], handle: int | None
 ) -> dict[str, str]:
-    """Configuration by environment is never written anywhere and never in a list of processes' arguments.
+    """The environment of a git call. Configuration in it is neither stored nor visible in process arguments.
 
-    `safe.directory` is the given folder only, not a repository found above it: in a container the workspace belongs to
+    `safe.directory` is only the given folder, not a repository found above it. In a container the workspace belongs to
     another user, and naming the folder is the consent.
     """
     count = int(text) if (text := os.environ.get("GIT_CONFIG_COUNT", "0")).isdecimal() else 0
@@ -246,7 +246,7 @@ def _environment(
         if not name.startswith("GIT_") or name in KEPT_VARIABLES or name in configured
     }
     if "REQUESTS_CA_BUNDLE" in os.environ:
-        # One setting for an own certificate authority: what the API trusts, git trusts.
+        # One setting for a custom certificate authority: git trusts the same authorities as the API.
         environment.setdefault("GIT_SSL_CAINFO", os.environ["REQUESTS_CA_BUNDLE"])
     safe = ("safe.directory", str(repository.resolve()))
     pairs = [safe, *QUIET_CONFIG, *config, *(remote.config(handle) if remote else ())]
@@ -265,7 +265,7 @@ def _environment(
 
 
 def _proxy(url: str) -> str:
-    """As the environment says, by curl's rules; empty for none. Python's own loads an HTTP client."""
+    """The proxy from the environment, by curl's rules; empty for none. Python's own function loads an HTTP client."""
 
     def variable(name: str) -> str:
         return os.environ.get(name, "") or os.environ.get(name.upper(), "")

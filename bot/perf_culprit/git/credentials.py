@@ -1,7 +1,7 @@
 """A token for git that no other process can read: neither in git's environment nor in a file.
 
-Git asks a credential helper, and the helper reads from a socket that git inherits. The socket is in nobody's list of
-arguments or environment, and unlike a pipe or a deleted file it cannot be opened again by /proc/PID/fd.
+Git calls a credential helper, which reads from a socket that git inherits. The socket appears in no list of arguments
+and no environment. Unlike a pipe or a deleted file, it cannot be opened again through /proc/PID/fd.
 """
 
 import contextlib
@@ -15,17 +15,17 @@ from typing import Final
 from perf_culprit.python_child import python
 
 USER: Final = "x-access-token"
-# One call of git may ask several times: for each lot of objects that a partial clone lacks.
+# One git call may ask several times: once for each batch of objects that a partial clone lacks.
 MOST_QUESTIONS: Final = 64
-# One answer is one packet, so the next question finds the next one. Not the shell itself: dash redirects from
-# descriptors of one digit only.
+# One answer is one packet, so the next question finds the next one. The shell itself cannot read it: dash redirects
+# only from descriptors of one digit.
 ANSWER: Final = "import posix, sys; posix.write(1, posix.read(int(sys.argv[1]), 4096))"
 CAN_HAND_OVER: Final = sys.platform == "linux"
 
 
 @contextmanager
 def handed_over(token: str | None) -> Iterator[int | None]:
-    """The file descriptor from which the helper reads the token; None where there is none to hand over."""
+    """The file descriptor from which the helper reads the token; None if there is no token or no support."""
     if token is None or not CAN_HAND_OVER:
         yield None
         return
@@ -36,18 +36,18 @@ def handed_over(token: str | None) -> Iterator[int | None]:
         with contextlib.suppress(BlockingIOError):
             for _ in range(MOST_QUESTIONS):
                 ours.send(answer)
-        # The helper sees the end instead of waiting for more.
+        # The helper reads end-of-file instead of waiting for more.
         ours.shutdown(socket.SHUT_WR)
         yield theirs.fileno()
 
 
 def helper_config(url: str, handle: int) -> tuple[tuple[str, str], ...]:
-    """For this URL only; the empty value drops the helpers of the person's own configuration.
+    """The settings of the helper for this URL only; the empty value removes the helpers of the user's configuration.
 
-    Since 2.46 git sends what the helper says at once, not only after the server asked for it.
+    Since 2.46, git sends the helper's answer at once, not only after the server requested it.
     """
     key = f"credential.{url}.helper"
     answer = shlex.join(python("-I", "-S", "-c", ANSWER, str(handle)))
-    # Nothing is stored or erased, and for that no Python starts.
+    # Store and erase requests are ignored, without starting Python.
     helper = f'!answer() {{ test "$1" != get || exec {answer}; }}; answer'
     return (key, ""), (key, helper), (f"http.{url}.proactiveAuth", "basic")

@@ -1,4 +1,4 @@
-"""What differs between commits, and what objects weigh."""
+"""Differences between commits, and sizes of objects."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,11 +8,11 @@ from typing import Final
 
 from perf_culprit.git.command import NETWORK_TIMEOUT_SECONDS, GitError, run_git
 
-# What differs between commits: files with renames and copies, changed lines of a file, and files by their words.
+# Differences between commits: files with renames and copies, changed lines of a file, and files by their words.
 
-# Neither a repository's attributes nor anyone's settings may run a program to show a difference.
+# Neither a repository's attributes nor any settings may run a program to show a difference.
 NO_PROGRAMS: Final = ("--no-ext-diff", "--no-textconv")
-# A stranger's thousand new files must not be compared with each of a thousand old ones for ever.
+# Limits the comparison of an untrusted commit's new files with the old ones.
 RENAME_LIMIT: Final = 1000
 SUBMODULE_MODE: Final = "160000"
 LINK_MODE: Final = "120000"
@@ -21,9 +21,9 @@ _HUNK: Final = re.compile(rb"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", re.MULTIL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileChange:
-    """A file that differs. `old_path` is another one where it was renamed or copied (`status` R or C).
+    """A file that differs. `old_path` is another path if it was renamed or copied (`status` R or C).
 
-    `blob` and `old_blob` are None where the file is not there. `mode` is the head's, else the base's.
+    `blob` and `old_blob` are None if the file is missing there. `mode` is the head's, else the base's.
     """
 
     status: str
@@ -35,7 +35,7 @@ class FileChange:
 
 
 def file_changes(repository: Path, base: str | None, head: str) -> tuple[FileChange, ...]:
-    """The files that differ, with renames and copies found; all of `head`'s where `base` is None."""
+    """The files that differ, with detected renames and copies; all of `head`'s if `base` is None."""
     start = base or run_git(repository, "hash-object", "-t", "tree", "--stdin").decode().strip()
     options = ("-r", "-z", "--raw", "--no-abbrev", "-M", "-C", f"-l{RENAME_LIMIT}", *NO_PROGRAMS)
     output = run_git(repository, "diff-tree", *options, "--end-of-options", start, head, "--")
@@ -44,7 +44,7 @@ def file_changes(repository: Path, base: str | None, head: str) -> tuple[FileCha
 
 
 def _raw_change(field: str, following: Iterator[str]) -> FileChange:
-    """One entry of `--raw -z`; its one or two paths are the fields that follow."""
+    """Parse one entry of `--raw -z`; its one or two paths are the following fields."""
     old_mode, mode, old_blob, blob, status = field.removeprefix(":").split(" ")
     old_path = next(following)
     return FileChange(
@@ -62,7 +62,7 @@ def _present(blob: str) -> str | None:
 
 
 def blob_sizes(repository: Path, blobs: Sequence[str]) -> tuple[int, ...]:
-    """The sizes in bytes, in the order asked for."""
+    """The sizes in bytes, in the requested order."""
     output = run_git(repository, "cat-file", "--batch-check=%(objectsize)", lines=blobs).decode()
     sizes = output.split("\n")[:-1]
     if not all(size.isdecimal() for size in sizes):
@@ -71,7 +71,7 @@ def blob_sizes(repository: Path, blobs: Sequence[str]) -> tuple[int, ...]:
 
 
 def changed_lines(repository: Path, old_blob: str, blob: str) -> tuple[tuple[int, int], ...]:
-    """First and last line of each changed stretch of `blob`; last = first - 1 where lines were only taken out."""
+    """First and last line of each changed range of `blob`; last = first - 1 if lines were only removed."""
     options = ("--unified=0", "--no-color", *NO_PROGRAMS)
     output = run_git(repository, "diff", *options, "--end-of-options", old_blob, blob, "--")
     ranges = []
@@ -82,7 +82,7 @@ def changed_lines(repository: Path, old_blob: str, blob: str) -> tuple[tuple[int
 
 
 def files_with_words(repository: Path, commit: str, words: Sequence[str], *, pattern: str) -> tuple[str, ...]:
-    """Paths of text files at `commit` that match the glob `pattern` and hold at least one of `words` as a word."""
+    """Paths of text files at `commit` that match the glob `pattern` and contain at least one of `words` as a word."""
     if not words:
         return ()
     options = ("-z", "-l", "-I", "-w", "-F", "--no-color", "--full-name", "--no-recurse-submodules", "--no-textconv")
@@ -91,7 +91,7 @@ def files_with_words(repository: Path, commit: str, words: Sequence[str], *, pat
     except GitError as error:
         if error.output.strip():
             raise
-        return ()  # git grep ends with 1 where nothing is found
+        return ()  # git grep ends with 1 if it finds nothing
     prefix = f"{commit}:"
     names = output.decode(errors="surrogateescape").split("\0")
     return tuple(name.removeprefix(prefix) for name in names if name)
@@ -99,7 +99,7 @@ def files_with_words(repository: Path, commit: str, words: Sequence[str], *, pat
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CountedChange:
-    """A file that a commit changed, and how many lines of it went in and out (none of a binary file)."""
+    """A file that a commit changed, and its number of added and deleted lines (0 for a binary file)."""
 
     change: FileChange
     lines: int
@@ -108,9 +108,9 @@ class CountedChange:
 def commit_changes(
     repository: Path, commits: Sequence[str], *, first_parent: bool = False
 ) -> dict[str, tuple[CountedChange, ...]]:
-    """What each commit changed against its only parent, by one call; merges are left out.
+    """The changes of each commit relative to its only parent, by one call; merges are omitted.
 
-    `first_parent`: merges too, against their first parent. Objects that a partial clone lacks are not fetched.
+    `first_parent`: include merges, relative to their first parent. Objects missing in a partial clone are not fetched.
     """
     merges = ("-m", "--first-parent") if first_parent else ("--no-merges",)
     what = ("-r", "-z", "--raw", "--numstat", "--no-abbrev", "-M", f"-l{RENAME_LIMIT}", "--root", *NO_PROGRAMS)
@@ -138,9 +138,9 @@ def commit_changes(
 
 
 def merge_resolutions(repository: Path, commits: Sequence[str]) -> dict[str, int]:
-    """How many lines of each merge among `commits` differ from every parent.
+    """The number of lines of each merge among `commits` that differ from every parent.
 
-    0: its sides met without a conflict, or one side's lines were taken whole.
+    0: its sides merged without a conflict, or one side's lines were taken unchanged.
     """
     output = _log(repository, commits, "--merges", "--cc", "-p", "--unified=0", "--no-color", *NO_PROGRAMS)
     wanted, resolutions, commit = frozenset(commits), dict[str, int](), ""
@@ -166,12 +166,12 @@ def _log(repository: Path, commits: Sequence[str], *options: str) -> bytes:
     )
 
 
-# What objects weigh in a repository's packs.
+# The sizes of objects in a repository's packs.
 
 
 @dataclass(frozen=True, slots=True)
 class PackedObject:
-    """`path` is one under which it was reached: a file's, a folder's, or empty (a commit). `size` in bytes, on disk."""
+    """`path` is one path to the object: a file's, a folder's, or empty (a commit). `size` in bytes, on disk."""
 
     name: str
     path: str
@@ -179,7 +179,7 @@ class PackedObject:
 
 
 def packed_objects(repository: Path, commit: str) -> tuple[PackedObject, ...]:
-    """All that `commit` and its past hold, with what each takes on disk; a delta without what it is a delta of."""
+    """All objects of `commit` and its history, with their size on disk; a delta counts without its base."""
     listed = run_git(repository, "rev-list", "--objects", "--end-of-options", commit)
     lines = [line.partition(" ") for line in listed.decode(errors="surrogateescape").splitlines()]
     names = [name for name, _, _ in lines]
@@ -188,7 +188,7 @@ def packed_objects(repository: Path, commit: str) -> tuple[PackedObject, ...]:
 
 
 def packed_size(repository: Path, commit: str, *, folder: Path) -> int:
-    """Bytes of a pack of all that `commit` holds; it is written to `folder`, for a moment."""
+    """The size in bytes of a pack of all objects of `commit`; the pack is written to `folder` and then deleted."""
     prefix = folder / "measured"
     arguments = ("--revs", "-q", str(prefix))
     run_git(repository, "pack-objects", *arguments, stdin=commit.encode(), timeout_seconds=NETWORK_TIMEOUT_SECONDS)
@@ -200,13 +200,13 @@ def packed_size(repository: Path, commit: str, *, folder: Path) -> int:
 
 
 def parents_text(repository: Path, commits: Sequence[str]) -> str:
-    """`<commit> <parent>…` per line for these commits and all that they contain, children before parents."""
+    """`<commit> <parent>…` per line for these commits and their ancestors, children before parents."""
     return run_git(repository, "rev-list", "--topo-order", "--parents", "--stdin", lines=commits).decode()
 
 
 def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
-    """Messages of the commits that `bad` contains and `good` does not."""
-    # A user's settings must neither add signatures nor change the encoding.
+    """Messages of the commits in `bad` that are not in `good`."""
+    # User settings must neither add signatures nor change the encoding.
     options = ("-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H%n%B")
     output = run_git(repository, "log", *options, "--end-of-options", f"^{good}", bad, "--")
     entries = (entry.partition("\n") for entry in output.decode(errors="replace").split("\0") if entry)
@@ -214,7 +214,7 @@ def messages(repository: Path, *, good: str, bad: str) -> dict[str, str]:
 
 
 def headlines(repository: Path, commits: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """When each commit was made, in seconds since 1970 by its committer's clock, and the first line of its message."""
+    """Each commit's time by its committer's clock, in seconds since 1970, and the first line of its message."""
     if not commits:
         return {}
     options = ("--no-walk=unsorted", "-z", "--no-show-signature", "--encoding=UTF-8", "--format=%H %ct %s", "--stdin")
@@ -224,7 +224,7 @@ def headlines(repository: Path, commits: Sequence[str]) -> dict[str, tuple[int, 
 
 
 def authorship(repository: Path, commit: str) -> tuple[str, str, tuple[int, int, int]]:
-    """Author, the author's date (ISO 8601), and files, insertions and deletions against the first parent."""
+    """Author, author's date (ISO 8601), and numbers of files, insertions and deletions relative to the first parent."""
     options = ("--no-show-signature", "--encoding=UTF-8", "--format=%an%n%aI", "--shortstat", "--first-parent", "-m")
     output = run_git(repository, "show", *options, *NO_PROGRAMS, "--end-of-options", commit).decode(errors="replace")
     author, date, *rest = output.split("\n")

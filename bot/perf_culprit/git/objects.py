@@ -1,4 +1,4 @@
-"""Fetching, pushing and making objects without a checkout, in private repositories."""
+"""Fetch, push and create objects without a checkout, in private repositories."""
 
 import atexit
 import hashlib
@@ -15,9 +15,9 @@ from typing import Final
 from perf_culprit.git.command import REMOTE_NAME, GitError, Remote, run_git
 from perf_culprit.git.diffs import LINK_MODE, FileChange
 
-# Folders for private repositories that a process keeps: what it fetched once it need not fetch again.
+# Folders of private repositories that a process keeps, so that it fetches nothing twice.
 
-# Of the history, and of the code's commits without files, with room for a second remote.
+# Enough for the history and the code's commits without files, and for the same of a second remote.
 MOST_KEPT: Final = 4
 
 _idle: list[tuple[str, Path]] = []
@@ -25,9 +25,9 @@ _idle: list[tuple[str, Path]] = []
 
 @contextmanager
 def kept_folder(purpose: str) -> Iterator[Path]:
-    """A folder for one user at a time, with what an earlier one for the same `purpose` left in it.
+    """A folder for one user at a time, with the content that an earlier one for the same `purpose` left.
 
-    After trouble it is removed at once, as all are when the process ends.
+    It is removed at once after an exception; otherwise, all are removed when the process ends.
     """
     if (folder := next((path for name, path in reversed(_idle) if name == purpose), None)) is None:
         folder = Path(tempfile.mkdtemp(prefix="perf-culprit-"))
@@ -53,9 +53,9 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-# Fetching, pushing and making objects without a checkout: plumbing for a private repository.
+# Fetch, push and create objects without a checkout: plumbing for a private repository.
 
-# What a remote answers when another writer was faster; which of them depends on the moment the two met.
+# Answers of a remote if another writer was faster; the exact one depends on timing.
 RACE_TEXTS = (
     "fetch first",
     "non-fast-forward",
@@ -64,15 +64,15 @@ RACE_TEXTS = (
     "failed to update ref",
     "incorrect old value",
     "reference already exists",
-    # The commit below ours is not there any more: the branch was rewritten between the question and the push.
+    # The commit below ours is gone: the branch was rewritten between the query and the push.
     "shallow update not allowed",
 )
 
-# By private repository what was fetched or written, so that it is not asked for. Any other that is not here git fetches
+# The objects already fetched or written, by private repository; they need no request. Git fetches other missing objects
 # by itself.
 _fetched: defaultdict[Path, set[str]] = defaultdict(set)
 
-# Of the private repository: git keeps a commit only under a name.
+# A reference in the private repository: git keeps a commit only under a name.
 WRITTEN_REF = "refs/perf-culprit/written"
 FETCH_OPTIONS = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
 
@@ -100,7 +100,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """One file of a commit: its path and the name of its content, empty where it is no file (a submodule)."""
+    """One file of a commit: its path and the name of its content, empty if it is no file (a submodule)."""
 
     path: str
     blob: str
@@ -109,16 +109,16 @@ class TreeEntry:
 
 @dataclass(frozen=True, slots=True)
 class TreeChange:
-    """What to do with one path: put this content there, or remove it (None)."""
+    """The change of one path: its new content, or None to remove it."""
 
     path: str
     blob: str | None
 
 
 def init_private(folder: Path) -> Path:
-    """A bare repository of our own, as it is where it exists: what `git init` makes, without its process.
+    """Create a bare repository of our own, or keep an existing one: the result of `git init`, without its process.
 
-    Neither templates, and with them hooks, nor a person's default format of objects and references get into it.
+    It contains no templates, and so no hooks, nor a user's default format of objects and references.
     """
     if not (folder / "HEAD").is_file():
         for name in ("objects", "refs"):
@@ -137,9 +137,9 @@ def fetch(
     unshallow: bool = False,
     object_filter: str | None = None,
 ) -> bool:
-    """Fetch; False where the remote has no such ref. `object_filter` such as `blob:none` leaves objects out.
+    """Fetch; False if the remote has no such ref. `object_filter` such as `blob:none` omits objects.
 
-    A filter is written to the repository's configuration by git: use it in private repositories only.
+    Git writes a filter to the repository's configuration: use it only in private repositories.
     """
     options = [*FETCH_OPTIONS]
     options += [f"--depth={depth}"] if depth else []
@@ -155,7 +155,7 @@ def fetch(
 
 
 def remote_branch(repository: Path, remote: Remote, branch: str) -> str | None:
-    """The commit that the remote's branch is at, which need not be here; None where there is no such branch."""
+    """The commit of the remote's branch, which may be missing here; None if there is no such branch."""
     reference = f"refs/heads/{branch}"
     output = run_git(repository, "ls-remote", REMOTE_NAME, reference, remote=remote).decode()
     commits = (line.split("\t") for line in output.splitlines())
@@ -165,7 +165,7 @@ def remote_branch(repository: Path, remote: Remote, branch: str) -> str | None:
 def push(repository: Path, remote: Remote, *, commit: str, branch: str, expected: str | None) -> None:
     """Move `branch` from `expected` (None: it must not exist yet) to `commit`.
 
-    PushRejectedError where another writer moved it meanwhile.
+    Raises a PushRejectedError if another writer moved it in the meantime.
     """
     reference = f"refs/heads/{branch}"
     lease = f"--force-with-lease={reference}:{expected or ''}"
@@ -190,7 +190,7 @@ def list_tree(repository: Path, commit: str) -> tuple[TreeEntry, ...]:
 
 
 def read_commit(repository: Path, revision: str) -> Commit:
-    """The commit that `revision` names, which must be there."""
+    """The commit that `revision` names; it must exist here."""
     output = run_git(repository, "cat-file", "--batch", lines=[revision])
     head, _, content = output.decode(errors="replace").partition("\n")
     header, _, message = content.removesuffix("\n").partition("\n\n")
@@ -198,7 +198,7 @@ def read_commit(repository: Path, revision: str) -> Commit:
 
 
 def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None = None) -> tuple[bytes, ...]:
-    """The contents in the order asked for. With `remote`, blobs that a filter left out are fetched in one request."""
+    """The contents in the requested order. With `remote`, blobs omitted by a filter are fetched in one request."""
     if not blobs:
         return ()
     if remote is not None and (missing := set(blobs) - _fetched[repository]):
@@ -217,14 +217,14 @@ def read_blobs(repository: Path, blobs: Sequence[str], *, remote: Remote | None 
 
 
 def _fetch_objects(repository: Path, remote: Remote, objects: Sequence[str]) -> None:
-    # Without this algorithm git tells the remote which commits are here, and the remote takes their files for granted.
+    # Without this algorithm git lists the commits here, and the remote assumes that their files are here, too.
     config = [("fetch.negotiationAlgorithm", "noop")]
     options = (*FETCH_OPTIONS, "--filter=blob:none")
     run_git(repository, "fetch", *options, "--stdin", REMOTE_NAME, lines=objects, config=config, remote=remote)
 
 
 def blob_name(content: bytes) -> str:
-    """What git calls this content in a repository of `init_private`."""
+    """Git's name of this content in a repository of `init_private`."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
@@ -238,9 +238,9 @@ def write_commit(
     message: str,
     identity: Identity,
 ) -> Commit:
-    """A commit whose files are those of `tree` (None: none) with these changes; `contents` are written along.
+    """Write a commit with the files of `tree` (None: none) and these changes, including the blobs `contents`.
 
-    One process writes all of it, or, should it end too early, nothing that a reference names.
+    One process writes everything; if it ends early, no reference names any of it.
     """
     contents = tuple(contents)
     stream = [b"feature done\n", *(b"blob\ndata %d\n%b\n" % (len(content), content) for content in contents)]
@@ -256,7 +256,7 @@ def write_commit(
         for change in changes
     ]
     stream.append(b'ls ""\nget-mark :1\ndone\n')
-    # Kept as a pack, which the push sends as it is; few objects would be unpacked by one more process.
+    # Keep the objects as a pack, which the push sends unchanged; unpacking them would take another process.
     config = (("fastimport.unpackLimit", "0"),)
     options = ("--quiet", "--force", "--date-format=now")
     output = run_git(repository, "fast-import", *options, stdin=b"".join(stream), config=config)
@@ -266,7 +266,7 @@ def write_commit(
 
 
 def grafted(repository: Path, commit: str, changes: Sequence[FileChange]) -> str:
-    """A commit of `commit`'s files with these changes, in no branch; the same one for the same question."""
+    """Create a commit on `commit` with these changes, on no branch; equal arguments give the same commit."""
     people = {f"GIT_{who}_{what}": "perf-culprit" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2000-01-01T00:00:00Z")
     gone = [f"0 {'0' * len(commit)}\t{change.old_path}" for change in changes if change.status == "R"]
@@ -282,5 +282,5 @@ def grafted(repository: Path, commit: str, changes: Sequence[FileChange]) -> str
 
 
 def _quoted(path: str) -> str:
-    """As C and, of printable characters, JSON have it."""
+    """Quote the path as a C string; for printable characters, JSON has the same rules."""
     return json.dumps(path, ensure_ascii=False)

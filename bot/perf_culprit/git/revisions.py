@@ -1,4 +1,4 @@
-"""Questions about commits, and worktrees of single commits."""
+"""Query commits, and manage worktrees of single commits."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -9,31 +9,31 @@ from typing import Final
 from perf_culprit.errors import UsageError
 from perf_culprit.git.command import GitError, run_git
 
-# Questions about commits. `revision` is a user's text; `commit` is a full hash that this module gave out.
+# Queries about commits. `revision` is a user's text; `commit` is a full hash returned by this module.
 
-# What git says when the repository, not the revision, is the trouble.
+# Git's messages if the cause is the repository, not the revision.
 REPOSITORY_TEXTS = ("not a git repository", "dubious ownership", "cannot change to", "no answer within")
-# Of a partial clone the filter follows.
+# A line of `git remote --verbose`; in a partial clone the filter follows.
 _FETCHED_FROM: Final = re.compile(r"^([^\t\n]+)\t(.*) \(fetch\)(?: \[[^\]\n]*\])?$", re.MULTILINE)
-# Hosts whose pages of a commit are REPOSITORY/commit/HASH.
+# Hosts with a page REPOSITORY/commit/HASH for each commit.
 _HOSTED: Final = re.compile(
     r"(?:https://(?:[^@/]*@)?|ssh://git@|git@)((?:github|gitlab|codeberg)\.[a-z]+)[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
 )
 
 
 def find_commit(repository: Path, revision: str) -> str | None:
-    """The full hash of the commit that `revision` names here, or None. A hash counts only if the commit is here."""
+    """The full hash of the commit that `revision` names, or None. A hash counts only if the commit exists here."""
     try:
         name = run_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except GitError as error:
         if any(text in error.output for text in REPOSITORY_TEXTS):
             raise
-        return None  # whatever else git says here, it says of the revision
+        return None  # any other message is about the revision
     return name.decode().strip()
 
 
 def missing_commits(repository: Path, hashes: Sequence[str]) -> tuple[str, ...]:
-    """Those of the full hashes for which `find_commit` would give None, by one process."""
+    """The full hashes for which `find_commit` would return None, found with one process."""
     if not hashes:
         return ()
     asked = [f"{commit}^{{commit}}" for commit in hashes]
@@ -42,7 +42,7 @@ def missing_commits(repository: Path, hashes: Sequence[str]) -> tuple[str, ...]:
 
 
 def resolve_commit(repository: Path, revision: str) -> str:
-    """As `find_commit`, with a UsageError that names an unknown revision."""
+    """Find the commit; a UsageError names an unknown revision."""
     if (commit := find_commit(repository, revision)) is None:
         raise UsageError(
             f"git knows no commit {revision!r} here",
@@ -61,7 +61,7 @@ def is_shallow(repository: Path) -> bool:
 
 
 def shallow_commits(repository: Path) -> tuple[str, ...]:
-    """Commits whose parents were cut off by a depth."""
+    """The commits whose parents a depth limit removed."""
     path = Path(run_git(repository, "rev-parse", "--path-format=absolute", "--git-path", "shallow").decode().strip())
     return tuple(path.read_text(encoding="ascii").split()) if path.exists() else ()
 
@@ -89,7 +89,7 @@ def is_ancestor(repository: Path, ancestor: str, descendant: str) -> bool:
 
 
 def is_on_own_branch(repository: Path, commit: str) -> bool:
-    """Whether HEAD, a local branch or a branch of the default remote contains it: not one that a stranger pushed."""
+    """Whether HEAD, a local branch or one of the default remote contains it: not only a branch of a stranger."""
     name = _default_of(_remotes(repository))
     places = ["refs/heads", *([f"refs/remotes/{name}"] if name else [])]
     containing = run_git(repository, "for-each-ref", "--count=1", f"--contains={commit}", *places)
@@ -97,7 +97,7 @@ def is_on_own_branch(repository: Path, commit: str) -> bool:
 
 
 def ancestors(repository: Path, commits: Sequence[str], *, first_parent: bool = False) -> tuple[str, ...]:
-    """These commits and all that they contain, children always before parents (git's topological order)."""
+    """These commits and their ancestors, children always before parents (git's topological order)."""
     if not commits:
         return ()
     options = ("--first-parent",) if first_parent else ()
@@ -106,7 +106,7 @@ def ancestors(repository: Path, commits: Sequence[str], *, first_parent: bool = 
 
 
 def tags(repository: Path) -> dict[str, str]:
-    """The commits of all tags by the tags' names, the oldest tag first."""
+    """The commits of all tags by tag name, oldest tag first."""
     form = "--format=%(objectname) %(*objectname) %(refname:strip=2)"
     lines = run_git(repository, "for-each-ref", "--sort=creatordate", form, "refs/tags").decode("utf-8", "replace")
     fields = (line.split(" ", 2) for line in lines.splitlines())
@@ -119,13 +119,13 @@ def parents(repository: Path, commit: str) -> tuple[str, ...]:
 
 
 def recorded_parents(repository: Path, commit: str) -> tuple[str, ...]:
-    """As the commit itself names them, also where a shallow checkout has cut them off."""
+    """The parents in the commit itself, even if a shallow checkout removed them."""
     header = run_git(repository, "cat-file", "commit", commit).partition(b"\n\n")[0]
     return tuple(line.removeprefix(b"parent ").decode() for line in header.split(b"\n") if line.startswith(b"parent "))
 
 
 def commit_time(repository: Path, commit: str) -> datetime:
-    """The committer's date. It is what the committer's machine said: for display, never for decisions."""
+    """The committer's date. It comes from the committer's clock: use it for display, never for decisions."""
     output = run_git(repository, "show", "--no-patch", "--format=%ct", "--end-of-options", commit)
     return datetime.fromtimestamp(int(output), tz=UTC)
 
@@ -137,7 +137,7 @@ def default_remote_url(repository: Path) -> str | None:
 
 
 def _remotes(repository: Path) -> dict[str, str]:
-    """The URLs to fetch from by the remotes' names, rewritten as the configuration says (`url.….insteadOf`)."""
+    """The fetch URLs by remote name, rewritten by the configuration (`url.….insteadOf`)."""
     output = run_git(repository, "remote", "--verbose").decode(errors="surrogateescape")
     return {match[1]: match[2] for match in _FETCHED_FROM.finditer(output)}
 
@@ -147,22 +147,22 @@ def _default_of(remotes: Collection[str]) -> str | None:
 
 
 def web_address(repository: Path) -> str | None:
-    """The repository's web page, where a known host serves its remote; no address may hold a password."""
+    """The repository's web page, if a known host serves its remote; the address never contains a password."""
     match = _HOSTED.fullmatch(default_remote_url(repository) or "")
     return f"https://{match[1]}/{match[2]}" if match else None
 
 
-# Worktrees of single commits, next to the user's own checkout, which is not touched; and trees as names of content.
+# Worktrees of single commits, next to the user's own checkout, which stays unchanged; and trees by content hash.
 
 CHECKOUT_TIMEOUT_SECONDS = 600.0
 FILTERS: Final = r"^filter\..*\.(clean|smudge|process)$"
-# Whole, as `git lfs install` writes it: the value goes through a shell.
+# The whole value that `git lfs install` writes, because the value goes through a shell.
 GIT_LFS: Final = re.compile(r"git-lfs (clean|smudge|filter-process)( --skip)?( -- %f)?")
 OWN_SCOPES: Final = ("local", "worktree")
 
 
 def add_worktree(repository: Path, path: Path, commit: str, *, checkout: bool = True) -> None:
-    """A detached worktree. Without `checkout` it has an index and no files."""
+    """Add a detached worktree. Without `checkout` it has an index and no files."""
     options = () if checkout else ("--no-checkout",)
     run_git(
         repository,
@@ -175,13 +175,13 @@ def add_worktree(repository: Path, path: Path, commit: str, *, checkout: bool = 
 
 
 def _without_own_filters(repository: Path) -> list[tuple[str, str]]:
-    """Of the programs that change files while they are checked out those of a person, and Git LFS.
+    """Settings that disable programs that change files during checkout, except the user's and Git LFS.
 
-    What a repository's own configuration names is not in a commit that somebody has chosen to run.
+    A repository's own configuration is not part of a commit that somebody chose to run.
     """
     try:
         output = run_git(repository, "config", "--null", "--show-scope", "--get-regexp", FILTERS)
-    except GitError:  # there are none
+    except GitError:  # no such setting exists
         return []
     fields = output.decode(errors="surrogateescape").split("\0")
     settings = [(scope, *text.partition("\n")[::2]) for scope, text in zip(fields[::2], fields[1::2], strict=False)]
@@ -191,8 +191,8 @@ def _without_own_filters(repository: Path) -> list[tuple[str, str]]:
 
 
 def remove_worktree(repository: Path, path: Path) -> None:
-    """Remove a worktree with all that was written into it."""
-    # Twice: once for changes, once for a lock.
+    """Remove a worktree with everything written into it."""
+    # --force twice: once for changes, once for a lock.
     run_git(
         repository,
         *("worktree", "remove", "--force", "--force", "--", str(path)),
@@ -206,7 +206,7 @@ def prune_worktrees(repository: Path) -> None:
 
 
 def worktrees(repository: Path) -> tuple[Path, ...]:
-    """All that the repository knows, the main one first."""
+    """All worktrees of the repository, the main one first."""
     lines = run_git(repository, "worktree", "list", "--porcelain", "-z").decode(errors="surrogateescape").split("\0")
     return tuple(Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree "))
 
@@ -218,9 +218,9 @@ def common_folder(repository: Path) -> Path:
 
 
 def tree_names(repository: Path, commits: Sequence[str], path: str = "") -> tuple[str | None, ...]:
-    """For each commit the name of its content at `path` (default: all of it); None where it has nothing there.
+    """The hash of each commit's content at `path` (default: all of it); None if the commit has nothing there.
 
-    The name is the content's hash: the same name, the same content.
+    Equal hashes mean equal content.
     """
     if "\n" in path:
         raise GitError("cat-file", f"{path!r} is not a path that can be asked for")

@@ -1,1 +1,1 @@
-"""The user's build and benchmark commands, run on commits of a repository on this machine (docs/measure.md)."""
+"""Run the user's build and benchmark commands on commits of a repository on this machine (docs/measure.md)."""

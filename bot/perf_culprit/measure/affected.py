@@ -1,4 +1,4 @@
-"""Whether what differs between two commits can reach a suite, or which of its packages. Unknown means reached."""
+"""Check whether the changes between two commits can reach a suite, or some of its packages. Unknown means reached."""
 
 import posixpath
 import re
@@ -12,16 +12,16 @@ from perf_culprit import git
 from perf_culprit.measure.package_graphs import BUILD_FILES, TOOLS, Files, Graph, UnknownError, is_inside, joined
 from perf_culprit.model.run import MOST_UNREACHED, Unreached
 
-# In a command, with all packages as the default; it is replaced by those to measure, as arguments of their tool.
+# A placeholder in a command, with all packages as default. The packages to measure replace it, as tool arguments.
 AFFECTED: Final = re.compile(r"\$\{PERF_CULPRIT_AFFECTED:-([^}]*)\}")
 
-# Documentation, but not where programs keep their inputs, and not what a measured source names.
+# Documentation, except in typical input folders of programs, and except files that a measured source names.
 DOCUMENT: Final = re.compile(
     r"(?:.*/)?(?:[^/]+\.(?:md|rst|adoc)|(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|CODEOWNERS)[-\w]*(?:\.txt)?)"
     r"|docs?/.*\.(?:txt|png|svg|jpe?g|gif|webp|css|html)|\.github/(?:ISSUE_TEMPLATE/.*|FUNDING\.yml)"
 )
 _INPUTS: Final = re.compile(r"(?i)(?:^|/)[^/]*(?:bench|test|data|fixture|corpus|sample|example|snapshot|input)[^/]*/")
-# No package's source, whatever its name: copies of other code, inputs, and what builds.
+# Not source of a package, whatever its name: copies of other code, inputs and build files.
 _NO_SOURCE: Final = re.compile(
     r"(?i)(?:^|/)(?:vendor|third_party|node_modules|test_?data|fixtures?|snapshots?|corpus|samples?|data|inputs?|resources)/"
 )
@@ -31,7 +31,7 @@ _EMBEDS: Final = re.compile(r"go:embed|include_dir!|RustEmbed|rust_embed")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """`why` it is measured, in words; None where nothing is. `arguments`: the packages, where only some are."""
+    """`why` it is measured, in words; None if nothing is. `arguments`: the packages, if only some are measured."""
 
     why: str | None = None
     unreached: Unreached | None = None
@@ -39,7 +39,7 @@ class Reach:
 
 
 def reach(repository: Path, base: str, head: str, *, run: str, build: str | None, by_package: bool) -> Reach:
-    """What of the suite that `run` measures these commits can differ in; `by_package`: in which of its packages."""
+    """Find the part of the suite that these commits can affect; `by_package`: select its affected packages."""
     changes = git.file_changes(repository, base, head)
     paths = sorted({path for change in changes for path in (change.path, change.old_path)})
     others = [path for path in paths if not DOCUMENT.fullmatch(path) or _INPUTS.search(path)]
@@ -86,7 +86,7 @@ def _refuse_unclear(paths: Sequence[str], others: Sequence[str], files: Files, p
 def _named(
     documents: Sequence[str], others: Sequence[str], files: Files, parts: Sequence["_Part"], command: str
 ) -> str | None:
-    """What a measured source or the build may read; where nobody knows those, what is called after benchmarks."""
+    """The file that a measured source or the build may read; with unknown sources, search files named bench or perf."""
     sources = {path for part in parts for package in part.used for path in part.graph.sources.get(package, ())}
     called = (path for path in files.blobs if re.search(r"bench|perf", path) and not DOCUMENT.fullmatch(path))
     texts = [("the command", command), *files.texts(sources if parts else called)]
@@ -110,12 +110,12 @@ def _is_named(pattern: re.Pattern[str], text: str) -> bool:
     return not all(map(_COMMENT.match, lines))
 
 
-# The commands of a shell line: what they start.
+# The commands of a shell line, and the packages that they start.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Part:
-    """A package whose benchmarks are measured, and all that it uses."""
+    """A package whose benchmarks are measured, and all packages that it uses."""
 
     graph: Graph
     package: str
@@ -130,7 +130,7 @@ class _Part:
         return path.endswith(self.graph.endings) and self.graph.owner(path) in self.used
 
 
-# They hand results on and read no sources; or they only build what the run command starts.
+# Commands that pass results on and read no sources, or that only build what the run command starts.
 _HELPERS: Final = re.compile(
     r"(?:tee|cat|mkdir|export|set|true|echo|grep|cargo (?:build|fetch|bench .*--no-run)|go (?:build|mod download)"
     r"|(?:npm|pnpm|yarn) (?:ci|install)|(?:python3? -m |uv )?pip3? install)\b"
@@ -154,7 +154,7 @@ def _parts(files: Files, run: str, build: str | None) -> Iterator[_Part]:
 
 
 def _commands(text: str) -> Iterator[tuple[list[str], str]]:
-    """Each with its folder; the variable stands for its default."""
+    """Yield each command with its folder; the placeholder variable has its default."""
     text = AFFECTED.sub(r"\1", text).replace("\\\n", " ").replace("\n", " ; ")
     if re.search(r"[`(){}]|\$(?!PERF_CULPRIT_OUTPUT\b|[ '\"]|$)", text):
         raise UnknownError("the shell command is not understood")

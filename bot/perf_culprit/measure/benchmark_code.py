@@ -1,4 +1,4 @@
-"""What defines a benchmark: its own function at a commit, as asv has it, and the files that hold benchmarks."""
+"""Versions of benchmarks from their functions at a commit, like asv's, and the files that contain benchmarks."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.model.run import Run
 
-# What a result calls a benchmark, the files that may hold its function, and how its definition begins.
+# Patterns of a benchmark's name in results, of files that may contain its function, and of its definition's start.
 KINDS: Final = (
     (re.compile(r"(?P<file>[^:\[]+\.py)::(?:[^\[]*::)?(?P<name>\w+)"), r"/{file}$", r"(async )?def {name}\b"),
     (re.compile(r"(?:.*[./])?(?P<name>Benchmark\w+)(?:[/-].*)?$"), r"_test\.go$", r"func {name}\("),
@@ -26,7 +26,7 @@ DIGITS: Final = 16
 
 
 def with_versions(run: Run, repository: Path, commit: str) -> Run:
-    """With the versions of the benchmarks that state none and whose functions are found."""
+    """Add versions to the benchmarks without one whose functions are found."""
     marked = (
         one if one.version else replace(one, version=_version(repository, commit, one.name)) for one in run.benchmarks
     )
@@ -35,7 +35,7 @@ def with_versions(run: Run, repository: Path, commit: str) -> Run:
 
 @lru_cache(maxsize=10_000)
 def _version(repository: Path, commit: str, name: str) -> str | None:
-    """Of all functions of that name: which one was measured, results do not always say."""
+    """A hash of all functions with that name: results do not always tell which one was measured."""
     pattern, files, definition = next((kind for kind in KINDS if kind[0].match(name)), KINDS[0])
     if (match := pattern.match(name)) is None:
         return None
@@ -59,7 +59,7 @@ def _contents(repository: Path, blobs: Sequence[str]) -> tuple[bytes, ...]:
 
 
 def _definitions(lines: Sequence[str], begins: re.Pattern[str]) -> Iterator[str]:
-    """By their indentation, with the decorators above them, without blank lines and those of comments."""
+    """Yield definitions by their indentation, with the decorators above, without blank lines and comment lines."""
     for at, line in enumerate(lines):
         if begins.match(line):
             depth = len(line) - len(line.lstrip())
@@ -70,13 +70,13 @@ def _definitions(lines: Sequence[str], begins: re.Pattern[str]) -> Iterator[str]
 
 
 def _belongs(depth: int, same: str, line: str) -> bool:
-    """Blank, deeper, or as deep with one of these characters first."""
+    """Whether the line is blank, deeper, or equally deep and starts with one of these characters."""
     own = len(line) - len(line.lstrip())
     return not line.strip() or own > depth or (own == depth and line[own] in same)
 
 
 def with_harness(repository: Path, base: str, head: str, *, is_harness: Callable[[str], bool]) -> tuple[str, int]:
-    """A commit of `base` with the files of benchmarks that `head` has, and in how many they differ."""
+    """Create a commit of `base` with the benchmark files of `head`; return it with the number of files that differ."""
 
     def holds(change: git.FileChange) -> bool:
         is_code = change.path.endswith(("_test.go", ".py")) and change.mode != git.SUBMODULE_MODE

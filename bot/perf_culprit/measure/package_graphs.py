@@ -1,6 +1,6 @@
-"""What the packages of a repository use: crates, Go packages, npm workspaces and Python modules. Nothing is executed.
+"""Dependencies between a repository's packages: crates, Go packages, npm workspaces and Python modules.
 
-What is not understood is an `UnknownError`: whoever asks takes it for used.
+Nothing is executed. Code that is not understood raises an `UnknownError`; callers then assume a dependency.
 """
 
 import ast
@@ -14,16 +14,16 @@ from typing import Any, ClassVar, Final
 
 from perf_culprit import git
 
-# Of builds: what they name they may read, and Python in their folder they may start.
+# Build files: a build may read the files that they name, and start Python in their folder.
 BUILD_FILES: Final = re.compile(r"(?:.*/)?(?:pyproject\.toml|setup\.(?:py|cfg)|meson\.build|CMakeLists\.txt|Makefile)")
 
 
 class UnknownError(Exception):
-    """What is not understood, in words."""
+    """Something is not understood; the message describes it."""
 
 
 class Files:
-    """What both commits hold, with the head's text where a file is in both; `links` are and lead to something else."""
+    """The files of both commits, with the head's text of common ones; `links` also has link targets and submodules."""
 
     def __init__(self, repository: Path, base: str, head: str) -> None:
         entries = [*git.list_tree(repository, base), *git.list_tree(repository, head)]
@@ -37,7 +37,7 @@ class Files:
         self.links |= others
 
     def texts(self, paths: Iterable[str]) -> list[tuple[str, str]]:
-        """Each path with its text, by one call."""
+        """Each path with its text, in one call."""
         paths = list(paths)
         missing = [path for path in paths if path not in self._texts]
         contents = git.read_blobs(self._repository, [self.blobs[path] for path in missing])
@@ -51,7 +51,7 @@ class Files:
 
 
 def joined(folder: str, path: str) -> str:
-    """As git names it; the repository itself is empty."""
+    """The joined path in git's form; empty for the repository itself."""
     whole = posixpath.normpath(posixpath.join(folder, path))
     return "" if whole == "." else whole
 
@@ -64,16 +64,16 @@ def deepest(path: str, folders: Iterable[str]) -> str | None:
     return max((folder for folder in folders if is_inside(path, folder)), key=len, default=None)
 
 
-# What the packages of a language use.
+# The dependencies between the packages of a language.
 
 
 class Graph:
-    """`sources` are the files of each package, which is a folder with a manifest where a language says nothing else."""
+    """`sources` are the files of each package, which is a folder with a manifest unless a language overrides this."""
 
     endings: ClassVar[tuple[str, ...]] = ()
     manifest: ClassVar[str] = ""
     flag: ClassVar[tuple[str, ...]] = ()  # before a package on the command line
-    name: ClassVar[re.Pattern[str]] = re.compile("(?!)")  # what a manifest calls its package
+    name: ClassVar[re.Pattern[str]] = re.compile("(?!)")  # the package's name in a manifest
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -102,11 +102,11 @@ class Graph:
         raise NotImplementedError
 
     def uses(self, package: str, *, is_start: bool) -> Iterator[str | None]:
-        """The packages that it needs directly; None is none of the repository's."""
+        """The packages that it needs directly; None is outside the repository."""
         raise NotImplementedError
 
     def argument(self, package: str, folder: str) -> str:
-        """As the tool names it in this folder."""
+        """The package as an argument of the tool in this folder."""
         return posixpath.relpath(package or ".", folder or ".")
 
     def used(self, start: str) -> frozenset[str]:
@@ -121,7 +121,7 @@ class Graph:
 
 
 class _Cargo(Graph):
-    """Crates. Development dependencies count only for the crates that are measured."""
+    """Crates. Development dependencies count only for the measured crates."""
 
     endings = (".rs",)
     manifest = "Cargo.toml"
@@ -172,7 +172,7 @@ class _Cargo(Graph):
 
 
 def _dependencies(table: Mapping[str, Any], shared: Mapping[str, Any], *, is_start: bool) -> Iterator[str]:
-    """The names of crates in all tables of a manifest, those of targets too; `shared` are the workspace's."""
+    """The names of crates in all tables of a manifest, including those of targets; `shared` are the workspace's."""
     for key, value in table.items():
         if not isinstance(value, dict) or key == "workspace" or (key == "dev-dependencies" and not is_start):
             continue
@@ -187,7 +187,7 @@ def _dependencies(table: Mapping[str, Any], shared: Mapping[str, Any], *, is_sta
 
 
 class _Go(Graph):
-    """A package is a folder, its tests are another one; what they import stands there, whatever their build tags."""
+    """A package is a folder, and its tests are another one. Imports count whatever the build tags."""
 
     endings = (".go", ".s")
     manifest = "go.mod"
@@ -226,7 +226,7 @@ class _Go(Graph):
                 yield tests
 
     def _places(self, name: str) -> Iterator[str]:
-        """The folders of an import path, whether they are there or not."""
+        """The folders of an import path, whether they exist or not."""
         if (module := deepest(name, self.names)) is not None:
             yield from (joined(at, name[len(module) :].lstrip("/")) for at in self.names[module])
 
@@ -243,7 +243,7 @@ class _Go(Graph):
 
 
 class _Npm(Graph):
-    """Workspaces. Whatever names another one, or a path in it, uses it: sources may import what no manifest lists."""
+    """Workspaces. Naming another workspace, or a path in it, counts as use: sources may import unlisted packages."""
 
     endings = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte")
     manifest = "package.json"
@@ -288,7 +288,7 @@ class _Npm(Graph):
 
 
 class _Python(Graph):
-    """Each module is a package of its own. A name is every file that some folder to search would have for it."""
+    """Each module is a package. A name stands for every file that it may mean in some search folder."""
 
     endings = (".py",)
     manifest = "pyproject.toml"
@@ -324,7 +324,7 @@ class _Python(Graph):
         return started | (set(self._plugins()) if is_test else set())
 
     def _plugins(self) -> Iterator[str]:
-        """What pytest may load besides: each `conftest.py`, and what the settings name."""
+        """The files that pytest may also load: each `conftest.py`, and modules named in the settings."""
         yield from (one for one in self.sources if posixpath.basename(one) == "conftest.py")
         for _, text in self.files.texts(filter(BUILD_FILES.fullmatch, self.files.blobs)):
             for name in re.findall(r"\w[\w.]*\.\w+", text):

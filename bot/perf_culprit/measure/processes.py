@@ -1,4 +1,4 @@
-"""A command as a process group: its log, its time limit, its output, and nothing of it left behind."""
+"""Run a command as a process group: its log, time limit and output; no process remains afterwards."""
 
 import contextlib
 import ctypes
@@ -20,17 +20,17 @@ from typing import BinaryIO, Final, Self
 from perf_culprit.errors import InfrastructureError, unwritable
 from perf_culprit.undumpable import close_process
 
-# Ctrl-C and a cancelled job: stop once, in order.
+# Ctrl-C and cancelled jobs: stop once, in order.
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within: the first signal that asks to stop raises KeyboardInterrupt, and later ones are ignored.
+    """A context in which the first stop signal raises KeyboardInterrupt, and later ones are ignored.
 
-    So SIGTERM too ends the children and removes the worktrees, and an impatient second Ctrl-C cannot leave half of
-    them. To be used in the main thread, once, around everything that needs cleaning up.
+    So SIGTERM also ends the children and removes the worktrees, and a second Ctrl-C cannot interrupt this. Use it once,
+    in the main thread, around everything that needs cleaning up.
     """
     stopping = False
 
@@ -40,7 +40,7 @@ def interruptible() -> Iterator[None]:
             stopping = True
             raise KeyboardInterrupt
 
-    # What was ignored before stays so: that is what nohup asks for.
+    # Ignored signals stay ignored, as nohup requires.
     heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, stop) for number in heard}
     try:
@@ -50,35 +50,33 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# A command among processes of its own: it sees none of ours, and none of its own outlives it. Linux only.
+# Confine a command: it sees only its own processes, and none of them outlives it. Linux only.
 #
-# In a PID namespace with a /proc of its own (pid_namespaces(7)) the step's shell, the runner and our process are not
-# there to be read, and the kernel ends whatever is left when the first process ends. Root makes one right away,
-# another
-# user in a user namespace, where set-user-ID programs such as sudo do not work. Many containers, and Ubuntu since
-# 23.10
-# without a profile, forbid it.
+# In a PID namespace with its own /proc (pid_namespaces(7)), the step's shell, the runner and our process are invisible.
+# The kernel ends all remaining processes when the first one ends. Root creates the namespace directly, other users in a
+# user namespace, where set-user-ID programs such as sudo do not work. Many containers forbid it, and so does Ubuntu
+# since 23.10 without a profile.
 
 PROBE_SECONDS: Final = 10
-# The first process of a namespace ignores TERM where nothing handles it, so it only waits for the one that does not.
+# The first process of a namespace ignores TERM unless it handles it. So it only waits for the one that does not.
 FIRST_PROCESS: Final = 'sh -e -c "$0"\nexit $?'
 BECOMES_ROOT: Final = re.compile(r"\b(sudo|doas|su)\b")
 
 
 def shell(command: str, *, confined: bool) -> list[str]:
-    """The arguments that run a shell command, `confined` where this machine allows it."""
+    """The arguments that run a shell command, `confined` if this machine allows it."""
     prefix = namespace() if confined and is_confinable(command) else ()
     return [*prefix, "sh", "-c", FIRST_PROCESS, command] if prefix else ["sh", "-e", "-c", command]
 
 
 def is_confinable(command: str) -> bool:
-    """Whoever may become root reads and ends what he likes; without the right to, such a command would only fail."""
+    """Whether to confine the command. One that uses sudo could escape anyway, and would fail in a user namespace."""
     return os.geteuid() == 0 or BECOMES_ROOT.search(command) is None
 
 
 @cache
 def namespace() -> tuple[str, ...]:
-    """The words before a command that give it a PID namespace; none where this machine does not allow one."""
+    """The words before a command that give it a PID namespace; empty if this machine does not allow one."""
     as_user = () if os.geteuid() == 0 else ("--user", "--map-current-user")
     words = ("unshare", *as_user, "--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--")
     try:
@@ -88,14 +86,14 @@ def namespace() -> tuple[str, ...]:
     return words if probe.returncode == 0 else ()
 
 
-# Processes that left a command's group, and what they can read of us. Linux only; elsewhere they stay.
+# Processes that left a command's group, and their access to our environment. Linux only; elsewhere they remain.
 #
-# A command's child that moves to a session of its own (`setsid`, a daemon) is in no group of the command any more. A
-# child subreaper (prctl(2), Linux 3.4) gets such orphans as its own children, whatever they did to their sessions, so
-# they can be found. What was started by another process on request (a container engine, systemd) is not among them.
+# A command's child with its own session (`setsid`, a daemon) has left the command's group. A child subreaper (prctl(2),
+# Linux 3.4) becomes the parent of such orphans, whatever their session, so they can be found. Processes started by
+# another one on request (a container engine, systemd) are not among them.
 
 PR_SET_CHILD_SUBREAPER: Final = 36
-# A process that forks faster than it is killed would keep us here for ever.
+# A process that forks faster than it is killed would keep us here forever.
 SWEEP_SECONDS: Final = 3.0
 
 
@@ -108,10 +106,10 @@ class Process:
 
 @cache
 def guard() -> bool:
-    """Orphans of our commands become our children, and our own environment is closed to them; whether that worked.
+    """Adopt orphans of our commands, and hide our own environment from them; return whether that worked.
 
-    /proc/PID/environ of a process that is not dumpable belongs to root: a command's child cannot read there what its
-    own environment withholds.
+    /proc/PID/environ of a process that is not dumpable belongs to root. So a command's child cannot read variables
+    there that its own environment withholds.
     """
     if sys.platform != "linux":
         return False
@@ -120,9 +118,9 @@ def guard() -> bool:
 
 
 def end_escaped() -> tuple[int, int]:
-    """Kill every descendant in another session than ours, and theirs; how many there were, and how many are left.
+    """Kill every descendant in another session than ours; return the numbers of ended and of remaining ones.
 
-    Our own helpers (git) share our session. Commands get one of their own, which nothing of them can leave for ours.
+    Our own helpers (git) share our session. Commands get their own session, and their processes cannot join ours.
     """
     if not guard():
         return 0, 0
@@ -131,7 +129,7 @@ def end_escaped() -> tuple[int, int]:
     while (left := escaped()) and time.monotonic() < deadline:
         for process in left:
             ended.add(process.id)
-            # Ended meanwhile, or another user's.
+            # It has ended already, or belongs to another user.
             with contextlib.suppress(OSError):
                 os.kill(process.id, signal.SIGKILL)
         for process in left:
@@ -144,10 +142,10 @@ def end_escaped() -> tuple[int, int]:
 
 def escaped() -> tuple[Process, ...]:
     try:
-        # Looks, and takes no child's end from whoever waits for it.
+        # WNOWAIT leaves the exit status of the child to its waiter.
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return ()  # who has no child has no descendant
+        return ()  # without children there are no descendants
     processes = tuple(_processes())
     session = os.getsid(0)
     ours = {os.getpid()}
@@ -164,27 +162,27 @@ def _processes() -> Iterator[Process]:
     for number in filter(str.isdigit, names):
         try:
             with Path(f"/proc/{number}/stat").open("rb", buffering=0) as file:
-                # The name stands in brackets and may hold anything, brackets too.
+                # The name is in brackets and may contain any characters, including brackets.
                 _, parent, _, session = file.read().rpartition(b")")[2].split(maxsplit=4)[:4]
         except OSError:
             continue
         yield Process(id=int(number), parent=int(parent), session=int(session))
 
 
-# What the commands wrote, in one file that can be watched while they run.
+# The output of the commands, in one file that can be watched during a run.
 
-MAXIMUM_SECTION_BYTES: Final = 4 << 20  # a benchmark that prints for ever must not fill the disk
+MAXIMUM_SECTION_BYTES: Final = 4 << 20  # a benchmark with endless output must not fill the disk
 TAIL_BYTES: Final = 4096
 SHOWN_LINES: Final = 4
 SHOWN_CHARACTERS: Final = 400
-# Python's last line of a traceback, as it is and as pytest shows it: "E   ModuleNotFoundError: No module named 'x'".
+# The last line of a Python traceback, plain or from pytest: "E   ModuleNotFoundError: No module named 'x'".
 _ERROR: Final = re.compile(r"(?:E\s+)?[\w.]*(?:Error|Exception)\b.*")
 _COMPILER_ERROR: Final = re.compile(r".*:\d+.*\berror: ")
 _POINTER: Final = re.compile(r"[|^~\s]+")  # below a quoted line of code
 
 
 class Log:
-    """One section per command. `tail` is the section's end as one line, for messages. `keep` adds to an older log."""
+    """One section per command. `tail` is the section's end as one line, for messages. `keep` appends to an old log."""
 
     def __init__(self, path: Path, *, keep: bool = False) -> None:
         self.path = path
@@ -229,8 +227,8 @@ class Log:
 def shown_output(data: bytes) -> str:
     """Foreign output as one line: the error (Python's last, a compiler's first), then its last lines.
 
-    Nothing in it can move a terminal's cursor or command a runner, which reads `::command::` where a line begins and
-    `##[command]` anywhere. Names such as `test_a.py::test_b` stay as they are.
+    It cannot move a terminal's cursor. It cannot command a runner either, which reads `::command::` at the start of a
+    line and `##[command]` anywhere. Names such as `test_a.py::test_b` stay unchanged.
     """
     lines = [line for line in map(str.strip, data.decode(errors="replace").splitlines()) if line]
     lines = [line for line in lines if not _POINTER.fullmatch(line)]
@@ -244,14 +242,14 @@ def shown_output(data: bytes) -> str:
     return (f"{start} … {rest}" if start and errors else rest).lstrip(": ")
 
 
-# One command as a process group: its time limit, its output, and that nothing of it stays behind.
+# One command as a process group: its time limit, its output, and the end of all its processes.
 
-# GitHub cancels a job with SIGINT, SIGTERM after 7.5 s and SIGKILL 2.5 s later: we must be done before that.
+# GitHub cancels a job with SIGINT, SIGTERM after 7.5 s and SIGKILL 2.5 s later: we must finish before that.
 GRACE_SECONDS: Final = 3.0
 POLL_SECONDS: Final = 0.1
 DRAIN_SECONDS: Final = 1.0
 CHUNK_BYTES: Final = 1 << 16
-MAXIMUM_OUTPUT_BYTES: Final = 1 << 30  # as much as `collect` reads of one JSON file
+MAXIMUM_OUTPUT_BYTES: Final = 1 << 30  # the largest JSON file that `collect` reads
 
 
 def run_command(
@@ -264,9 +262,9 @@ def run_command(
     standard_output: BinaryIO | None = None,
     confined: bool = False,
 ) -> str | None:
-    """Run a shell command to its end: why it failed, or None. All that it started is gone when this returns or raises.
+    """Run a shell command to its end; return why it failed, or None. All its processes are ended on return or error.
 
-    `confined`: in a PID namespace, where this machine allows one.
+    `confined`: in a PID namespace, if this machine allows one.
     """
     guard()
     started = time.monotonic()
@@ -278,7 +276,7 @@ def run_command(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # A session of its own: no terminal to read from, and Ctrl-C reaches us alone, who then end it in order.
+            # A new session: no terminal to read from, and Ctrl-C reaches only us, who then end the command in order.
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
@@ -286,7 +284,7 @@ def run_command(
             f"the command could not be started: {error}", place=str(directory), next_step="check the command"
         ) from None
     except BaseException:
-        # Interrupted right after the fork: the command runs, and nobody holds it.
+        # Interrupted right after the fork: the command runs without a handle to it.
         end_escaped()
         raise
     with process:
@@ -306,7 +304,7 @@ def run_command(
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """TERM, a moment, KILL, for all that is left of the process's group, also after the process itself has ended."""
+    """Send TERM and, after a grace period, KILL to the rest of the group, even if the process itself has ended."""
     group = process.pid
     if not _signal(process, signal.SIGTERM):
         return
@@ -321,19 +319,19 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def end_orphans(folder: Path) -> None:
-    """Kill what still works inside a folder of ours after its parent is gone. Only Linux tells; elsewhere it stays."""
+    """Kill the processes that work inside a folder of ours after their parent is gone. Linux only."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             is_inside = (entry / "cwd").readlink().is_relative_to(folder)
             if is_inside:
                 os.kill(int(entry.name), signal.SIGKILL)
         except OSError:
-            # Ended meanwhile, or another user's.
+            # It has ended already, or belongs to another user.
             continue
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
-    """False where nobody is left in the group."""
+    """Signal the group; False if nobody is left in it."""
     process.poll()
     _reap(process.pid)
     try:
@@ -341,13 +339,13 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        # A member became another user: as much as we may is done.
+        # A member has another user: more is not permitted.
         return False
     return True
 
 
 def _reap(group: int) -> None:
-    """Orphans are ours to wait for where we are the container's first process: zombies would look alive."""
+    """Collect exit statuses of orphans if we are the container's first process: zombies would look alive."""
     try:
         while os.waitpid(-group, os.WNOHANG) != (0, 0):
             pass
@@ -356,7 +354,7 @@ def _reap(group: int) -> None:
 
 
 class _Output:
-    """Both pipes of a process: all into the log, the standard one also into its file."""
+    """Both pipes of a process: all into the log, standard output also into its file."""
 
     def __init__(self, process: subprocess.Popen[bytes], *, log: Log, standard_output: BinaryIO | None) -> None:
         self._process = process
@@ -369,7 +367,7 @@ class _Output:
                 self._selector.register(stream, selectors.EVENT_READ, stream is process.stdout)
 
     def pump(self, deadline: float, timeout_seconds: float) -> str | None:
-        """Until the process ends (a child that stays may hold the pipes open) or must be ended; then why."""
+        """Read until the process ends or must be ended, and return why. A remaining child may hold the pipes open."""
         while self._process.poll() is None:
             if time.monotonic() > deadline:
                 return f"took longer than {timeout_seconds:g} s"
@@ -382,7 +380,7 @@ class _Output:
         return None
 
     def drain(self) -> None:
-        """What is still in the pipes; not what an escaped child writes later."""
+        """Read the rest of the pipes, but not later output of an escaped child."""
         deadline = time.monotonic() + DRAIN_SECONDS
         while time.monotonic() < deadline and self._selector.get_map() and self._read(0):
             pass

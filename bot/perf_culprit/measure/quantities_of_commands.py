@@ -1,4 +1,4 @@
-"""Quantities of whole commands: what counts them, and what files they leave."""
+"""Quantities of whole commands: the programs that count them, and the files that the commands leave."""
 
 import os
 import re
@@ -19,19 +19,18 @@ from perf_culprit.model.counted_metric import metric_of
 from perf_culprit.model.run import Benchmark
 from perf_culprit.python_child import python
 
-# Quantities of the user's command: what counts them, and what it leaves behind.
+# Quantities of the user's command: the programs that count them, and the logs.
 #
-# All processes of the command are counted, the shell among them. What makes two runs of one program differ is fixed:
-# the
-# seed of Python's hashes, the layout of addresses, the locale. What is left is noise that a search learns like any
+# All processes of the command are counted, including the shell. Variation between runs of one program is fixed: the
+# seed of Python's hashes, the layout of addresses, the locale. The rest is noise, which a search estimates like any
 # other.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """`command` begins with the program; `{logs}` is the folder of its logs.
+    """`command` starts with the program; `{logs}` is the folder of its logs.
 
-    `total` finds the numbers of a process in its log; `joined` makes one of all processes' numbers.
+    `total` finds the numbers of a process in its log; `joined` combines those of all processes.
     """
 
     command: tuple[str, ...]
@@ -40,16 +39,16 @@ class Method:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-# Python takes small objects from pools of its own, which valgrind does not see.
+# Python takes small objects from its own pools, which valgrind does not see.
 _EVERY_OBJECT: Final = {"PYTHONMALLOC": "malloc"}
 _VALGRIND: Final = ("valgrind", "--trace-children=yes", "--log-file={logs}/%p.log")
 _HEAP: Final = (*_VALGRIND, "--tool=dhat", "--dhat-out-file=/dev/null")
-# The kernel adds a process's reads and writes to its parent's when that has waited for it (proc(5)). No `cat`: its own
-# would count, and in a PID namespace only `self` is sure to be the shell.
+# The kernel adds a process's reads and writes to its parent's when the parent has waited for it (proc(5)). `cat` would
+# count its own. In a PID namespace only `self` is certain to be the shell.
 _KEEPING_IO: Final = (
     'log=$1; shift; "$@"; code=$?; while read -r line; do echo "$line"; done < /proc/self/io > "$log"; exit $code'
 )
-# A shell's children count once it has waited for them, and still do after it became another program: a Python around
+# A shell's children count once it has waited for them, even after it became another program. A Python process around
 # the command would count itself, 10 MB.
 _SAY_MEMORY: Final = f"""
 import resource, sys
@@ -97,14 +96,14 @@ METHODS: Final[Mapping[str, Method]] = {
         joined=max,
     ),
 }
-# The same as INSTRUCTIONS by function: twice as slow, so of a culprit and its parent only.
+# As INSTRUCTIONS, but by function: twice as slow, so only for a culprit and its parent.
 BY_FUNCTION: Final = (*_VALGRIND, "--tool=callgrind", "--callgrind-out-file={logs}/%p.callgrind")
-PACKAGES: Final = {"perf": "linux-perf, on Ubuntu linux-tools-generic"}  # the others' is called as they are
+PACKAGES: Final = {"perf": "linux-perf, on Ubuntu linux-tools-generic"}  # the other packages are named after them
 FIXED: Final = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
 
 
 def is_missing(quantity: str) -> str | None:
-    """Why it cannot be counted here, with what to install; None where it can, or needs no counting."""
+    """Why it cannot be counted here, with what to install; None if it can, or needs no counting."""
     if quantity not in METHODS:
         return None
     program, *_ = METHODS[quantity].command
@@ -126,7 +125,7 @@ def _has_counter() -> bool:
 
 @cache
 def _fixed_layout() -> tuple[str, ...]:
-    """The prefix that fixes addresses; nothing where the machine does not allow it (some containers)."""
+    """The prefix that fixes addresses; empty if the machine does not allow it (some containers)."""
     if shutil.which("setarch") is None:
         return ()
     done = subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False)
@@ -134,7 +133,7 @@ def _fixed_layout() -> tuple[str, ...]:
 
 
 def counted_command(command: str, counter: tuple[str, ...], logs: Path, *, fixed: bool = True) -> str:
-    """The shell command that runs `command` under `counter`, which leaves its logs in `logs`.
+    """The shell command that runs `command` under `counter`, whose logs go to `logs`.
 
     `fixed`: with the same layout of addresses each time.
     """
@@ -143,7 +142,7 @@ def counted_command(command: str, counter: tuple[str, ...], logs: Path, *, fixed
 
 
 def counted(quantity: str, logs: Path) -> Benchmark | None:
-    """All processes' numbers as one; None where no process left a number."""
+    """The combined number of all processes; None if no process left a number."""
     method = METHODS[quantity]
     texts = [log.read_text(errors="replace") for log in sorted(logs.iterdir())]
     numbers = [int(one.replace(",", "")) for text in texts for one in method.total.findall(text)]
@@ -156,19 +155,19 @@ def taken(quantity: str, value: float) -> Benchmark:
     return Benchmark.of(name=BENCHMARK, metric=metric_of(quantity), samples=(float(value),))
 
 
-# What files of a built checkout weigh.
+# The sizes of files in a built checkout.
 
-MOST_ENTRIES: Final = 1_000_000  # of files and folders; a `node_modules` has a tenth
+MOST_ENTRIES: Final = 1_000_000  # files and folders; a `node_modules` has a tenth
 
 
 class WeighingError(Exception):
-    """Nothing to weigh, or too much to look at; the message says which."""
+    """There is nothing to weigh, or there are too many files; the message states which."""
 
 
 def weigh(tree: Path, pattern: str) -> int:
-    """Bytes of the files that the shell pattern matches, and of those in folders that it matches.
+    """Sum the bytes of the files that the shell pattern matches, and of files in folders that it matches.
 
-    `**` is any number of folders. Links are not followed: neither they nor what they lead to counts, so nothing outside
+    `**` is any number of folders. Links are not followed: neither they nor their targets count, so nothing outside
     `tree` does. Two names of one file count once.
     """
     parts = PurePosixPath(pattern).parts
@@ -194,7 +193,7 @@ def weigh(tree: Path, pattern: str) -> int:
 
 
 def _literal(tree: Path, parts: Sequence[str]) -> Path:
-    """The folder in which all matches are."""
+    """The folder that contains all matches."""
     folder = tree
     for part in parts:
         if any(character in part for character in "*?[") or not (folder / part).is_dir():
@@ -206,7 +205,7 @@ def _literal(tree: Path, parts: Sequence[str]) -> Path:
 
 
 def _matches(path: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether the file, or a folder that it is in, is called so."""
+    """Whether the pattern matches the file, or a folder that contains it."""
     if not parts:
         return True
     if parts[0] == "**":

@@ -1,4 +1,4 @@
-"""The user's commands on one worktree: what they get, and why they failed."""
+"""Run the user's commands on one worktree: their environment, and the reasons of failures."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -26,22 +26,22 @@ from perf_culprit.model.run import Benchmark
 
 
 class ExecutionError(DataError):
-    """A build or a run that failed, or that measured nothing. For `measure` an error, for a search a fact."""
+    """A build or a run failed or measured nothing. `measure` treats it as an error, a search as a result."""
 
     def __init__(self, kind: FailureKind, message: str, *, place: str, next_step: str) -> None:
         super().__init__(message, place=place, next_step=next_step)
         self.kind = kind
 
 
-# What the user wants to run on a commit, and what a command gets to see of our environment.
+# The user's commands for a commit, and their access to our environment.
 
 COMMIT_VARIABLE: Final = "PERF_CULPRIT_COMMIT"
 OUTPUT_VARIABLE: Final = "PERF_CULPRIT_OUTPUT"
-BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"  # those that are asked for, one per line
+BENCHMARKS_VARIABLE: Final = "PERF_CULPRIT_BENCHMARKS"  # the requested ones, one per line
 
 TOKEN_NAMES: Final = ("GITHUB_TOKEN", "GH_TOKEN")
-# A commit's code may be a stranger's. It gets no credentials, no inputs of the action, and none of the files by which
-# a step tells the runner what the next step finds in its PATH and environment.
+# A commit's code may be untrusted. It gets no credentials, no inputs of the action, and none of the files with which a
+# step sets PATH and environment of the next step.
 WITHHELD_NAMES: Final = frozenset(
     {
         *TOKEN_NAMES,
@@ -52,11 +52,11 @@ WITHHELD_NAMES: Final = frozenset(
         "GITHUB_STEP_SUMMARY",
     }
 )
-# GIT_*: a git hook's variables would send the command's own git calls to another repository, and git's configuration
-# by environment can hold a token.
+# GIT_*: a git hook's variables would redirect the command's own git calls to another repository. Git's configuration in
+# the environment can hold a token.
 WITHHELD_PREFIXES: Final = ("ACTIONS_", "INPUT_", "STATE_", "GIT_", "PERF_CULPRIT_")
-# On GitHub's runners a job may hold secrets under any name, so only what building and running needs is passed on; the
-# workflow names what else a command wants to see.
+# On GitHub's runners a job may hold secrets under any name, so only variables for building and running are passed on.
+# The workflow names others that a command needs.
 PASSED_NAMES: Final = frozenset(
     {
         *("AGENT_TOOLSDIRECTORY", "ANDROID_HOME", "ANDROID_SDK_ROOT", "AR", "AS", "CARGO_HOME"),
@@ -79,10 +79,10 @@ PASSED_PREFIXES: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Commands:
-    """Shell commands (`sh -e`), run in a commit's worktree. A command that takes longer than its limit is ended.
+    """Shell commands (`sh -e`), run in a commit's worktree. A command that exceeds its time limit is ended.
 
-    `environment` names variables of ours that they see, whatever is withheld else. With a `count` (a quantity) the
-    result of a run is that of it, not what it writes. `also` are quantities besides.
+    `environment` names variables of ours that are never withheld. With a `count` (a quantity), that is the result of a
+    run, not the command's output. `also` are additional quantities.
     """
 
     run: str
@@ -95,32 +95,32 @@ class Commands:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Of `also` what an execution gives by the way; a counted one gives nothing else."""
+        """The quantities in `also` that an execution gives as a by-product; a counted execution gives none."""
         is_timed = self.count is None
         return tuple(one for one in self.also if is_timed and (one == Count.PEAK_MEMORY or one.startswith(SIZE)))
 
     @property
     def apart(self) -> tuple[str, ...]:
-        """Of `also` what takes executions, or builds, of its own."""
+        """The quantities in `also` that need their own executions or builds."""
         return tuple(one for one in self.also if one not in self.beside)
 
 
 def on_runner(environ: Mapping[str, str]) -> bool:
-    """A job of GitHub's runner, where a command may be a stranger's and the environment hold anything."""
+    """Whether this is a job of GitHub's runner: its commands may be untrusted, and its environment holds secrets."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
 def child_environment(environ: Mapping[str, str], *, named: Sequence[str] = (), **own: str) -> dict[str, str]:
-    """`environ` without what a stranger's code must not see, and with `own`; `named` is passed on in any case.
+    """`environ` without variables that untrusted code must not see, and with `own`; `named` is always passed on.
 
-    On a person's machine that is a list of what to withhold, on GitHub's runners one of what to pass on.
+    On a user's machine a list of names is withheld, on GitHub's runners only a list of names is passed on.
     """
     passed = _is_passed if on_runner(environ) else _is_not_withheld
     return {name: value for name, value in environ.items() if name in named or passed(name)} | own
 
 
 def withheld(environ: Mapping[str, str], *, named: Sequence[str] = ()) -> tuple[str, ...]:
-    """The names that a command does not get to see."""
+    """The names that are hidden from a command."""
     return tuple(sorted(set(environ) - set(child_environment(environ, named=named))))
 
 
@@ -132,17 +132,17 @@ def _is_passed(name: str) -> bool:
     return _is_not_withheld(name) and (name in PASSED_NAMES or name.startswith(PASSED_PREFIXES))
 
 
-# The user's commands on one worktree: what they get, and why they failed.
+# Run the user's commands on one worktree: their environment, and the reasons of failures.
 
-# Plain numbers have no name of their own: their benchmark is called as this file.
+# Plain numbers have no name, so their benchmark has the name of this file.
 RESULT_NAME: Final = "result"
 LOGS: Final = "counts"
-# Such as of a program that is no benchmark.
+# A hint for programs that are no benchmarks.
 HINT: Final = "; `--metric instructions` measures a command that prints none"
 
 
 class Runner:
-    """Builds and executes; everything that the commands say goes into the log."""
+    """Builds and executes; the commands' whole output goes into the log."""
 
     def __init__(self, commands: Commands, *, log: Log, environ: Mapping[str, str]) -> None:
         self.commands = commands
@@ -150,7 +150,7 @@ class Runner:
         self._environ = environ
         if names := withheld(environ, named=commands.environment):
             log.remark(f"not in the commands' environment (--environment passes it on): {', '.join(names)}")
-        # A person's own commands may want their session, their sudo and what they left running.
+        # A user's own commands may need the session, sudo and background processes.
         self._confined = on_runner(environ)
         if self._confined:
             log.remark(_seen(commands, environ))
@@ -171,9 +171,9 @@ class Runner:
             raise self.failed("the build", commit, FailureKind.BUILD, fault)
 
     def run(self, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None) -> Path:
-        """The result that the benchmark command wrote into the empty `folder`: a file or, where it made one, a folder.
+        """Run the benchmark; return the file or folder that it wrote into the empty `folder`.
 
-        Where it wrote none, its standard output is the result.
+        If it wrote none, its standard output is the result.
         """
         if Count.PEAK_MEMORY in self.commands.beside:
             result = self._run_under(METHODS[Count.PEAK_MEMORY].command, tree, commit, folder, variables or {})
@@ -185,7 +185,7 @@ class Runner:
         return result
 
     def counted(self, quantity: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Benchmark:
-        """Of one execution, which is made for it."""
+        """Execute the command once to count the quantity."""
         if quantity.startswith(SIZE):
             self._run(self.commands.run, tree, commit, folder, variables)
         else:
@@ -194,7 +194,7 @@ class Runner:
         return self.left(quantity, tree, commit, folder)
 
     def left(self, quantity: str, tree: Path, commit: str, folder: Path) -> Benchmark:
-        """What an execution in `folder` left of it."""
+        """Read a quantity from what an execution in `folder` left."""
         if quantity.startswith(SIZE):
             try:
                 return taken(quantity, weigh(tree, quantity.removeprefix(SIZE)))
@@ -215,7 +215,7 @@ class Runner:
     def _run_under(
         self, counter: tuple[str, ...], tree: Path, commit: str, folder: Path, variables: Mapping[str, str]
     ) -> Path:
-        """The result; the counter's logs are next to it. Addresses are fixed where the variables fix the rest."""
+        """Run under a counter, with its logs next to the result. Fix addresses if the variables fix the rest."""
         logs = folder / LOGS
         logs.mkdir()
         command = counted_command(self.commands.run, counter, logs, fixed=FIXED.items() <= variables.items())
@@ -224,16 +224,16 @@ class Runner:
     def run_other(
         self, command: str, tree: Path, commit: str, folder: Path, *, variables: Mapping[str, str] | None = None
     ) -> Path:
-        """What another command, such as a profiler's, wrote or printed; nothing of it is counted."""
+        """Run another command, such as a profiler's; return what it wrote or printed, without counting."""
         return self._run(command, tree, commit, folder, variables or {})
 
     def warm_up(self, tree: Path, commit: str, folder: Path) -> None:
-        """Run once for what only a first run does (compiled files, caches of the disk); whatever it gives is lost."""
+        """Run once for one-time work (compiled files, disk caches); the result is discarded."""
         with contextlib.suppress(ExecutionError):
             self._run(self.commands.run, tree, commit, folder, {})
 
     def _run(self, command: str, tree: Path, commit: str, folder: Path, variables: Mapping[str, str]) -> Path:
-        """Where the command wrote its result: the named file, or else its standard output."""
+        """Run the command; return its result: the named file, or else its standard output."""
         written, printed = folder / RESULT_NAME, folder / "standard-output" / RESULT_NAME
         printed.parent.mkdir()
         self._log.begin(f"{short(commit)}: run")
@@ -265,7 +265,7 @@ class Runner:
 
 
 def _seen(commands: Commands, environ: Mapping[str, str]) -> str:
-    """Which processes of this machine the commands see."""
+    """State which processes of this machine the commands can see."""
     if namespace() and all(is_confinable(command) for command in (commands.build or "", commands.run)):
         return "the commands see no process but their own (a PID namespace)"
     tokens = ", ".join(name for name in TOKEN_NAMES if environ.get(name))

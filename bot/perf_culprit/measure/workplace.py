@@ -1,4 +1,4 @@
-"""Where commits are built and executed: worktrees, kept builds, and a folder that is removed in any case."""
+"""Build and execute commits: worktrees, cached builds, and a folder that is always removed."""
 
 import fcntl
 import hashlib
@@ -25,14 +25,14 @@ from perf_culprit.model.bisection import FailureKind
 from perf_culprit.model.count import Count
 from perf_culprit.model.run import Benchmark, Run
 
-# Built worktrees kept from one call to the next: complete copies, named by what they were built from.
+# Built worktrees cached between calls: complete copies, named by their inputs.
 
 GIT_LINK: Final = ".git"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuildCache:
-    """A folder of the user's. Entries are whole or not there; nothing is ever thrown away."""
+    """A folder of the user's. Entries are complete or absent, and are never deleted."""
 
     folder: Path
 
@@ -40,7 +40,7 @@ class BuildCache:
         return (self.folder / key).is_dir()
 
     def restore(self, key: str, worktree: Path) -> None:
-        """Fill a worktree that has no files yet. Times of files are kept, so that `make` has nothing to do."""
+        """Fill a worktree that has no files yet. File times are kept, so that `make` has nothing to do."""
         shutil.copytree(self.folder / key, worktree, symlinks=True, dirs_exist_ok=True)
 
     def store(self, key: str, worktree: Path) -> None:
@@ -49,7 +49,7 @@ class BuildCache:
             made = Path(tempfile.mkdtemp(dir=self.folder, prefix=".new-"))
             try:
                 shutil.copytree(worktree, made, symlinks=True, dirs_exist_ok=True, ignore=_git_link_of(worktree))
-                # Another process may have been faster: its entry is as good.
+                # Another process may have been faster: its entry is equivalent.
                 if not self.has(key):
                     made.rename(self.folder / key)
             finally:
@@ -63,13 +63,13 @@ class BuildCache:
 
 
 def build_key(tree: str, command: str) -> str:
-    """The same files built by the same command on the same kind of machine give the same."""
+    """The key of a build. The same files, command and kind of machine give the same build."""
     facts = f"{tree}\x00{command}\x00{platform.machine()}\x00{platform.system()}"
     return hashlib.sha256(facts.encode(errors="surrogateescape")).hexdigest()
 
 
 def _git_link_of(worktree: Path) -> Callable[[str, list[str]], list[str]]:
-    """The worktree's own link to its repository stays out; those of submodules' belong to the build."""
+    """Ignore the worktree's own link to its repository; links of submodules belong to the build."""
 
     def ignored(folder: str, names: list[str]) -> list[str]:
         return [GIT_LINK] if GIT_LINK in names and os.path.samefile(folder, worktree) else []  # noqa: PTH121 - gets text
@@ -77,9 +77,9 @@ def _git_link_of(worktree: Path) -> Callable[[str, list[str]], list[str]]:
     return ignored
 
 
-# Commits as folders with built code: git worktrees that are removed in any case, and built once per content.
+# Commits as folders with built code: git worktrees that are always removed, and built once per content.
 
-# Of large projects a built worktree is gigabytes: beyond this many the one that was not used for longest goes.
+# A built worktree of a large project has gigabytes: above this number, the least recently used one is removed.
 KEPT_WORKTREES: Final = 16
 
 Build = Callable[[Path, str], None]
@@ -88,7 +88,7 @@ Build = Callable[[Path, str], None]
 class Trees:
     """The worktrees of one session. `build(folder, commit)` is called once for each content; it may raise.
 
-    Without a build `command` the files are as they are in git, and nothing is put into the `cache`.
+    Without a build `command` the files are as in git, and the `cache` is not used.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Trees:
         self._made = 0
 
     def of(self, commit: str) -> Path:
-        """The built worktree of this commit, or of another with the same files."""
+        """The built worktree of this commit, or of another one with the same files."""
         tree = self._tree(commit)
         if tree in self._failed:
             raise self._failed[tree]
@@ -125,7 +125,7 @@ class Trees:
         return self._add(tree, commit)
 
     def build_seconds(self, commit: str) -> float:
-        """What a build takes in a folder of its own, which is gone afterwards."""
+        """The duration of a build in its own folder, which is removed afterwards."""
         path = self._folder / f"build-{commit[:12]}"
         try:
             git.add_worktree(self._repository, path, commit)
@@ -155,7 +155,7 @@ class Trees:
         self._made += 1
         path = self._folder / f"{self._made:03d}-{commit[:12]}"
         key = build_key(tree, self._command or "")
-        # Known before it is there, so that what an interrupt leaves half made is removed as well.
+        # Registered before it exists, so that a partial worktree is removed after an interrupt.
         self._paths[tree] = path
         try:
             if self._cache is not None and self._cache.has(key):
@@ -186,7 +186,7 @@ class Trees:
 
 
 def remove_folder(path: Path) -> None:
-    """Delete a folder of ours, also where a build took away the right to write."""
+    """Delete a folder of ours, even if a build removed the write permission."""
     for folder, names, _ in os.walk(path):
         for name in names:
             inner = Path(folder, name)
@@ -195,7 +195,7 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-# Where commits are built and executed: a temporary folder that is gone afterwards, with everything in it.
+# Build and execute commits in a temporary folder that is removed afterwards, with all its content.
 
 FOLDER_PREFIX: Final = "perf-culprit-measure-"
 LOCK_NAME: Final = "in-use"
@@ -208,7 +208,7 @@ def not_taken(quantity: str, error: ExecutionError) -> str:
 
 
 class Workplace:
-    """Executes commits one after the other. `read` turns a result file or folder into a run."""
+    """Executes commits one after the other. `read` converts a result file or folder to a run."""
 
     def __init__(self, trees: Trees, runner: Runner, folder: Path, *, read: Reader) -> None:
         self._trees = trees
@@ -223,7 +223,7 @@ class Workplace:
         return self._runner.commands
 
     def prepare(self, commit: str) -> None:
-        """Build it now, so that builds do not tear a round apart."""
+        """Build the commit now, so that builds do not interrupt a round."""
         self._trees.of(commit)
 
     def tree(self, commit: str) -> Path:
@@ -231,9 +231,9 @@ class Workplace:
         return self._trees.of(commit)
 
     def warm_up(self, commit: str) -> None:
-        """Build it, and execute it once without a result where this checkout never ran: a first run compiles.
+        """Build the commit, and execute it once without a result if this checkout never ran: a first run compiles.
 
-        A checkout that made room for others is another one when it is back.
+        A checkout that was removed to make room needs this again.
         """
         tree = self._trees.of(commit)
         if tree not in self._warm:
@@ -241,19 +241,19 @@ class Workplace:
             self._warm.add(tree)
 
     def take(self, commit: str, quantity: str, *, variables: Mapping[str, str] | None = None) -> Benchmark:
-        """A quantity of one more execution or build, whatever the commands' own results are."""
+        """Measure a quantity with one more execution or build, whatever the commands' own results are."""
         if quantity == Count.BUILD_TIME:
             return taken(quantity, self._trees.build_seconds(commit))
         tree, folder = self._trees.of(commit), self._next_folder()
         return self._runner.counted(quantity, tree, commit, folder, variables or {})
 
     def count_functions(self, commit: str) -> tuple[Path, ...]:
-        """Its instructions by function: Callgrind's files, which stay until the workplace is left."""
+        """Callgrind's files with its instructions by function; they exist until the workplace is closed."""
         self.warm_up(commit)
         return self._runner.count_functions(self._trees.of(commit), commit, self._next_folder())
 
     def run(self, commit: str, *, command: str | None = None, variables: Mapping[str, str] | None = None) -> Path:
-        """What `command` (the benchmark's where None) wrote or printed in this commit's tree, unread and uncounted."""
+        """Run `command` (None: the benchmark's) in this commit's tree; return its output, unread and uncounted."""
         chosen = self.commands.run if command is None else command
         return self._runner.run_other(chosen, self._trees.of(commit), commit, self._next_folder(), variables=variables)
 
@@ -264,10 +264,10 @@ class Workplace:
         return folder
 
     def execute(self, commit: str, *, variables: Mapping[str, str] | None = None) -> tuple[Path, Run]:
-        """Where one execution's result was written and how it reads; an ExecutionError where there is none.
+        """Execute once; return the place of the result and the run read from it; an ExecutionError if there is none.
 
-        What is measured besides stands in the run, or a note of why it could not be. `variables` are added to the
-        command's environment.
+        The run also has the by-product quantities, or a note why one is missing. `variables` are added to the command's
+        environment.
         """
         tree = self._trees.of(commit)
         folder = self._next_folder()
@@ -301,7 +301,7 @@ def open_workplace(
     cache: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Iterator[Workplace]:
-    """A workplace. However it is left, its folder and worktrees are gone; so are those of one that was killed."""
+    """A workplace. On exit its folder and worktrees are always removed; so are those of killed workplaces."""
     remove_abandoned(repository)
     folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX)).resolve()
     try:
@@ -326,7 +326,7 @@ def open_workplace(
 def remove_abandoned(repository: Path) -> None:
     """Clean up after workplaces whose process was killed (`kill -9`): nobody holds their lock.
 
-    A benchmark that keeps running there would disturb what is measured now.
+    A benchmark that still runs there would disturb the measurement.
     """
     folders = {path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(FOLDER_PREFIX)}
     for folder in sorted(folders):

@@ -1,4 +1,4 @@
-"""The order and pace of executions, the metric that is followed, and the executor of a search on this machine."""
+"""The order and pace of executions, the choice of the metric, and the executor of a search on this machine."""
 
 import math
 import time
@@ -15,40 +15,40 @@ from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import Failure, FailureKind, Job
 from perf_culprit.model.run import Direction, Metric, MetricKey, Run
 
-# In which order commits are executed, and after which rounds one may look at the numbers.
+# The order of executions, and the rounds after which the numbers are analysed.
 
 T = TypeVar("T")
 
 
 def interleaved(sides: Sequence[T], *, rounds: int) -> Iterator[tuple[int, T]]:
-    """(round, side): A B B A, A B B A, …; what drifts steadily meets all sides alike. Rounds count from 1."""
+    """Yield (round, side): A B B A, A B B A, …; a steady drift affects all sides equally. Rounds count from 1."""
     for number in range(1, rounds + 1):
         for side in (*sides, *reversed(sides)):
             yield number, side
 
 
 def analysis_rounds(rounds: int, *, analyses: int) -> tuple[int, ...]:
-    """The rounds after which the numbers are judged: as evenly spaced as they can be, the last always one of them."""
+    """The rounds after which the numbers are judged: spaced as evenly as possible, always including the last."""
     count = min(analyses, rounds)
     return tuple(-(-rounds * number // count) for number in range(1, count + 1))
 
 
-# Which metric of which benchmark is followed through the commits.
+# The choice of the metric and benchmark to follow through the commits.
 
 LISTED: Final = 20
 
 
 def require_benchmark(run: Run, *, benchmark: str | None, metric: str | None, end: str) -> None:
-    """Refuse names that the run of one end does not have, before the other end is built and measured."""
+    """Refuse names that are missing in the run of one end, before the other end is built and measured."""
     if not _matching(run, benchmark, metric):
         raise _unknown(run, benchmark, metric, where=f" at the {end} commit")
 
 
 def choose_metric(good: Run, bad: Run, *, benchmark: str | None, metric: str | None) -> tuple[MetricKey, Metric]:
-    """The one metric that the names leave, measured at both ends.
+    """Choose the one metric that matches the names and is measured at both ends.
 
     Raises:
-        UsageError: the names match nothing or several metrics; the message lists what there is.
+        UsageError: the names match no metric or several; the message lists the available ones.
         DataError: only one end has it.
     """
     at_good, at_bad = _matching(good, benchmark, metric), _matching(bad, benchmark, metric)
@@ -109,7 +109,7 @@ def _named(keys: Sequence[MetricKey]) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoundResult:
-    """Samples by commit, and why commits gave none: what `Search.record` takes. `followed`: other metrics' medians."""
+    """The input of `Search.record`: samples by commit, and failures. `followed`: medians of other metrics."""
 
     samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     failures: Mapping[str, Failure] = field(default_factory=dict)
@@ -117,9 +117,9 @@ class RoundResult:
 
 
 class WorktreeExecutor:
-    """Measures one metric of one benchmark, and what the same executions say of `followed` ones.
+    """Measures one metric of one benchmark, and `followed` metrics in the same executions.
 
-    `metric` is what the last execution said of it, None before one did. The command is told which benchmarks these are.
+    `metric`: the metric as last reported, None before. The command gets the names of these benchmarks.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class WorktreeExecutor:
         self.metric: Metric | None = None
 
     def execute(self, job: Job) -> RoundResult:
-        """First build and warm up what is fresh, then execute the round without a pause."""
+        """Build and warm up new commits first, then execute the round without a pause."""
         samples: dict[str, tuple[float, ...]] = {}
         failures: dict[str, Failure] = {}
         beside: dict[str, tuple[float | None, ...]] = {}
@@ -173,11 +173,11 @@ def missing_message(run: Run, key: MetricKey) -> str:
     return f"there is no benchmark {key.benchmark!r} with a metric {key.metric!r}{where}"
 
 
-# How long a round takes: when the rest will be done, and whether one more ends in time.
+# The duration of rounds: the estimated remaining time, and whether another round ends in time.
 
 
 class Pace:
-    """`deadline` by the monotonic clock. `guess`: seconds of a round, before there was one."""
+    """`deadline` is on the monotonic clock. `guess`: estimated seconds of a round before the first one."""
 
     def __init__(self, *, deadline: float = math.inf) -> None:
         self.deadline = deadline
@@ -189,11 +189,11 @@ class Pace:
 
     @property
     def allows_a_round(self) -> bool:
-        """The first is measured whatever the deadline, so that repeated calls get on."""
+        """Whether another round fits. The first one always does, so that repeated calls make progress."""
         return time.monotonic() + max(self._seconds, default=-math.inf) <= self.deadline
 
     def to_go(self, rounds: int) -> str:
-        """In words, for this number of rounds; empty where nothing is known yet."""
+        """The remaining time in words, for this number of rounds; empty if no estimate exists yet."""
         each = sum(self._seconds) / len(self._seconds) if self._seconds else self.guess
         if each is None:
             return ""

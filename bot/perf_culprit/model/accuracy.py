@@ -8,18 +8,18 @@ from typing import Final
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import MetricKey
 
-# What a measurement would show, foreseen from an earlier one of the same benchmarks.
+# Forecasts of a measurement, from an earlier one of the same benchmarks.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Foresight:
     """The changes that `rounds` of A B B A would show with a power of 90%, as fractions.
 
-    `typical` is the median of all `metrics`, `largest` that of the noisiest; None where it takes `least`
-    rounds to prove anything.
-    `needed`: rounds that show its minimum effect, `effect`, in the noisiest; None where no sensible number does.
-    `executions` and `samples`: standard deviations, as fractions, of executions of one round and of samples of one
-    execution; medians over some metrics. `per_execution` samples were taken.
+    `typical` is the median over all `metrics`, `largest` the value of the noisiest. Both are None where `rounds` is
+    below `least`, the fewest rounds that can prove anything. `needed`: the rounds that show the minimum effect `effect`
+    in the noisiest metric; None if no sensible number does.
+    `executions` and `samples`: standard deviations, as fractions, between executions of a round and samples of an
+    execution, with `per_execution` samples each. Both are medians over some metrics.
     """
 
     rounds: int
@@ -35,23 +35,23 @@ class Foresight:
     per_execution: int
 
 
-# What the detectors are worth on a history: how often they cry for nothing, and what they would have found.
+# How detectors perform on a history: how often they raise a false alarm, and what they would have detected.
 
-# Runs that differ by less than this part of what samples do are taken not to differ: no number of samples is enough.
+# Runs that differ by less than this share of what samples do count as equal: no number of samples is enough.
 LEAST_SHARE: Final = 0.02
 POWER: Final = 0.9
 
 
 def enough_samples(samples: float, *, of: float) -> int | None:
-    """More per run, or execution, help little: the error of its mean is half of what they differ by (`of`).
+    """The number of samples per run, or execution, above which more help little; None where runs do not differ.
 
-    Both are standard deviations. None where runs do not differ.
+    Then the error of the mean is half of `of`, the standard deviation between runs. `samples`: that between samples.
     """
     return math.ceil((2 * samples / of) ** 2) if of > samples * LEAST_SHARE else None
 
 
 class TrialKind(StrEnum):
-    """What was judged although nothing is known to have changed."""
+    """The kind of trial that is judged although no change is known."""
 
     STORED_RUNS = "stored_runs"  # each run against the runs before it
     SPLIT_RUNS = "split_runs"  # random halves of one run's samples, as if measured side by side
@@ -73,7 +73,7 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetricLimit:
-    """The worsening that the newest run's judgement says it would have suspected; None beyond four times."""
+    """The worsening that the newest run's judgement would have suspected; None above a factor of four."""
 
     key: MetricKey
     effect: float | None
@@ -81,7 +81,7 @@ class MetricLimit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Power:
-    """The shares of planted changes of one size that were proven, and that were at least suspected."""
+    """The shares of injected changes of one size that were proven, and that were at least suspected."""
 
     effect: float
     proven: float
@@ -90,10 +90,10 @@ class Power:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectorAudit:
-    """`alarms` counts runs with any false proof, `suspicions` also those with a false suspicion.
+    """The error rates of one detector: `alarms` counts runs with a false proof, `suspicions` adds false suspicions.
 
-    `metric_alarms`: single metrics that were falsely called. `lasting` alarms were right: later runs stayed there.
-    `unknown` ones are the newest run's. Both count in neither. `limits` come worst first.
+    `metric_alarms` counts single metrics. `lasting` alarms were right: later runs stayed at the new level. `unknown`
+    alarms belong to the newest run. Neither counts as false. `limits` come worst first.
     """
 
     detector: str
@@ -107,13 +107,13 @@ class DetectorAudit:
 
     @property
     def detectable_effect(self) -> float | None:
-        """The smallest planted change that was suspected in 90% of the trials."""
+        """The smallest injected change that was suspected in 90% of the trials."""
         return next((one.effect for one in self.power if one.suspected >= POWER), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CounterAudit:
-    """Of a detector of counters. `stated_rate` is of runs, or where `stated_of_counters` of single counters.
+    """The error rates of a counter detector. `stated_rate` is per run, or per counter if `stated_of_counters`.
 
     `power`: (relative change, share of the counters with this change that were called), None where none was quiet.
     """
@@ -128,13 +128,13 @@ class CounterAudit:
 
     @property
     def is_quiet(self) -> bool:
-        """What was counted agrees with what is stated."""
+        """Whether the counted false alarms agree with the stated rate."""
         return (self.metric_alarms if self.stated_of_counters else self.alarms).low <= self.stated_rate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepPoint:
-    """What a violation ratio above `threshold` calls, if a tenth of the counters is made larger by `effect`.
+    """The result of a violation-ratio limit `threshold` when a tenth of the counters is increased by `effect`.
 
     `threshold` None: each counter's own, from its baseline's runs. `precision` None: nothing was called.
     """
@@ -147,7 +147,7 @@ class SweepPoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recommendation:
-    """What to set; None where there is nothing to judge. `profile`: a stricter one, where all cried wolf too often."""
+    """The recommended settings; None if nothing was judged. `profile`: stricter, if all raise too many alarms."""
 
     detector: str | None
     profile: str | None
@@ -158,7 +158,7 @@ class Recommendation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseSources:
-    """Standard deviations as fractions, medians over `metrics`; `processes` is None where no run has several."""
+    """Standard deviations as fractions, medians over `metrics`; `processes` is None if no run has several."""
 
     metrics: int
     runs: float
@@ -174,7 +174,7 @@ class NoiseSources:
 class Audit:
     """Rates and effects are fractions. `stated`: the shares of unchanged runs with a proof, and with a suspicion.
 
-    `configured` is the detector in force; `planted` changes of each size were tried.
+    `configured` is the detector in force. `planted` is the number of injected changes of each size.
     """
 
     suite: str

@@ -1,4 +1,4 @@
-"""The nouns of a search for the commits that made a benchmark slower, and of its answer."""
+"""Data types of a search for the commits that made a benchmark slower, and of its answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from perf_culprit.model.reason import Reason
 from perf_culprit.model.report import ComparedSuspect, TreeComparison
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
 
-# The nouns of a search for the commits that made a benchmark slower.
+# Data types of a search for the commits that made a benchmark slower.
 #
-# A *round* measures a few commits once each, in shuffled order, on one machine; a `Job` asks for one round. Everything
-# a search knows is its `SearchState`: ranges, settings, jobs and results, so that it resumes anywhere.
+# A *round* measures a few commits once each, in shuffled order, on one machine; a `Job` asks for one round. The whole
+# state of a search is its `SearchState`: ranges, settings, jobs and results. A search can resume from it at any point.
 
 
 class CommitRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,9 +48,9 @@ class ExecutedCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangeFacts:
-    """What is known about one commit's change before anything is measured; `churn` counts changed lines.
+    """The facts about a commit's change before anything is measured; `churn` counts changed lines.
 
-    `executed`: what it changes of the code that the benchmark executes at the ends; None where nobody knows.
+    `executed`: the changed code that the benchmark executes at the ends; None if unknown.
     """
 
     churn: int = 0
@@ -67,8 +67,8 @@ class Engine(StrEnum):
     WEIGHTED = "weighted"
 
 
-NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that may stay without a name
-LEAST_FURTHER: Final = 0.1  # probability of a step without a name from which on an answer leaves it open
+NEGLIGIBLE: Final = 0.2  # rho: the part of the whole change that may stay unattributed
+LEAST_FURTHER: Final = 0.1  # probability of an unnamed step above which an answer stays open
 
 
 class Sought(StrEnum):
@@ -105,7 +105,7 @@ class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     @property
     def counts(self) -> bool:
-        """Counts are searched, not times: the same number at every execution of a commit, or nearly."""
+        """Whether the search is by counts, not times: nearly the same number at every execution of a commit."""
         return self.minimum_effect > DEFAULTS[Kind.SEARCHED_TIME]
 
 
@@ -133,7 +133,7 @@ class FailureKind(StrEnum):
     BUILD = "build"
     MISSING = "missing"  # the benchmark does not exist at this commit
     CRASHED = "crashed"
-    UNUSABLE = "unusable"  # a number came, but none that has a logarithm
+    UNUSABLE = "unusable"  # a number was reported, but it has no logarithm
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -247,18 +247,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def is_open(self) -> bool:
-        """Whether a further culprit is likely; older answers do not say how likely."""
+        """Whether a further culprit is likely; also true for older answers, which have no probability."""
         return self.further_probability is None or self.further_probability > LEAST_FURTHER
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """Where a running search stands. `expected_executions` still to come: None before anything is known.
+    """The state of a running search. `expected_executions`: how many are still expected; None before any result.
 
-    `most_executions`: a change that is not reproduced by then is given up.
-
-    `suspects`: the likeliest commits, the first one first. While the change is reproduced `relative_change` is the one
-    from good to bad so far.
+    The search gives up on a change that is not reproduced after `most_executions`. `suspects`: the likeliest commits,
+    most likely first. During reproduction `relative_change` is the current one from good to bad.
     """
 
     phase: Phase
@@ -307,7 +305,7 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     outcome: Outcome | None = None
 
 
-# All that one bisection has to say, of the culprit's methods too: the only thing that its renderers see.
+# The whole answer of one bisection, with the culprit's methods: the only input of its renderers.
 
 
 class CulpritDiagnosis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -326,7 +324,7 @@ class CulpritDiagnosis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     doubt: Reason | None = None
 
 
-# Answers that need nobody's further work to be believed; docs/exit-codes.md.
+# Answers that are reliable without further work; docs/exit-codes.md.
 DEFINITE = frozenset(
     {
         OutcomeKind.CULPRIT,
@@ -339,9 +337,9 @@ DEFINITE = frozenset(
 
 
 class MeasuredCommit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was measured at one commit. `relative_change` is against the good end, within the same rounds.
+    """The measurements of one commit. `relative_change` is against the good end, within the same rounds.
 
-    `confidence_interval` needs two rounds. `failures` are the different reasons why executions gave no number.
+    `confidence_interval` needs two rounds. `failures` are the distinct reasons why executions gave no number.
     """
 
     commit: str
@@ -353,7 +351,7 @@ class MeasuredCommit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommitFacts:
-    """What git says about a named commit: who wrote it, when (ISO 8601), and how much it changes."""
+    """Git's data about a named commit: author, date (ISO 8601), and the size of its change."""
 
     author: str
     date: str
@@ -364,13 +362,12 @@ class CommitFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectionReport:
-    """`measured` in the order of the history, the good end first. `subjects`: first lines of commit messages.
+    """The answer of a bisection. `measured` is in the order of the history; `subjects`: first lines of commit messages.
 
-    `facts` are of the named commits. `repository_url` is the one of a web page that has `/commit/HASH` beneath it.
-
-    `command` is the command line that searches the same again. `diagnosis` is of the largest regression named.
-    `updates`: the packages to which a candidate gave another version; `executed`: what it changes of the code that the
-    benchmark executes. `runner_seconds`: of all its jobs together, builds included; 0 where nobody knows.
+    `facts` are those of the named commits. `repository_url` is the web page that has `/commit/HASH` beneath it.
+    `command` is the command line that repeats the search. `diagnosis` is that of the largest named regression.
+    `updates`: the packages whose version a candidate changed; `executed`: the code that a candidate changes and the
+    benchmark executes. `runner_seconds`: of all its jobs together, builds included; 0 if unknown.
     """
 
     outcome: Outcome

@@ -26,9 +26,9 @@ from perf_culprit.model.json_files import decode, encode, written
 from perf_culprit.model.reason import Sentence
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
 
-# What a bisect job measured (bisect-job v1): written where a stranger's code ran, so nothing in it is believed.
+# The results of a bisect job (bisect-job v1). Untrusted: untrusted code ran where the file was written.
 #
-# Numbers, texts and counts are bounded here; that they belong to what was asked for is checked where that is known.
+# Sizes of numbers, texts and counts are limited here. Other code checks that they match the request.
 
 MOST_RESULT_BYTES: Final = 1 << 20
 MOST_ROUNDS: Final = 64
@@ -36,9 +36,9 @@ MOST_COMMITS: Final = 16
 MOST_VALUES: Final = 10_000
 MOST_COMPONENTS: Final = 50
 SHOWN_CHARACTERS: Final = 400
-# GitHub ends a job on a machine of one's own after five days.
+# GitHub ends a job on a self-hosted runner after five days.
 LONGEST_JOB_SECONDS: Final = 5 * 86_400.0
-# Any time, size or rate there is, in any unit; beyond it the search's arithmetic would be led astray.
+# Every real time, size or rate in any unit lies within these limits; values beyond distort the search's arithmetic.
 LEAST_VALUE: Final = 1e-18
 LARGEST_VALUE: Final = 1e18
 UPLOAD: Final = "upload what bisect-job wrote"
@@ -102,7 +102,7 @@ def _job_round(result: Result) -> JobRound:
 
 
 def decode_job_result(data: bytes, *, place: str) -> BisectJobResult:
-    """The result in `data`; a DataError where it is none, too large, or says a thing twice."""
+    """The result in `data`; a DataError if it is invalid, too large or contains an entry twice."""
     if len(data) > MOST_RESULT_BYTES:
         raise DataError(f"is larger than {MOST_RESULT_BYTES:,} bytes", place=place, next_step=UPLOAD)
     file = decode(BisectJobFile, data, place=place)
@@ -131,9 +131,9 @@ def _job_faults(file: BisectJobFile) -> Iterator[str]:
             yield "the metric does not say which way is good"
 
 
-# What a dispatch asks its jobs to measure (bisect-request v1): the input `request` of the bisect workflow.
+# A dispatch's request to its jobs (bisect-request v1): the input `request` of the bisect workflow.
 
-# GitHub takes at most 65,535 characters for all inputs of a dispatch.
+# GitHub accepts at most 65,535 characters for all inputs of a dispatch.
 MOST_REQUEST_BYTES: Final = 60_000
 
 
@@ -168,7 +168,7 @@ def job_of(request: BisectRequest, job: str, *, place: str) -> BisectJob:
     raise DataError(f"asks for no job {job!r}", place=place, next_step=f"use one of: {names}")
 
 
-# A running bisection: the state of its search, and what it measures (bisect-session v1).
+# A running bisection: the state of its search, and its metric (bisect-session v1).
 
 
 class BisectSession(
@@ -196,7 +196,7 @@ def encode_session(session: BisectSession) -> bytes:
 
 
 def decode_session(data: bytes, *, place: str) -> BisectSession:
-    """The session in `data`; a DataError where it is none, or where its results cannot be of its range."""
+    """The session in `data`; a DataError if it is invalid or its results do not match its range."""
     session = decode(BisectSession, data, place=place)
     fault = next(search_faults(session.search), None)
     if fault is not None:
@@ -205,7 +205,7 @@ def decode_session(data: bytes, *, place: str) -> BisectSession:
 
 
 def search_faults(state: SearchState) -> Iterator[str]:
-    """What in a decoded state cannot be of its range."""
+    """The parts of a decoded state that do not match its range."""
     commit_range = state.commit_range
     in_range = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
     suspects = () if state.suspect is None else (state.suspect,)
@@ -248,7 +248,7 @@ def encode_stored(bisection: Bisection) -> bytes:
 
 
 def decode_stored(data: bytes, *, place: str) -> Bisection:
-    """The bisection in `data`; a DataError where it is none, or where its parts do not fit together."""
+    """The bisection in `data`; a DataError if it is invalid or its parts do not match."""
     bisection = decode(StoredBisection, data, place=place).bisection
     fault = next(_faults(bisection), None)
     if fault is not None:
@@ -265,7 +265,7 @@ def _faults(bisection: Bisection) -> Iterator[str]:
         yield "two dispatches share an id"
 
 
-# A bisection's answer (bisection v1): what `bisect --json` writes, and nothing reads again.
+# A bisection's answer (bisection v1): `bisect --json` writes it, and no command reads it.
 
 
 class NamedCulprit(Culprit, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -320,7 +320,7 @@ class BisectionFile(
 def encode_bisection(
     report: BisectionReport, *, headline: Callable[[BisectionReport], str], sentence: Sentence
 ) -> bytes:
-    """`headline` words why the search ended, `sentence` a reason: JSON is read by people as well."""
+    """Encode the report. `headline` words why the search ended, `sentence` a reason: people read the JSON, too."""
     subject = report.subjects.get
     named = {
         "culprits": tuple(

@@ -12,13 +12,13 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.json_files import WRITE_AGAIN, decode, encode, written
 from perf_culprit.model.reason import Reason
 
-# What a profile or trace of one revision says: a tree of call paths with the times measured on each.
+# The content of a profile or trace of one revision: a tree of call paths with the times measured on each.
 
 
 MOST_NODES: Final = 1_000_000
 MOST_REPETITIONS: Final = 10_000
 
-# Some decades of milliseconds and more instructions than those hold: above is no measurement, and sums stay finite.
+# Some decades of milliseconds and more instructions than they hold: no measurement is larger, and sums stay finite.
 Amount = Annotated[float, msgspec.Meta(ge=0, le=1e24)]
 Name = Annotated[str, msgspec.Meta(max_length=10_000)]
 
@@ -68,7 +68,7 @@ class Profile(
 
 
 def decode_profile(data: bytes, *, place: str) -> Profile:
-    """The profile in `data` (one line of a file); a DataError with place where it is none."""
+    """The profile in `data` (one line of a file); a DataError with its place if it is invalid."""
     profile = decode(Profile, data, place=place)
     if len(profile.samples) not in (0, profile.repetitions):
         raise DataError(
@@ -122,9 +122,9 @@ class UnusedRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProfileReading:
-    """What files gave: one profile per service, by name, with a repetition per file, and what became of their records.
+    """The profiles in files: one per service, sorted by name, with a repetition per file; and the faults of records.
 
-    `notes`: what a reader has to know of the numbers, such as call graphs that were split into paths.
+    `notes`: remarks on the numbers, such as call graphs that were split into paths.
     """
 
     profiles: tuple[Profile, ...]
@@ -135,7 +135,7 @@ class ProfileReading:
     truncated_files: tuple[str, ...] = ()
 
 
-# Call trees of one revision, the methods that cost most in them, and the services that feel it.
+# Call trees of one revision, the methods that cost most in them, and the affected services.
 
 
 class CallNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,7 +153,7 @@ class CallNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     longest_ms: float
 
 
-# Of a service's time: what a diagnosis keeps of its call tree has as much or more.
+# Share of a service's time: a diagnosis keeps the parts of its call tree above it.
 SHOWN_SHARE: Final = 0.001
 
 
@@ -170,12 +170,12 @@ class CallTree(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def total_ms(self) -> float:
-        """The time of all its calls: of the nodes that nothing calls."""
+        """The time of all its calls: the sum over the root nodes."""
         return sum(node.elapsed_ms for node in self.nodes if node.parent is None)
 
     @property
     def shown(self) -> "CallTree":
-        """Callers before callees, the longest first, without paths of less than a thousandth of the service's time."""
+        """The tree with callers before callees, longest first, without paths below 0.1% of the service's time."""
         least_ms = SHOWN_SHARE * self.total_ms
         below: dict[int | None, list[int]] = {}
         for i, node in enumerate(self.nodes):
@@ -317,7 +317,7 @@ class Diagnosis(
     method: ServiceStatistics | None = None
 
 
-# A report shows the first ones; the whole list stays in its own file.
+# A report shows the first ones; the diagnosis file has the whole list.
 MOST_COSTS: Final = 100
 
 
@@ -339,12 +339,12 @@ class MethodCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def encode_diagnosis(diagnosis: Diagnosis) -> bytes:
-    """Every suspect in order with its services, and every service with its statistics; times in milliseconds."""
+    """Encode every suspect in order with its services, and every service with its statistics; times in milliseconds."""
     return encode(diagnosis, indent=1)
 
 
 def decode_costs(data: bytes, *, place: str) -> MethodCosts:
-    """Of what `diagnose --log … --json` or `diagnose --profile … --json` wrote; a DataError where it is none."""
+    """The costs in the output of `diagnose --log … --json` or `--profile … --json`; a DataError if it is invalid."""
     diagnosis = decode(Diagnosis, data, place=place)
     return MethodCosts(
         suspects=diagnosis.suspects,
@@ -403,7 +403,7 @@ class TouchedFunction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Lines of the head, first and last included; `last` = `first` - 1 where lines were only taken out."""
+    """Lines of the head, both ends included; `last` = `first` - 1 if lines were only removed."""
 
     first: int
     last: int
@@ -411,7 +411,7 @@ class LineRange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnresolvedFile:
-    """A changed file whose functions are not known: `lines` says which of its lines changed.
+    """A changed file whose functions are unknown; `lines` are its changed lines.
 
     `lines` is empty for a binary or deleted file.
     """
@@ -422,7 +422,7 @@ class UnresolvedFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """A function that calls something of the name of a changed function; which one it calls is not resolved."""
+    """A function that calls something with the name of a changed function; which one it calls is not resolved."""
 
     path: str
     qualified_name: str
@@ -433,9 +433,9 @@ class Caller:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Touched:
-    """What lies between two commits, by function. `base` is None where `head` is a first commit.
+    """The changes between two commits, by function. `base` is None if `head` is a root commit.
 
-    `callers`: by name, Python only, at `head`. `notes`: what was left out, and why.
+    `callers`: by name, Python only, at `head`. `notes`: what was omitted, and why.
     """
 
     base: str | None
@@ -452,12 +452,12 @@ class Certainty(StrEnum):
     FILE_AND_LINE = "file_and_line"
     QUALIFIED_NAME = "qualified_name"
     BARE_NAME = "bare_name"
-    FILE = "file"  # its file changed; the functions of that file are not known
+    FILE = "file"  # its file changed; the file's functions are unknown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MethodMatch:
-    """`functions`: several where the name fits several (overloads); none where only the file is known to be touched."""
+    """`functions`: several if the name fits several (overloads); none if only the file is known to be touched."""
 
     certainty: Certainty
     path: str

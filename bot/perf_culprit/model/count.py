@@ -1,7 +1,7 @@
-"""What can be taken of a whole command whatever it says itself: counted, weighed or timed.
+"""Quantities of a whole command, whatever its own output: counted, weighed or timed.
 
-A quantity is a member of `Count`, or `size:` and a pattern of files (`as_quantity`). `--help` names them, so this loads
-nothing.
+A quantity is a member of `Count`, or `size:` and a pattern of files (`as_quantity`). `--help` lists the quantities, so
+this module imports nothing heavy.
 """
 
 from enum import StrEnum
@@ -13,13 +13,13 @@ from perf_culprit.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from perf_culprit.model.run import Metric
 
-BENCHMARK: Final = "command"  # what a quantity is of: the whole command
-AUTO: Final = "auto"  # as a metric: searched by instructions, confirmed by time
+BENCHMARK: Final = "command"  # the benchmark of every quantity: the whole command
+AUTO: Final = "auto"  # as a metric: search by instructions, confirm by time
 SIZE: Final = "size:"
 
 
 class Count(StrEnum):
-    """As `--metric` names them. `INSTRUCTIONS_U` is the processor's own counter, the others are counted in software."""
+    """The values of `--metric`. `INSTRUCTIONS_U` is the processor's own counter; software counts the others."""
 
     INSTRUCTIONS = "instructions"
     INSTRUCTIONS_U = "instructions:u"
@@ -36,7 +36,7 @@ EXACT: Final = frozenset(Count) - {Count.PEAK_MEMORY, Count.BUILD_TIME}
 
 
 def as_quantity(text: str) -> str:
-    """`text`, which names a quantity.
+    """Return `text` if it names a quantity.
 
     Raises:
         ValueError: it names none, or files outside of the checkout.
@@ -55,22 +55,22 @@ def as_quantity(text: str) -> str:
 
 
 def is_built(quantity: str | None) -> bool:
-    """Whether it is of a build or of what one left: nothing that runs is measured."""
+    """Whether the quantity belongs to a build or its output: no run is measured."""
     return quantity is not None and (quantity == Count.BUILD_TIME or quantity.startswith(SIZE))
 
 
 def is_exact(quantity: str | None) -> bool:
-    """Whether it is so exact that one execution can tell; None is a tool's own metric."""
+    """Whether the quantity is so exact that one execution suffices; None is a tool's own metric."""
     return quantity is not None and (quantity in EXACT or quantity.startswith(SIZE))
 
 
 def is_count(metric: "Metric") -> bool:
-    """Whether numbers of this metric were counted or weighed, by us or by a tool that calls them so."""
+    """Whether numbers of this metric were counted or weighed, by us or by a tool that uses the same name."""
     return is_exact(metric.name)
 
 
 def quantity_of(metric: str | None, *, benchmark: str | None = None, tool: str = "auto") -> str | None:
-    """The quantity that a metric's name asks for. With a benchmark or a tool the metric is one of the tool's own."""
+    """The quantity that a metric's name requests; None with a benchmark or a tool, whose own metric it then is."""
     if metric is None or benchmark not in (None, BENCHMARK) or tool != "auto":
         return None
     if metric not in frozenset(Count) and not metric.startswith(SIZE):

@@ -1,4 +1,4 @@
-"""The metric of a quantity that is taken of a whole command."""
+"""The metric of a quantity that is measured for a whole command."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""A bisection that other machines measure, and why one began by itself."""
+"""A bisection that other machines measure, and why a search started automatically."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ from perf_culprit.model.bisection import (
 from perf_culprit.model.reason import Objection, Reason, because
 from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricKey
 
-# Why a search began by itself: metrics of the stored runs that got worse.
+# Why a search started automatically: metrics of the stored runs that got worse.
 
 MOST_FOLLOWED = 200
 FOLLOWED_CHARACTERS = 20_000
 
 
 class CheckAnswer(StrEnum):
-    """Of a search that asks whether an issue's regression is over."""
+    """The answer of a search that checks whether an issue's regression is over."""
 
     OVER = "over"
     STILL_THERE = "still_there"
@@ -47,7 +47,7 @@ class AlarmedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     @property
     def size(self) -> float:
-        """Of the step, in logarithms."""
+        """The size of the step, in logarithms."""
         return abs(log(self.after / self.before))
 
 
@@ -79,12 +79,12 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def keys(self) -> frozenset[MetricKey]:
-        """What the search answers for."""
+        """The metrics that the search answers for."""
         return frozenset(entry.key for entry in self.metrics) - self.left
 
     @property
     def followed(self) -> tuple[MetricKey, ...]:
-        """The further metrics whose numbers are asked for, as many as a dispatch has room for."""
+        """The further metrics to measure, limited to the space in a dispatch."""
         keys: list[MetricKey] = []
         room = FOLLOWED_CHARACTERS
         for key in (*(entry.key for entry in self.metrics[1:]), *self.beside)[:MOST_FOLLOWED]:
@@ -95,9 +95,9 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return tuple(keys)
 
 
-# A bisection that other machines measure: what is sent to them, what came back, and where it stands.
+# A bisection that other machines measure: requests, results and state.
 #
-# A *dispatch* is one run of the user's bisect workflow. It has a few *bisect jobs*, one machine each, and a bisect job
+# A *dispatch* is one run of the user's bisect workflow. It has a few *bisect jobs*, one machine each. A bisect job
 # executes one or more rounds (`perf_culprit.model.bisection.Job`) of the search, one after the other.
 
 SHOWN_HEAD: Final = 10
@@ -130,7 +130,7 @@ class BisectJob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     diagnose: str | None = None
 
 
-# By round and commit, a number per followed metric; None where an execution did not give it.
+# By round and commit: a number per followed metric; None where an execution gave no number.
 FollowedValues = Mapping[str, Mapping[str, tuple[float | None, ...]]]
 
 
@@ -150,9 +150,9 @@ class BisectRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class BisectJobResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one job measured. `metric` says what it saw: None where no execution gave a number.
+    """The results of one job. `metric` is the observed metric; None if no execution gave a number.
 
-    `elapsed_seconds` from its start to these results, with builds; None where an older program wrote them.
+    `elapsed_seconds` from its start to these results, with builds; None in results of older versions.
     """
 
     bisection: str
@@ -243,11 +243,11 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def open_dispatch(self) -> Dispatch | None:
-        """The dispatch that is under way: one at a time."""
+        """The open dispatch; there is at most one."""
         return next((entry for entry in self.dispatches if not entry.closed), None)
 
     def objected(self, objection: Objection) -> Reason:
-        """The objection, against the head that was asked about."""
+        """The objection, with the head of the request."""
         return because(objection, head=None if self.head is None else self.head[:SHOWN_HEAD])
 
     def with_dispatch(self, changed: Dispatch) -> "Bisection":
@@ -257,10 +257,10 @@ class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectionStep:
-    """What one call brought: reported after it was stored, maybe more than once, so reporting it again must do no harm.
+    """The result of one call. It may be reported more than once after it was stored: reporting must be idempotent.
 
-    `report` is there once the bisection has an outcome. `waiting` says why nothing was done. `remarks` are for the
-    answer: refused results, lost jobs, a rewritten branch.
+    `report` is set once the bisection has an outcome. `waiting` is the reason why nothing was done. `remarks` belong to
+    the answer: refused results, lost jobs, a rewritten branch.
     """
 
     bisection: Bisection
@@ -272,7 +272,7 @@ class BisectionStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
-    """What GitHub says of a run of the bisect workflow. The title is the workflow's own `run-name`."""
+    """GitHub's data about a run of the bisect workflow. The title is the workflow's own `run-name`."""
 
     title: str
     is_completed: bool
@@ -280,7 +280,7 @@ class RunFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunArtifact:
-    """A zip file that a run left, a stranger's data; or the `problem` for which it could not be had."""
+    """A zip file of a run, which is untrusted data; or the `problem` that prevented its download."""
 
     name: str
     zip_bytes: bytes = b""
@@ -288,19 +288,19 @@ class RunArtifact:
 
 
 class WorkflowRuns(Protocol):
-    """Starts runs of the bisect workflow and reads what they left."""
+    """Starts runs of the bisect workflow and reads their artifacts."""
 
     def send(self, inputs: Mapping[str, str], *, title: str | None = None) -> int | None:
-        """Start a run; its id, None where the host does not say it. `title`: of one that is no bisection's."""
+        """Start a run; return its id, None if the host gives none. `title`: that of a run without a bisection."""
 
     def find(self, title: str) -> int | None:
-        """The run of this title, None where none is to be seen (yet)."""
+        """Return the run with this title; None if no run is visible (yet)."""
 
     def look(self, run_id: int) -> RunFacts | None:
-        """None where there is no such run of the bisect workflow."""
+        """Return the facts of a run; None if the bisect workflow has no such run."""
 
     def artifacts(self, run_id: int, names: Sequence[str]) -> tuple[RunArtifact, ...]:
-        """Those of `names` that the run left."""
+        """Return the run's artifacts among `names`."""
 
 
 RUN_TITLE_WORD = "perf-bisect"
@@ -308,12 +308,12 @@ ARTIFACT_PREFIX = "perf-culprit-bisect-"
 
 
 def run_title(bisection: str, dispatch: str) -> str:
-    """The workflow's `run-name`, by which a run is known as the one of a dispatch."""
+    """The workflow's `run-name`, which identifies the run of a dispatch."""
     return f"{RUN_TITLE_WORD} {bisection} {dispatch}"
 
 
 def parse_run_title(title: str) -> tuple[str, str] | None:
-    """(bisection, dispatch) of a run's title, or None where it is another kind of run."""
+    """(bisection, dispatch) of a run's title, or None if it is another kind of run."""
     words = title.split(" ")
     return (words[1], words[2]) if len(words) == 3 and words[0] == RUN_TITLE_WORD and all(words) else None
 
@@ -325,7 +325,7 @@ _REQUEST: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequestedRun:
-    """A measurement of a pull request's head that comment `comment` asked for; `against`: what `base` was called."""
+    """A measurement of a pull request's head, requested by comment `comment`; `against`: its name for `base`."""
 
     pull_request: int
     head: str
@@ -336,7 +336,7 @@ class RequestedRun:
 
     @property
     def is_plain(self) -> bool:
-        """As a push would be measured: of all benchmarks, against where the pull request began."""
+        """Whether a push would be measured the same way: all benchmarks, against the start of the pull request."""
         return self.is_whole and self.against is None
 
     @property

@@ -1,4 +1,4 @@
-"""One metric's judgement, the runs that it was judged against, and the rules between counters behind it."""
+"""One metric's judgement, its baseline runs, and the rules between counters behind it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from perf_culprit.model.run import (
     shared_metric,
 )
 
-# What rules between counters say about one counter: the data behind a report's votes, rules and shaded spans.
+# Rules between counters and their result for one counter: the data of a report's votes, rules and shaded spans.
 
 
 class ModelVote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -120,7 +120,7 @@ class Acceptance(
 
     @property
     def by(self) -> Accepted:
-        """What a report says of it."""
+        """The part of the acceptance that a report shows."""
         return Accepted(commit=self.commit, author=self.author, reason=self.reason, time=self.time)
 
     def covers(self, key: MetricKey) -> bool:
@@ -211,10 +211,10 @@ class Precision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How far all benchmarks moved together, as a fraction of their times.
+    """The change that all benchmarks have in common, as a fraction of their times.
 
-    `is_suspected`: further than runs of the baseline do. `is_left_in`: it is part of each benchmark's change; else the
-    changes leave it out.
+    `is_suspected`: larger than between runs of the baseline. `is_left_in`: it is part of each benchmark's change;
+    otherwise it is removed from the changes.
     """
 
     change: float
@@ -238,15 +238,15 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a detector has to say about one metric, before the policy judges.
+    """A detector's result for one metric, before the policy judges.
 
-    `test` names the detector, or `exact`. `rate`: the share of unchanged runs in which any metric looks as different,
-    by which the tiers are told; None where nothing could be tested, and then `evidence_reason` says why. Next to a rate
-    or a score above its threshold that says what else explains it. `p_value` is of this metric alone.
+    `test` names the detector, or `exact`. `rate`: the share of unchanged runs in which any metric looks this different.
+    The tiers depend on it. It is None if nothing could be tested; then `evidence_reason` gives the reason. Next to a
+    rate or a score above its threshold, that reason is another explanation. `p_value` is of this metric alone.
     `relative_change` = (target - baseline) / baseline, with its interval: 0.1 is 10% more.
     `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
-    out of control above the threshold. `details` holds the detector's own numbers by name (F, control limits, …), for
-    people: nothing is decided by them. `rules`: what a rule ensemble has beyond numbers, of counters out of control.
+    out of control above the threshold. `details` holds the detector's own numbers by name (F, control limits, …), only
+    for people: no decision uses them. `rules`: a rule ensemble's further results, for counters out of control.
     """
 
     benchmark: str
@@ -325,23 +325,23 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def is_decided(self) -> bool:
-        """A change is proven, or one of the minimum effect is excluded: more measuring would not be worth its time."""
+        """Whether a change is proven, or one of the minimum effect excluded: more measuring is not worthwhile."""
         return self.verdict in PROVEN | {Verdict.UNCHANGED} or self.is_of_other_benchmark
 
     @property
     def is_of_other_benchmark(self) -> bool:
-        """Not comparable: the sides measured two versions of the benchmark."""
+        """Whether the sides measured two versions of the benchmark, so that they are not comparable."""
         return self.reason.code is Untested.BENCHMARK_CHANGED
 
     @property
     def looks_worse(self) -> bool:
-        """A suspected change that would be a regression."""
+        """Whether a suspected change would be a regression."""
         sign, change = self.direction.worse_sign, self.relative_change
         return self.verdict is Verdict.SUSPECTED and (change is None or not sign or change * sign > 0)
 
 
 def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[TradedChange, ...]:
-    """What got worse of `benchmark` (None: of all), and whatever got better with it; the largest first."""
+    """The regressions of `benchmark` (None: of all), and every improvement at the same commit; the largest first."""
     sides: dict[bool, list[TradedChange]] = {False: [], True: []}
     for one in findings:
         is_better = one.verdict is Verdict.IMPROVEMENT
@@ -360,7 +360,7 @@ def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[Trade
     return (*sides[False][:MOST_TRADED], *sides[True][:MOST_TRADED])
 
 
-# The runs that a target is judged against, and why each was chosen or left out.
+# The runs that a target is judged against, and why each was chosen or rejected.
 
 
 class BaselineSource(StrEnum):
@@ -382,12 +382,12 @@ class RunChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Baseline:
-    """`runs` from oldest to newest. `base_commit` is what they stand for (the merge base).
+    """`runs` from oldest to newest. `base_commit` is the commit that they represent (the merge base).
 
-    `is_branched`: the target left the runs' branch, so that what got worse there before is not its doing.
-    `left_out_for_hardware` counts runs that would have been baseline, had they been measured on the target's hardware.
-    `accepted` are the regressions between these runs and the target that somebody accepted. `unsettled` metrics were
-    called regressions by runs that may have begun a new level: no later run tells yet.
+    `is_branched`: the target left the runs' branch, so it did not cause earlier regressions there.
+    `left_out_for_hardware` counts runs that only their different hardware excludes.
+    `accepted` are the accepted regressions between these runs and the target. `unsettled` metrics were judged
+    regressions by runs that may have started a new level: no later run exists yet.
     """
 
     runs: tuple[Run, ...]
@@ -402,5 +402,5 @@ class Baseline:
 
     @property
     def only_other_hardware(self) -> bool:
-        """There is something to compare with, but all of it was measured on other hardware."""
+        """Whether there are runs to compare with, but all of them on other hardware."""
         return not self.runs and self.left_out_for_hardware > 0

@@ -1,7 +1,7 @@
-"""The nouns as JSON: what is written is what is held, each file with its `format` and the `version` of its shape.
+"""The data types as JSON: a file has the same members, with its `format` and the `version` of its shape.
 
-A noun that is a file of its own is a struct whose tag is its format, such as "perf-culprit-run". Files may come from
-strangers: unknown members, wrong types, NaN and Infinity are refused with the file and the place in it.
+A type with a file of its own is a struct whose tag is its format, such as "perf-culprit-run". Files are untrusted:
+unknown members, wrong types, NaN and Infinity are refused with the file and the place in it.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ WRITE_AGAIN: Final = "write the file again with this version of perf-culprit"
 
 
 def written(value: Any) -> Any:
-    """The default of a member that is written all the same: who reads the file need not know it."""
+    """A default that is written nevertheless, so that readers of the file need not know it."""
     return msgspec.field(default_factory=lambda: value)
 
 
 class Formed(Protocol):
-    """A class that a file does not hold member by member, but as a value of the type `JSON`."""
+    """A class that a file represents as one value of the type `JSON`, not member by member."""
 
     JSON: Any
 
@@ -39,7 +39,7 @@ def _read(kind: type[Formed], value: Any) -> Any:
     try:
         return kind.from_json(msgspec.convert(value, kind.JSON))
     except msgspec.ValidationError as error:
-        # To another kind of error msgspec adds where in the file it is.
+        # msgspec adds the place in the file only to other kinds of error.
         raise ValueError(str(error)) from None
 
 
@@ -56,13 +56,13 @@ def _head(data: bytes) -> _Head:
 
 
 def format_of(kind: type[msgspec.Struct]) -> tuple[str, int]:
-    """The format that a file's noun has, and the version that is written."""
+    """The format of a file's type, and the version that is written."""
     (version,) = (one.default_factory() for one in structs.fields(kind) if one.name == "version")
     return str(kind.__struct_config__.tag), version
 
 
 def schema_name(kind: type[msgspec.Struct]) -> str:
-    """Such as "run-v1": docs/run-v1.schema.json."""
+    """The base name of the schema, such as "run-v1" for docs/run-v1.schema.json."""
     name, version = format_of(kind)
     return f"{name.removeprefix(FORMAT_TAG)}-v{version}"
 
@@ -70,9 +70,9 @@ def schema_name(kind: type[msgspec.Struct]) -> str:
 def decode(
     kind: type[Noun], data: bytes, *, place: str, from_version_1: Callable[[dict[str, Any]], Any] | None = None
 ) -> Noun:
-    """The noun in `data`, or a DataError that names the file and the JSON path of the first mistake.
+    """Decode the object in `data`; a DataError names the file and the JSON path of the first mistake.
 
-    `from_version_1` makes the present shape of a file's content of version 1.
+    `from_version_1` converts a file's content of version 1 into the present shape.
 
     Raises:
         NewerVersionError: a later perf-culprit wrote it.
@@ -84,14 +84,14 @@ def decode(
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
         _refuse_newer(kind, data, place=place)
         raise _refused(error, data, what=schema_name(kind), place=place) from None
-    # What we write begins with it.
+    # Our own files begin with it.
     if b'"format"' not in data[:_BEGINNING] and _head(data).format is None:
         raise DataError(f"not a valid {schema_name(kind)}: it has no `format`", place=place, next_step=WRITE_AGAIN)
     return noun
 
 
 def decode_part(kind: type[T], data: bytes, *, place: str, what: str) -> T:
-    """As `decode`, of what is a part of a file called `what`."""
+    """Decode a part of a file, described by `what`; errors as in `decode`."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -111,7 +111,7 @@ def _refuse_newer(kind: type[msgspec.Struct], data: bytes, *, place: str) -> Non
 
 
 def _refused(error: Exception, data: bytes, *, what: str, place: str) -> DataError:
-    # It may quote a stranger's key.
+    # The message may quote an untrusted key.
     message = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error)[:SHOWN_CHARACTERS])
     unquoted = next((name for name in ("NaN", "Infinity") if name.encode() in data), None)
     if unquoted and not isinstance(error, msgspec.ValidationError):
@@ -124,9 +124,9 @@ def _refused(error: Exception, data: bytes, *, what: str, place: str) -> DataErr
 
 
 def encode(noun: msgspec.Struct, *, indent: int | None = None, sentence: Sentence = no_sentence) -> bytes:
-    """The noun as JSON and a line feed; `sentence` words reasons for people.
+    """Encode the object as JSON with a line feed; `sentence` words reasons for people.
 
-    Names may hold bytes that were no UTF-8, which JSON cannot: they become `?`.
+    Names may hold bytes that are not UTF-8. JSON cannot represent them: they become `?`.
     """
 
     def form(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What `doctor` finds in a job, and how large a history is."""
+"""The observations of `doctor` in a job, and the size of a history."""
 
 import re
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Final
 
-# What `doctor` finds in a job: the event, the token's permissions, the checkout and the history, as values.
+# Observations of `doctor` in a job: the event, the token's permissions, the checkout and the history, as values.
 
 
 class Permission(StrEnum):
-    """Of GITHUB_TOKEN, spelled as in a workflow."""
+    """A permission of GITHUB_TOKEN, spelled as in a workflow."""
 
     ACTIONS = "actions"
     CHECKS = "checks"
@@ -21,7 +21,7 @@ class Permission(StrEnum):
 
 
 class Grant(StrEnum):
-    """Whether a token may write there."""
+    """Whether a token has a write permission."""
 
     HELD = "held"
     MISSING = "missing"
@@ -29,7 +29,7 @@ class Grant(StrEnum):
 
 
 class Role(StrEnum):
-    """What this event makes of a job."""
+    """The role of a job, given by its event."""
 
     RECORD = "record"
     OTHER_BRANCH = "other_branch"
@@ -40,12 +40,12 @@ class Role(StrEnum):
     COMMAND = "command"
     BISECT = "bisect"
     REFERENCE = "reference"
-    PRIVILEGED = "privileged"  # pull_request_target: a stranger's pull request with a writing token
+    PRIVILEGED = "privileged"  # pull_request_target: an untrusted pull request with a writing token
     NONE = "none"
 
 
 _WRITING: Final = (Permission.CHECKS, Permission.CONTENTS, Permission.PULL_REQUESTS)
-# What the job that writes needs to be allowed, by its event (docs/security.md).
+# The permissions of the job that writes, by its role (docs/security.md).
 NEEDED: Final[Mapping[Role, tuple[Permission, ...]]] = {
     Role.RECORD: (Permission.CHECKS, Permission.CONTENTS),
     Role.OTHER_BRANCH: (Permission.CHECKS,),
@@ -59,17 +59,17 @@ NEEDED: Final[Mapping[Role, tuple[Permission, ...]]] = {
     Role.PRIVILEGED: (),
     Role.NONE: (),
 }
-# What a search that begins by itself needs of the job that records (docs/tracking-issues.md).
+# The permissions that an automatic search needs in the job that records (docs/tracking-issues.md).
 AUTOMATIC: Final = (Permission.ACTIONS, Permission.PULL_REQUESTS)
 
 
-# What GitHub says of a run that a workflow execution protection forbids.
+# GitHub's message for a run that a workflow execution protection forbids.
 REFUSAL: Final = re.compile(r"(?:(?P<kind>\w+) '(?P<name>[^'\n]{1,100})' )?is not allowed to trigger Actions workflows")
 POLICIES: Final = "Settings → Actions → Policies of the repository, its organization or its enterprise"
 
 
 def protection_step(message: str) -> str | None:
-    """What to do where `message` is the refusal of a workflow execution protection; None where it is another one."""
+    """The remedy if `message` is the refusal of a workflow execution protection; None if it is not."""
     if (refusal := REFUSAL.search(message)) is None:
         return None
     kind, name = refusal["kind"], refusal["name"]
@@ -80,7 +80,7 @@ def protection_step(message: str) -> str | None:
 
 
 class Symptom(StrEnum):
-    """Each has its words in `bot/perf_culprit/say/maintenance_text.py`."""
+    """Each symptom has its words in `bot/perf_culprit/say/maintenance_text.py`."""
 
     ROLE = "role"
     PERMISSION = "permission"
@@ -116,12 +116,12 @@ class Observation:
     facts: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
 
-# What a history weighs, what its compaction did, and what an import stored.
+# The size of a history, the result of its compaction, and the result of an import.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredSuite:
-    """`name` is that of its folder; `first` and `last` are the days of its runs (20261123)."""
+    """`name` is the folder's name; `first` and `last` are the days of its runs (20261123)."""
 
     name: str
     runs: int
@@ -132,10 +132,10 @@ class StoredSuite:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredMonth:
-    """Of one month (202611): the runs that the branch or its past still holds, and the searches that began in it.
+    """The runs of one month (202611) that the branch or its past still holds, and the searches started in it.
 
-    `packed_bytes` of these runs, in each form that is still there; `executions` of these searches, and the time of
-    their jobs on runners, `runner_seconds`.
+    `packed_bytes`: of these runs, in each form that still exists. `executions`: of these searches. `runner_seconds`:
+    the time of their jobs on runners.
     """
 
     month: str
@@ -148,10 +148,10 @@ class StoredMonth:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistorySize:
-    """Sizes as git packs them. `compacted_bytes`: of the branch once `history compact` has done its work.
+    """Sizes as git packs them. `compacted_bytes`: of the branch after `history compact`.
 
     `to_compact` and `to_drop` are the runs that it would reduce and remove. `since`: the day of the oldest commit.
-    `is_cut`: that commit has parents that are not here (a shallow clone), so that the past weighs more.
+    `is_cut`: that commit has parents that are missing here (a shallow clone), so the past is larger.
     """
 
     place: str
@@ -170,7 +170,7 @@ class HistorySize:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compacted:
-    """What `history compact` did. Not `done`: the branch was one commit and had nothing to reduce or remove."""
+    """The result of `history compact`. Not `done`: the branch was one commit and had nothing to reduce or remove."""
 
     place: str
     runs: int
@@ -183,8 +183,8 @@ class Compacted:
 class Imported:
     """`on_line` of the `commits` are ancestors of HEAD: only those are baselines of later runs.
 
-    Runs `already_stored` are kept as they are, `without_commit` results were left out, `dropped` runs were too old for
-    the history's size limit. Not `stored`: it was a dry run.
+    Runs `already_stored` are kept unchanged. Results `without_commit` were omitted. `dropped` runs were too old for the
+    history's size limit. Not `stored`: it was a dry run.
     """
 
     runs: int

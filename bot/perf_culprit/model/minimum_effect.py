@@ -1,4 +1,4 @@
-"""The minimum effect: below it no change is called, whatever its proof. Its defaults, and who reaches it."""
+"""The minimum effect: no smaller change is called, however well proven. Its defaults, and the check for it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What is judged. Each has a default of its own, because each has another noise."""
+    """The kind of data that is judged. Each kind has its own noise, and so its own default."""
 
     BENCHMARK = "benchmark"
     SERIES = "series"
@@ -20,10 +20,10 @@ class Kind(StrEnum):
     SEARCHED_TIME = "searched time"
 
 
-# Where the user says nothing, as a share of the level. A series tells smaller changes from noise than two runs do: of
-# the steps that experts labelled, half are smaller than the 5% of comparisons (docs/detectors/change-point.md). Below
-# 0.5% of a count a different path of a worktree, a longer file, is a change too. Many calls make tiny effects
-# significant, so call trees have one at all. A search by time is for one change: nobody measures less than 0.05%.
+# Shares of the level, if the user sets none. A series tells smaller changes from noise than two runs do: half of the
+# steps that experts labelled are smaller than the 5% of comparisons (docs/detectors/change-point.md). Below 0.5% of a
+# count, a different path of a worktree or a longer file is a change, too. Many calls make tiny effects significant, so
+# call trees need a minimum effect. A search by time is for one change, and nobody measures less than 0.05%.
 DEFAULTS: Final[Mapping[Kind, float]] = MappingProxyType(
     {Kind.BENCHMARK: 0.05, Kind.SERIES: 0.01, Kind.COUNT: 0.005, Kind.CALL_TREE: 0.01, Kind.SEARCHED_TIME: 0.0005}
 )
@@ -38,5 +38,5 @@ def reaches(
 
 
 def reaches(change: Any, effect: Any, *, upwards: bool = False) -> Any:
-    """Whether a change is at least the minimum effect: in either direction, or `upwards`. Both on one scale."""
+    """Whether a change is at least the minimum effect: in either direction, or `upwards`. Both are on one scale."""
     return (change if upwards else abs(change)) >= effect

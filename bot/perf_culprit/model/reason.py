@@ -7,7 +7,7 @@ from typing import Final, TypeGuard, get_args
 
 import msgspec
 
-# The codes of reasons that speak of a bisection.
+# Codes of reasons about a bisection.
 
 
 class Objection(StrEnum):
@@ -18,7 +18,7 @@ class Objection(StrEnum):
 
 
 class SearchReason(StrEnum):
-    """What to know of a bisection's answer, what became of its dispatches, and what it waits for."""
+    """Remarks on a bisection's answer, the fate of its dispatches, and why it waits."""
 
     STILL_THERE = "still_there"
     TIME_SPENT = "time_spent"
@@ -46,14 +46,14 @@ class SearchReason(StrEnum):
 
 # Why something was decided, as a code with its arguments. The sentences are in `bot/perf_culprit/say/`.
 #
-# Decisions read codes and arguments, never a sentence. docs/architecture.md says how to add a reason.
+# Decisions read codes and arguments, never a sentence. docs/architecture.md explains how to add a reason.
 
-# Numbers are ours; strings may come from a stranger's file and are shown as such.
+# Numbers are ours; strings may come from an untrusted file and are shown as untrusted.
 Argument = int | float | str | tuple[str, ...]
 
 
 class VerdictReason(StrEnum):
-    """Why a metric got its verdict; those of the machine are also said of the whole run."""
+    """Why a metric got its verdict. The reasons about the machine also apply to the whole run."""
 
     SIGNIFICANT = "significant"
     SIGNIFICANT_BY_SAMPLE = "significant_by_sample"
@@ -85,12 +85,12 @@ class VerdictReason(StrEnum):
     REFUTED = "refuted"
 
 
-# Of a level that is beyond its response-time category, whatever the step to it.
+# Reasons of a level beyond its response-time category, whatever the step to it.
 BY_CATEGORY: Final = frozenset({VerdictReason.LEFT_CATEGORY, VerdictReason.LEFT_CATEGORY_SUSPECTED})
 
 
 class Untested(StrEnum):
-    """Why a detector could say nothing, or nothing with bounds, about a metric."""
+    """Why a detector had no result, or no result with bounds, for a metric."""
 
     BENCHMARK_CHANGED = "benchmark_changed"
     UNIT_CHANGED = "unit_changed"
@@ -114,9 +114,9 @@ class Untested(StrEnum):
 
 
 class Remark(StrEnum):
-    """What a reader has to know of a metric's numbers, or of the whole run."""
+    """Remarks on a metric's numbers, or on the whole run."""
 
-    TEXT = "text"  # a reader's remark on its file, or a reason that this version does not know
+    TEXT = "text"  # a reader's remark on its file, or a reason unknown to this version
     MEAN_UNCERTAIN = "mean_uncertain"
     COARSE_CLOCK = "coarse_clock"
     INTERVALS_OVERLAP = "intervals_overlap"
@@ -187,7 +187,7 @@ class Remark(StrEnum):
 
 
 class BaselineReason(StrEnum):
-    """Why a stored run is baseline or not, and what to know of the choice."""
+    """Why a stored run is baseline or not, and remarks on the choice."""
 
     AT_MERGE_BASE = "at_merge_base"
     BEFORE_MERGE_BASE = "before_merge_base"
@@ -226,7 +226,7 @@ class Doubt(StrEnum):
 
 
 class Caveat(StrEnum):
-    """What to know of compared call trees and of changed functions: what was not asked, and not looked at."""
+    """Remarks on compared call trees and changed functions: questions not asked, and files not read."""
 
     ONE_STATE = "one_state"
     TOTALS_ALONE = "totals_alone"
@@ -244,7 +244,7 @@ class Caveat(StrEnum):
 
 
 class AuditReason(StrEnum):
-    """What to know of an audit's numbers, and why it recommends what it does."""
+    """Remarks on an audit's numbers, and why it recommends its settings."""
 
     SPLIT_AT_RANDOM = "split_at_random"
     SHARED_BASELINES = "shared_baselines"
@@ -264,7 +264,7 @@ class AuditReason(StrEnum):
 
 
 class SeriesReason(StrEnum):
-    """What a series, or a line of stored runs, was made without."""
+    """Why values are missing from a series, or runs from a line of stored runs."""
 
     OTHER_UNIT = "other_unit"
     OTHER_VERSION = "other_version"
@@ -275,7 +275,7 @@ class SeriesReason(StrEnum):
 
 
 class ProfileNote(StrEnum):
-    """What a reader of profiles did with them that changes what their numbers mean."""
+    """Conversions by a reader of profiles that change the meaning of their numbers."""
 
     CALL_GRAPH = "call_graph"
     PATHS_NOT_FOLLOWED = "paths_not_followed"
@@ -301,10 +301,10 @@ ReasonCode = (
     | ProfileNote
 )
 FAMILIES: tuple[type[ReasonCode], ...] = get_args(ReasonCode)
-# No value is in two families: a file holds the value alone.
+# No value is in two families, because a file holds only the value.
 CODES: Mapping[str, ReasonCode] = {code.value: code for family in FAMILIES for code in family}
 
-# Beyond these an integer is no exact number in JSON's other readers, and none of our counts.
+# Larger integers are inexact in other JSON readers, and none of our counts is larger.
 LARGEST_COUNT: Final = 2**53
 
 
@@ -317,9 +317,9 @@ class ReasonEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Reason:
-    """`arguments` by name, as the sentence of `code` names them. Effects and shares are fractions.
+    """`arguments` by name, as in the sentence of `code`. Effects and shares are fractions.
 
-    A file holds the sentence as well, which only its writer knows, so this is no struct. It is never changed.
+    A file also holds the sentence, which only its writer knows, so this is no struct. It is immutable.
     """
 
     __slots__ = ("arguments", "code")
@@ -343,7 +343,7 @@ class Reason:
 
     @classmethod
     def from_json(cls, entry: ReasonEntry | str) -> "Reason":
-        """A code of another version keeps its sentence; so do the reports of versions that wrote sentences alone."""
+        """Decode a reason. Unknown codes keep their sentence; so do older reports, which have only sentences."""
         if isinstance(entry, str):
             return remark(entry)
         if (code := CODES.get(entry.code)) is None:
@@ -363,7 +363,7 @@ def _argument(value: Argument) -> Argument:
 
 
 def because(code: ReasonCode, /, **arguments: Argument | None) -> Reason:
-    """`because(VerdictReason.EXCLUDED, effect=0.05)`; what is None or no number is left out."""
+    """A reason such as `because(VerdictReason.EXCLUDED, effect=0.05)`; leaves out None and non-finite numbers."""
     return Reason(code=code, arguments={name: value for name, value in arguments.items() if _is_known(value)})
 
 
@@ -372,10 +372,10 @@ def _is_known(value: Argument | None) -> TypeGuard[Argument]:
 
 
 def left_out_reasons(counts: Mapping[SeriesReason, int]) -> tuple[Reason, ...]:
-    """Of what was left out, one for each that counts something."""
+    """One reason for each kind of omission that occurred."""
     return tuple(because(code, count=count) for code, count in counts.items() if count)
 
 
 def remark(text: str) -> Reason:
-    """Text that a reader of files wrote."""
+    """A reason with text from a reader of files."""
     return because(Remark.TEXT, text=text)

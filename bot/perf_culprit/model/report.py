@@ -1,4 +1,4 @@
-"""All that one comparison has to say: findings, call trees of both revisions, conclusion."""
+"""The whole result of one comparison: findings, call trees of both revisions, conclusion."""
 
 import shlex
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from perf_culprit.model.json_files import decode, encode, written
 from perf_culprit.model.reason import BaselineReason, Reason, Sentence, no_sentence
 from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChange, MetricKey
 
-# The call trees of two revisions side by side: which methods got slower, which are suspects, what they touch.
+# The call trees of two revisions next to each other: slower methods, suspects, and affected services.
 
 
 class Answer(StrEnum):
@@ -204,7 +204,7 @@ class TreeComparison(
     """
 
     version: Literal[1] = written(1)
-    # Written for whoever reads the JSON alone; of a file it is what the services say.
+    # Written for readers of the JSON alone. When a file is read, it is computed from the services.
     _answer: Answer | None = msgspec.field(default=None, name="answer")
     services: tuple[ServiceComparison, ...]
     suspects: tuple[ComparedSuspect, ...]
@@ -226,14 +226,14 @@ class TreeComparison(
 
     @property
     def answer(self) -> Answer:
-        """Of all services: slower where one is, else undecided where one is."""
+        """The answer over all services: slower if any is slower, else undecided if any is undecided."""
         answers = {one.answer for one in self.services}
         if Answer.SLOWER in answers:
             return Answer.SLOWER
         return Answer.UNDECIDED if Answer.UNDECIDED in answers or not answers else Answer.NOT_SLOWER
 
 
-# All that one comparison has to say: the only thing that renderers and publishers see.
+# The whole result of one comparison: the only input of renderers and publishers.
 
 
 class Conclusion(StrEnum):
@@ -357,17 +357,17 @@ class Report(
 
     @property
     def blames_target(self) -> bool:
-        """False where commits of the base that nobody measured may have brought what was found."""
+        """False if unmeasured commits of the base may have caused the findings."""
         return all(note.code is not BaselineReason.BASE_NOT_MEASURED for note in self.notes)
 
     @property
     def has_nothing_in_common(self) -> bool:
-        """Both sides were measured, and no metric is on both."""
+        """Whether both sides were measured, but share no metric."""
         return not self.findings and bool(self.missing and self.new)
 
     @property
     def is_consistent(self) -> bool:
-        """Whether the verdict is what the findings say; of a report from elsewhere it need not be."""
+        """Whether the conclusion agrees with the findings; a report from elsewhere may disagree."""
         has_regression = any(finding.verdict is Verdict.REGRESSION for finding in self.findings)
         if self.conclusion is Conclusion.NOT_AFFECTED and self.findings:
             return False
@@ -375,13 +375,13 @@ class Report(
 
     @property
     def fails(self) -> bool:
-        """Whether a finding is over the fail threshold, or a budget exceeded, whoever did that."""
+        """Whether a finding exceeds the fail threshold or a budget is exceeded, whatever the cause."""
         over = any(check.state is BudgetState.OVER for check in self.budgets)
         return over or (self.blames_target and any(finding.level is Level.FAIL for finding in self.findings))
 
 
 def encode_report(report: Report, *, sentence: Sentence = no_sentence) -> bytes:
-    """The report as JSON, indented: people open it, so that reasons have their `sentence` with them."""
+    """Encode the report as indented JSON. People open it, so reasons include their `sentence`."""
     file = structs.replace(
         report,
         findings=_undrawn(report.findings),
@@ -398,7 +398,7 @@ MOST_VERIFIED: Final = 10
 
 
 def _verifying(report: Report) -> str | None:
-    """Names may be a stranger's: a shell takes each as one word."""
+    """The command that verifies a fix. Names may be untrusted, so each is quoted as one word for the shell."""
     commit = report.diagnosis.commit if report.diagnosis is not None else None
     if commit is None or FULL_HASH.fullmatch(commit) is None:
         return None
@@ -414,12 +414,12 @@ def _undrawn(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def decode_report(data: bytes, *, place: str) -> Report:
-    """The report in `data`; a DataError with file and place where it is none."""
+    """The report in `data`; a DataError with file and place if it is invalid."""
     report = decode(Report, data, place=place, from_version_1=_from_version_1)
     return report if report.costs is None else structs.replace(report, costs=report.costs.bounded)
 
 
-# A report of version 1 in the shape of today. What no longer is, it loses; what is no such report, `decode` refuses.
+# Converts a report of version 1 into today's shape. Obsolete members are dropped; `decode` refuses invalid reports.
 
 _DROPPED: Final = frozenset({"alpha", "false_discovery_rate", "minimum_samples", "more_samples", "samples_needed"})
 _UNCHANGED: Final = ("excluded", "exactly_equal", "below_minimum_effect")
@@ -433,7 +433,7 @@ def _from_version_1(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told_anew(part: dict[str, Any]) -> dict[str, Any]:
-    """The report, or a prediction in it: of an open one some finding may look worse."""
+    """Convert the report, or a prediction in it; it is suspected if a finding of an open one looks worse."""
     findings = _each(part, "findings", _finding_of_version_1)
     conclusion = part.get("conclusion")
     looks_worse = any(one["verdict"] == Verdict.SUSPECTED for one in findings)
@@ -450,7 +450,7 @@ def _finding_of_version_1(old: dict[str, Any]) -> dict[str, Any]:
     elif verdict == "inconclusive":
         verdict = Verdict.SUSPECTED if code.startswith(_SUSPECTED) else Verdict.UNTESTED
     finding = {**_kept(old), "verdict": verdict, "rate": old.get("q_value")}
-    # The codes of that time told something else.
+    # The codes of that version had other meanings.
     if isinstance(reason, dict) and isinstance(reason.get("text"), str):
         finding["reason"] = reason["text"]
     if isinstance(precision, dict):
@@ -470,12 +470,12 @@ def _each(part: dict[str, Any], name: str, change: Callable[[dict[str, Any]], di
 
 
 def encode_tree_comparison(comparison: TreeComparison) -> bytes:
-    """Fields that say nothing are left out: a tree has thousands of nodes."""
+    """Encode the comparison without empty fields: a tree has thousands of nodes."""
     return encode(comparison, indent=1)
 
 
 def decode_tree_comparison(data: bytes, *, place: str) -> TreeComparison:
-    """The comparison in `data`; a DataError with file and place where it is none."""
+    """The comparison in `data`; a DataError with file and place if it is invalid."""
     return decode(TreeComparison, data, place=place)
 
 
@@ -483,8 +483,8 @@ def decode_tree_comparison(data: bytes, *, place: str) -> TreeComparison:
 class Judgement:
     """`findings` are ordered for reading: loudest verdict first, then by size.
 
-    `detectable_effect`: a change for the worse of at least this fraction would have been seen, with the policy's power,
-    in every metric in which none was; None where there is none. `failed`: some regression reached the fail threshold.
+    `detectable_effect`: the smallest worsening that would have been seen, with the policy's power, in all metrics
+    without one. None if there is no such metric. `failed`: some regression reached the fail threshold.
     """
 
     conclusion: Conclusion

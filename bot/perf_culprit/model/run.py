@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 FULL_HASH_PATTERN: Final = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 FULL_HASH: Final = re.compile(FULL_HASH_PATTERN)
-# Years that any zone's clock can show, in four digits: what is stored is named by its time.
+# Years that a clock of any zone can show in four digits: stored files are named by their time.
 YEARS: Final = range(1970, 9999)
 
 
 def in_utc(time: datetime) -> datetime | None:
-    """None of a time that no measurement has; one without a zone is UTC."""
+    """The time in UTC. A time without a zone is UTC; None if no measurement can have this time."""
     if time.year not in YEARS:
         return None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
-# What is measured: a name, a unit and which way is good.
+# The measured quantity: a name, a unit and a direction.
 
 
 class Direction(StrEnum):
@@ -47,7 +47,7 @@ class Direction(StrEnum):
 
     @property
     def worse_sign(self) -> int:
-        """The sign of a relative change that is bad: +1 where lower is better, -1 where higher is, 0 where unknown."""
+        """The sign of a bad relative change: +1 if lower is better, -1 if higher is better, 0 if unknown."""
         return {Direction.LOWER_IS_BETTER: 1, Direction.HIGHER_IS_BETTER: -1, Direction.UNKNOWN: 0}[self]
 
 
@@ -61,7 +61,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 @lru_cache(maxsize=1024)
 def shared_metric(name: str, unit: str, direction: Direction) -> Metric:
-    """A suite has few metrics and many benchmarks."""
+    """The metric, one object per value: a suite has few metrics and many benchmarks."""
     return Metric(name=name, unit=unit, direction=direction)
 
 
@@ -73,23 +73,23 @@ class MetricKey(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=T
 
     @property
     def full_name(self) -> str:
-        """As a report shows it where a benchmark has several metrics. A counter's benchmark is its table."""
+        """The name in a report if a benchmark has several metrics. A counter's benchmark is its table."""
         return f"{self.benchmark} {self.metric}"
 
 
-# Where a run was measured, as named components.
+# The machine and software of a run, as named components.
 
-# Components that change a benchmark's level by themselves: numbers from another CPU are no baseline.
+# Components that change a benchmark's level on their own: numbers from another CPU are no baseline.
 HARDWARE_COMPONENTS = ("cpu", "architecture", "os")
 
 # A package of a lock file is the component "pip:numpy".
 PACKAGE_SEPARATOR = ":"
-# The commit whose benchmarks ran on another one's code.
+# The commit whose benchmarks ran on another commit's code.
 HARNESS: Final = "harness"
-# They name one machine of many alike, or one measurement, and say nothing of what it does.
+# Names of one machine among many alike, or of one measurement; they do not affect the results.
 OF_ONE_MACHINE = frozenset({"host", HARNESS})
 
-# Of a file: more is no machine, and a stranger's file could fill the history with it.
+# Limits of a file: no machine has more, and an untrusted file could fill the history.
 MOST_COMPONENTS = 2000
 MOST_CHARACTERS = 100_000
 LONGEST_NAME = 100
@@ -108,7 +108,7 @@ def is_package(component: str) -> bool:
     return PACKAGE_SEPARATOR in component
 
 
-ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}  # Go's and macOS's names to those of Linux
+ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}  # names of Go and macOS to those of Linux
 Components = Annotated[
     dict[
         Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)],
@@ -119,17 +119,17 @@ Components = Annotated[
 
 
 def _spelt(value: str) -> str:
-    """A component's value in one spelling."""
+    """A component's value in a uniform spelling."""
     return ARCHITECTURES.get(value.casefold(), value.casefold())
 
 
 class Environment:
     """Named components, such as {"cpu": "AMD EPYC 7763", "os": "Linux", "python": "3.13.5"}.
 
-    The well-known names are `cpu`, `cpu_count`, `architecture`, `memory`, `os`, `os_release`, `runner_image`,
-    `host`, one per compiler or runtime (`gcc`, `clang`, `python`, `java`, `go`, `rust`, `node`, `dotnet`), and one per
-    package of a lock file, by its ecosystem: `pip:numpy`, `npm:react`, `cargo:serde`, `go:golang.org/x/text`.
-    A component that is not known is left out, never an empty string. A file holds the components alone.
+    The common names are `cpu`, `cpu_count`, `architecture`, `memory`, `os`, `os_release`, `runner_image`, `host`. There
+    is one per compiler or runtime (`gcc`, `clang`, `python`, `java`, `go`, `rust`, `node`, `dotnet`). Packages of lock
+    files have their ecosystem: `pip:numpy`, `npm:react`, `cargo:serde`, `go:golang.org/x/text`. An unknown component is
+    omitted, never an empty string. A file holds only the components.
     """
 
     __slots__ = ("components",)
@@ -155,14 +155,14 @@ class Environment:
         return cls(components=components).bounded
 
     def differences(self, other: "Environment", names: Iterable[str] = HARDWARE_COMPONENTS) -> tuple[str, ...]:
-        """The names whose values are known on both sides and differ, whoever wrote them (Go: linux, amd64)."""
+        """The names whose values are known on both sides and differ, apart from spellings (Go: linux, amd64)."""
         ours, theirs = self.components, other.components
         return tuple(
             name for name in names if name in ours and name in theirs and _spelt(ours[name]) != _spelt(theirs[name])
         )
 
     def changes_to(self, later: "Environment") -> tuple[EnvironmentChange, ...]:
-        """What is known of both and differs, packages last."""
+        """The components that are known on both sides and differ, packages last."""
         names = sorted(self.components.keys() - OF_ONE_MACHINE, key=lambda name: (is_package(name), name))
         ours, theirs = self.components, later.components
         return tuple(
@@ -172,7 +172,7 @@ class Environment:
 
     @property
     def bounded(self) -> "Environment":
-        """What a file may hold of it: the machine, then packages, up to the limits of number and size."""
+        """The components that a file may hold: the machine, then packages, up to the limits of number and size."""
         kept: dict[str, str] = {}
         room = MOST_CHARACTERS
         for name, value in sorted(self.components.items(), key=lambda item: is_package(item[0])):
@@ -184,22 +184,22 @@ class Environment:
         return Environment(components=kept)
 
     def merged(self, other: "Environment") -> "Environment":
-        """These components, with `other`'s where this one knows nothing."""
+        """These components, completed with `other`'s."""
         return Environment(components={**other.components, **self.components})
 
 
-# Counters: system quantities sampled during a run, each a series next to the others.
+# Counters: system quantities sampled during a run, in several series.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class CounterTable:
-    """Counters of one source that share their sampling instants. Tables of one run may differ in rate and clock.
+    """Counters of one source with common sampling instants. Tables of one run may differ in rate and clock.
 
-    `times_s` (n,): seconds since 1970, or since the start where the file has no date; strictly increasing.
-    `values` (n, m): column j is `metrics[j]`; NaN where a value is missing. `load` (n,): what was asked of the system
-    at each instant (requests per second, users, …), where the source recorded it; NaN where missing.
-    `name` tells the source from others of the run: a host, a file. Arrays are not written to. `interval_s`: each row
-    holds medians of an interval this long and is identified by its first instant; None where rows are as sampled.
+    `times_s` (n,): seconds since 1970, or since the start if the file has no date; strictly increasing.
+    `values` (n, m): column j is `metrics[j]`; NaN where a value is missing. `load` (n,): the demand on the system at
+    each instant (requests per second, users, …), where the source recorded it; NaN where missing.
+    `name` identifies the source within the run: a host, a file. Arrays are read-only by convention. `interval_s`: each
+    row holds medians of an interval this long and has its first instant as its time; None for raw samples.
     """
 
     name: str
@@ -280,7 +280,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return cls(metric_name=metric.name, unit=metric.unit, direction=metric.direction, **others)
 
     def with_metric(self, metric: Metric) -> "Benchmark":
-        """The same numbers, as those of `metric`."""
+        """The same numbers, as samples of `metric`."""
         return structs.replace(self, metric_name=metric.name, unit=metric.unit, direction=metric.direction)
 
     @property
@@ -292,7 +292,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return MetricKey(self.name, self.metric_name)
 
     def is_version_of(self, other: "Benchmark") -> bool:
-        """Whether both are, or may be, the same benchmark: a version that is not known is like any other."""
+        """Whether both are, or may be, the same benchmark: an unknown version matches any other."""
         return None in (self.version, other.version) or self.version == other.version
 
     @property
@@ -304,7 +304,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def first_doubled(benchmarks: Sequence[Benchmark]) -> tuple[int, int] | None:
-    """The places of the first two of one name and metric; None where each has its own."""
+    """The places of the first two with the same name and metric; None if all differ."""
     places: dict[MetricKey, int] = {}
     for index, benchmark in enumerate(benchmarks):
         if (first := places.setdefault(benchmark.key, index)) != index:
@@ -312,7 +312,7 @@ def first_doubled(benchmarks: Sequence[Benchmark]) -> tuple[int, int] | None:
     return None
 
 
-# All are in memory at once, and their report has to be read again: benchmarks/README.md says what that takes.
+# All are in memory at once, and their report has to be read again: benchmarks/README.md has the cost.
 MOST_METRICS = 50_000
 MOST_EXECUTIONS = 1_000_000
 LONGEST_SECONDS = 1e9
@@ -334,7 +334,7 @@ class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 NO_COST = Cost()
 
 
-MOST_PARTS: Final = 20  # each leaves an artifact, and a report reads as many
+MOST_PARTS: Final = 20  # each leaves an artifact, and a report reads this many
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -374,14 +374,14 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything measured for one commit in one environment at one time.
 
-    `commit` is a full hash, or None outside version control. `time` is aware (UTC) or None where unknown.
+    `commit` is a full hash, or None outside version control. `time` is aware (UTC) or None if unknown.
     `job` names the job that measured; runs with the same job were interleaved on one machine (paired).
-    `regressions` are the metrics for which this run was judged a regression, `confirmed` those of them that a second
-    measurement saw too.
-    `analyses`: how often it may have been judged while it was measured, to stop when that sufficed; error rates are
-    divided by it. `is_separate`: its executions are runs of their own, given as files one by one; never stored.
-    `notes` are data-quality remarks of the readers, for the report. `part`: it lacks other parts of its suite.
-    `unreached`: what was not measured, since nothing that changed reaches it.
+    `regressions` are the metrics in which this run was judged a regression. `confirmed` are those of them that a second
+    measurement showed, too.
+    `analyses`: how often the run may have been judged during measurement, to stop early; error rates are divided by it.
+    `is_separate`: its executions are runs of their own, given as separate files; never stored.
+    `notes` are data-quality remarks of the readers, for the report. `part`: set if other parts of its suite are
+    missing. `unreached`: the suite or the packages that were not measured, because no change reaches them.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -402,14 +402,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def keys(self) -> tuple[MetricKey, ...]:
-        """Everything measured: the benchmarks, then the counters by table and name."""
+        """The keys of everything measured: the benchmarks, then the counters by table and name."""
         of_counters = (key for table in self.counters for key in table.keys)
         return (*(benchmark.key for benchmark in self.benchmarks), *of_counters)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileRead:
-    """`format` is the reader's id; `samples` are those of all `metrics`; `notes` say what was left out and why."""
+    """`format` is the reader's id; `samples` are those of all `metrics`; `notes` tell what was omitted and why."""
 
     place: str
     format: str

@@ -1,4 +1,4 @@
-"""A run as JSON (run v1): what `collect --json` writes, what the history stores, what an artifact carries."""
+"""A run as JSON (run v1): the output of `collect --json` and the content of the history and artifacts."""
 
 import sys
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-# What a run's notes say of reduced counter tables; `{}` is the number of intervals.
+# A run's note about reduced counter tables; `{}` is the number of intervals.
 REDUCED_NOTE: Final = "its counters are medians of {} equal intervals"
 
 
@@ -40,7 +40,7 @@ class StoredCounter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     name: str
     unit: str = ""
     direction: Direction = Direction.UNKNOWN
-    # Lists, because copying millions of numbers into tuples takes a second more.
+    # Lists, because copying millions of numbers into tuples takes another second.
     values: list[float | None]
 
 
@@ -83,25 +83,25 @@ class StoredRun(
     regressions: tuple[MetricKey, ...] = written(())
     notes: tuple[str, ...] = written(())
     is_separate: Literal[False] = False
-    cost: Cost | None = None  # type: ignore[assignment]  # left out where it is not known
+    cost: Cost | None = None  # type: ignore[assignment]  # omitted if unknown
 
 
 def encode_run(run: Run) -> bytes:
-    """The run as one line of JSON; None and empty fields are left out, floats round-trip exactly."""
+    """Encode the run as one line of JSON; None and empty fields are omitted, floats round-trip exactly."""
     held = structs.asdict(run)
     tables = tuple(map(_stored_table, run.counters)) or None
     return encode(StoredRun(**held | {"counters": tables, "cost": run.cost or None, "is_separate": False}))
 
 
 def decode_run(data: bytes, *, place: str) -> Run:
-    """The run in `data`; a DataError with file and place where it is none."""
+    """The run in `data`; a DataError with file and place if it is invalid."""
     file = decode(StoredRun, data, place=place)
     if file.time is not None and in_utc(file.time) is None:
         years = f"between {YEARS[0]} and {YEARS[-1]}"
         raise DataError(f"time is not {years}", place=place, next_step="give the time of the measurement, or none")
     for index, benchmark in enumerate(file.benchmarks):
         _check(benchmark, place=f"{place}: benchmarks.{index}")
-        # Runs of one suite have the same names: one copy of each is enough.
+        # Runs of one suite share their names: one copy of each is enough.
         for name in ("name", "metric_name", "unit"):
             structs.force_setattr(benchmark, name, sys.intern(getattr(benchmark, name)))
     start, end = REDUCED_NOTE.split("{}")
@@ -143,7 +143,7 @@ def refuse_too_many(benchmarks: Sequence[Benchmark], counters: Sequence[CounterT
 
 
 def refuse_doubled(benchmarks: Sequence[Benchmark], *, place: str) -> None:
-    """Of files that strangers wrote; what is stored already is read as it is."""
+    """Refuse duplicate benchmarks in untrusted files; stored runs are read unchanged."""
     if (doubled := first_doubled(benchmarks)) is not None:
         first, second = doubled
         raise DataError(
@@ -173,11 +173,11 @@ def _stored_table(table: CounterTable) -> StoredTable:
 
 
 def _table(stored: StoredTable, place: str, *, were_reduced: bool) -> CounterTable:
-    """The table; a DataError where its times do not increase.
+    """The table; a DataError if its times do not increase.
 
-    `were_reduced`: by a note of their run its long tables hold interval medians, and an older version, which wrote no
-    `interval_s`, stored it. Then the usual step between rows is their interval; for a table that was too short to be
-    reduced that is the step of its samples, which is as good.
+    `were_reduced`: a note of the run states that its long tables hold interval medians. An older version stored it,
+    without `interval_s`. Then the median step between rows is their interval. In a table that was too short to be
+    reduced, it is the step of its samples, which serves as well.
     """
     import numpy as np
 

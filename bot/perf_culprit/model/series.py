@@ -12,14 +12,14 @@ from perf_culprit.model.json_files import encode, written
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Metric, MetricKey, Run
 
-# Series over commits or builds, and where they changed.
+# Series over commits or builds, and their changes.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """`values`: one per run, oldest first; NaN where a run lacks it. `notes` say what was done to them.
+    """`values`: one per run, oldest first; NaN where a run lacks it. `notes` tell how they were processed.
 
-    `minimum_effect`: relative changes smaller than this are not looked for.
+    `minimum_effect`: relative changes smaller than this are ignored.
     """
 
     name: str
@@ -31,9 +31,9 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesTable:
-    """Series of the same runs. `labels` name the runs (commits, builds, times), "" where nothing does.
+    """Series of the same runs. `labels` name the runs (commits, builds, times); "" for a run without a name.
 
-    `label_name` says what the labels are. `notes` are about the table: what was left out of it.
+    `label_name` is the kind of labels. `notes` are about the table: what was omitted.
     """
 
     place: str
@@ -63,7 +63,7 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesAlarm:
-    """Raised with run `index` by a bot that sees only the runs up to it. The level before began with run `since`."""
+    """An alarm at run `index` of a bot that sees only the runs up to it. The level before started with run `since`."""
 
     index: int
     label: str = ""
@@ -73,9 +73,9 @@ class SeriesAlarm:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Detectable:
-    """What would have been found: a rise by `size`, in the series' unit, that lasts `rows` rows.
+    """The smallest rise that would have been detected: by `size`, in the series' unit, for `rows` rows.
 
-    `relative_change` is of the series' median, None where that is zero. A `size` of 0 is any rise at all.
+    `relative_change` is relative to the series' median, None if that is zero. A `size` of 0 is any rise at all.
     """
 
     size: float
@@ -85,11 +85,11 @@ class Detectable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesChanges:
-    """What was found in one series. `alarms` is None where nobody asked.
+    """The changes of one series. `alarms` is None if they were not requested.
 
-    Where nothing could be judged, `values_lacking` says how many more values it takes. Where nothing was found,
-    `detectable` says what would have been, and `detectable_alarm` what would have raised an alarm; None there: no step
-    of any size.
+    If nothing could be judged, `values_lacking` is the number of missing values. If nothing was detected, `detectable`
+    is the smallest detectable change, and `detectable_alarm` that of an alarm. None there: no step of any size would
+    raise one.
     """
 
     series: Series
@@ -101,7 +101,7 @@ class SeriesChanges:
     values_lacking: int = 0
 
 
-# How the numbers of released versions differ from one to the next [B17, section V].
+# Differences between consecutive released versions [B17, section V].
 
 
 class Outcome(StrEnum):
@@ -191,14 +191,14 @@ def encode_releases(matrix: DeviationMatrix) -> bytes:
     return encode(matrix, indent=1)
 
 
-# What a dashboard shows: the series of one suite in one environment, and what is known of their changes.
+# The content of a dashboard: the series of one suite in one environment, and their known changes.
 
 # "Lately" is this many runs.
 LATELY_RUNS: Final = 30
 
 
 class PanelRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A stored run without its numbers. `judged`: the metrics that it was judged a regression in."""
+    """A stored run without its numbers. `judged`: the metrics in which it was judged a regression."""
 
     commit: str
     judged: tuple[MetricKey, ...] = ()
@@ -207,9 +207,9 @@ class PanelRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class PanelSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`values` are the `statistic` of each run in the metric's unit, None where the run lacks it.
 
-    `changes` are those that stand in the series by itself, by its first `judged` values; which of them count among all
-    series is decided over all. Nothing could be judged where the runs have no `statistic` in common (""), or fewer
-    values than it takes by `values_lacking`. `category_limits`: names of response-time categories with their bounds.
+    `changes` are significant in the series by itself, within its first `judged` values; the control over all series
+    comes later. Nothing could be judged if the runs have no common `statistic` ("") or `values_lacking` values are
+    missing. `category_limits`: names of response-time categories with their bounds.
     """
 
     benchmark: str
@@ -228,7 +228,7 @@ class PanelSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`environment` has the components that keep numbers apart, none where nothing is known of the machine.
+    """`environment` has the components that separate measurements; it is empty if the machine is unknown.
 
     `runs` are those of one line of commits, oldest first.
     """
@@ -240,7 +240,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class KeptPanel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`panel` without values, and the chunks that hold them in its order."""
+    """`panel` without values, and the names of the chunks with the values, in its order."""
 
     panel: Panel
     chunks: tuple[str, ...]
@@ -255,7 +255,7 @@ class Manifest(
     tag_field="format",
     tag="perf-culprit-dashboard",
 ):
-    """What a dashboard's folder holds. `program` is the version that built it, `files` all that it wrote."""
+    """The content of a dashboard's folder. `program` is the version that built it, `files` all that it wrote."""
 
     version: Literal[1] = written(1)
     program: str
@@ -265,7 +265,7 @@ class Manifest(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NamedCulprit:
-    """What a stored bisection named. `thread` is the number of the pull request or issue that asked for it."""
+    """The culprit of a stored bisection. `thread` is the number of the pull request or issue that requested it."""
 
     suite: str
     key: MetricKey
@@ -277,7 +277,7 @@ class NamedCulprit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Commit:
-    """`seconds` since 1970 are the committer's clock's, for display. `tag`: the release that it is, if any."""
+    """`seconds` since 1970 are from the committer's clock, for display. `tag`: its release, if any."""
 
     hash: str
     subject: str = ""
@@ -287,9 +287,9 @@ class Commit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShownChange:
-    """A change of series `series` of panel `panel`, with who accepted it and which commit a bisection named.
+    """A change in series `series` of panel `panel`, with its acceptance and the commit that a bisection named.
 
-    It came with the commit `since`; or, where the runs leave that open, with one of those after the commit `after`.
+    It came with the commit `since`. If the runs leave that open, it came with one of the commits after `after`.
     """
 
     panel: int
@@ -303,9 +303,9 @@ class ShownChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """`worst`: the largest change for the worse since `release` (where there is none, lately), as measured.
+    """`worst`: the largest worsening since `release` (without a release, in the latest runs), as measured.
 
-    None where nothing got worse. `judged` counts the series that could be judged.
+    None if nothing got worse. `judged` counts the series that could be judged.
     """
 
     release: str | None
@@ -315,7 +315,7 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dashboard:
-    """`commits` are those that have runs or are named otherwise, oldest first. `notes` say what was left out."""
+    """`commits` are those with runs or named elsewhere, oldest first. `notes` tell what was omitted."""
 
     commits: tuple[Commit, ...]
     panels: tuple[Panel, ...]

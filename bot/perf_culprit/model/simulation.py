@@ -1,4 +1,4 @@
-"""What a simulated design does: estimates per layer, its bottleneck, and how configurations rank."""
+"""Results of a simulated design: estimates per layer, its bottleneck, and the ranking of configurations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Replication:
     """One simulated run after its warm-up. `series` (rows, m) are means of equal intervals, `means` (m,) of all.
 
-    `interval_s` is a row's length. NaN where nothing was observed: a response time where no request ended.
+    `interval_s` is a row's length. NaN where nothing was observed, such as a response time without a finished request.
     """
 
     outputs: tuple[Output, ...]

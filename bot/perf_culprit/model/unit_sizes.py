@@ -1,8 +1,8 @@
-"""Spellings of units in the readers' tools, and what each is worth."""
+"""Spellings of units in the output of tools, and their sizes."""
 
 from typing import Final
 
-# "KB" is missing below on purpose: 1,000 or 1,024, nobody knows.
+# "KB" is missing on purpose: it may be 1,000 or 1,024 bytes.
 SECONDS: Final = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
     **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
@@ -24,7 +24,7 @@ _PER_CALL: Final = ("/op", "/iter")
 
 
 def without_suffix(unit: str) -> tuple[str, str]:
-    """("ns", "/op") for "ns/op"."""
+    """The unit and its suffix per call: ("ns", "/op") for "ns/op"."""
     for suffix in _PER_CALL:
         if unit.endswith(suffix):
             return unit.removesuffix(suffix), suffix
@@ -32,7 +32,7 @@ def without_suffix(unit: str) -> tuple[str, str]:
 
 
 def converted(value: float, unit: str, to: str) -> float | None:
-    """`value` of `unit` in the unit `to`; None where they measure two things. No unit is the other's."""
+    """`value` of `unit` in the unit `to`; None if they measure different things. An empty unit matches any other."""
     if unit in ("", to):
         return value
     plain, wanted = without_suffix(unit)[0], without_suffix(to)[0]

@@ -1,1 +1,1 @@
-"""Layered models of a design, simulated: what would it do, before it is built [F11, chapter 4]."""
+"""Simulate layered models of a design: how it would perform, before it is built [F11, chapter 4]."""

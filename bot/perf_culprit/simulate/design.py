@@ -65,7 +65,7 @@ def _random(value: object, units: Mapping[str, float], example: str) -> Distribu
 def _of(
     read: Callable[[object, Mapping[str, float], str], object], units: Mapping[str, float], example: str
 ) -> BeforeValidator:
-    """The validator of a kind of quantity; what was read before is left as it is."""
+    """The validator of a kind of quantity; a value already parsed stays unchanged."""
 
     def validate(value: object) -> object:
         return value if isinstance(value, Distribution) else read(value, units, example)
@@ -85,7 +85,7 @@ RandomCount = Annotated[Distribution, _of(_random, UNITS, "20"), Field(examples=
 
 # The layered simulation model of a design [F11, chapter 4]: world view, component, physical and scenario layer.
 #
-# The upper layers run while the lower ones are missing: a placeholder stands for what a component does inside.
+# The upper layers can run without the lower ones: a placeholder represents a component's internals.
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,59}$")]
 Instances = Annotated[int, Field(ge=1, le=10_000)]
@@ -271,7 +271,7 @@ class Design(Section):
 
 @cache
 def design_schema() -> dict[str, Any]:
-    """The JSON schema for editors; docs/simulation-model.schema.json is this, kept current by a test."""
+    """The JSON schema for editors, the same as docs/simulation-model.schema.json; a test keeps that current."""
     schema = Design.model_json_schema(mode="validation")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

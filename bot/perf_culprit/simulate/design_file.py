@@ -1,4 +1,4 @@
-"""A model file -> `Design`: parameters filled in, and what its parts say of each other checked."""
+"""Read a model file into a `Design`: insert parameters, and check references between its parts."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,11 +13,11 @@ from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.files import read_limited
 from perf_culprit.simulate.design import Design, Message, Scenario, Send
 
-# What is wrong between the parts of a model: unknown names, cycles, demands that can never be met.
+# Errors between the parts of a model: unknown names, cycles, demands that can never be met.
 
-# Of shares that were written with a few digits.
+# Tolerance of shares, which are written with a few digits.
 _WHOLE: Final = 1e-6
-# More take hours and gigabytes: the file may be a stranger's.
+# More would take hours and gigabytes, and the file may be untrusted.
 MOST_REQUESTS: Final = 10_000_000
 MOST_RECEIVERS: Final = 10_000
 OF_REQUESTS: Final = ("response time", "throughput")
@@ -30,7 +30,7 @@ OF_COMPONENTS: Final = (
 
 
 def faults(design: Design) -> Iterator[Fault]:
-    """What is wrong between the layers, in the order of the file."""
+    """The errors between the layers, in the order of the file."""
     components = design.world_view.components
     yield from _send_faults(design)
     yield from _link_faults(design)
@@ -74,7 +74,7 @@ def _send_faults(design: Design) -> Iterator[Fault]:
 
 
 def _output_faults(design: Design, of: str, names: tuple[str, ...], loc: tuple[int | str, ...]) -> Iterator[Fault]:
-    """A name that is none would leave its factor out of a score unseen; a layer that is missing may."""
+    """Check names of outputs. A wrong name would silently drop its factor from a score; a missing layer is allowed."""
     arrivals = [arrival for scenario in design.scenario.values() for arrival in scenario.arrivals]
     outputs = {
         **dict.fromkeys((kind for arrival in arrivals for kind in arrival.shares), OF_REQUESTS),
@@ -173,7 +173,7 @@ def _size_faults(design: Design, scenario: Scenario, loc: tuple[int | str, ...])
 
 
 def _is_handled(design: Design, name: str, request: str) -> bool:
-    """A component without any layer only receives."""
+    """Whether the component handles the request. A component without any layer only receives."""
     component, logic = design.world_view.components[name], design.component.get(name)
     described = component.requests or logic is not None or name in design.physical
     return (
@@ -185,7 +185,7 @@ def _is_handled(design: Design, name: str, request: str) -> bool:
 
 
 def _cycle(design: Design) -> Iterator[Fault]:
-    """Requests that in the end cause themselves would never end."""
+    """Find cycles: requests that cause themselves would never end."""
     components = design.world_view.components
 
     def sends(node: tuple[str, str]) -> tuple[Send, ...]:
@@ -217,7 +217,7 @@ def _cycle(design: Design) -> Iterator[Fault]:
             yield from visit((name, request), ())
 
 
-# A model file -> `Design`: parameters filled in, and what its parts say of each other checked; mistakes have lines.
+# Read a model file into a `Design`: insert parameters, and check references between its parts; errors have lines.
 
 DOCS: Final = "docs/simulation.md"
 _REFERENCE: Final = re.compile(r"\$\{([^{}]*)\}")
@@ -229,13 +229,13 @@ def load_design(path: Path, parameters: Mapping[str, str] | None = None) -> Desi
 
 
 def parse_design(data: bytes, parameters: Mapping[str, str], *, place: str) -> Design:
-    """The model in `data` with these values of its parameters; a ConfigError with `place:line` where it is wrong."""
+    """Parse the model in `data` with these parameter values; a ConfigError with `place:line` if it is invalid."""
     prepare = partial(_fill, given=dict(parameters), place=place)
     return parse_yaml(data, Design, place=place, docs=DOCS, prepare=prepare, check=faults)
 
 
 def _fill(root: yaml.Node, *, given: Mapping[str, str], place: str) -> None:
-    """Put the parameters' values where `${name}` stands."""
+    """Replace each `${name}` by the parameter's value."""
     if not isinstance(root, yaml.MappingNode):
         return
     parts = {key.value: value for key, value in root.value}

@@ -1,4 +1,4 @@
-"""A model at work: requests arrive, wait, are processed and sent on."""
+"""Run a model: requests arrive, wait, are processed and sent on."""
 
 import math
 from collections import defaultdict, deque
@@ -11,11 +11,11 @@ from simpy.events import Event
 from perf_culprit.simulate.design import Arrival, Design, Distribution, Link, Scenario, Send
 from perf_culprit.simulate.stations import Station, Streams, stations
 
-# What the requests of one component instance compete for: all of it at once, or none [F11, 4.3.1.6].
+# The resources of one component instance, which requests get all at once or not at all [F11, 4.3.1.6].
 
 
 class Pool:
-    """Resources with finite units. Who cannot have all that is needed waits, first come, first served."""
+    """Resources with finite units. Requests that cannot get everything they need wait, first come, first served."""
 
     def __init__(self, environment: simpy.Environment, capacities: Sequence[float], *, room: int | None) -> None:
         self._environment = environment
@@ -31,14 +31,14 @@ class Pool:
         return self._room is not None and len(self._waiting) >= self._room
 
     def take(self, needs: Sequence[tuple[int, float]]) -> bool:
-        """Whether all of `needs` (resource, units) was free, and is taken now; nobody overtakes who waits."""
+        """Take all of `needs` (resource, units) if free, and return whether it was; nobody overtakes the queue."""
         if self._waiting or not self._fits(needs):
             return False
         self._hold(needs)
         return True
 
     def wait(self, needs: Sequence[tuple[int, float]]) -> simpy.Event:
-        """Happens when all of `needs` was taken."""
+        """An event that happens when all of `needs` has been taken."""
         granted = self._environment.event()
         self._waiting.append((needs, granted))
         return granted
@@ -62,7 +62,7 @@ class Pool:
             self._free[resource] -= units
 
 
-# A link at work: when a message arrives, what was lost, and what it cost.
+# A running link: arrival times, losses and costs of messages.
 
 MEGABYTE = 1e6
 
@@ -72,7 +72,7 @@ class Channel:
 
     `uses` has (time, new messages, cost) per sending over a link with a price.
 
-    A shared link is a queue whose times are known when a message is sent, so that it needs no events of its own.
+    A shared link is a queue whose times are known when a message is sent, so it needs no events of its own.
     """
 
     def __init__(self, link: Link, name: str, streams: Streams) -> None:
@@ -87,7 +87,7 @@ class Channel:
         self._is_priced = bool(link.price_per_message or link.price_per_megabyte)
 
     def send(self, now: float, count: int, size: float, *, is_first: bool) -> float:
-        """When the last of `count` messages arrives."""
+        """Send messages; return when the last of `count` messages arrives."""
         link = self.link
         if self._is_priced:
             cost = count * (link.price_per_message + size / MEGABYTE * link.price_per_megabyte)
@@ -102,7 +102,7 @@ class Channel:
         return ended + self._latency()
 
     def lost(self, count: int) -> int:
-        """How many of `count` messages are lost."""
+        """Draw how many of `count` messages are lost."""
         lost = 0
         while count > self._gap:
             count -= int(self._gap) + 1
@@ -113,15 +113,15 @@ class Channel:
 
     @property
     def acknowledgement(self) -> float:
-        """Seconds that an acknowledgement takes, which is too small for the bandwidth to count."""
+        """The seconds of an acknowledgement, which is too small to use bandwidth."""
         return self._latency()
 
 
-# A component at work: its instances' pools, the random numbers of its requests, and what happened to them.
+# A running component: its instances' pools, the random numbers of its requests, and their times.
 
 
 class Place:
-    """`visits`: of each kind a row [asked, began, ended] per request; `refused` the times of refusals."""
+    """`visits`: a row [asked, began, ended] per request, by kind; `refused`: the times of refusals."""
 
     def __init__(self, environment: simpy.Environment, station: Station, streams: Streams) -> None:
         self.station = station
@@ -152,16 +152,16 @@ class Place:
         return int(self._instance() * count) if count > 1 else 0
 
     def phase(self, instance: int) -> float:
-        """When within its period an instance sends what it collected, from 0 to 1."""
+        """The time within its period, from 0 to 1, when an instance sends its collected messages."""
         return float(self._phases[instance])
 
     def seconds(self, kind: str, items: int) -> float:
-        """How long a request of this kind and number of items is processed."""
+        """Draw the processing time of a request of this kind and number of items."""
         processing, per_item = self._times[kind]
         return processing() + (per_item() if items == 1 else sum(per_item() for _ in range(items)))
 
     def sends(self, kind: str) -> Sequence[Send]:
-        """What is sent this time: of the alternatives at most one."""
+        """Draw the messages to send: at most one of the alternatives."""
         always, alternatives = self._always[kind], self._alternatives[kind]
         return (*always, *self._chosen(alternatives)) if alternatives else always
 
@@ -177,14 +177,14 @@ class Place:
         return ()
 
 
-# A model at work: requests arrive, wait for all that they need at once, are processed and send messages.
+# Run a model: requests arrive, wait for all that they need at once, are processed and send messages.
 
-# What a process does until it ends: whether its request was dealt with.
+# The activity of a process; its result is whether the request succeeded.
 Course: TypeAlias = Generator[Event, object, bool]
 
 
 class Receivers(NamedTuple):
-    """Of one channel: how many lack the message, and how many have it and did not get that across."""
+    """Receivers on one channel: how many lack the message, and how many have it but their acknowledgement was lost."""
 
     channel: Channel
     missing: int
@@ -192,7 +192,7 @@ class Receivers(NamedTuple):
 
 
 class Network:
-    """`responses`: by kind of request from outside a row [asked, ended, 1 where it was dealt with] each."""
+    """`responses`: a row [asked, ended, 1 if successful] per external request, by kind."""
 
     def __init__(self, design: Design, scenario: Scenario, streams: Streams) -> None:
         self.environment = simpy.Environment()
@@ -234,7 +234,7 @@ class Network:
         row[1] = self.environment.now
 
     def _visit(self, name: str, kind: str, items: int) -> Course:
-        """One request at one instance, until all that it sent was dealt with; False where it was refused."""
+        """Process one request at one instance, until all its messages are handled; False if it is refused."""
         place, environment = self.places[name], self.environment
         service = place.station.services.get(kind)
         if service is None:
@@ -261,7 +261,7 @@ class Network:
         return (yield from self._all([self._send(place, instance, send) for send in sends]))
 
     def _all(self, courses: Sequence[Course]) -> Course:
-        """All of them at the same time; whether each was dealt with."""
+        """Run all at the same time; return whether every one succeeded."""
         done = yield self.environment.all_of([self.environment.process(course) for course in courses])
         return all(cast(Mapping[Event, bool], done).values())
 
@@ -281,7 +281,7 @@ class Network:
         return arrived and (yield from self._visit(send.to, send.request, items))
 
     def _collected(self, place: Place, instance: int, send: Send) -> Event:
-        """Happens when what the instance collects until it sends next was dealt with."""
+        """An event that happens when the instance's current batch has been sent and handled."""
         key, done = (id(send), instance), self.environment.event()
         if key not in self._batches:
             self._batches[key] = []
@@ -299,11 +299,11 @@ class Network:
             event.succeed(done)
 
     def _transmit(self, channels: tuple[Channel, ...], count: int, send: Send, items: int) -> Course:
-        """Until the last of `count` receivers has the message; whether none was given up."""
+        """Send until the last of `count` receivers has the message; return whether none was given up."""
         return self._attempt(self._shared_out(channels, count), send, items, send.resends)
 
     def _attempt(self, receivers: Sequence[Receivers], send: Send, items: int, resends: int) -> Course:
-        """What is not acknowledged in time is sent again: lost, late, or with its acknowledgement lost."""
+        """Send, and send again without timely acknowledgement: the message or its acknowledgement was lost or late."""
         environment = self.environment
         now = arrived = environment.now
         again = []

@@ -19,7 +19,7 @@ from perf_culprit.simulate.design import Design, Scenario
 from perf_culprit.simulate.network import Channel, Network, Place
 from perf_culprit.simulate.stations import Streams, offered_loads
 
-# From what happened to what is reported: each layer's outputs as means over windows of time.
+# Convert recorded times to reported outputs: each layer's outputs as means over windows of time.
 
 Floats: TypeAlias = NDArray[np.float64]
 Measured: TypeAlias = tuple[Output, Floats]
@@ -94,7 +94,7 @@ def _per_second(times: Sequence[float], edges: Floats) -> Floats:
 
 
 def time_average(visits: Iterable[Sequence[Sequence[float]]], edges: Floats, *, first: int, last: int) -> Floats:
-    """How many of the visits were between these two of their moments, on average in each window, shape (n,)."""
+    """The mean number of visits between their moments `first` and `last` in each window, shape (n,)."""
     kinds = [np.array(rows, dtype=np.float64) for rows in visits if rows]
     if not kinds:
         return np.zeros(len(edges) - 1)
@@ -104,7 +104,7 @@ def time_average(visits: Iterable[Sequence[Sequence[float]]], edges: Floats, *, 
 
 
 def _sum_of_minima(moments: Floats, times: Floats) -> Floats:
-    """Of each time the sum over all moments of the earlier of both, shape (n,): what none has passed counts as now."""
+    """The sum of min(moment, time) over all moments, for each time, shape (n,); future moments count as the time."""
     ordered = np.sort(moments)
     before = np.searchsorted(ordered, times)
     sums = np.concatenate([[0.0], np.cumsum(np.where(np.isfinite(ordered), ordered, 0.0))])
@@ -112,11 +112,11 @@ def _sum_of_minima(moments: Floats, times: Floats) -> Floats:
     return answer
 
 
-# Independent replications of a scenario, at the same time, until the response times are known well enough.
+# Independent replications of a scenario, in parallel, until the response times are precise enough.
 
-# Windows of a replication: 10 to 30 lose little, and more would depend on each other [Schmeiser 1982].
+# Windows of a replication: 10 to 30 lose little, and more would be correlated [Schmeiser 1982].
 WINDOWS: Final = 20
-# Of an interval of few replications the width itself is a guess; and A/A comparisons need some values.
+# With fewer replications the interval's width is itself uncertain; A/A comparisons also need some values.
 FEWEST: Final = 5
 LEVEL: Final = 0.95
 
@@ -124,7 +124,7 @@ Tell = Callable[[str], None]
 
 
 def replicate(design: Design, scenario: str, seed: int, number: int) -> Replication:
-    """One replication; the same seed and number give the same one."""
+    """Run one replication; the same seed and number give the same result."""
     chosen = design.scenario[scenario]
     network = Network(design, chosen, Streams(seed, number))
     with _without_garbage_collection():
@@ -143,7 +143,7 @@ def replicate(design: Design, scenario: str, seed: int, number: int) -> Replicat
 def replications(
     design: Design, scenario: str, *, seed: int, tell: Tell, exactly: int | None = None, fewest: int = FEWEST
 ) -> list[Replication]:
-    """As many as the scenario's precision needs, or `exactly` that number; a process per core."""
+    """Run the replications that the scenario's precision needs, or `exactly` that number; a process per core."""
     chosen = design.scenario[scenario]
     limit = max(chosen.replications, fewest) if exactly is None else exactly
     fewest = fewest if exactly is None else exactly
@@ -157,7 +157,7 @@ def replications(
             widths = precise_widths(done, chosen)
             shown = f", ± {max(widths):.1%}" if widths and math.isfinite(max(widths)) else ""
             tell(f"{design.name} {scenario}: {len(done)} of at most {limit} replications{shown}")
-            # One by one, so that the number does not depend on the number of cores.
+            # Check one by one, so that the result does not depend on the number of cores.
             for number in range(max(first + 1, fewest), len(done) + 1):
                 if number == limit or is_precise(precise_widths(done[:number], chosen), chosen.precision):
                     return done[:number]
@@ -168,7 +168,7 @@ def is_precise(widths: Sequence[float], precision: float) -> bool:
 
 
 def precise_widths(done: Sequence[Replication], scenario: Scenario) -> list[float]:
-    """The relative half widths of the intervals that have to be narrow."""
+    """The relative half widths of the intervals that must be narrow."""
     chosen = {MetricKey(each.of, each.output) for each in scenario.precise}
     return [
         math.inf if entry.half_width is None else entry.half_width / (entry.mean or 1.0)
@@ -178,7 +178,7 @@ def precise_widths(done: Sequence[Replication], scenario: Scenario) -> list[floa
 
 
 def estimates(done: Sequence[Replication]) -> tuple[Estimate, ...]:
-    """Means over independent replications with Student's interval [Law 2015, 9.4.1]; only of what was observed."""
+    """Means over independent replications with Student's interval [Law 2015, 9.4.1]; only of observed outputs."""
     values = np.stack([one.means for one in done])
     counts = np.isfinite(values).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -209,7 +209,7 @@ def simulation(design: Design, scenario: str, done: Sequence[Replication], *, se
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Millions of small rows and no cycle among them: looking for cycles costs a fifth of the time."""
+    """Disable garbage collection: there are millions of small rows, no cycles, and the search costs 20% of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -219,13 +219,13 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-# A simulation as a run like any other: samples for the detectors of benchmarks, tables for those of counters.
+# A simulation as a run like any other: samples for benchmark detectors, tables for counter detectors.
 
 
 def sampled_run(design: Design, scenario: str, done: Sequence[Replication], *, seed: int) -> Run:
-    """Each output with a sample per replication. These are independent, which is what tests ask of samples.
+    """A run with one sample per replication and output. Replications are independent, as tests require.
 
-    Replications of one number share their random numbers with those of another design: they are rounds.
+    Replications with the same number share random numbers between designs, so they are rounds.
     """
     benchmarks = []
     for index, output in enumerate(done[0].outputs):
@@ -279,7 +279,7 @@ def _run(
 
 
 def _unstable(design: Design, scenario: str) -> Iterator[str]:
-    """What a comparison of means has to say first: they depend on how long the scenario lasts."""
+    """Notes on unstable scenarios: their means depend on the duration, so comparisons need a warning."""
     for load in offered_loads(design, design.scenario[scenario]):
         if load.share >= 1:
             full = f"{load.share:,.0%} of the {load.resource} of {load.component}"

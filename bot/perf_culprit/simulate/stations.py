@@ -1,4 +1,4 @@
-"""The layers put together: what each component does with each request, its random numbers, and its offered load."""
+"""The combined layers: each component's processing of requests, its random numbers, and its offered load."""
 
 import math
 from collections import defaultdict
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from perf_culprit.model.simulation import OfferedLoad
 from perf_culprit.simulate.design import NOTHING, Design, Distribution, Hardware, Scenario, Send, WorldRequest
 
-# Random numbers by name: what one part of a model draws does not move what another part draws.
+# Random numbers by name: the draws of one part of a model do not affect those of another part.
 #
-# So two designs under one seed see the same arrivals, and differ by what differs between them: common random numbers
+# So two designs with one seed have the same arrivals, and differ only by their own differences: common random numbers
 # [Law 2015, 11.2].
 
 BLOCK = 4096
 
 
 class Streams:
-    """Those of one replication."""
+    """The random numbers of one replication."""
 
     def __init__(self, seed: int, replication: int) -> None:
         self._seed = (seed, replication)
@@ -31,7 +31,7 @@ class Streams:
         return np.random.default_rng((*self._seed, crc32(name.encode())))
 
     def draws(self, distribution: Distribution, name: str) -> Callable[[], float]:
-        """The next number at each call."""
+        """A function that returns the next number at each call."""
         if distribution.kind == "constant":
             value = distribution.first
             return lambda: value
@@ -39,19 +39,19 @@ class Streams:
         return _endless(lambda: samples(distribution, random, BLOCK)).__next__
 
     def gaps(self, probability: float, name: str) -> Callable[[], float]:
-        """How many trials fail before the next success, at each call: far fewer numbers than one per trial."""
+        """A function that returns the number of failures before the next success: fewer draws than one per trial."""
         if not probability:
             return lambda: math.inf
         random = self.generator(name)
         return _endless(lambda: (random.geometric(probability, BLOCK) - 1).astype(np.float64)).__next__
 
     def uniform(self, name: str) -> Callable[[], float]:
-        """The next number from 0 to 1 at each call."""
+        """A function that returns the next number from 0 to 1 at each call."""
         return self.draws(Distribution("uniform", 0.0, 1.0), name)
 
 
 def samples(distribution: Distribution, random: np.random.Generator, size: int) -> NDArray[np.float64]:
-    """Shape (size,); never negative."""
+    """Random values of shape (size,), never negative."""
     first, second = distribution.first, distribution.second
     match distribution.kind:
         case "exponential":
@@ -68,15 +68,15 @@ def _endless(block: Callable[[], NDArray[np.float64]]) -> Iterator[float]:
     return chain.from_iterable(iter(lambda: block().tolist(), None))
 
 
-# The layers put together: what each component does with each kind of request, by the lowest layers that are there.
+# The combined layers: each component's processing by kind of request, from the lowest existing layers.
 
-# A placeholder's share of requests at once.
+# The resource of a placeholder's concurrent requests.
 PLACES = "places"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
-    """What one kind of request needs (resource by position, units), how long, and what is sent afterwards."""
+    """One kind of request: its needs (resource by position, units), its duration, and the messages sent afterwards."""
 
     needs: tuple[tuple[int, float], ...] = ()
     processing: Distribution = NOTHING
@@ -168,11 +168,11 @@ def _service(design: Design, name: str, kind: str, order: Mapping[str, int]) -> 
     )
 
 
-# What the arrivals ask of each resource on average: the utilisation law, without a simulation [Lazowska 1984, 3.3].
+# The mean load of each resource: the utilisation law, without a simulation [Lazowska 1984, 3.3].
 
 
 def offered_loads(design: Design, scenario: Scenario) -> tuple[OfferedLoad, ...]:
-    """Of each resource and shared link, the most loaded first. Losses and refusals are left out."""
+    """The load of each resource and shared link, highest first. Losses and refusals are ignored."""
     flows = Flows(design, scenario)
     return tuple(sorted((*flows.of_resources(), *flows.of_links()), key=lambda load: -load.share))
 
@@ -207,7 +207,7 @@ class Flows:
                 )
 
     def _add(self, name: str, kind: str, rate: float, items: float) -> None:
-        """Requests and items per second, with all that they cause. A model without cycles ends."""
+        """Add requests and items per second, with all requests that they cause. It ends, as models have no cycles."""
         flow = self.visits[name, kind]
         flow[0] += rate
         flow[1] += items
@@ -219,7 +219,7 @@ class Flows:
             self._add(send.to, send.request, _sendings(send, following, station.instances), following)
 
     def _held(self, station: Station, position: int) -> float:
-        """Units of a resource that are held on average."""
+        """The mean number of units of a resource in use."""
         held = 0.0
         for kind, service in station.services.items():
             rate, items = self.visits.get((station.name, kind), (0.0, 0.0))
@@ -229,7 +229,7 @@ class Flows:
 
 
 def _sendings(send: Send, rate: float, instances: int) -> float:
-    """Messages per second: what is collected goes out together, once per period in which anything came."""
+    """Messages per second. Collected items are sent together, once per period with at least one item."""
     if send.every is None:
         return rate
     return instances * -math.expm1(-rate / instances * send.every) / send.every

@@ -19,20 +19,20 @@ from perf_culprit.simulate.network import Network
 from perf_culprit.simulate.replication import Tell, replicate, simulation
 from perf_culprit.simulate.stations import Station, Streams, offered_loads, stations
 
-# How many requests a scenario could have: the arrival rate at which the system no longer keeps up, by search.
+# The capacity for requests: search the arrival rate at which the system no longer keeps up.
 
-# Of the requests that arrive after the warm-up more than this share are not answered in that time: a queue grows. One
-# that is just stable ends longer or shorter by the square root of its requests: 0.4% in an hour of 17 per second.
+# If more than this share of the requests after the warm-up is unanswered at the end, a queue grows. In a barely stable
+# system the number of answers varies by its square root: 0.4% in an hour of 17 per second.
 SHORTFALL: Final = 0.005
-# The search ends when both ends are so close.
+# The search ends when the ratio of both ends is this small.
 CLOSE: Final = 1.01
-# The utilisation law says where to begin; where it errs the bracket is widened so often.
+# The search starts at the estimate of the utilisation law, and widens the bracket up to this number of times.
 STEP: Final = 1.1
 MOST_STEPS: Final = 12
 
 
 def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Saturation:
-    """Between two factors of all arrival rates: one that was seen to keep up and one that was not."""
+    """Find two factors of all arrival rates: one with which the system kept up and one with which it did not."""
     chosen = design.scenario[scenario]
     loads = offered_loads(design, chosen)
     if not loads or loads[0].share == 0:
@@ -64,13 +64,13 @@ def saturation(design: Design, scenario: str, *, seed: int, tell: Tell) -> Satur
 
 
 def scaled(scenario: Scenario, factor: float) -> Scenario:
-    """With all arrival rates multiplied."""
+    """The scenario with all arrival rates multiplied."""
     arrivals = tuple(arrival.model_copy(update={"rate": arrival.rate * factor}) for arrival in scenario.arrivals)
     return scenario.model_copy(update={"arrivals": arrivals})
 
 
 def total_rate(design: Design, scenario: Scenario) -> float:
-    """Requests per second from outside."""
+    """External requests per second."""
     places = stations(design, scenario)
     return sum(arrival.rate * places[arrival.source].instances for arrival in scenario.arrivals)
 
@@ -84,7 +84,7 @@ def _keeps_up(design: Design, scenario: Scenario, seed: int) -> bool:
     return bool(answered >= arrived * (1 - SHORTFALL))
 
 
-# Every combination of a sweep's values, at the same time, with its score.
+# Every combination of a sweep's values, in parallel, with its score.
 #
 # The score is the product of crisp and discretised outputs, layer by layer [F11, 4.3.2.3.1].
 
@@ -92,7 +92,7 @@ PERCENT = 100.0
 
 
 def combinations(design: Design) -> Iterator[Mapping[str, str]]:
-    """Of the values that the model lists under sweep, the last parameter changing fastest."""
+    """The combinations of the values under sweep, with the last parameter changing fastest."""
     for values in product(*design.sweep.values()):
         yield {name: str(value) for name, value in zip(design.sweep, values, strict=True)}
 
@@ -100,7 +100,7 @@ def combinations(design: Design) -> Iterator[Mapping[str, str]]:
 def sweep(
     designs: Sequence[Design], scenario: str, *, seed: int, replications: int, tell: Tell
 ) -> tuple[Configuration, ...]:
-    """The designs in the order given, one per combination."""
+    """Simulate the designs, one per combination, and return the results in the same order."""
     tasks = [(design, scenario, seed, number) for design in designs for number in range(replications)]
     done = []
     with process_pool(min(os.cpu_count() or 1, len(tasks))) as pool:
@@ -115,12 +115,12 @@ def sweep(
 
 
 def level(value: float, bounds: Sequence[float]) -> float:
-    """The level among equally ranked ones: three bounds give 0.25, 0.5, 0.75 and 1 [F11, tables 4-6 and 4-7]."""
+    """The level among equally spaced ones: three bounds give 0.25, 0.5, 0.75 and 1 [F11, tables 4-6 and 4-7]."""
     return (bisect_right(bounds, value) + 1) / (len(bounds) + 1)
 
 
 def configuration(entries: Sequence[Scored], simulated: Simulation) -> Configuration:
-    """By layer the score with all that is known up to it; a layer without a scored output has none. Lower is better."""
+    """Score each layer with all outputs up to it; a layer without a scored output has no score. Lower is better."""
     estimates = {estimate.output.key: estimate for estimate in simulated.estimates}
     scored = {key: entry for entry in entries if (key := MetricKey(entry.of, entry.output)) in estimates}
     product, scores = 1.0, {}
@@ -133,20 +133,20 @@ def configuration(entries: Sequence[Scored], simulated: Simulation) -> Configura
 
 
 def _factor(entry: Scored, value: float) -> float:
-    """Utilisations are percentages."""
+    """The factor of one output. Utilisations are percentages."""
     return level(value / PERCENT, entry.levels) if entry.levels else value
 
 
-# Demands from measurement: what the counters of a real run say that each kind of request holds, by least squares.
+# Demands from measurements: the demand of each kind of request from a real run's counters, by least squares.
 
 LEVEL = 0.95
 
 
 def calibrate(design: Design, scenario: str, run: Run) -> tuple[Demanded, ...]:
-    """Utilisation law: units in use = sum over kinds of requests per second x demand, and a part that never rests.
+    """Fit the utilisation law: units in use = sum over kinds of requests per second x demand, and a constant part.
 
-    Demands below 0 are impossible, so that the squares are minimised over the others [Lawson & Hanson 1974].
-    Assumes rows longer than a request; errors of rows that do not depend on each other.
+    Demands are at least 0: the squares are minimised under this constraint [Lawson & Hanson 1974]. Assumes rows longer
+    than a request, and independent errors of rows.
     """
     places = stations(design, design.scenario[scenario])
     return tuple(demanded for entry in design.calibration for demanded in _fitted(entry, places[entry.component], run))
@@ -186,7 +186,7 @@ def _fitted(entry: Calibrated, station: Station, run: Run) -> Iterator[Demanded]
 
 
 def _table(entry: Calibrated, run: Run) -> CounterTable:
-    """The one that has all of the entry's counters, which have to share their clock."""
+    """The table with all of the entry's counters, which must have a common clock."""
     needed = {entry.counter, *entry.rates.values()}
     for table in run.counters:
         if needed <= {metric.name for metric in table.metrics}:

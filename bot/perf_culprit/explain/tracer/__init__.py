@@ -1,7 +1,7 @@
 """Our tracer for Python: structure in one full pass, times level by level (docs/tracing.md).
 
-Only the standard library and this package are imported: the traced program may have nothing else. What `trace` gives
-is a noun of the model, for which perf-culprit has to be installed.
+It imports only the standard library and this package, because the traced program may have nothing else. The result of
+`trace` is a `Profile` of the model, which needs an installed perf-culprit.
 """
 
 from .session import trace

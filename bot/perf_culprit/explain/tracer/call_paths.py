@@ -1,4 +1,4 @@
-"""The tree of call paths that one full pass finds, and which code is followed."""
+"""The tree of call paths that one full pass finds, and the choice of code to follow."""
 
 import os
 import sys
@@ -11,16 +11,16 @@ from enum import IntEnum
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
-# Which code is followed, and how methods are called in a trace.
+# The choice of code to follow, and the names of methods in a trace.
 
 OWN_FOLDER: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep  # noqa: PTH100, PTH120 - pathlib costs the traced program 10 ms
-HOOK_FILE: Final = "<perf-culprit>"  # of code that replaces the user's
+HOOK_FILE: Final = "<perf-culprit>"  # file name of code that replaces the user's
 HOOKING_FILE: Final = OWN_FOLDER + "substitution.py"
 INSTALLED: Final = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 class Method(NamedTuple):
-    """`file` is relative to the root where it lies below, and else to where modules are found."""
+    """`file` is relative to the root if it lies below, otherwise to the folder of its modules."""
 
     name: str
     file: str | None = None
@@ -38,7 +38,7 @@ class Kind(IntEnum):
 class Scope:
     """The user's code: files below `root` that are neither installed nor of the standard library, and `include`.
 
-    `include`: names of modules or packages that are followed wherever they lie.
+    `include`: names of modules or packages that are followed wherever they are.
     """
 
     def __init__(self, root: str, include: tuple[str, ...] = ()) -> None:
@@ -47,7 +47,7 @@ class Scope:
         paths = sysconfig.get_paths()
         self._library = tuple({os.path.join(paths[name], "") for name in ("stdlib", "platstdlib")})  # noqa: PTH118 - as above
         self._paths: dict[str, str] = {}
-        # Code objects compare by content, which is slow: known by identity, and kept so that none is reused.
+        # Comparing code objects by content is slow: use their identity, and keep them so that no id is reused.
         self._known: dict[int, tuple[types.CodeType, Method, Kind]] = {}
 
     def of(self, code: types.CodeType) -> tuple[Method, Kind]:
@@ -65,7 +65,7 @@ class Scope:
         if path.startswith(OWN_FOLDER):
             return method, Kind.OWN
         is_included = any(module == name or module.startswith(f"{name}.") for name in self._include)
-        # The script that is run is followed wherever it lies: what it takes longer for is no function's below the root.
+        # Follow the executed script wherever it is: its own slowdown belongs to no function below the root.
         script = getattr(sys.modules["__main__"], "__file__", None) or ""
         is_script = path.endswith(".py") and path == self._real_path(script)
         is_users = (is_script or path.startswith(self._root)) and not self._is_installed(path)
@@ -104,9 +104,9 @@ PLAIN_C_TYPES: Final = (
 
 
 def c_method(function: object) -> Method | None:
-    """What is called where no Python code is; None for Python functions.
+    """The called object as a method if it is not Python code; None for Python functions.
 
-    Nothing of the object's own attributes is touched unless the interpreter made it: they may be computed.
+    Attributes are read only from objects that the interpreter made: other objects may compute them.
     """
     kind = type(function)
     if kind is types.FunctionType or kind is types.MethodType:
@@ -123,7 +123,7 @@ def c_method(function: object) -> Method | None:
 
 # The tree of call paths that one full pass finds. A method occurs once on a path: recursion is folded into it.
 #
-# With a method twice on a path, timing the upper one would have the lower one's instrumentation inside.
+# Otherwise timing the upper occurrence would include the instrumentation of the lower one.
 
 MAXIMUM_NODES: Final = 50_000
 OUTSIDE: Final = -1  # the parent of roots
@@ -133,8 +133,8 @@ OUTSIDE: Final = -1  # the parent of roots
 class Node:
     """`returns_to`: ancestors that are called again from here. `is_benchmark`: a benchmark tool's timing loop calls it.
 
-    `is_transparent`: a C function that runs Python code. Its callees belong to its caller, and so does its time: frames
-    do not tell what a C function called.
+    `is_transparent`: a C function that runs Python code. Its callees and its time belong to its caller, because frames
+    do not show the callees of a C function.
     """
 
     method: Method
@@ -151,7 +151,7 @@ class Tree:
         self._steps: dict[tuple[int, Method], int] = {}
 
     def enter(self, parent: int, method: Method) -> int:
-        """The node of `method` called from `parent`, made where it is new."""
+        """Return the node of `method` called from `parent`; create it if it is new."""
         existing = self._steps.get((parent, method))
         if existing is not None:
             return existing
@@ -169,7 +169,7 @@ class Tree:
         return len(self.nodes) - 1
 
     def find(self, methods: Iterable[Method]) -> int | None:
-        """The node of a path from the outermost to the innermost method; None where the full pass never saw it."""
+        """The node of a path from the outermost to the innermost method; None if the full pass never recorded it."""
         node = OUTSIDE
         for method in methods:
             step = self._steps.get((node, method))
@@ -189,7 +189,7 @@ class Tree:
         return children
 
     def add(self, other: "Tree") -> list[int]:
-        """The calls of another process, or of a further execution; where its nodes are here."""
+        """Add the calls of another process or of a further execution; return the places of its nodes here."""
         places: list[int] = []
         for node in other.nodes:
             place = self.enter(OUTSIDE if node.parent == OUTSIDE else places[node.parent], node.method)
@@ -205,16 +205,16 @@ class Tree:
         return places
 
     def rows(self) -> list[list[Any]]:
-        """As JSON holds it."""
+        """The nodes as JSON-compatible rows."""
         return [
             [*node.method, node.parent, node.calls, node.is_transparent, node.is_benchmark, sorted(node.returns_to)]
             for node in self.nodes
         ]
 
     def starts(self, at: str | None) -> list[int]:
-        """The nodes that a trace begins at: calls of `at`, else what benchmark tools time, else all roots.
+        """The start nodes of a trace: calls of `at`, otherwise functions timed by benchmark tools, otherwise all roots.
 
-        Imports and set-up lie next to or above them.
+        Imports and set-up are next to or above them.
         """
         starts: list[int] = []
         inside = [False] * len(self.nodes)
@@ -247,20 +247,20 @@ def tree_from_rows(rows: Sequence[Sequence[Any]]) -> Tree:
     return tree
 
 
-# Where in the tree a frame is, by looking at its callers.
+# Locate a frame in the tree by its callers.
 
 current_frame = sys._getframe  # noqa: SLF001 - the interpreter's only way to a caller's frame
 
 
 def node_of(frame: FrameType, tree: Tree, scope: Scope) -> int | None:
-    """None where the full pass saw no such path, or where the frame is inside a library."""
+    """The frame's node; None if the full pass recorded no such path, or the frame is inside a library."""
     if scope.of(frame.f_code)[1] is not Kind.FOLLOWED and not is_leaf(outer(frame, scope), scope):
         return None
     return tree.find(path_of(frame, scope))
 
 
 def path_of(frame: FrameType, scope: Scope) -> list[Method]:
-    """The methods that have nodes, from the outermost to the frame's own or its nearest caller's."""
+    """The methods with nodes, from the outermost to the frame's own or its nearest caller's."""
     path: list[Method] = []
     at: FrameType | None = frame
     while at is not None:
@@ -276,7 +276,7 @@ def path_of(frame: FrameType, scope: Scope) -> list[Method]:
 
 
 def outer(frame: FrameType, scope: Scope) -> FrameType | None:
-    """The calling frame; hooks between the two are not there."""
+    """The calling frame, without hooks between the two."""
     caller = frame.f_back
     while caller is not None and scope.of(caller.f_code)[1] is Kind.HOOK:
         caller = caller.f_back
@@ -284,13 +284,13 @@ def outer(frame: FrameType, scope: Scope) -> FrameType | None:
 
 
 def is_leaf(caller: FrameType | None, scope: Scope) -> bool:
-    """Whether library code that this frame calls is a node: the user's code calls it."""
+    """Whether library code called by this frame is a node, because the frame is the user's code."""
     return caller is not None and scope.of(caller.f_code)[1] is Kind.FOLLOWED
 
 
-# The full pass: which function calls which, and how often. Its times would mean nothing and are not taken.
+# The full pass: the calls between functions, and their number. It takes no times, which would be meaningless.
 
-# Where benchmark tools call what they time.
+# The places where benchmark tools call the timed code.
 TIMING_LOOPS: Final = (
     "/pytest_benchmark/fixture.py",
     "/asv_runner/benchmarks/time.py",
@@ -301,7 +301,7 @@ TIMING_LOOPS: Final = (
 
 @dataclass(slots=True)
 class _Open:
-    """A frame that runs now: its node, or that of the nearest caller that has one."""
+    """A running frame with its node, or that of the nearest caller that has one."""
 
     frame: FrameType
     node: int
@@ -310,7 +310,7 @@ class _Open:
 
 
 class Recorder:
-    """Follows frames that begin, pause and end, on each thread for itself."""
+    """Follows the begin, pause and end of frames, separately for each thread."""
 
     def __init__(self, tree: Tree, scope: Scope) -> None:
         self._tree = tree
@@ -319,7 +319,7 @@ class Recorder:
         self._lock = threading.Lock()
 
     def begin(self, frame: FrameType, *, is_call: bool) -> None:
-        """`is_call`: False where a generator or coroutine resumes, which is no call."""
+        """Record the start of a frame. `is_call` is False if a generator or coroutine resumes, which is no call."""
         stack = self._stacks.setdefault(threading.get_ident(), [])
         method, kind = self._scope.of(frame.f_code)
         if kind is Kind.OWN or kind is Kind.HOOK:

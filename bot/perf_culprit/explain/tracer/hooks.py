@@ -1,4 +1,4 @@
-"""How this interpreter lets itself be observed, and what the hooks of a timing pass add up."""
+"""The observation interface of this interpreter, and the sums that a timing pass collects."""
 
 import sys
 import threading
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from .call_paths import Scope, Tree
 
-# What the hooks of a timing pass add up: the running time of the selected nodes.
+# The sums that the hooks of a timing pass collect: the running time of the selected nodes.
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Sums:
 
 @dataclass(slots=True)
 class Slot:
-    """The one timed method that runs on a thread: selected nodes are never inside each other."""
+    """The timed method that now runs on a thread. There is at most one, because selected nodes are never nested."""
 
     frame: FrameType | None = None
     code: CodeType | None = None
@@ -40,7 +40,7 @@ class Slot:
 
 
 class Slots(threading.local):
-    """`mine`: this thread's."""
+    """`mine`: the slot of this thread."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,19 +49,19 @@ class Slots(threading.local):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookCost:
-    """What the clock adds to an interval, what each inner hook adds, and the same for C functions, on this machine."""
+    """The time that the clock adds to an interval (also of C functions), and each inner hook, on this machine."""
 
     interval_ns: float = 0.0
     inner_ns: float = 0.0
     c_interval_ns: float = 0.0
 
 
-# A correction that was measured on a busier moment must not take a method's time away.
+# A correction measured at a busier moment must not remove a method's whole time.
 LEAST_SHARE_LEFT: Final = 0.1
 
 
 def corrected(sums: Sums, is_c: set[int], cost: HookCost) -> dict[int, float]:
-    """Elapsed ns by node without the hooks' own time; of what the clock said at least `LEAST_SHARE_LEFT`."""
+    """Elapsed ns by node without the hooks' own time; at least `LEAST_SHARE_LEFT` of the measured time."""
     return {
         node: max(
             LEAST_SHARE_LEFT * elapsed,
@@ -73,7 +73,7 @@ def corrected(sums: Sums, is_c: set[int], cost: HookCost) -> dict[int, float]:
     }
 
 
-# How this interpreter lets itself be observed.
+# The observation interface of this interpreter.
 
 
 class Timer(Protocol):

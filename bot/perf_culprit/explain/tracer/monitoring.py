@@ -1,4 +1,4 @@
-"""Hooks by `sys.monitoring` (Python 3.12 and newer): only the code that is timed pays for them."""
+"""Hooks by `sys.monitoring` (Python 3.12 and newer), which slow down only the timed code."""
 
 import sys
 import types
@@ -13,7 +13,7 @@ from .tracer_fault import TraceError
 
 NAME: Final = "perf-culprit"
 TIMES_C = True
-FREE_TOOLS: Final = (3, 4)  # the numbers that Python reserves for nobody
+FREE_TOOLS: Final = (3, 4)  # numbers that Python does not reserve
 WATCHED_TOOLS: Final = {0: "a debugger", 1: "a coverage tool", 2: "a profiler"}
 
 # The module exists from 3.12 on, and this file is also type-checked for 3.11.
@@ -32,7 +32,7 @@ def _tool(callbacks: dict[str, Callable[..., Any]]) -> Iterator[int]:
     if number is None:
         raise TraceError("no number is left for another tool of sys.monitoring", next_step="trace without other tools")
     monitoring.use_tool_id(number, NAME)
-    # From 3.13 on a number's next tool inherits which code its former one had disabled.
+    # From 3.13 on, the next tool with a number inherits the code that the former one disabled.
     monitoring.restart_events()
     try:
         for event, callback in callbacks.items():
@@ -77,14 +77,14 @@ def record_structure(tree: Tree, scope: Scope) -> Iterator[None]:
         "C_RAISE": end_c,
     }
     with _tool(callbacks) as number:
-        # Flags; those of a C function's end come with CALL.
+        # The events are flags; those of a C function's end come with CALL.
         events = (getattr(monitoring.events, name) for name in callbacks if not name.startswith("C_"))
         monitoring.set_events(number, sum(events))
         yield
 
 
 class Timing:
-    """The hooks of one pass. Code is found when it first starts; code that is not of the pass costs nothing after."""
+    """The hooks of one pass. Code is found when it first starts; after that, other code costs nothing."""
 
     def __init__(self, tree: Tree, selected: Collection[int], scope: Scope) -> None:
         self.sums = Sums()
@@ -102,7 +102,7 @@ class Timing:
                 self._methods.add(node.method)
         self._number = 0
         self._hooked: list[types.CodeType] = []
-        # A caller's place is looked up once per execution of its frame and not at each of its C calls.
+        # A caller's place is looked up once per execution of its frame, not at each of its C calls.
         self._places: dict[int, int | None] = {}
 
     @contextmanager
@@ -120,7 +120,7 @@ class Timing:
         }
         events = monitoring.events
         with _tool(callbacks) as self._number:
-            # Errors that leave a frame or enter a generator are events of all code or none.
+            # Errors that leave a frame or enter a generator are events of all code or of none.
             monitoring.set_events(self._number, events.PY_START | events.PY_THROW | events.PY_UNWIND)
             try:
                 yield

@@ -1,4 +1,4 @@
-"""`pytest --perf-culprit-trace OUT`: a trace of each test function, or of what it gives to the `benchmark` fixture."""
+"""`pytest --perf-culprit-trace OUT`: a trace of each test function, or of its workload for the `benchmark` fixture."""
 
 import inspect
 from collections.abc import Callable, Generator
@@ -59,12 +59,12 @@ class TracePlugin:
             try:
                 return (yield)
             finally:
-                # pytest-benchmark reports on its own fixture, and on nothing else.
+                # pytest-benchmark reports on no fixture but its own.
                 arguments[FIXTURE] = given_before
         names = inspect.signature(function).parameters
         given = {name: value for name, value in arguments.items() if name in names}
         self.trace(pyfuncitem.nodeid, lambda: function(**given))
-        # Once more as pytest calls it, so that what it checks of a test stays as it is.
+        # Call the test again in pytest's way, so that pytest's checks remain unchanged.
         return (yield)
 
     def trace(self, service: str, workload: Callable[[], object]) -> None:
@@ -85,7 +85,7 @@ class TracePlugin:
 
 
 class TracedBenchmark:
-    """Replaces pytest-benchmark's fixture, whose own loops would be traced too."""
+    """Replaces pytest-benchmark's fixture, whose own loops would also be traced."""
 
     def __init__(self, trace: Callable[[Callable[[], object]], None]) -> None:
         self._trace = trace
@@ -102,7 +102,7 @@ class TracedBenchmark:
         setup: Callable[[], Any] | None = None,
         **_rounds: Any,
     ) -> Any:
-        """`setup` is called before each call and its time is in nobody's: it is a root of its own."""
+        """Trace `target`. `setup` is called before each call, as a root of its own: no method contains its time."""
         result: Any = None
 
         def workload() -> None:

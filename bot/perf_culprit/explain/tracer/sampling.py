@@ -1,7 +1,7 @@
-"""Stacks seen at a fixed rate of processor time: where a program spends it, in one execution per repetition.
+"""Sample stacks at a fixed rate of processor time, in one execution per repetition.
 
-What the tracer needs many executions for is seen at once, but by chance: no calls are counted, and what takes less than
-some samples is noise. Python code of the main thread is seen; a C function's time is its caller's.
+It sees everything at once, while the tracer needs many executions. But samples are random: there are no call counts,
+and times of only some samples are noise. It sees Python code of the main thread; a C function's time is its caller's.
 """
 
 import signal
@@ -17,14 +17,14 @@ from .call_paths import OUTSIDE, Scope, Tree, is_timing_loop, path_of
 from .trace_levels import TimedNode, method_names
 from .tracer_fault import TraceError
 
-# Of processor time: 200 samples a second cost 1 to 2% *(choice)*.
+# Interval of processor time: 200 samples a second cost 1 to 2% *(choice)*.
 INTERVAL_S: Final = 0.005
 
 
 class Sampler:
-    """`own_ns`: by node, the processor time since the sample before; a late sample counts for all of it.
+    """`own_ns`: the processor time since the previous sample, by node; a late sample counts for all of it.
 
-    `samples`: how many these are.
+    `samples`: the number of samples.
     """
 
     def __init__(self, tree: Tree, scope: Scope) -> None:
@@ -44,7 +44,7 @@ class Sampler:
             )
         signal.signal(signal.SIGPROF, self._sample)
         signal.siginterrupt(signal.SIGPROF, False)
-        # A program put in this one's place would inherit the timer, and be killed by its signal.
+        # A program started by exec would inherit the timer and be killed by its signal.
         sys.addaudithook(lambda event, _: _stop() if event == "os.exec" else None)
         self._last = process_time_ns()
         signal.setitimer(signal.ITIMER_PROF, INTERVAL_S, INTERVAL_S)
@@ -77,7 +77,7 @@ def _stop() -> None:
 
 
 def sampled_nodes(tree: Tree, repetitions: Sequence[Mapping[int, float]], *, at: str | None) -> tuple[TimedNode, ...]:
-    """From `tree.starts(at)` on. `repetitions`: own ns by node."""
+    """The nodes of the trace, which starts at `tree.starts(at)`. `repetitions`: own ns by node."""
     names = method_names(tree)
     own = [tuple(one.get(i, 0.0) / 1e6 for one in repetitions) for i in range(len(tree.nodes))]
     elapsed = [*own]

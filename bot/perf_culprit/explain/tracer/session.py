@@ -1,4 +1,4 @@
-"""Tracing a callable of this process."""
+"""Trace a callable of this process."""
 
 import os
 from collections.abc import Callable, Container, Sequence
@@ -30,14 +30,14 @@ def trace(
     follow: Container[Path] = (),
     service: str | None = None,
 ) -> "Profile":
-    """Where the time of `workload` goes, level by level (docs/tracing.md).
+    """Trace how `workload` spends its time, level by level (docs/tracing.md).
 
     It is called 1 + passes x (1 + repetitions) times, with at least one pass per level of calls. Code below `root`
-    (this directory) is followed, and modules or packages named in `include`; everything else is a leaf.
-    `full`: descend everywhere, not only where at least `minimum_share` of the time goes or `follow` names the path.
+    (this directory) is followed, and modules or packages named in `include`; everything else is a leaf. `full`: descend
+    everywhere, not only into methods with at least `minimum_share` of the time or paths in `follow`.
 
     Raises:
-        TraceError: another profiler is at work, or none of the code is to be followed. The workload's own errors pass.
+        TraceError: another profiler is active, or no code is to be followed. The workload's own errors propagate.
     """
     return as_profile(
         run_trace(
@@ -84,7 +84,7 @@ def run_trace(
 
 
 def refuse_foreign_tool(here: Hooks) -> None:
-    """Two tools would measure each other."""
+    """Raise a TraceError if another tool is active: the two would measure each other."""
     tool = here.foreign_tool()
     if tool is not None:
         raise TraceError(
@@ -109,7 +109,7 @@ def _time_pass(
     here: Hooks,
     cost: HookCost,
 ) -> list[Times]:
-    """The first execution finds the code and is not counted."""
+    """Time one pass. The first execution finds the code and is not counted."""
     is_c = {index for index in selected if tree.nodes[index].method.is_c}
     rows: list[Times] = []
     timer = here.timer(tree, selected, scope)
@@ -123,5 +123,5 @@ def _time_pass(
 
 
 def _call(workload: Workload) -> None:
-    """What is above this frame is not of the workload."""
+    """Call the workload. Frames above this one are not part of it."""
     workload()

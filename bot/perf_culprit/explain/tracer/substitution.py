@@ -1,8 +1,8 @@
-"""Hooks for Python 3.11: the timed functions get other code, which times the original; nothing else is touched.
+"""Hooks for Python 3.11: the timed functions get other code, which times the original; nothing else is changed.
 
-A trace function (`sys.settrace`, `sys.setprofile`) would be called for all that a timed method calls, too. The price:
-only functions that exist when the pass begins are timed. Functions made later (closures, local lambdas, comprehensions)
-and C functions stay in their caller's own time.
+A trace function (`sys.settrace`, `sys.setprofile`) would also be called for all callees of a timed method. The price:
+only functions that exist at the start of the pass are timed. Functions made later (closures, local lambdas,
+comprehensions) and C functions stay in their caller's own time.
 """
 
 import gc
@@ -51,7 +51,7 @@ def record_structure(tree: Tree, scope: Scope) -> Iterator[None]:
 
 
 def _is_call(frame: types.FrameType) -> bool:
-    """False where a generator or coroutine resumes: then the frame is not at `RESUME 0`."""
+    """Whether it is a call: if a generator or coroutine resumes, the frame is not at `RESUME 0`."""
     code = frame.f_code
     if not code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
         return True
@@ -59,7 +59,7 @@ def _is_call(frame: types.FrameType) -> bool:
 
 
 class Timing:
-    """One pass: the functions of the selected methods have other code while it runs."""
+    """One pass: the functions of the selected methods have other code during it."""
 
     def __init__(self, tree: Tree, selected: Collection[int], scope: Scope) -> None:
         self.sums = Sums()
@@ -98,7 +98,7 @@ class Timing:
             slot = self._slots.mine
             if slot.frame is not None or not self._begin(current_frame(1), method):
                 return original(*arguments, **keywords)
-            # What calls itself finds its own code, without a hook, until the outermost call is done.
+            # A recursive function calls its own code, without a hook, until the outermost call is done.
             function.__code__ = code
             try:
                 slot.start_ns = perf_counter_ns()
@@ -115,7 +115,7 @@ class Timing:
         function.__code__ = other_code
 
     def _begin(self, frame: types.FrameType, method: Method) -> bool:
-        """`frame`: the one whose code was substituted."""
+        """Start timing if the path is selected. `frame`: the frame whose code was substituted."""
         caller = outer(frame, self._scope)
         path = path_of(caller, self._scope) if caller is not None else []
         node = self._tree.find([*path, method])
@@ -169,7 +169,7 @@ class _Resumed:
         self._timing.resume(current_frame(1), self._method, self._inner.close)
 
 
-HOOK_PLACE: Final = 7_061_933  # stands in the templates for the hook, which becomes a constant of the code
+HOOK_PLACE: Final = 7_061_933  # placeholder of the hook in the templates; the hook becomes a constant of the code
 TEMPLATES: Final = {
     0: "def code(*arguments, **keywords):\n  hook = {place}\n  return hook(arguments, keywords)\n  {free}",
     CO_GENERATOR: "def code(*arguments, **keywords):\n  hook = {place}\n"
@@ -180,7 +180,7 @@ TEMPLATES: Final = {
 
 
 def _other_code(code: types.CodeType, hook: Callable[..., Any]) -> types.CodeType:
-    """Code for a function that has `code`: of the same kind and with as many free variables."""
+    """Code for a function that has `code`: of the same kind and with equally many free variables."""
     free = [f"free_{number}" for number in range(len(code.co_freevars))]
     template = TEMPLATES[code.co_flags & (CO_GENERATOR | CO_COROUTINE)]
     body = template.format(place=HOOK_PLACE, free=", ".join(free) or "pass").replace("\n", "\n  ")

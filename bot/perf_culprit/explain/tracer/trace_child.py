@@ -1,6 +1,6 @@
-"""Inside a traced command: one pass over one process, as its plan says. `hook/sitecustomize.py` starts it.
+"""Inside a traced command: one pass over one process, as specified by its plan. `hook/sitecustomize.py` starts it.
 
-Files in the folder that the environment names: `plan.json` is read, `result-*.json` written at the process's end.
+An environment variable names the folder: `plan.json` is read, `result-*.json` is written when the process ends.
 """
 
 import atexit
@@ -63,7 +63,7 @@ def _start(folder: str, plan: dict[str, Any]) -> None:
         running = timer.running()
 
     def finish() -> None:
-        # Thread pools are ended before; what a forked child inherits is not its own.
+        # Thread pools have ended already; a forked child must not write its parent's result.
         if os.getpid() != pid:
             return
         try:
@@ -103,7 +103,7 @@ def _start_sampling(folder: str, plan: dict[str, Any]) -> None:
 
 
 def _start_listing(folder: str, plan: dict[str, Any]) -> None:
-    """Which functions run at all. A trace function that wants no lines is asked once per call."""
+    """List the functions that run at all. A trace function that returns None is called once per call, not per line."""
     codes: dict[int, CodeType] = {}
     pid = os.getpid()
 

@@ -1,4 +1,4 @@
-"""Which methods are timed in which pass, at what cost, within which number of executions."""
+"""Plan the timing passes: their methods, the cost of hooks, and the number of executions."""
 
 import math
 import statistics
@@ -13,9 +13,9 @@ from typing import Final
 from .call_paths import OUTSIDE, Kind, Method, Scope, Tree
 from .hooks import HookCost, Hooks, Sums
 
-# What the hooks themselves cost on this machine, to be taken off the times.
+# The cost of the hooks themselves on this machine, which is subtracted from the times.
 
-BATCHES: Final = 15  # the quickest counts: whatever else the machine does only adds
+BATCHES: Final = 15  # the fastest counts: other load on the machine only adds time
 CALLS: Final = 200
 
 
@@ -39,7 +39,7 @@ def many_c() -> None:
 
 
 class _CalibrationScope(Scope):
-    """Follows the functions above, which are no user's."""
+    """Follows the functions above, which are not the user's."""
 
     def of(self, code: types.CodeType) -> tuple[Method, Kind]:
         method, _ = super().of(code)
@@ -70,7 +70,7 @@ def _leaf_of(*path: Method) -> Tree:
 
 
 def _quickest(hooks: Hooks, scope: Scope, workload: Callable[[], None], tree: Tree) -> tuple[float, float]:
-    """Time (ns) in the tree's last node, and of the workload without hooks."""
+    """Fastest time (ns) in the tree's last node, and of the workload without hooks."""
     selected = [len(tree.nodes) - 1]
     timed, plain = [], []
     for _ in range(BATCHES):
@@ -86,22 +86,22 @@ def _quickest(hooks: Hooks, scope: Scope, workload: Callable[[], None], tree: Tr
     return float(min(timed)), float(min(plain))
 
 
-# How many executions a trace may take: announced before each level, and kept.
+# The limit of executions of a trace: announced before each level, and observed.
 
-# Fewer repetitions than this show no noise; more levels than this a short budget hardly reaches *(choice)*.
+# Fewer repetitions show no noise, and a short budget hardly reaches more levels than EXPECTED_PASSES *(choice)*.
 FEWEST_REPETITIONS: Final = 3
-# Samples are chance as well; with fewer executions than this hardly anything is sure.
+# Sampling adds chance: with fewer executions hardly any result is certain.
 FEWEST_SAMPLED: Final = 5
 EXPECTED_PASSES: Final = 4
-# A real program's culprit lies that deep *(choice)*; where there is no time for as many levels, stacks are sampled.
+# A real program's culprit is this deep *(choice)*; if there is no time for this many levels, stacks are sampled.
 WANTED_LEVELS: Final = 20
-# Executions take longer on one day than on another *(choice)*.
+# Times of executions vary between days *(choice)*.
 MARGIN: Final = 1.25
 
 
 @dataclass(kw_only=True, slots=True)
 class Budget:
-    """`seconds`: None for no limit. `say` gets a line for people before each level."""
+    """A limit on executions. `seconds`: None for no limit. `say` gets a line for people before each level."""
 
     seconds: float | None = None
     say: Callable[[str], None] = lambda _: None
@@ -109,14 +109,14 @@ class Budget:
     repetitions: int = 1
     executions: int = 0
     spent_s: float = 0.0
-    # Of the executions that are like those to come: the first one, with hooks everywhere, is not.
+    # Executions that resemble later ones: the first one, with hooks everywhere, does not.
     usual: int = 0
     usual_s: float = 0.0
     level: int = 0
     is_spent: bool = False
 
     def plan(self, repetitions: int) -> int:
-        """After a usual execution: as many repetitions as asked for, fewer where the budget is short."""
+        """Plan the repetitions after a usual execution: the requested number, or fewer if the budget is short."""
         self.repetitions = repetitions
         if self.seconds is not None:
             fitting = int(self.seconds / (EXPECTED_PASSES * max(self.one_s, 1e-9)))
@@ -125,18 +125,18 @@ class Budget:
 
     @property
     def is_short(self) -> bool:
-        """After a usual execution: too short to trace down to where a real program's time goes."""
+        """Whether, after a usual execution, the budget is too short to reach the depth of a real program's culprit."""
         return self.seconds is not None and WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s > self.seconds
 
     def plan_samples(self, repetitions: int) -> int:
-        """An execution per repetition."""
+        """Plan one execution per repetition."""
         fitting = repetitions if self.seconds is None else int(self.seconds / max(self.one_s, 1e-9))
         self.repetitions = max(min(repetitions, fitting), min(FEWEST_SAMPLED, repetitions))
         self.say(f"stacks are sampled: {self.repetitions} executions, about {self.repetitions * self.one_s:.0f} s")
         return self.repetitions
 
     def advise(self) -> None:
-        """What is enough to trace by levels next time, also where executions take a little longer then."""
+        """Recommend a budget that suffices for levels next time, even if executions then take a little longer."""
         if self.seconds is None:
             return
         wanted_s = WANTED_LEVELS * FEWEST_REPETITIONS * self.one_s if self.is_short else 2 * self.seconds
@@ -149,7 +149,7 @@ class Budget:
         expected_s = executions * self.one_s
         within = "" if self.seconds is None else f" ({self.spent_s:.0f} of {self.seconds:.0f} s spent)"
         planned = f"level {self.level}: {executions} executions, about {expected_s:.0f} s{within}"
-        # The first level is always timed: a trace without it says nothing.
+        # The first level is always timed, because a trace without it is useless.
         if self.seconds is not None and self.level > 1 and self.spent_s + expected_s > self.seconds:
             self.is_spent = True
             self.say(f"{planned}: left out")
@@ -172,9 +172,9 @@ class Budget:
             self.usual_s += took_s
 
 
-# Which methods are timed in which pass, and what the passes together say. No hooks, no clock.
+# Assign methods to timing passes, and combine the passes' results. No hooks, no clock.
 
-# A node below this share of the whole is timed, and what it calls is not: a trace costs depth times repetitions.
+# The callees of a node below this share of the whole are not timed: a trace costs depth times repetitions.
 MINIMUM_SHARE: Final = 0.01
 
 Times = Mapping[int, float]  # ns by node, over all its calls in one repetition
@@ -192,7 +192,7 @@ class TimedNode:
 
 
 def methods_inside(tree: Tree, children: Sequence[Sequence[int]], index: int) -> frozenset[Method]:
-    """All methods that run while the node does, itself only where it is called again from below."""
+    """All methods that run during the node, including itself only if it is called again from below."""
     seen: set[int] = set()
     inside: set[Method] = set()
     waiting = [index]
@@ -208,7 +208,7 @@ def methods_inside(tree: Tree, children: Sequence[Sequence[int]], index: int) ->
 
 
 def instrumented(tree: Tree, index: int) -> Method | None:
-    """The method that gets hooks when the node is timed: of a C function it is the caller."""
+    """The method that gets hooks when the node is timed: for a C function, its caller."""
     node = tree.nodes[index]
     if not node.method.is_c:
         return node.method
@@ -216,10 +216,10 @@ def instrumented(tree: Tree, index: int) -> Method | None:
 
 
 def split_passes(tree: Tree, level: Sequence[int]) -> list[list[int]]:
-    """The level's nodes in as few passes as come easily; no pass has a hook inside a timed method.
+    """Split the level's nodes into few passes; no pass has a hook inside a timed method.
 
     On one level a method can also be called by another: `helper` from `main` and from `main`'s `parse`. Then `helper`
-    and `parse` are timed in two passes. What calls itself cannot avoid its own hook.
+    and `parse` are timed in two passes. A recursive method cannot avoid its own hook.
     """
     children = tree.children()
     passes: list[tuple[list[int], set[Method], set[Method]]] = []
@@ -248,10 +248,10 @@ def measure_levels(
     follow: Container[Path] = (),
     allowed: Callable[[int], bool] = lambda _: True,
 ) -> tuple[TimedNode, ...]:
-    """Time level after level, from `tree.starts(at)` on. `follow`: paths that are descended however small their share.
+    """Time level after level, starting at `tree.starts(at)`. `follow`: paths to descend however small their share.
 
-    `allowed` is asked before each level with its number of passes; where it refuses, the levels so far are the answer,
-    and what lies below stays with its caller. A node's own time is its elapsed time less that of its timed callees in
+    `allowed` is called before each level with its number of passes. If it refuses, the result has the levels so far,
+    and the time below stays with the callers. A node's own time is its elapsed time minus that of its timed callees in
     the same repetition, never below 0.
     """
     children = tree.children()
@@ -267,7 +267,7 @@ def measure_levels(
         for selected in passes:
             repetitions = time_pass(selected)
             rows.update({index: tuple(times.get(index, 0.0) / 1e6 for times in repetitions) for index in selected})
-        # What no repetition saw cannot be timed here, or did not happen again: its time stays with its caller.
+        # A node without time in any repetition cannot be timed, or did not run again: its time stays with its caller.
         level = [index for index in level if any(rows[index])]
         medians = {index: statistics.median(rows[index]) for index in level}
         total = total or sum(medians.values())
@@ -291,7 +291,7 @@ def _paths(tree: Tree, names: Mapping[Method, str], starts: Container[int]) -> l
 def _timed(
     tree: Tree, children: Sequence[Sequence[int]], rows: Mapping[int, tuple[float, ...]], names: Mapping[Method, str]
 ) -> tuple[TimedNode, ...]:
-    # A parent is met before its callees, so its index is smaller.
+    # A parent is created before its callees, so its index is smaller.
     order = sorted(index for index, times in rows.items() if any(times))
     places = {index: place for place, index in enumerate(order)}
     nodes = []
@@ -312,7 +312,7 @@ def _timed(
 
 
 def method_names(tree: Tree) -> dict[Method, str]:
-    """One name per method. Namesakes (two lambdas of one function) are numbered in the order of their lines."""
+    """One name per method. Methods with equal names (two lambdas of a function) are numbered in the order of lines."""
     namesakes: dict[str, set[Method]] = {}
     for node in tree.nodes:
         namesakes.setdefault(node.method.name, set()).add(node.method)

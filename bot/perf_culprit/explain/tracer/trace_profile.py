@@ -1,4 +1,4 @@
-"""A finished trace: as the model's `Profile`, and as the JSON of docs/trace-v1.schema.json by the standard library."""
+"""A finished trace as the model's `Profile`, and as JSON (docs/trace-v1.schema.json) with the standard library."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ MAXIMUM_NAME_CHARACTERS: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trace:
-    """`is_partial`: its budget did not suffice to go deeper. `samples`: where stacks were seen at a rate, how many."""
+    """`is_partial`: the budget did not suffice to go deeper. `samples`: their number per repetition, if sampled."""
 
     service: str
     nodes: tuple[TimedNode, ...]
@@ -53,7 +53,7 @@ def as_profile(trace: Trace) -> "Profile":
 
 
 def encode_trace(trace: Trace) -> bytes:
-    """One line. It works where the traced program has nothing installed."""
+    """Encode as one line, also without anything installed in the traced program."""
     line = {
         "format": FORMAT,
         "version": 1,
@@ -67,7 +67,7 @@ def encode_trace(trace: Trace) -> bytes:
 
 
 def descended_paths(profiles: "Iterable[Profile]") -> frozenset[Path]:
-    """The paths whose callees these profiles know: another revision's trace then goes down there too."""
+    """The paths whose callees these profiles contain: another revision's trace then descends there, too."""
     descended: set[Path] = set()
     for profile in profiles:
         paths: list[Path] = []
@@ -97,5 +97,5 @@ def _rounded(times_ms: Sequence[float]) -> list[float]:
 
 
 def _name(text: str) -> str:
-    """Names of files may hold bytes that are no UTF-8; JSON cannot."""
+    """Replace bytes of file names that are not UTF-8, which JSON cannot hold; limit the length."""
     return text.encode("utf-8", "replace").decode()[:MAXIMUM_NAME_CHARACTERS]

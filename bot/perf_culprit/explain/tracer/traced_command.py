@@ -1,4 +1,4 @@
-"""Tracing a command: every pass in fresh processes, and why a command left no trace."""
+"""Trace a command, with each pass in new processes, and explain why a command left no trace."""
 
 import difflib
 import json
@@ -21,19 +21,19 @@ from .trace_levels import Path as CallPath
 from .trace_profile import Trace
 from .tracer_fault import SamplesOnlyError, TraceError
 
-# Why a command left no trace: it is executed once more, and the processes that it starts are looked at (Linux).
+# Why a command left no trace: execute it once more and observe the processes that it starts (Linux).
 
 PROCESSES: Final = Path("/proc")
-# Python takes longer than this to start.
+# Python takes longer to start.
 LOOK_EVERY_S: Final = 0.004
 PYTHON: Final = re.compile(r"python[0-9.]*(t|d)?|pypy[0-9.]*")
-# Of the interpreter's options these take the next word, or end them.
+# Options of the interpreter that take the next word, or are the last.
 _WITH_VALUE: Final = re.compile(r"-[bBdEhiIOPqRsSuvVx?]*[WX]")
 _LAST: Final = re.compile(r"-[bBdEhiIOPqRsSuvVx?]*[cm].*|-|--")
 
 
 class Lost(Enum):
-    """The reason, with what is said of it and the next step. The first one that is true of a process counts."""
+    """The reason, with its message and the next step. The first one that applies to a process counts."""
 
     ISOLATED = (
         "it runs `python -I`, which ignores PYTHONPATH, by which the tracer gets in",
@@ -65,7 +65,7 @@ class Lost(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """As it was started: what `/proc` says of it."""
+    """A process as it was started, from `/proc`."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -76,7 +76,7 @@ class Process:
 
 
 def why_lost(execute: Callable[[], None], *, hook: str, folder_variable: str) -> TraceError:
-    """`hook`: the folder that has to be in PYTHONPATH; `folder_variable` tells the tracer where to write."""
+    """Find the reason. `hook`: the folder that must be in PYTHONPATH; `folder_variable` names the result folder."""
     processes = _watched(execute)
     reason = _reason(processes, hook, folder_variable)
     message, next_step = reason.value
@@ -110,7 +110,7 @@ def _options(arguments: Iterable[str]) -> str:
             break
         letters += word.partition("=")[0].removeprefix("-") if not word.startswith("--") else ""
         if _LAST.fullmatch(word):
-            # What follows -c or -m in the same word is no option.
+            # The rest of the word after -c or -m is no option.
             return re.split("[cm]", letters, maxsplit=1)[0]
         if _WITH_VALUE.fullmatch(word):
             next(words, None)
@@ -118,7 +118,7 @@ def _options(arguments: Iterable[str]) -> str:
 
 
 def _watched(execute: Callable[[], None]) -> list[Process]:
-    """What this process starts, directly or not, to execute the command; what it started before does not count."""
+    """The processes that this one starts to execute the command, directly or not; earlier ones are ignored."""
     seen: dict[tuple[int, tuple[str, ...]], Process] = {}
     own = _read_process(os.getpid())
     others = _descendants(os.getpid())
@@ -128,7 +128,7 @@ def _watched(execute: Callable[[], None]) -> list[Process]:
         while not is_over.wait(LOOK_EVERY_S):
             for pid in _descendants(os.getpid(), without=others):
                 process = _read_process(pid)
-                # Between fork and exec a process is still called as this one is.
+                # Between fork and exec, a process still has this one's command line.
                 if process is not None and own is not None and process.command != own.command:
                     seen[pid, process.command] = process
 
@@ -143,11 +143,11 @@ def _watched(execute: Callable[[], None]) -> list[Process]:
 
 
 def _descendants(root: int, without: Iterable[int] = ()) -> set[int]:
-    """`without` these and what they start."""
+    """All descendants, except `without` and their descendants."""
     parents: dict[int, int] = {}
     for folder in PROCESSES.glob("[0-9]*"):
         try:
-            # The name, in parentheses, may hold anything.
+            # The name, in parentheses, may contain any characters.
             parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             continue
@@ -170,7 +170,7 @@ def _read_process(pid: int) -> Process | None:
     return Process(tuple(command[:-1]), {name: value for name, _, value in pairs})
 
 
-# Tracing a command: every pass and every repetition is an execution of its own, in fresh processes.
+# Trace a command: every repetition of every pass is an execution of its own, in new processes.
 
 HOOK_FOLDER: Final = Path(__file__).resolve().parent / "hook"
 MAXIMUM_RESULT_BYTES: Final = 64 << 20
@@ -194,10 +194,10 @@ def trace_command(
     budget: Budget | None = None,
     is_sampled: bool | None = None,
 ) -> Trace:
-    """`execute` runs the command once, with these environment variables added; `python_path` is its own PYTHONPATH.
+    """Trace a command. `execute` runs it once with added environment variables; `python_path` is its own PYTHONPATH.
 
-    `is_sampled`: None for stacks instead of levels where the budget is too short for levels.
-    The processes of one execution count together. A trace that its budget ends is partial: the upper levels.
+    `is_sampled`: if None, stacks are sampled if the budget is too short for levels. The processes of one execution
+    count together. A trace limited by its budget is partial: the upper levels.
 
     Raises:
         TraceError: the command refuses, ends without a result, or runs no code below `root`.
@@ -209,7 +209,7 @@ def trace_command(
 
     base = {"root": str(root), "include": list(include)}
     if budget.seconds is not None:
-        # The command as it is tells how many executions there is time for.
+        # Without hooks, the command shows the number of executions that the budget allows.
         budget.execute(lambda: execute({}))
     tree = Tree()
     is_sampled = budget.is_short if is_sampled is None else is_sampled
@@ -251,7 +251,7 @@ def trace_command(
 def _sampled_times(
     tree: Tree, run: Callable[[], list[dict[str, Any]]], repetitions: int, budget: Budget
 ) -> tuple[list[Times], list[float]]:
-    """Own times and the number of samples of each execution. What no budget changes is not advised."""
+    """Own times and the number of samples of each execution. Advise a larger budget only if that would help."""
     results = [run() for _ in range(repetitions)]
     if not any(one.get("samples_only") for processes in results for one in processes):
         budget.advise()
@@ -262,7 +262,7 @@ def _sampled_times(
 
 
 def _samples_inside(nodes: Sequence[TimedNode], own: Sequence[Times], counts: Sequence[float]) -> tuple[float, ...]:
-    """Of all samples of each execution those inside the trace, which may begin at a function."""
+    """The number of samples of each execution inside the trace, which may start at a function."""
     inside_ms = [sum(node.elapsed_ms[i] for node in nodes if node.parent is None) for i in range(len(counts))]
     whole_ms = [max(sum(one.values()) / 1e6, 1e-6) for one in own]
     return tuple(
@@ -271,7 +271,7 @@ def _samples_inside(nodes: Sequence[TimedNode], own: Sequence[Times], counts: Se
 
 
 def _nothing_traced(*, is_sampled: bool) -> TraceError:
-    """Samples may miss what runs for a moment; they do not say that it did not run."""
+    """The error of an empty trace. Samples may miss short code, so they do not prove that it did not run."""
     nothing = "no sample fell into" if is_sampled else "the command runs no"
     return TraceError(
         f"{nothing} Python code of the repository",
@@ -280,9 +280,9 @@ def _nothing_traced(*, is_sampled: bool) -> TraceError:
 
 
 def executed_functions(execute: Execute, *, root: Path, python_path: str = "") -> frozenset[tuple[str, str]]:
-    """File (below `root`) and qualified name of what one execution runs; nothing where it runs no such Python.
+    """File (below `root`) and qualified name of the functions of one execution; empty if it runs no such Python.
 
-    Raises: what `execute` does, and TraceError where its Python is too old.
+    Raises: errors of `execute`, and TraceError if its Python is too old.
     """
     with _planned({"root": str(root), "listed": True}, python_path) as (folder, variables):
         execute(variables)
@@ -301,7 +301,7 @@ def _executed(execute: Execute, plan: dict[str, Any], *, python_path: str, budge
 
 @contextmanager
 def _planned(plan: dict[str, Any], python_path: str) -> Iterator[tuple[Path, dict[str, str]]]:
-    """The folder of the plan and its results, and the variables by which a command finds it."""
+    """The folder of the plan and its results, and the variables that pass it to a command."""
     with tempfile.TemporaryDirectory(prefix="perf-culprit-trace-") as name:
         (Path(name) / PLAN_NAME).write_text(json.dumps(plan))
         paths = [str(HOOK_FOLDER), *([python_path] if python_path else [])]
@@ -346,7 +346,7 @@ def _announce_starts(tree: Tree, at: str | None, budget: Budget) -> None:
 
 
 def _sampled(tree: Tree, results: Sequence[Mapping[str, Any]]) -> Times:
-    """One execution's own times by the nodes of `tree`, which gets its paths."""
+    """One execution's own times by the nodes of `tree`, to which its paths are added."""
     own: dict[int, float] = {}
     for result in results:
         places = tree.add(_checked(tree_from_rows, result.get("tree")))
@@ -369,7 +369,7 @@ def _times(value: Any) -> dict[int, float]:
 
 
 def _checked(convert: Callable[[Any], T], value: Any) -> T:
-    """The traced program could have written the file: what is no result is an error of its, not of ours."""
+    """Convert a value of the result file. The traced program may have written it: a bad value is not our error."""
     try:
         return convert(value)
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:

@@ -1,8 +1,8 @@
-"""Why nothing could be traced. Not a BotError: this package works alone inside the traced program."""
+"""Errors of tracing. They are no BotError, because this package works alone inside the traced program."""
 
 
 class TraceError(RuntimeError):
-    """`next_step` says what the user does now."""
+    """`next_step` is the user's next action."""
 
     def __init__(self, message: str, *, next_step: str) -> None:
         super().__init__(f"{message}\nNext: {next_step}")
