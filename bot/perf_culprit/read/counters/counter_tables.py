@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perf_culprit.stats.ragged import Floats
 
 
-# A number below each limit is in that unit: all units reach to the year 5138. Each entry: limit, units per second.
+# Each entry: the limit of numbers in a unit, which all reach to the year 5138, and the units per second.
 _EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6))
 _NANOSECONDS = 1e9
 MAX_TIME_CHARACTERS = 40

@@ -33,7 +33,7 @@ STANDARD_ERROR_LEVEL = 0.6827
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """One event's value. -I adds `interval_s`, -r adds `spread` in %. `scope` is a CPU, a socket, …"""
+    """One event's value. -I adds `interval_s`, -r adds `spread` in %. `scope` is a CPU or socket, for example."""
 
     event: str
     value: float | None

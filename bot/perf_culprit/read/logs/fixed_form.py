@@ -171,7 +171,7 @@ def _run(step: _Step, data: Bytes, at: Places) -> tuple[Places, Places]:
 
 
 def _moved(right: Callable[[Places], NDArray[np.integer[Any]]], most: int, at: Places) -> tuple[Places, Places]:
-    """Move places past the right bytes, which `right` counts, `most` per step; return the ends and what may continue."""
+    """Move places past the right bytes, which `right` counts, up to `most` a step; also return which may continue."""
     end, which, moving = at.copy(), np.arange(len(at)), at.copy()
     for _ in range(MOST_STEPS):
         goes = right(moving)

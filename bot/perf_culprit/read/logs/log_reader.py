@@ -229,7 +229,7 @@ def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, other
 def _shared(
     every: Iterator[Stretch | Lines], analysed: Analysis, *, executor: Executor, ahead: int, helps: bool = False
 ) -> Part:
-    """`ahead`: the number of blocks that the executor has at a time. `helps`: this process analyses others meanwhile."""
+    """`ahead`: the number of blocks that the executor has at a time. `helps`: this process analyses blocks too."""
     whole = Part()
     pending: deque[Future[Part]] = deque()
     for block in every:
