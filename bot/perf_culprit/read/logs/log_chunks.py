@@ -129,7 +129,7 @@ class Readable(Protocol):
 
 
 class _Bounded:
-    """A reader of unpacked bytes up to the end or the damage, limited to MAX_RATIO times the packed bytes."""
+    """A reader of unpacked bytes up to the end or the damage, which rejects far more bytes than were packed."""
 
     def __init__(self, stream: Readable, *, packed: BinaryIO, name: str, truncated: Callable[[str], None]) -> None:
         self._stream = stream

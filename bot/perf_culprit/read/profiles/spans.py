@@ -117,7 +117,7 @@ def profiles(spans: Spans) -> tuple[Profile, ...]:
     """Make a profile per root operation (request type), as `service: operation`; each trace is a call of it.
 
     All spans are named `service: name`, without ids in paths. Self time is the part of a span's time in which none of
-    its children ran. If a span only calls another service, it becomes the node `callee: (network)` below the span.
+    its children ran. If a span only calls another service, this time becomes the node `callee: (network)` below it.
     """
     parents = spans.callers()
     spans.traces.clear()

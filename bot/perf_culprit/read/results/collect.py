@@ -287,8 +287,7 @@ def _parts(source: Source, readers: Readers) -> Iterator[Source]:
 
 
 def _read_all(source: Source, first: ResultReader, readers: Readers) -> Iterator[Read]:
-    """Read the file with the first matching reader, and with all matching ones if a log holds several tools' results.
-    """
+    """Read the file with the first matching reader, and with the other matching ones if a log holds several tools'."""
     printed = (reader for reader in readers if first.is_console and reader.is_console and reader.matches(source))
     several = tuple(printed) or (first,)
     others = tuple(reader for reader in readers if reader not in several and reader is not NUMBERS)

@@ -175,7 +175,7 @@ Take = Callable[[JsonValue], None]
 
 
 def read_list(chunks: Iterator[bytes], name: str, take: Take, *, place: str) -> JsonValue:
-    """Read the JSON object in `chunks` (UTF-8). `take` receives the elements of its list `name`, which becomes empty."""
+    """Read the JSON object in `chunks` (UTF-8). `take` receives the elements of its list `name`, which stays empty."""
     pieces = JsonPieces(chunks=chunks, place=place, next_step=WHOLE_JSON_STEP)
     members = _Members(pieces, place)
     _expect(pieces, b"{")
