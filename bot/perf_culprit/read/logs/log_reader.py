@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cluster:
-    """`workers`: the number of threads on all machines, each of which analyses one block at a time."""
+    """`workers`: the number of threads on all machines. Each thread analyses one block at a time."""
 
     executor: Executor
     workers: int

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from perf_culprit.model.call_tree import CallNode
 
-# The structure of one service call: which execution called which, from their labels.
+# The structure of one service call: labels show which execution called which.
 
 # The same calls recur in every block of a log, so their shapes are cached.
 MOST_REMEMBERED: Final = 2_000

@@ -126,7 +126,7 @@ class _OpenTrace:
 
 @dataclass(kw_only=True, slots=True)
 class EventTraces:
-    """Begins and ends by trace, in the order of their numbers."""
+    """The begins and ends of operations by trace, in the order of their numbers."""
 
     reject: Reject
     entries: EntryTrees = field(default_factory=EntryTrees)
@@ -317,7 +317,7 @@ def _take_event(log: _Log, fields: Sequence[str], *, begins: bool) -> RecordFaul
 
 
 def _operation(log: _Log, signature: str) -> Frame:
-    """`public static int shop.Dao.find(int)` -> `shop.Dao.find(int)`."""
+    """Shorten a signature: `public static int shop.Dao.find(int)` -> `shop.Dao.find(int)`."""
     operation = log.frames.get(signature)
     if operation is None:
         head, parenthesis, arguments = signature.partition("(")

@@ -70,7 +70,7 @@ def _short(file: str) -> str:
     return "/".join(parts[-kept:])
 
 
-# Whether the weights of sampled stacks are counts of samples, multiples of a period, or something else.
+# The weights of sampled stacks are counts of samples, multiples of a period, or something else.
 
 # The units of a profile whose stacks are counted, and of one whose stacks have other weights.
 SAMPLES: Final = "samples"

@@ -24,7 +24,7 @@ _DIGITS: Final = {
     digit: value for value, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 }
 
-# Column, source, line from 0, name; -1 without a name.
+# Column, source, line from 0, and name, which is -1 if missing.
 _Segment: TypeAlias = tuple[int, int, int, int]
 
 

@@ -35,7 +35,7 @@ RUN_AGAIN = "run the benchmark again with -r xml"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _XmlResult:
-    """A `BenchmarkResults` element and the test case and sections around it."""
+    """A `BenchmarkResults` element, with the test case and sections around it."""
 
     scope: str
     name: str

@@ -269,7 +269,7 @@ def epoch_time(seconds: object) -> datetime | None:
 
 
 def direction_of(unit: str) -> Direction | None:
-    """Return the direction that follows from the unit alone, a time per something or a rate such as ops/s; else None."""
+    """Return the direction that follows from the unit alone: a time per something, or a rate such as ops/s. Or None."""
     unit = unit.strip()
     if unit.partition("/")[0] in TIME_UNITS:
         return Direction.LOWER_IS_BETTER

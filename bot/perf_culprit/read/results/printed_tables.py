@@ -60,7 +60,7 @@ def _rows(source: Source, *, edge: str) -> Iterator[Row]:
             continue
         if not header:
             header = cells if _name_column(cells) is not None else []
-        elif text.strip(f"{edge}:- "):  # no line of dashes
+        elif text.strip(f"{edge}:- "):  # not a line of dashes
             yield f"{source.place}:{number}", dict(zip(header, cells, strict=True))
 
 

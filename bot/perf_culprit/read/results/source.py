@@ -166,7 +166,7 @@ class LargeFile(Source):
         if refused := refusal(self.data, self.place):
             raise refused
         root = read_list(self._chunks(), name, take, place=self.place)
-        root.at(name).numbers()  # empty, or no list
+        root.at(name).numbers()  # an error unless it is a list, which is empty
         return root
 
     def text_or_empty(self) -> str:
