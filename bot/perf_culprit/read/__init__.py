@@ -1,1 +1,1 @@
-"""Files of strangers become runs, profiles and call trees."""
+"""Readers that turn the files of foreign tools into runs, profiles and call trees."""

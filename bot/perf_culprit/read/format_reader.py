@@ -1,4 +1,4 @@
-"""What every format states, whatever its files hold: results, counters or profiles."""
+"""The declaration that every format makes, be it of results, counters or profiles."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ Content = TypeVar("Content")
 class Reader(Generic[File, Content]):
     """One format, declared by the module that reads it. `id` is also its anchor in the docs.
 
-    `matches` looks at the content only, is cheap and never raises; where it says yes for broken content, `read` says
-    what is wrong. `read` raises DataError with a place and a next step, and nothing else.
+    `matches` looks at the content only, is cheap and never raises. It may accept broken content; `read` then reports
+    the fault. `read` raises DataError with a place and a next step, and nothing else.
     """
 
     id: str
@@ -29,5 +29,5 @@ def by_id(readers: Iterable[AnyReader]) -> dict[str, AnyReader]:
 
 
 def first_match(file: File, readers: Iterable[AnyReader]) -> AnyReader | None:
-    """Of two readers that know the content, the earlier one reads the file."""
+    """Return the first reader that matches the file, None if no reader does."""
     return next((reader for reader in readers if reader.matches(file)), None)

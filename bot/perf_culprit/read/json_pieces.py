@@ -1,4 +1,4 @@
-"""The values of a JSON file that is read piece by piece: where each begins and ends, by brackets and strings alone."""
+"""The values of a JSON file that is read in pieces. Brackets and strings alone show where each begins and ends."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _SCALAR: Final = re.compile(rb"[^\s,\[\]{}]++")
 
 @dataclass(kw_only=True)
 class JsonPieces:
-    """The bytes of `chunks` from `at` on, as far as they have been read. `next_step`: where they are no JSON."""
+    """The bytes of `chunks` from `at` on, as far as they are read. `next_step`: the advice if they are not JSON."""
 
     chunks: Iterator[bytes]
     next_step: str
@@ -25,7 +25,7 @@ class JsonPieces:
     at: int = 0
 
     def value(self) -> bytes | None:
-        """The value that begins here; None where the file ends before it does."""
+        """Return the value that begins here; None if the file ends before the value does."""
         while (end := value_end(self.buffer, self.at)) is None:
             if len(self.buffer) - self.at > MAX_VALUE_BYTES:
                 raise TooLargeError(
@@ -44,7 +44,7 @@ class JsonPieces:
         return value
 
     def peek(self, passed: re.Pattern[bytes] = SPACE) -> bytes | None:
-        """The next byte after what is passed over, or None at the end."""
+        """Skip what `passed` matches and return the next byte without consuming it; None at the end."""
         while True:
             self.at = end_of(passed, self.buffer, self.at)
             if self.at < len(self.buffer):
@@ -53,13 +53,13 @@ class JsonPieces:
                 return None
 
     def takes(self, byte: bytes) -> bool:
-        """Whether `byte` comes next, which is then behind us."""
+        """Whether `byte` comes next; if so, consume it."""
         is_next = self.peek() == byte
         self.at += is_next
         return is_next
 
     def more(self, size: int) -> bool:
-        """Reads on until `size` bytes are there, or the file ends. False where nothing came."""
+        """Read on until `size` bytes are buffered or the file ends. False if no further bytes were read."""
         pieces = [self.buffer[self.at :]]
         have = len(pieces[0])
         before = have
@@ -81,7 +81,7 @@ def end_of(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
 
 
 def value_end(data: bytes, start: int) -> int | None:
-    """Where the JSON value at `start` ends, by brackets and strings alone; None where it is not whole."""
+    """Find the end of the JSON value at `start` by brackets and strings alone; None if the value is incomplete."""
     first = data[start : start + 1]
     if first not in (b'"', b"{", b"["):
         scalar = _SCALAR.match(data, start)

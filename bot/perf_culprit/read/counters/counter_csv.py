@@ -1,4 +1,4 @@
-"""Counters as plain CSV or TSV, as a script writes them: a time, a column per counter, perhaps one with the load."""
+"""Counters as plain CSV or TSV, written by a script: a time, a column per counter and optionally one for the load."""
 
 import csv
 import re
@@ -16,7 +16,7 @@ from perf_culprit.read.counters.counter_tables import (
 from perf_culprit.read.results.parsed import Parsed, ResultReader
 from perf_culprit.read.results.source import Source
 
-# The first column's name, and what divides its numbers into seconds where the name says so.
+# The first column's name, and the divisor that converts its numbers to seconds if the name states the unit.
 TIME_COLUMNS: dict[str, float | None] = {
     **dict.fromkeys(("time", "timestamp", "date", "datetime")),
     **dict.fromkeys(("time_s", "timestamp_s"), 1.0),
@@ -24,7 +24,7 @@ TIME_COLUMNS: dict[str, float | None] = {
 }
 DELIMITERS = ("\t", ";", ",")
 LOAD_COLUMN, LOAD_SUFFIX = "load", " [load]"
-# Columns that make such a file another format's: results of commits, and the tables of load-test tools.
+# Columns that belong to other formats: results of commits, and the tables of load-test tools.
 FOREIGN_COLUMNS = frozenset({"commit", "label", "user count", "metric_name"})
 UNIT_SUFFIX = re.compile(r"(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]{1,30})\]")
 
@@ -41,7 +41,7 @@ def _matches(source: Source) -> bool:
         Clock()(cells[0])
     except (ValueError, OverflowError):
         return False
-    # Decimal commas are told apart from text by the reader.
+    # The reader distinguishes decimal commas from text.
     return any(number_or_none(cell.replace(",", ".")) is not None for cell in cells[1:])
 
 

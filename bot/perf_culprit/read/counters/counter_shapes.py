@@ -1,7 +1,7 @@
-"""The three shapes of files with counters: CSV, lines of text (of JSON too), and one JSON document.
+"""The three shapes of files with counters: CSV, lines of text or JSON, and one JSON document.
 
-A format declares how it is known, what takes its records, and what is said of a record that is none. The engine of its
-shape reads the file, counts its lines and places what is wrong.
+A format declares how it is recognized, the taker of its records, and the message for an invalid record. The engine of
+its shape reads the file, counts its lines and adds the place to errors.
 """
 
 import csv
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 Record_contra = TypeVar("Record_contra", contravariant=True)
 Row: TypeAlias = tuple[int, list[str]]
-# What a strange record raises where its cells are used as numbers, times or parts of it.
+# The errors that an invalid record raises when its cells are used as numbers, times or parts.
 STRANGE = (ValueError, IndexError, OverflowError)
 
 
 class Taker(Protocol[Record_contra]):
-    """Takes the records of one file, each with its line. Raises one of STRANGE for what is no record of the format."""
+    """A taker of one file's records, each with its line. It raises one of STRANGE for an invalid record."""
 
     def take(self, line: int, record: Record_contra, /) -> None: ...
     def parsed(self) -> Parsed: ...
@@ -37,7 +37,7 @@ class Taker(Protocol[Record_contra]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sheet:
-    """The rows of a CSV below its header, which names `cells` cells, and what takes them."""
+    """The rows of a CSV below its header, which names `cells` cells, and their taker."""
 
     rows: Iterator[Row]
     cells: int
@@ -46,9 +46,9 @@ class Sheet:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CsvRecords:
-    """A header, then rows. The last one may be cut off, as by a recorder that was stopped, where `may_be_cut`.
+    """A header, then rows. With `may_be_cut`, the last row may be cut off, as by a recorder that was stopped.
 
-    `opened` finds the header, or says that there is none. Rows may have more cells than the header, unless `is_exact`.
+    `opened` finds the header or raises an error. Rows may have more cells than the header, unless `is_exact`.
     """
 
     opened: Callable[[Source], Sheet]
@@ -85,7 +85,7 @@ class CsvRecords:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LineRecords:
-    """A record per line. Empty lines are none; what else is none, the taker passes over."""
+    """A record per line. Empty lines are skipped; the taker skips other lines that are not records."""
 
     taker: Callable[[Source], Taker[str]]
     broken: str
@@ -104,7 +104,7 @@ class LineRecords:
 
 
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[Row]:
-    """Each row with its line number from 1; empty lines are left out."""
+    """Yield each row with its line number from 1, without empty lines."""
     reader = csv.reader(source.lines(), delimiter=delimiter)
     try:
         for cells in reader:
@@ -119,9 +119,9 @@ def first_line(source: Source) -> str:
 
 
 class Grid:
-    """Rows of numbers, one per instant, after a time. Fast, and in bounded memory.
+    """A fast reader of rows in bounded memory: a time, then numbers; one row per instant.
 
-    A column may hold words only; a word among numbers is an error with its line.
+    A column may hold only words; a word among numbers is an error with its line.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Grid:
             check_size(MAX_CELLS + 1, 1, place=self._place)
 
     def numbers(self) -> "tuple[Floats, Floats, tuple[int, ...]]":
-        """Times (n,), values (n, m) in the file's order, and the columns of words."""
+        """Return the times (n,), the values (n, m) in the file's order, and the columns of words."""
         import numpy as np
 
         check_size(len(self._times), self._columns, place=self._place)

@@ -1,4 +1,4 @@
-"""Counters of strangers: their numbers and times, and the only ways to build a table of them."""
+"""Numbers and times of foreign counters, and the only functions that build a table of them."""
 
 import math
 from array import array
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perf_culprit.stats.ragged import Floats
 
 
-# A number below each is in that unit: seconds until the year 5138, milliseconds until then, and so on.
+# Each entry: the limit of numbers in a unit, which all reach to the year 5138, and the units per second.
 _EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6))
 _NANOSECONDS = 1e9
 MAX_TIME_CHARACTERS = 40
@@ -26,12 +26,12 @@ MAX_SHOWN_NAMES = 3
 
 
 def counter(name: str, unit: str = "", direction: Direction = Direction.UNKNOWN) -> Metric:
-    """A counter's metric. A direction is given only where the format's own meaning says it for sure."""
+    """Return a counter's metric. Pass a direction only if the format's own meaning defines it."""
     return Metric(name=name, unit=unit, direction=direction)
 
 
 def number_or_none(text: str) -> float | None:
-    """The number, NaN where the text says that there is none, None for any other text."""
+    """Parse a number; NaN if the text marks a missing value, None for any other text."""
     text = text.strip()
     if text.lower() in MISSING:
         return math.nan
@@ -42,28 +42,28 @@ def number_or_none(text: str) -> float | None:
 
 
 def number_of(text: str) -> float:
-    """As `number_or_none`; a ValueError for any other text."""
+    """Parse a number like `number_or_none`, but raise ValueError for any other text."""
     if (number := number_or_none(text)) is None:
         raise ValueError(text)
     return number
 
 
 def names_shown(names: list[str]) -> str:
-    """A few foreign names for a note."""
+    """List a few foreign names for a note."""
     return listed([shown(name) for name in names], most=MAX_SHOWN_NAMES)
 
 
 def epoch_divisor(number: float) -> float:
-    """What makes seconds of a number in s, ms, us or ns since 1970. Small ones are seconds since a start."""
+    """Return the divisor of s, ms, us or ns since 1970 to seconds. Small numbers are seconds since a start."""
     return next((divisor for limit, divisor in _EPOCH_UNITS if abs(number) < limit), _NANOSECONDS)
 
 
 class Clock:
-    """Reads the times of one file. Raises ValueError for text that is not a time.
+    """A reader of one file's times. It raises ValueError for text that is not a time.
 
-    Its first number tells the unit of all, where `divisor` does not.
-    `is_local` after a time without a zone, which is taken as UTC: differences within the file stay right, except where
-    summer time begins or ends.
+    Without `divisor`, the first number determines the unit of all.
+    `is_local` is set after a time without a zone, which counts as UTC. Differences within the file stay right, except
+    where summer time begins or ends.
     """
 
     def __init__(self, *, divisor: float | None = None) -> None:
@@ -94,12 +94,12 @@ class Clock:
         return time.timestamp()
 
 
-# A table: limits, order of time, what is missing.
+# Tables: limits, order of time, missing values.
 
 # 160 MB of numbers: a day of 2,000 counters every 15 seconds is 11.5 million.
 MAX_CELLS = 20_000_000
 MAX_COLUMNS = 50_000
-# Of values that come one at a time: each instant costs a hundred bytes until the table is built.
+# The limit for values that arrive one at a time: each instant costs a hundred bytes until the table is built.
 MAX_INSTANTS = 2_000_000
 
 Built: TypeAlias = tuple[CounterTable, tuple[str, ...]]
@@ -115,9 +115,9 @@ def build_table(
     load: "Floats | None" = None,
     load_name: str | None = None,
 ) -> Built:
-    """The table and what the report should say about its data.
+    """Build the table, and the notes about its data for the report.
 
-    `values` is (n, m) in the file's order. Rows are sorted by time. Of several rows of one instant, each counter's
+    `values` is (n, m) in the file's order. Rows are sorted by time. If several rows share an instant, each counter's
     last value counts. Infinite values count as missing; a counter without any value is left out.
     """
     import numpy as np
@@ -161,7 +161,7 @@ def build_table(
 def parsed_tables(
     built: Iterable[Built], *, notes: Iterable[str] = (), environment: Environment | None = None
 ) -> Parsed:
-    """The tables of one file, and what to know of them said once."""
+    """Return the tables of one file with their notes, without repeated ones."""
     tables, table_notes = zip(*built, strict=True)
     return Parsed(
         counters=tables,
@@ -186,7 +186,7 @@ def _too_large(place: str) -> DataError:
 
 
 def _ordered(times: "Floats", columns: "Floats") -> "tuple[Floats, Floats, list[str]]":
-    """Sorted by time with one row per instant. A clock that was set back leaves no other order to tell."""
+    """Sort the rows by time, one per instant. If a clock was set back, no other order can be recovered."""
     import numpy as np
 
     notes = []
@@ -198,7 +198,7 @@ def _ordered(times: "Floats", columns: "Floats") -> "tuple[Floats, Floats, list[
     if not is_first.all():
         starts = np.flatnonzero(is_first)
         notes.append(f"rows of the same time as another, joined with it: {len(times) - len(starts)}")
-        # For each cell the newest row at or before it that has a value; none within the instant means missing.
+        # Find each cell's newest row with a value, at or before it. If none is within the instant, it is missing.
         newest = np.where(np.isnan(columns), -1, np.arange(len(times))[:, None])
         newest = np.maximum.accumulate(newest, axis=0)[np.append(starts[1:], len(times)) - 1]
         joined = columns[np.maximum(newest, 0), np.arange(columns.shape[1])]
@@ -219,23 +219,23 @@ def _check_unique(metrics: Sequence[Metric], place: str) -> None:
 
 
 class Readings:
-    """Values that come one at a time, in any order: each time becomes a row, each counter a column.
+    """Values that arrive one at a time, in any order: each time becomes a row, each counter a column.
 
-    Of several values of one counter at one time the last counts.
+    If a counter has several values at one time, the last counts.
     """
 
     def __init__(self, place: str) -> None:
         self._place = place
         self._rows: dict[float, int] = {}
         self._columns: dict[str, tuple[int, Metric]] = {}
-        # One entry per value; arrays take a fifth of what lists do.
+        # One entry per value; arrays take a fifth of the memory of lists.
         self._cell_rows, self._cell_columns, self._cell_values = array("q"), array("q"), array("d")
 
     def __bool__(self) -> bool:
         return bool(self._columns)
 
     def __len__(self) -> int:
-        """The number of values; missing ones are none."""
+        """Return the number of values, without missing ones."""
         return len(self._cell_values)
 
     def add(self, time_s: float, metric: Metric, value: float) -> None:
@@ -249,7 +249,7 @@ class Readings:
             self._cell_values.append(value)
 
     def build(self, name: str, *, load_column: str | None = None, load_name: str | None = None) -> Built:
-        """The table; the counter `load_column` becomes its load."""
+        """Build the table; the counter `load_column` becomes its load."""
         import numpy as np
 
         check_size(len(self._rows), len(self._columns), place=self._place)

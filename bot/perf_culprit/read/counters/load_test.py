@@ -1,4 +1,4 @@
-"""Requests of a load test as they are read: response times per label, and one counter table by the second."""
+"""A load test, built request by request: response times per label, and a counter table with a row per second."""
 
 import random
 from array import array
@@ -17,14 +17,14 @@ ERROR_RATE: Final = Metric(name="error_rate", unit="%", direction=Direction.LOWE
 USERS: Final = Metric(name="users", unit="", direction=Direction.UNKNOWN)
 THROUGHPUT: Final = "throughput (requests/s)"
 MAX_LABELS = 200
-# A week. More is a broken time, not a test.
+# A week. A longer span comes from a broken time, not from a test.
 MAX_SECONDS = 7 * 24 * 3600
 
 
 class Reservoir:
-    """An even random choice of at most `size` of the numbers given (Vitter 1985, algorithm R), in their order.
+    """A uniform random sample of at most `size` added numbers (Vitter 1985, algorithm R), in their order.
 
-    The generator starts at one seed, so that the same file gives the same samples.
+    The generator has a fixed seed, so that the same file gives the same samples.
     """
 
     def __init__(self, size: int = KEPT_SAMPLES) -> None:
@@ -63,7 +63,7 @@ class Second:
 
 @dataclass(kw_only=True, slots=True)
 class LoadTest:
-    """What was asked of a system and how it answered; grows with labels and seconds, not with requests."""
+    """The requests to a system and its answers. Memory grows with labels and seconds, not with requests."""
 
     name: str
     place: str
@@ -75,7 +75,7 @@ class LoadTest:
     def request(
         self, second: Second, label: str, elapsed_ms: float, *, has_failed: bool, is_repeated: bool = False
     ) -> None:
-        """An answer; what others said before (`is_repeated`) is no further request of its second."""
+        """Add an answer. A row that repeats others (`is_repeated`) does not count as a request of its second."""
         if has_failed:
             if label in self._failures or len(self._failures) < MAX_LABELS:
                 self._failures[label] = self._failures.get(label, 0) + 1
@@ -91,7 +91,7 @@ class LoadTest:
             second.succeeded_ms += elapsed_ms
 
     def time(self, label: str, elapsed_ms: float, *, metric: Metric = RESPONSE_TIME) -> None:
-        """The time of a successful answer, or another time of the test by its metric."""
+        """Add the time of a successful answer, or another time of the test with its metric."""
         if (entry := self._labels.get((label, metric.name))) is None:
             if len(self._labels) == MAX_LABELS:
                 self._left_out += 1
@@ -100,7 +100,7 @@ class LoadTest:
         entry[1].add(elapsed_ms)
 
     def at(self, time_s: float) -> Second:
-        """The second to count into."""
+        """Return the counts of the second in which `time_s` lies."""
         number = int(time_s // 1)
         if (second := self._seconds.get(number)) is None:
             if len(self._seconds) == MAX_SECONDS:
@@ -117,7 +117,7 @@ class LoadTest:
         return from_samples(label, metric=metric, samples=reservoir.numbers(), place=f"{self.place}: {shown(label)}")
 
     def _table(self) -> Built:
-        """Every second from the first to the last: one without requests had a throughput of 0."""
+        """Build a table of every second from the first to the last; one without requests has a throughput of 0."""
         import numpy as np
 
         first, last = min(self._seconds), max(self._seconds)
@@ -133,7 +133,7 @@ class LoadTest:
                 columns[row, 1] = 100 * second.failed / second.requests
             if second.succeeded:
                 columns[row, 2] = second.succeeded_ms / second.succeeded
-        # A file without the number of users, or a test without one success, is nothing to remark on.
+        # No note is needed for a file without the number of users, or a test without a success.
         recorded = np.flatnonzero(~np.isnan(columns).all(axis=0)).tolist()
         return build_table(
             self.name,

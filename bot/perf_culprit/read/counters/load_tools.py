@@ -1,4 +1,4 @@
-"""Load-test tools: JMeter, k6 and Locust. Response times are benchmarks; what happened by the second is a table."""
+"""Load-test tools: JMeter, k6 and Locust. Response times become benchmarks; the course over time becomes a table."""
 
 import math
 import re
@@ -29,8 +29,7 @@ from perf_culprit.read.results.source import Source, json_object
 
 JMETER_DELIMITERS = (",", "\t", ";", "|")
 JMETER_NEEDED = frozenset({"timeStamp", "elapsed", "label"})
-# What JMeter writes without a header when nothing is configured, by the number of columns: before version 3.1 or so, 4
-# and 5.
+# JMeter's default columns without a header, by their number: before version 3.1 or so, 4 and 5.
 _START = ("timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName")
 _MIDDLE = (*_START, "dataType", "success", "failureMessage", "bytes", "sentBytes", "grpThreads", "allThreads")
 _END = ("Latency", "IdleTime", "Connect")
@@ -39,13 +38,13 @@ JMETER_COLUMNS = {
     16: (*_MIDDLE, *_END),
     17: (*_MIDDLE, "URL", *_END),
 }
-# A transaction controller's own row repeats what its children said; JMeter marks it by this message only.
+# A transaction controller's own row repeats its children's rows. JMeter marks it only by this message.
 TRANSACTION_START = "Number of samples in transaction : "
 MAX_USERS_DIGITS = 10
 
 
 class _JMeter:
-    """Rows as requests. The places of columns are kept, because there may be millions of rows."""
+    """A taker of rows as requests. It stores the columns' indices, because there may be millions of rows."""
 
     def __init__(self, source: Source, columns: Mapping[str, int]) -> None:
         self._test = LoadTest(name="jmeter", place=source.place)
@@ -59,7 +58,7 @@ class _JMeter:
         elapsed_ms = float(cells[self._elapsed])
         second = self._test.at(self._clock(cells[self._time]))
         if not elapsed_ms >= 0:
-            self._negative += 1  # JMeter says so after the clock was set back
+            self._negative += 1  # JMeter writes negative times after the clock was set back
             return
         success = "true" if self._success is None else cells[self._success]
         is_repeated = self._message is not None and cells[self._message].startswith(TRANSACTION_START)
@@ -84,7 +83,7 @@ class _JMeter:
 
 
 def _jmeter_columns(line: str) -> tuple[str, dict[str, int]] | None:
-    """The delimiter and where each column is, by the header or by what JMeter writes by default."""
+    """Return the delimiter and the columns' indices, from the header or JMeter's defaults; None if neither fits."""
     line = line.strip("\r\n\ufeff")
     for delimiter in JMETER_DELIMITERS:
         names = [name.strip().strip('"') for name in line.split(delimiter)]
@@ -111,7 +110,7 @@ def _jmeter(source: Source) -> Sheet:
 
 
 def _without_headers(rows: Iterator[Row], columns: Mapping[str, int]) -> Iterator[Row]:
-    """A header stands there once more where a test was appended to the file."""
+    """Leave out repeated headers, which appear if a test was appended to the file."""
     return (row for row in rows if row[1][0][:1].isdecimal() or row[1][0].strip() not in columns)
 
 
@@ -122,9 +121,9 @@ def _places(names: Iterable[str]) -> dict[str, int]:
 K6_START = "metric_name,timestamp,metric_value,"
 K6_NEEDED = frozenset({"metric_name", "timestamp", "metric_value"})
 K6_REQUEST_TIMES = frozenset({"http_req_duration", "grpc_req_duration"})
-# k6's own times next to those of requests, and the column that says what took the time.
+# k6's own times in addition to those of requests, and the column that names what was timed.
 K6_OTHER_TIMES = {"iteration_duration": "scenario", "group_duration": "group"}
-# The parts of a request's time, and what the counter table or the response times hold already.
+# The parts of a request's time, and metrics that the counter table or the response times already hold.
 K6_KNOWN = frozenset(
     {
         *("http_req_blocked", "http_req_connecting", "http_req_tls_handshaking", "http_req_sending"),
@@ -168,7 +167,7 @@ class _K6Points:
         return replace(parsed, notes=(*parsed.notes, note)) if self._unknown else parsed
 
     def _has_failed(self, cells: list[str]) -> bool:
-        """By what the script expected; where k6 does not say, by its error code."""
+        """Whether the script did not expect the response; if that is not recorded, whether it has an error code."""
         expected = self._cell(cells, "expected_response")
         return expected == "false" if expected else bool(self._cell(cells, "error_code"))
 
@@ -187,7 +186,7 @@ def _k6_points(source: Source) -> Sheet:
     return Sheet(rows=again, cells=len(header), taker=_K6Points(source, columns))
 
 
-# The same points as lines of JSON; a line that describes a metric comes before its first point.
+# The same points as lines of JSON. A line that describes a metric precedes its first point.
 K6_LINE = re.compile(
     r'\{(?:"metric":"[^"\n]{0,999}",)?"type":"(?:Metric|Point)"[^\n]{0,9999}\n\{"(?:metric|type)":"[^\n]{0,999}'
 )
@@ -216,7 +215,7 @@ def _k6_line_rows(source: Source) -> Iterator[Row]:
             raise source.error("is not a line of k6", step, line=number) from None
 
 
-# The older export does not say what a trend holds; these are k6's own times.
+# The older export does not state what a trend measures; these are k6's own times.
 K6_OWN_TIMES = frozenset(
     {
         *("http_req_duration", "http_req_blocked", "http_req_connecting", "http_req_tls_handshaking"),
@@ -224,11 +223,11 @@ K6_OWN_TIMES = frozenset(
         *("grpc_req_duration", "ws_connecting", "ws_session_duration", "ws_ping"),
     }
 )
-# k6's own shares, and which way is good.
+# k6's own shares and their directions.
 K6_OWN_RATES = {"http_req_failed": Direction.LOWER_IS_BETTER, "checks": Direction.HIGHER_IS_BETTER}
-# How much was asked of the system is no result.
+# The load on the system is not a result.
 K6_LOAD = frozenset({"http_reqs", "iterations", "vus", "vus_max", "data_sent", "data_received", "dropped_iterations"})
-# Each of its own times is one of these counted events; the older export counts them nowhere else.
+# These counters hold the number of k6's own times; the older export has no other count.
 K6_EVENTS = {"http_req": "http_reqs", "iteration": "iterations"}
 K6_PERCENTILES = (("med", "p50_time"), ("p(95)", "p95_time"), ("p(99)", "p99_time"))
 
@@ -271,7 +270,7 @@ def _k6_benchmarks(name: str, metric: JsonValue, metrics: JsonValue) -> Iterator
 
 
 def _k6_events(name: str, metrics: JsonValue) -> int | None:
-    """How many times a trend of k6's own holds; of a sub-metric nobody knows."""
+    """Return the number of times in one of k6's own trends; None if unknown, as for a sub-metric."""
     kinds = (kind for kind in K6_EVENTS if name in K6_OWN_TIMES and name.startswith(kind))
     events = next((metrics.find(K6_EVENTS[kind]) for kind in kinds), None)
     return None if events is None else (events.find("values") or events).find_whole("count") or None
@@ -286,7 +285,7 @@ LOCUST_TOTAL = "Aggregated"
 LOCUST_NEEDED = frozenset({"type", "name", "request count", "failure count", "average response time"})
 LOCUST_START = ("timestamp", "user count", "type", "name")
 LOCUST_RATE = "requests/s"
-# Of the moment. The columns `Total ...` are since the start, so they say little about the moment.
+# The rate of the moment. The columns `Total ...` count from the start, so they show little of the moment.
 LOCUST_FAILURES = "failures/s"
 # Other percentile columns differ between Locust's versions.
 LOCUST_PERCENTILES = {
@@ -327,7 +326,7 @@ class _LocustHistory:
             metrics = self._metrics[scope] = self._metrics_of(scope)
         for column, metric in metrics:
             value = number_of(row[column])
-            # Without a request in its window Locust writes 0.
+            # Locust writes 0 if its window has no request.
             is_unknown = column in LOCUST_PERCENTILES and not value and not rate
             self._readings.add(time_s, metric, math.nan if is_unknown else value)
 
@@ -366,7 +365,7 @@ class _LocustStats:
         place = f"{self.place}:{line}"
         row = dict(zip(self.names, map(str.strip, cells), strict=True))
         if _is_total(row):
-            return  # the rows before it, once more
+            return  # it sums up the rows before it
         self.placed += [(benchmark, place) for benchmark in _locust_benchmarks(row, place)]
         if _locust_number(row, "failure count", place):
             self.failed.add(row["name"])
@@ -398,7 +397,7 @@ def _locust_benchmarks(row: dict[str, str], place: str) -> Iterator[Benchmark]:
 
 
 def _locust_number(row: dict[str, str], column: str, place: str) -> float | None:
-    """None where the column or its value is missing."""
+    """Read a cell as a number; None if the column or its value is missing."""
     if (number := number_or_none(row.get(column, ""))) is None or math.isinf(number):
         raise DataError(
             f"`{shown(row[column])}` is not a number", place=f"{place}: {column}", next_step="check this cell"

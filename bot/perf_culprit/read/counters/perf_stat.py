@@ -1,4 +1,4 @@
-"""`perf stat` in either of its formats (-x, -j): benchmarks of one command, or counters over time (-I)."""
+"""`perf stat` as -x, -j or text: benchmarks of a command, or counters over time (-I)."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from perf_culprit.read.results.parsed import TIME_UNITS, Parsed, ResultReader, f
 from perf_culprit.read.results.source import Source
 
 NOT_COUNTED = ("<not counted>", "<not supported>")
-# Work and its hindrances: for one command, fewer is better. Other events may be good or bad news.
+# Events that count work or stalls: fewer are better for one command. The direction of other events is unknown.
 COSTS = frozenset(
     {
         *("cycles", "cpu-cycles", "ref-cycles", "bus-cycles", "instructions", "branches", "branch-instructions"),
@@ -33,7 +33,7 @@ STANDARD_ERROR_LEVEL = 0.6827
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """One event's value. `interval_s` with -I; `scope` is a CPU, a socket, …; `spread` in % with -r."""
+    """One event's value. -I adds `interval_s`, -r adds `spread` in %. `scope` is a CPU or socket, for example."""
 
     event: str
     value: float | None
@@ -51,7 +51,7 @@ class Reading:
 
 @dataclass(slots=True)
 class PerfStat:
-    """Benchmarks of the counts of one command, named after the file; a counter table where there are intervals."""
+    """A command's counts: benchmarks named after the file, or a counter table if there are intervals."""
 
     source: Source
     readings: list[Reading] = field(default_factory=list)
@@ -79,7 +79,7 @@ class PerfStat:
                 f"no event was counted ({names_shown([reading.event for reading in self.readings])})",
                 "use events that this machine supports, such as task-clock",
             )
-        # The output names no command; the file's name tells one command from another.
+        # The output does not name the command, so the file's name stands for it.
         name = self.source.stem or "perf stat"
         return Parsed(benchmarks=gathered(_benchmark(name, reading) for reading in counted), notes=notes)
 
@@ -117,8 +117,8 @@ def _notes(readings: list[Reading]) -> Iterator[str]:
         yield f"counted only part of the time (at least {least:g}%), so estimated by perf: {names_shown(shared)}"
 
 
-# perf stat -x has no header. Value, unit and event stand together; before them -I's time, whose nanoseconds tell it
-# from a count, and the scope, perhaps with its number of CPUs; after them -r's spread.
+# perf stat -x has no header. Value, unit and event are adjacent. The time of -I, distinguished from a count by its
+# nanoseconds, and the scope, optionally with its number of CPUs, precede them. The spread of -r follows them.
 NAME = r"[A-Za-z][^\x00-\x1f{separator}]{{0,500}}"
 FIELDS = (
     r"(?:(?P<interval> {{0,20}}\d{{1,12}}\.\d{{9}}){separator})?+"
@@ -164,7 +164,7 @@ def _row(line: str) -> re.Match[str] | None:
     return next((row for pattern in ROWS if (row := pattern.fullmatch(line))), None)
 
 
-# perf stat -j: one JSON object per event, one per line as a rule.
+# perf stat -j: one JSON object per event, usually one per line.
 COUNTER_VALUE = "counter-value"
 SCOPES = ("cpu", "core", "die", "socket", "node", "thread", "cgroup")
 SCOPE_WORDS = 60
@@ -174,7 +174,7 @@ DECODER = json.JSONDecoder()
 class _Objects(PerfStat):
     def take(self, line: int, text: str) -> None:
         text = text.strip()
-        # The command's own output may stand between the lines.
+        # The command's own output may be mixed in between the lines.
         if text.startswith("{"):
             place = f"{self.source.place}:{line}"
             for entry in _objects(text, place):
@@ -184,7 +184,7 @@ class _Objects(PerfStat):
 
 
 def _objects(text: str, place: str) -> Iterator[dict[str, Any]]:
-    """Older versions of perf write two objects on one line."""
+    """Yield the objects of a line; older versions of perf write two on one line."""
     position = 0
     while position < len(text):
         try:
@@ -214,7 +214,7 @@ def _counted(event: str, entry: dict[str, Any], place: str) -> Reading:
 
 
 def _number(entry: dict[str, Any], name: str, place: str) -> float | None:
-    """None where there is no such member. Most of perf's numbers are written as text."""
+    """Read a member as a number; None if it is missing. perf writes most numbers as text."""
     if name not in entry:
         return None
     value = entry[name]
@@ -249,7 +249,7 @@ PERF_STAT_JSON = ResultReader(
 )
 
 
-# perf's own text, a section per command. Only the numbers of LC_ALL=C are sure: elsewhere a point may group thousands.
+# perf's own text has a section per command. Only numbers of LC_ALL=C are unambiguous: others may group by points.
 WHOLE = r"[0-9]{1,3}(?:,?[0-9]{3}){0,9}"
 TEXT_TIMES = {"time elapsed": "time", "user": "user_time", "sys": "system_time"}
 

@@ -1,4 +1,4 @@
-"""Prometheus: a scrape in its text format (or OpenMetrics), and the answer of its query API."""
+"""Prometheus: a scrape in its text format or OpenMetrics, and the response of its query API."""
 
 import re
 from typing import Any
@@ -24,7 +24,7 @@ TYPE = re.compile(
     r"#[ \t]{1,20}TYPE[ \t]{1,20}(?P<name>[A-Za-z_:][A-Za-z0-9_:]{0,500})[ \t]{1,20}"
     r"(?P<type>counter|gauge|histogram|summary|untyped|unknown|info|stateset|gaugehistogram)[ \t\r]{0,20}"
 )
-# Nothing is tried in a second way: lines may be long.
+# The patterns never backtrack, because lines may be long.
 LABEL = re.compile(
     r'[ \t,]*+(?P<name>[A-Za-z_][A-Za-z0-9_]{0,500}+)[ \t]{0,20}+=[ \t]{0,20}+"(?P<value>(?:[^"\\]|\\.)*+)"', re.DOTALL
 )
@@ -42,7 +42,7 @@ OPEN_METRICS_END = "# EOF"
 
 
 class _Scrape:
-    """Every series at one instant, or at the times it states."""
+    """A taker of every series of a scrape, at one instant or at the times that the samples state."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -72,7 +72,7 @@ class _Scrape:
 
 
 def _sample(text: str) -> tuple[str, str, float, float]:
-    """`name{label="value",} value [time]`; without a time the instant is 0. ValueError for anything else."""
+    """Parse `name{label="value",} value [time]`; the time defaults to 0. Raise ValueError for anything else."""
     if (match := SAMPLE.match(text)) is None:
         raise ValueError(text[:20])
     value, *time = match["numbers"].partition(" # ")[0].split()  # an exemplar follows the mark
@@ -83,7 +83,7 @@ def _sample(text: str) -> tuple[str, str, float, float]:
 
 
 def _sample_metric(name: str, labels: str, types: dict[str, str]) -> Metric:
-    """What only grows says so in its unit: its level means little, its growth does."""
+    """Return a sample's metric. The unit of a cumulative counter ends with "total": only its growth is meaningful."""
     part = next((part for part in PARTS if name.endswith(part)), "")
     family = name.removesuffix(part)
     kind = types.get(name) or types.get(family)
@@ -103,9 +103,9 @@ def _is_answer(root: dict[str, Any]) -> bool:
 
 
 def _answer(source: Source) -> Parsed:
-    """A matrix (range query) or a vector (instant query): one table per distinct times.
+    """Read a matrix (range query) or a vector (instant query) into one table per distinct set of times.
 
-    Series that begin or end at other times than the rest are on their own.
+    Series that begin or end at other times than the rest get their own table.
     """
     root = source.root()
     if root.at("status").text() == "error":
@@ -153,7 +153,7 @@ def _tables(grids: dict[tuple[float, ...], list[tuple[Metric, list[float]]]], pl
 
 
 def _point(point: JsonValue) -> tuple[float, float]:
-    """`[seconds, "value"]`; the value may be the text NaN or +Inf."""
+    """Read `[seconds, "value"]`; the value may be the text NaN or +Inf."""
     pair = point.value
     if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], str):
         raise point.error('is not [seconds, "value"]')

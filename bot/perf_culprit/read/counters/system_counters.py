@@ -30,14 +30,14 @@ BUSY = frozenset({"user", "usr", "nice", "system", "sys", "iowait", "steal", "ir
 
 
 def _share_direction(name: str) -> Direction:
-    """Of a share of the processors' time: on one machine under one load less work is better."""
+    """Return the direction of a share of processor time. On one machine under one load, less work is better."""
     if name in BUSY:
         return Direction.LOWER_IS_BETTER
     return Direction.HIGHER_IS_BETTER if name == "idle" else Direction.UNKNOWN
 
 
-# sadf -j: versions of sysstat name the keys differently, so any numbers are taken.
-# Numbers that name a device, and none that was measured.
+# sadf -j: versions of sysstat name the keys differently, so all numbers are read.
+# The key of a number that identifies a device and is not a measurement.
 NUMBERED = "number"
 MAX_DEPTH = 6
 MAX_ACTIVITIES = 200
@@ -63,7 +63,7 @@ def _sysstat(source: Source) -> Parsed:
 
 
 def _host(host: JsonValue, prefix: str) -> tuple[list[Built], list[str]]:
-    """A table per activity: they belong together and share their instants."""
+    """Build a table per activity, because its counters belong together and share their instants."""
     activities: dict[str, Readings] = {}
     clock = Clock()
     for entry in host.at("statistics").elements():
@@ -84,7 +84,7 @@ def _host(host: JsonValue, prefix: str) -> tuple[list[Built], list[str]]:
 
 
 def _time(entry: JsonValue, clock: Clock) -> float | None:
-    """None where an entry has no time, as sadf writes for an empty recording."""
+    """Read an entry's time; None if it has none, as sadf writes for an empty recording."""
     if (timestamp := entry.find("timestamp")) is None or timestamp.find("date") is None:
         return None
     is_utc = timestamp.peek("utc") == 1 or timestamp.peek("tz") == "UTC"
@@ -96,7 +96,7 @@ def _time(entry: JsonValue, clock: Clock) -> float | None:
 
 
 def _leaves(value: JsonValue, path: str, depth: int) -> Iterator[tuple[str, str, float]]:
-    """Every number with its path; elements of lists are told apart by the words in them (a CPU, a device)."""
+    """Yield every number with its path. List elements are distinguished by the words in them (a CPU, a device)."""
     if depth == 0:
         return
     if isinstance(value.value, list):
@@ -145,7 +145,7 @@ MAX_TABLES = 1_000
 
 
 class _SadfTables:
-    """A table per host and block. What a header names first is the activity."""
+    """A taker that builds a table per host and block. A header's first name is the activity."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -219,7 +219,7 @@ def _column_metric(activity: str, column: str, name: str) -> Metric:
     return counter(name, "1/s" if column.endswith("/s") else unit, direction)
 
 
-# sadf -p: a line per value, `host interval time device counter value`, between tabs.
+# sadf -p: a line per value, `host interval time device counter value`, separated by tabs.
 CELLS = 6
 
 
@@ -248,7 +248,7 @@ class _SadfLines:
 
 
 # perfmon, logman, relog and typeperf write PDH-CSV and PDH-TSV.
-# "(PDH-CSV 4.0) (Pacific Standard Time)(480)": UTC is the local time plus the minutes; typeperf says neither.
+# "(PDH-CSV 4.0) (Pacific Standard Time)(480)": UTC is the local time plus the minutes. typeperf omits both.
 START = re.compile(r'\s{0,10}"?\(?PDH-[CT]SV 4\.0\)?')
 BIAS = re.compile(r"\((?P<minutes>-?\d{1,4})\)$")
 HOST = re.compile(r"\\\\(?P<host>[^\\]{1,255})\\")
@@ -261,7 +261,7 @@ BUSY_COUNTERS = frozenset({"% Processor Time", "% Privileged Time", "% User Time
 def _perfmon(source: Source) -> Sheet:
     rows = csv_rows(source, delimiter="\t" if "PDH-TSV" in source.head()[:100] else ",")
     line, header = next(((line, cells) for line, cells in rows if any(cells)), (1, [""]))
-    # relog ends its header with an empty column where the rows have none.
+    # relog ends its header with an empty column that the rows lack.
     names = [name for name in header[1:] if name.strip()]
     if not names:
         raise source.error("names no counter", "record at least one counter", line=line)
@@ -292,7 +292,7 @@ class _Perfmon(Grid):
 
 
 def _samples(rows: Iterator[Row], width: int) -> Iterator[Row]:
-    """The rows that begin with a time, without empty cells at their ends: typeperf ends with sentences."""
+    """Yield the rows that begin with a time, without empty trailing cells. typeperf ends its output with sentences."""
     for line, cells in rows:
         if cells[0][:1].isdecimal():
             yield line, cells if any(map(str.strip, cells[width:])) else cells[:width]
@@ -314,7 +314,7 @@ def _pdh_metric(column: str, *, is_only_host: bool) -> Metric:
     unit = "B/s" if BYTE_RATE.fullmatch(last) else unit
     direction = Direction.UNKNOWN
     if name.startswith("Processor"):
-        # Of one machine under one load: less work for the processor is better.
+        # On one machine under one load, less work for the processor is better.
         if last in BUSY_COUNTERS:
             direction = Direction.LOWER_IS_BETTER
         elif last == "% Idle Time":

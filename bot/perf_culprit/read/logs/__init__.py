@@ -1,1 +1,1 @@
-"""Execution logs become call trees (docs/diagnosis.md)."""
+"""Readers that turn execution logs into call trees (docs/diagnosis.md)."""

@@ -1,8 +1,8 @@
-"""Lines of a fixed form, split side by side: what a regular expression finds where it has nothing to choose.
+"""Vectorized matching of a regular expression that never has to backtrack, on many lines at once.
 
-A regular expression tries the ways through a line in a fixed order, and the first that fits is its match. Where it is
-made of literals, sets of bytes and their repeats, the very first way is followed through thousands of lines at once, a
-byte of each per step. A line that this does not fit from its beginning, the regular expression has to search.
+A regular expression tries the paths through a line in a fixed order, and the first that fits is its match. If it
+consists of literals, byte sets and their repeats, thousands of lines follow the first path at once, byte by byte.
+Lines that do not fit from their beginning are left to the regular expression.
 """
 
 import re
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Places: TypeAlias = NDArray[np.intp]
 Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
-# Longer runs of one set are left to the regular expression.
+# The regular expression reads longer runs of one set.
 MOST_STEPS: Final = 256
 _LINE_FEED: Final = 10
 _TEXT: Final = range(ord("0"), ord("z") + 1)
@@ -34,9 +34,9 @@ _TOKEN: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Step:
-    r"""`kind`: `(` and `)` of a group, `?:` of an optional part, `$`, `\b`; else a set's repeat: none, `?`, `*`, `+`.
+    r"""`kind`: `(`, `)` around a group, `?:` for an optional part, `$`, `\b`; else a set's repeat: none, `?`, `*`, `+`.
 
-    `keep`: `+` gives nothing back, `?` takes as few as it can.
+    `keep`: `+` for a possessive repeat, `?` for a lazy one.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class _Step:
 
     @property
     def text(self) -> tuple[int, int] | None:
-        """The first and last byte around digits and letters between which all are in the set."""
+        """The widest range of bytes around digits and letters that lies in the set, as its first and last byte."""
         if not self.members.issuperset(_TEXT):
             return None
         low = max(byte for byte in range(_TEXT[0]) if byte not in self.members) + 1
@@ -73,7 +73,7 @@ def _members(text: bytes) -> frozenset[int]:
 
 @lru_cache
 def steps_of(expression: bytes) -> tuple[_Step, ...] | None:
-    """The first way through a line; None where that is not sure, or the expression has other parts."""
+    """Return the first path through a line; None if it is uncertain or the expression has unsupported parts."""
     tokens, at = [], int(expression.startswith(b"^"))
     while at < len(expression):
         if (token := _TOKEN.match(expression, at)) is None:
@@ -84,7 +84,7 @@ def steps_of(expression: bytes) -> tuple[_Step, ...] | None:
 
 
 def _nested(tokens: Iterator[re.Match[bytes]]) -> tuple[list[_Step], bytes]:
-    """Up to the end of the group, and that end."""
+    """Parse up to the end of the group; return its steps and the closing token."""
     steps: list[_Step] = []
     for token in tokens:
         if token["close"]:
@@ -105,7 +105,7 @@ def _nested(tokens: Iterator[re.Match[bytes]]) -> tuple[list[_Step], bytes]:
 
 
 def _settled(steps: Sequence[_Step], *, is_part: bool = False) -> tuple[_Step, ...] | None:
-    """With lazy repeats that end where the next step may begin; None where a part may fit in a later way only."""
+    """Make lazy repeats end where the next step may begin; None if a part may fit only on a later path."""
     settled: list[_Step] = []
     for place, step in enumerate(steps):
         after = next((one for one in steps[place + 1 :] if one.kind not in {"(", ")"}), None)
@@ -124,9 +124,9 @@ def _settled(steps: Sequence[_Step], *, is_part: bool = False) -> tuple[_Step, .
 
 
 def walk(steps: Sequence[_Step], data: Bytes, at: Places, marks: dict[str, Places]) -> tuple[Places, Bools]:
-    """Where the steps end that begin `at` places of lines, and whether they fit. `data` ends with a line feed.
+    """Return where the steps end that begin at the places `at`, and whether they fit. `data` ends with a line feed.
 
-    `marks`: filled with the places at which groups begin, as `name(`, and end, as `name)`.
+    Fill `marks` with the places at which groups begin, as `name(`, and end, as `name)`.
     """
     fits = np.ones(len(at), bool)
     for step in steps:
@@ -153,13 +153,13 @@ def walk(steps: Sequence[_Step], data: Bytes, at: Places, marks: dict[str, Place
 
 
 def _run(step: _Step, data: Bytes, at: Places) -> tuple[Places, Places]:
-    """Where the bytes of the set end that begin at each place, and which do not end soon."""
+    """Return where the run of the set's bytes at each place ends, and which runs exceed the step limit."""
     if step.text is not None:
         low, high = (np.uint64(end) for end in step.text)
         eights = np.ndarray(len(data) - 7, "<u8", buffer=data, strides=(1,))
 
         def right(places: Places) -> NDArray[np.uint8]:
-            # Wrong is the top bit of a byte below `low`, above `high` or beyond ASCII; at least the first one is.
+            # The top bit marks bytes below `low`, above `high` or beyond ASCII. Only the first mark is reliable.
             words = eights[places]
             wrong = ((words - _EACH * low) | (words + _EACH * (np.uint64(_TOP) - high)) | words) & (_EACH << _SEVEN)
             before: NDArray[np.uint8] = np.bitwise_count(((wrong & -wrong) >> _SEVEN) - _ONE) >> 3
@@ -171,13 +171,13 @@ def _run(step: _Step, data: Bytes, at: Places) -> tuple[Places, Places]:
 
 
 def _moved(right: Callable[[Places], NDArray[np.integer[Any]]], most: int, at: Places) -> tuple[Places, Places]:
-    """`right`: how many bytes at each place are right, of `most` that it looks at. Also which may go on."""
+    """Move places past the right bytes, which `right` counts, up to `most` a step; also return which may continue."""
     end, which, moving = at.copy(), np.arange(len(at)), at.copy()
     for _ in range(MOST_STEPS):
         goes = right(moving)
         moving += goes
         going = goes == most
-        # Those that stand still are taken along until they are most.
+        # Places that stopped are kept until they are the majority: dropping them costs a copy.
         if 2 * np.count_nonzero(going) < len(going):
             end[which] = moving
             which, moving = which[going], moving[going]

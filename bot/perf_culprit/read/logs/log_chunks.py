@@ -1,4 +1,4 @@
-"""A log file in blocks of whole lines: stretches of a plain file, or unpacked bytes of a compressed one."""
+"""Blocks of whole lines of a log file: byte ranges of a plain file, or unpacked bytes of a compressed one."""
 
 import os
 import stat
@@ -12,10 +12,10 @@ from typing import BinaryIO, Final, Protocol
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES
 
-# Larger ones are read a little faster, but take more memory: two workers of 30 MiB took 400 MB.
+# Larger blocks are read a little faster but take more memory: two workers with 30 MiB each took 400 MB.
 BLOCK_BYTES: Final = 20 << 20
 STDIN_NAME: Final = "-"
-# gzip and zstd make text that repeats itself some 100 times smaller; beyond that somebody means harm.
+# gzip and zstd make repetitive text some 100 times smaller. A far higher ratio indicates a decompression bomb.
 MAX_RATIO: Final = 300
 RATIO_FREE_BYTES: Final = 64 << 20
 MAX_ZSTD_WINDOW_BYTES: Final = 1 << 27
@@ -26,7 +26,7 @@ _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stretch:
-    """Lines of a plain file whose first byte is in start..end; read by whoever analyses them."""
+    """The lines of a plain file whose first byte is in start..end. The process that analyses them reads them."""
 
     path: str
     start: int
@@ -39,7 +39,7 @@ class Stretch:
     def read(self) -> bytes:
         with Path(self.path).open("rb") as file:
             begin = _line_end(file, self.start - 1, self.end - self.start + 1) if self.start else 0
-            # The last line may end behind the stretch, but no further than a line may be long.
+            # The last line may end after the stretch, by at most the maximum length of a line.
             end = _line_end(file, self.end - 1, MAX_LINE_BYTES + 2)
             file.seek(begin)
             return file.read(end - begin) if begin < self.end else b""
@@ -63,7 +63,7 @@ class Lines:
 
 
 def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BLOCK_BYTES) -> Iterator[Stretch | Lines]:
-    """The file's lines in order. `truncated` is called where a compressed file ends too early."""
+    """Yield the file's lines in order. Call `truncated` if a compressed file ends too early."""
     try:
         with unpacked(name, truncated=truncated) as stream:
             size = None if isinstance(stream, _Bounded) or name == STDIN_NAME else _size(Path(name))
@@ -80,7 +80,7 @@ def blocks(name: str, *, truncated: Callable[[str], None], block_bytes: int = BL
 
 @contextmanager
 def unpacked(name: str, *, truncated: Callable[[str], None]) -> Iterator["Readable"]:
-    """The file's bytes from the first on, as `blocks` unpacks them, for readers of whole records."""
+    """Open the file's bytes from the first on, unpacked as in `blocks`, for readers of whole records."""
     if name == STDIN_NAME:
         with _standard_input() as stream:
             yield stream
@@ -103,7 +103,7 @@ def _standard_input() -> BinaryIO:
 
 
 def _size(path: Path) -> int | None:
-    """None of what is no plain file."""
+    """Return the size in bytes; None if it is not a regular file."""
     status = path.stat()
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
@@ -113,7 +113,7 @@ def _streamed(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
     while data := stream.read(block_bytes):
         data = rest + data
         end = data.rfind(b"\n") + 1
-        # A line without an end is passed on in pieces that are refused as too long.
+        # An unending line is passed on in pieces, which are rejected as too long.
         if not end and len(data) <= MAX_LINE_BYTES:
             rest = data
             continue
@@ -129,7 +129,7 @@ class Readable(Protocol):
 
 
 class _Bounded:
-    """Reads what unpacks sanely: up to the end or the damage, and never far more than was packed."""
+    """A reader of unpacked bytes up to the end or the damage, which rejects far more bytes than were packed."""
 
     def __init__(self, stream: Readable, *, packed: BinaryIO, name: str, truncated: Callable[[str], None]) -> None:
         self._stream = stream
@@ -162,7 +162,7 @@ class _Bounded:
 
 
 class _Gunzip:
-    """gzip's own reader drops what it unpacked just before the damage; this one gives it out."""
+    """A gzip reader that also returns the bytes unpacked just before the damage; the standard one drops them."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -176,7 +176,7 @@ class _Gunzip:
             if self._inflate.eof:
                 if not packed:
                     return b""
-                # Another member, or the zeros that pad some archives.
+                # Another member follows, or the zeros that pad some archives.
                 packed = packed.lstrip(b"\0")
                 if not packed:
                     continue

@@ -1,8 +1,8 @@
-"""Partial results of a log: a monoid, so that processes or a cluster can share the work in any grouping.
+"""Partial results of a log. They form a monoid, so processes or a cluster can share the work in any grouping.
 
-`analyse` makes the part of a stretch of lines, `merge` joins the parts of neighbouring stretches, `Part()` with the
-same settings is neutral. A call whose lines lie near an end of the stretch stays open: its other lines may be in the
-neighbour.
+`analyse` makes the part of a stretch of lines and `merge` joins the parts of neighbouring stretches. `Part()` with
+the same settings is the neutral element. A call with lines near an end of the stretch stays open: its other lines may
+be in the neighbour.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from perf_culprit.read.logs.reading_settings import ReadingSettings
 from perf_culprit.read.logs.service_calls import CompleteCalls, ServicePart, check_services
 
 MAX_EXAMPLES: Final = 8
-# A call that never ends must not fill the memory: it is closed as it is, and counted.
+# A call that never ends must not fill the memory: it is closed early and counted.
 MAX_CALL_ROWS: Final = 100_000
 MAX_CALL_BYTES: Final = 192 << 20
 _Key: TypeAlias = tuple[bytes, bytes]
@@ -64,8 +64,8 @@ class Part:
 
 
 def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> Part:
-    """The part of whole lines."""
-    # One byte is searched for much faster than two.
+    """Make the part of a stretch of whole lines."""
+    # Searching for one byte is much faster than for two.
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     read = read_lines(data, pattern)
     faults = [
@@ -87,7 +87,7 @@ def analyse(data: bytes, *, pattern: LinePattern, settings: ReadingSettings) -> 
 
 
 def merge(a: Part, b: Part) -> Part:
-    """The part of `a`'s lines followed by `b`'s. Associative but for the rounding of sums; neither is changed."""
+    """Join `a`'s lines and the following lines of `b`. Associative up to rounding of sums; changes neither part."""
     if not a.lines or not b.lines:
         return b if b.lines else a
     open_calls = _joined(a, b)
@@ -107,7 +107,7 @@ def merge(a: Part, b: Part) -> Part:
 
 
 def _joined(a: Part, b: Part) -> list[OpenCall]:
-    """The open calls of both, one where they are the two halves of one call."""
+    """Return the open calls of both parts; the two halves of one call become one."""
     last = {call.key: i for i, call in enumerate(a.open_calls)}
     first = {call.key: i for i, call in reversed([*enumerate(b.open_calls)])}
     halves: set[int] = set()
@@ -128,15 +128,15 @@ def _joined(a: Part, b: Part) -> list[OpenCall]:
 
 
 def finish(part: Part) -> Part:
-    """The part of a whole log: nothing comes before or after, so its open calls are as complete as they get."""
+    """Close the open calls of a whole log's part: no lines come before or after it that could complete them."""
     return _with_calls(part, _completed(part, [call.rows for call in part.open_calls]), open_calls=[])
 
 
 def _by_call(rows: Rows, horizon: int, complete: CompleteCalls) -> list[OpenCall]:
-    """Collects the complete calls; those near an end of the stretch are open, in the order of their first rows."""
+    """Collect the complete calls; return those near an end of the stretch in the order of their first rows."""
     calls, _ = rows.numbers(SERVICE, CALL)
     sizes = np.bincount(calls)
-    # Of numbers this small numpy sorts in linear time.
+    # numpy sorts 16-bit numbers in linear time.
     order = np.argsort(calls.astype(np.uint16) if len(sizes) <= 1 << 16 else calls, kind="stable")
     places = np.split(order, np.cumsum(sizes)[:-1])[: len(sizes)]
     from_start = _first_places(calls[:horizon])
@@ -172,7 +172,7 @@ def _with_calls(
     open_calls: Sequence[OpenCall],
     neighbour: Mapping[bytes, ServicePart] | None = None,
 ) -> Part:
-    """The part with more complete calls and its neighbour's; open calls that are too long count as complete."""
+    """Add complete calls and the neighbour's services to the part. Open calls that are too long count as complete."""
     too_long: list[OpenCall] = []
     kept: list[OpenCall] = []
     for call in open_calls:

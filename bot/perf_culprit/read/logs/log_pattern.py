@@ -1,4 +1,4 @@
-"""How a line of an execution log is read, and the patterns that come with the program."""
+"""Patterns that read the lines of an execution log, including the built-in ones."""
 
 import json
 import re
@@ -12,10 +12,10 @@ import msgspec
 from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.files import read_limited
 
-# Line patterns that come with the program (docs/diagnosis.md shows a line of each).
+# The built-in line patterns (docs/diagnosis.md shows a line of each).
 
-# None where a line is a JSON object.
-# Possessive repeats: a line that does not fit is given up at once, however it was made.
+# None: each line is a JSON object.
+# The repeats are possessive, so a line that does not fit, even a malicious one, fails at once.
 PRESETS: Final[dict[str, bytes | None]] = {
     "labelled": (
         rb"^(?P<time>\S++ \S++) \[(?P<thread>[^\]\n]*+)\] service=(?P<service>\S++) call=(?P<call>\S++) "
@@ -30,7 +30,7 @@ PRESETS: Final[dict[str, bytes | None]] = {
 }
 
 
-# time, thread, service, call, label, method, elapsed; the first two None where the pattern has no such group.
+# time, thread, service, call, label, method, elapsed. The first two are None if the pattern lacks these groups.
 # `row[2:4]` is the key of a call.
 Row: TypeAlias = tuple[bytes | None, bytes | None, bytes, bytes, bytes, bytes, bytes]
 TIME: Final = 0
@@ -63,20 +63,20 @@ class LinePattern:
 
     @property
     def groups(self) -> tuple[int, list[int]]:
-        """How many values `read` gives of a line, and which are a row's fields; -1 of what the pattern lacks."""
+        """The number of values that `read` returns for a line, and each field's index in them; -1 if missing."""
         if self.expression is None:
             return ELAPSED + 1, [*range(ELAPSED + 1)]
         return self.expression.groups, [self.expression.groupindex.get(name, 0) - 1 for name in self.fields]
 
     def read(self, lines: Sequence[bytes]) -> list[tuple[Any, ...] | None]:
-        """The groups of each line, or a JSON line's fields; None where it is no method execution."""
+        """Return the groups of each line, or a JSON line's fields; None if it is not a method execution."""
         if self.expression is None:
             return [*map(_json_row, lines)]
         return [match and match.groups() for match in map(self.expression.search, lines)]
 
 
 def load_pattern(name: str) -> LinePattern:
-    """A preset by its name, or the pattern in a file; a ConfigError names what the file lacks."""
+    """Load a preset by its name, or the pattern in a file. A ConfigError names the groups that the file lacks."""
     if name in PRESETS:
         if (preset := PRESETS[name]) is None:
             return LinePattern(name=name, expression=None, ms_per_unit=1.0)
@@ -113,7 +113,7 @@ def compile_pattern(expression: bytes, *, name: str) -> LinePattern:
 
 
 class _JsonLine(msgspec.Struct, gc=False):
-    """Members of any type; others are passed over."""
+    """The members that are read, of any type. Other members are ignored."""
 
     time: Any = None
     thread: Any = None
@@ -130,10 +130,10 @@ _JSON: Final = msgspec.json.Decoder(_JsonLine)
 
 
 def _json_row(line: bytes) -> Row | None:
-    """What a JSON line says; None where it is no method execution."""
+    """Read a JSON line; None if it is not a method execution."""
     try:
         one = _JSON.decode(line)
-    # It knows neither single surrogates nor numbers without bounds.
+    # msgspec accepts neither lone surrogates nor numbers of any size.
     except (ValueError, RecursionError):
         try:
             one = msgspec.convert(json.loads(line), _JsonLine)

@@ -1,4 +1,4 @@
-"""Log files to one whole part, by processes of this machine or a Dask cluster."""
+"""Analysis of log files into one whole part, by processes of this machine or a Dask cluster."""
 
 import gc
 import os
@@ -26,13 +26,13 @@ from perf_culprit.read.logs.log_pattern import LinePattern
 from perf_culprit.read.logs.log_rows import presets_that_read
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
-# Workers on other machines: a Dask cluster as the executor that `read_log` takes.
+# Workers on other machines: a Dask cluster serves as the executor of `read_log`.
 
 CONNECT_LIMIT_S: Final = 15.0
 SCHEMES: Final = ("tcp://", "tls://")
-# A worker that is lost costs its blocks once more, not the whole log.
+# If a worker is lost, only its blocks are analysed again, not the whole log.
 RETRIES: Final = 2
-# Dask warns of more than 10 MiB in one task; unpacked lines travel in their task.
+# Dask warns about tasks above 10 MiB, and unpacked lines are part of their task.
 CLUSTER_BLOCK_BYTES: Final = 8 << 20
 SHARED: Final = "put the logs on a file system that all workers see under the same path"
 P = ParamSpec("P")
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cluster:
-    """`workers`: threads of all machines, each analysing one block at a time."""
+    """`workers`: the number of threads on all machines. Each thread analyses one block at a time."""
 
     executor: Executor
     workers: int
@@ -49,12 +49,12 @@ class Cluster:
 
 @contextmanager
 def open_cluster(address: str, names: Sequence[str]) -> Iterator[Cluster]:
-    """The cluster whose scheduler listens at `address`, once all its workers see the log files `names` as we do.
+    """Connect to the scheduler at `address` and check that all its workers see the log files `names` as we do.
 
-    Only connect to a scheduler that you trust: what it answers is unpickled here, and what we send runs there.
+    Only connect to a trusted scheduler: its answers are unpickled here, and our functions run there.
 
-    Raises: UsageError without the package, or for an address of another kind; InfrastructureError where nothing
-    answers, or a worker cannot do its part.
+    Raises: UsageError without the package or for an unsupported address; InfrastructureError if no scheduler answers
+    or a worker cannot do its part.
     """
     if not address.startswith(SCHEMES):
         raise UsageError(
@@ -89,7 +89,7 @@ def open_cluster(address: str, names: Sequence[str]) -> Iterator[Cluster]:
 
 
 def _check_workers(client: Any, names: Sequence[str]) -> None:
-    """Whether every worker can run this program and sees each plain file with its length."""
+    """Raise InfrastructureError unless every worker can run this program and sees each plain file at its length."""
     expected = sizes([str(Path(name).absolute()) for name in names if name != STDIN_NAME])
     try:
         answers = client.run(sizes, [*expected], on_error="return")
@@ -116,12 +116,12 @@ def _cannot_run(cause: str) -> InfrastructureError:
 
 
 def sizes(paths: Sequence[str]) -> dict[str, int | None]:
-    """What a worker is asked: the size of each file, None where it is not there."""
+    """Return the size of each file, None if it is missing. Every worker runs this function."""
     return {path: os.stat(path).st_size if os.path.isfile(path) else None for path in paths}  # noqa: PTH113, PTH116 - the paths came as text and go back as text
 
 
 class _Told(Executor):
-    """The cluster's executor, whose failures say on which machine and what to do."""
+    """The cluster's executor. Its failures name the machine and the next step."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
@@ -130,7 +130,7 @@ class _Told(Executor):
         return self._executor.submit(_told, fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """The cluster is its owner's: it stays up."""
+        """Do nothing: the cluster belongs to its owner and stays up."""
 
 
 def _told(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -166,10 +166,10 @@ def read_log(
     block_bytes: int = BLOCK_BYTES,
     time_limit_s: float = BLOCK_TIME_LIMIT_S,
 ) -> ReadLog:
-    """The files as one log. A given `executor` (of a cluster, say) shares their folder and is left open.
+    """Read the files as one log. A given `executor`, such as a cluster's, must see their folder and is left open.
 
-    Raises: DataError for a file that cannot be read; ConfigError where the pattern takes for ever; DataError where
-    nothing can be used.
+    Raises: DataError for a file that cannot be read or if no line is usable; ConfigError if the pattern exceeds the
+    time limit.
     """
     truncated: list[str] = []
     produced = chain.from_iterable(blocks(name, truncated=truncated.append, block_bytes=block_bytes) for name in names)
@@ -180,7 +180,7 @@ def read_log(
         )
     every = chain(head, produced)
     analysed = partial(analyse_block, pattern=pattern, settings=settings, limit_s=time_limit_s)
-    # One of the workers is this process, where a pattern can be given up in it.
+    # This process is one of the workers if it can limit the pattern's time.
     others = workers - can_be_limited()
     if executor is not None:
         part = _shared(every, analysed, executor=executor, ahead=2 * workers)
@@ -195,13 +195,13 @@ def read_log(
 
 
 def analyse_block(block: Stretch | Lines, *, pattern: LinePattern, settings: ReadingSettings, limit_s: float) -> Part:
-    """What a worker runs."""
+    """Analyse one block within the time limit; each worker runs this function."""
     with time_limit(limit_s, pattern=pattern.name):
         return analyse(block.read(), pattern=pattern, settings=settings)
 
 
 def _first_blocks(produced: Iterator[Stretch | Lines], most_bytes: int) -> tuple[list[Stretch | Lines], bool]:
-    """Blocks of together `most_bytes` and the one after them, and whether these are all: then no process pays off."""
+    """Take blocks until their total exceeds `most_bytes`. Also return whether these are all: no process pays off."""
     head: list[Stretch | Lines] = []
     size = 0
     for block in produced:
@@ -213,7 +213,7 @@ def _first_blocks(produced: Iterator[Stretch | Lines], most_bytes: int) -> tuple
 
 
 def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, others: int) -> Part:
-    # Spawned, not forked: safe whatever threads the caller has.
+    # Spawning is safe whatever threads the caller has; forking is not.
     with process_pool(others, context=get_context("spawn"), initializer=gc.disable) as pool:
         try:
             return _shared(every, analysed, executor=pool, ahead=2 * others, helps=can_be_limited())
@@ -229,11 +229,11 @@ def _on_processes(every: Iterator[Stretch | Lines], analysed: Analysis, *, other
 def _shared(
     every: Iterator[Stretch | Lines], analysed: Analysis, *, executor: Executor, ahead: int, helps: bool = False
 ) -> Part:
-    """`ahead`: blocks that the executor has at a time. `helps`: this process analyses others meanwhile."""
+    """`ahead`: the number of blocks that the executor has at a time. `helps`: this process analyses blocks too."""
     whole = Part()
     pending: deque[Future[Part]] = deque()
     for block in every:
-        # Parts wait for those before them, but not many.
+        # Parts are merged in order; the number of those that wait is limited.
         while pending and (pending[0].done() or len(pending) >= (2 * ahead if helps else ahead)):
             whole = merge(whole, pending.popleft().result())
         if helps and sum(not future.done() for future in pending) >= ahead:
@@ -261,16 +261,16 @@ def _nothing_usable(names: Sequence[str], first: Stretch | Lines, part: Part) ->
 
 
 def can_be_limited() -> bool:
-    """Whether this thread gets alarms: only a process's main thread does."""
+    """Whether this thread receives alarms: only a process's main thread does."""
     return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
 def time_limit(seconds: float, *, pattern: str) -> Iterator[None]:
-    """A ConfigError after `seconds` of the processor's time: a pattern can be made to run for ever on one line.
+    """Raise ConfigError after `seconds` of processor time: a pattern can run forever on one line.
 
-    CPython's matcher looks at alarms while it searches.
-    Without effect in threads, which get no alarms: who brings an executor of threads trusts the pattern.
+    CPython's matcher handles alarms while it searches.
+    This has no effect in other threads, which receive no alarms: with an executor of threads the pattern is trusted.
     """
     if not can_be_limited():
         yield

@@ -1,4 +1,4 @@
-"""A stretch of lines to its method executions, as columns of places in its bytes."""
+"""The method executions of a stretch of lines, as columns of places in its bytes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from perf_culprit.read.logs.log_pattern import ELAPSED, PRESETS, LinePattern, Ro
 Words: TypeAlias = NDArray[np.uint64]
 Times: TypeAlias = NDArray[np.float64]
 MAX_LINE_BYTES: Final = 1 << 16
-# Their bytes fit a processor's cache.
+# The bytes of this number of lines fit a processor's cache.
 AT_ONCE: Final = 8_192
 # Longer fields are compared one by one.
 MOST_COMPARED: Final = 128
-# A line feed, and what is read beyond the last byte with it.
+# A line feed, and the bytes that vectorized reads touch beyond the last one.
 PADDING: Final = b"\n" + bytes(MOST_COMPARED + 8)
 _BUCKETS: Final = np.uint64(1 << 16)
 _MASKS: Final = np.array([2 ** (8 * size) - 1 for size in range(9)], np.uint64)
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)
-# A whole number of this length fits into a double.
+# A double holds every integer of this number of digits.
 _MOST_DIGITS: Final = 15
 _POWERS: Final = np.array([float(f"1e{digits}") for digits in range(_MOST_DIGITS + 1)])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rows:
-    """`starts`, `lengths`: (fields, rows), places in `data`, which ends with PADDING. What is missing has length -1."""
+    """`starts`, `lengths`: (fields, rows), places in `data`, which ends with PADDING. Missing fields have length -1."""
 
     data: bytes
     starts: Places
@@ -42,7 +42,7 @@ class Rows:
         return len(self.starts[0])
 
     def column(self, field: int, at: Places) -> list[Any]:
-        """Bytes, None where they are missing."""
+        """Return the field's bytes in each row, None if missing."""
         ends = zip(self.starts[field, at].tolist(), self.lengths[field, at].tolist(), strict=True)
         return [None if length < 0 else self.data[start : start + length] for start, length in ends]
 
@@ -50,7 +50,7 @@ class Rows:
         return [*zip(*(self.column(field, at) for field in range(len(self.starts))), strict=True)]
 
     def numbers(self, *fields: int) -> tuple[Places, list[tuple[bytes | None, ...]]]:
-        """A number per row, the same for rows that agree in the fields, smaller where that comes first; their texts."""
+        """Number the distinct values of the fields in order of appearance; return each row's number, and the values."""
         numbers = np.empty(len(self), np.intp)
         places: dict[tuple[bytes | None, ...], int] = {}
         for tile in tiles(len(self)):
@@ -63,7 +63,7 @@ class Rows:
         return numbers, [*places]
 
     def _firsts(self, fields: Sequence[int], tile: slice) -> Places:
-        """For each row of the tile the first that has the same bytes, as far as they are few; else itself."""
+        """Return, for each row of the tile, the first row with the same bytes; the row itself if a field is long."""
         lengths = self.lengths[fields, tile]
         columns = [*lengths.astype(np.uint64)]
         for field, own in zip(fields, lengths, strict=True):
@@ -78,7 +78,7 @@ class Rows:
         while rest.size:
             digests = _mixed(digests)
             buckets = digests[rest] % _BUCKETS
-            # Of several assignments to one place the last one stays.
+            # If one place is assigned several times, the last assignment stays.
             table[buckets[::-1]] = rest[::-1]
             firsts[rest] = table[buckets]
             rest = rest[digests[firsts[rest]] != digests[rest]]
@@ -87,7 +87,7 @@ class Rows:
         return np.where((lengths > MOST_COMPARED).any(axis=0), itself, firsts) if is_same else itself
 
     def elapsed(self) -> Times:
-        """As written; NaN where it is no number, or nothing."""
+        """Return the elapsed times in the log's unit; NaN if the text is not a number or is missing."""
         times: Times = np.concatenate([self._elapsed(tile) for tile in tiles(len(self))])
         return times
 
@@ -102,7 +102,7 @@ class Rows:
             digits += is_digit
             decimals += is_digit & (dots > 0)
             dots += (place < lengths) & (value == ord(".") - ord("0"))
-        # Both are whole numbers that a double holds, so their quotient is rounded once, as a parser does.
+        # A double holds both integers exactly, so their quotient is rounded once, as a parser does.
         times: Times = whole / _POWERS[np.minimum(decimals, _MOST_DIGITS)]
         odd = np.flatnonzero((digits + dots != lengths) | (dots > 1) | (digits == 0) | (digits > _MOST_DIGITS))
         times[odd] = [_number(text or b"") for text in self.column(ELAPSED, odd + tile.start)]
@@ -110,7 +110,7 @@ class Rows:
 
 
 def tiles(size: int) -> Iterator[slice]:
-    """At least one."""
+    """Split `size` rows into slices of at most AT_ONCE; yield at least one slice."""
     return (slice(begin, min(begin + AT_ONCE, size)) for begin in range(0, max(size, 1), AT_ONCE))
 
 
@@ -128,7 +128,7 @@ def _number(text: bytes) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadLines:
-    """`unread`: lines that are no method execution or too long, and not blank, with their places from 0."""
+    """`unread`: non-blank lines that are too long or not a method execution, with their places from 0."""
 
     lines: int
     rows: Rows
@@ -136,7 +136,7 @@ class ReadLines:
 
 
 def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
-    """By the pattern's fixed form, if it has one; lines that this does not fit by the pattern itself."""
+    """Read the lines by the pattern's fixed form, if it has one, and those that do not fit by the pattern itself."""
     padded = data + PADDING
     begins, ends = _line_places(padded, len(data) + (bool(data) and not data.endswith(b"\n")))
     starts, lengths, fits = _fitted(padded, begins, ends - begins <= MAX_LINE_BYTES, pattern)
@@ -158,12 +158,12 @@ def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
 
 
 def presets_that_read(lines: Sequence[bytes]) -> list[str]:
-    """The presets that read at least one of the lines, for a message."""
+    """Return the presets that read at least one of the lines, for a message."""
     return [name for name in PRESETS if len(read_lines(b"\n".join(lines), load_pattern(name)).rows)]
 
 
 def _searched(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Places, Places, Bools]:
-    """The fields' texts, where each is in them, and which lines have any; a tile of lines at a time."""
+    """Return the fields' texts, each field's starts and lengths in them, and which lines matched. Work tile by tile."""
     texts, sizes, is_read = list[bytes](), [np.empty(0, np.intp)], list[bool]()
     for tile in tiles(len(lines)):
         rows = pattern.read([line if len(line) <= MAX_LINE_BYTES else b"" for line in lines[tile]])
@@ -177,7 +177,7 @@ def _searched(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Plac
         is_read += [row is not None for row in rows]
     which, lengths = np.array(is_read, bool), np.concatenate(sizes)
     starts = np.cumsum(np.maximum(lengths, 0)) - np.maximum(lengths, 0)
-    # Behind the last group stands what a pattern lacks.
+    # Fields that the pattern lacks are appended after the last group.
     width, numbers = pattern.groups
     lacking = np.full((np.count_nonzero(which), 1), -1)
     starts, lengths = (np.hstack([one.reshape(-1, width), lacking])[:, numbers].T for one in (starts, lengths))
@@ -185,7 +185,7 @@ def _searched(lines: Sequence[bytes], pattern: LinePattern) -> tuple[bytes, Plac
 
 
 def _line_places(padded: bytes, size: int) -> tuple[Places, Places]:
-    """Where lines begin and end; eight bytes at once are asked for a line feed."""
+    """Return where lines begin and end. Eight bytes at once are checked for a line feed."""
     marks = np.frombuffer(padded, np.uint8, count=-(-size // 8) * 8) == ord("\n")
     eights = np.flatnonzero(marks.view(np.uint64))
     which, place = np.nonzero(marks.reshape(-1, 8)[eights])
@@ -195,7 +195,7 @@ def _line_places(padded: bytes, size: int) -> tuple[Places, Places]:
 
 
 def _fitted(padded: bytes, begins: Places, usable: Bools, pattern: LinePattern) -> tuple[Places, Places, Bools]:
-    """Starts and lengths of the lines' fields, and which lines these are."""
+    """Return the starts and lengths of the fields in lines of the fixed form, and which lines fit it."""
     fits = np.zeros(len(begins), bool)
     names = pattern.fields
     starts, lengths = [np.empty((len(names), 0), np.intp)], [np.empty((len(names), 0), np.intp)]

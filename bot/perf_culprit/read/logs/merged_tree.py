@@ -1,4 +1,4 @@
-"""Call trees merged into one, with what two revisions' test needs of them."""
+"""Call trees merged into one, with the sums that the test of two revisions needs."""
 
 import hashlib
 import math
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from perf_culprit.model.call_tree import CallNode
 
-# The structure of one service call: which execution called which, from their labels.
+# The structure of one service call: labels show which execution called which.
 
-# The same calls come again and again, in every block of a log.
+# The same calls recur in every block of a log, so their shapes are cached.
 MOST_REMEMBERED: Final = 2_000
 MOST_REMEMBERED_LINES: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
-    """`order`: the executions so that parents come before children; `parents[i]`: the caller of execution i, or -1.
+    """`order`: the executions, parents before children. `parents[i]`: the caller of execution i, or -1.
 
-    `tops`: the executions that nothing calls, in the order of their labels. `has_root`: they are all labelled as
-    roots (without a dot), so that no line above them is missing. `digest`: the same for the same labels and methods
-    in any order of lines.
+    `tops`: the executions without a caller, in the order of their labels. `has_root`: all of them are labelled as
+    roots (without a dot), so no line above them is missing. `digest`: equal for equal labels and methods, whatever
+    the order of lines.
     """
 
     order: tuple[int, ...]
@@ -38,12 +38,12 @@ class Shape:
 
 
 def shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
-    """The parent of `1.1.2.1` is `1.1.2`; where that line is missing, the nearest ancestor that was logged."""
+    """Derive the shape from labels: the parent of `1.1.2.1` is `1.1.2`, or its nearest ancestor that was logged."""
     return (_remembered if len(labels) <= MOST_REMEMBERED_LINES else _shape_of)(labels, methods)
 
 
 def _shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
-    # With the closing dot every label sorts right before its descendants, whatever its components are.
+    # With a closing dot every label sorts right before its descendants, whatever its components are.
     dotted = [label + b"." for label in labels]
     order = sorted(range(len(labels)), key=dotted.__getitem__)
     parents = [-1] * len(labels)
@@ -71,12 +71,12 @@ def _shape_of(labels: tuple[bytes, ...], methods: tuple[bytes, ...]) -> Shape:
 _remembered: Final = lru_cache(MOST_REMEMBERED)(_shape_of)
 
 
-# What a merged tree keeps in addition to its sums so that two revisions can be tested: how the calls of a service vary.
+# The test of two revisions needs to know how the calls of a service vary, so a merged tree also keeps squares.
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSquares:
-    """Sums over the calls of a service: of a path's squared time, and of its time without callees, also squared."""
+    """Sums over a service's calls: of a path's squared time, of its time without callees, and of that squared."""
 
     elapsed: float
     own_ms: float
@@ -85,7 +85,7 @@ class NodeSquares:
 
 @dataclass(kw_only=True, slots=True)
 class Squares:
-    """One number per node. All executions of a path in one call are one amount; a call without it adds nothing."""
+    """One number per node. A call adds the total of a path's executions in it; a call without the path adds nothing."""
 
     elapsed: list[float] = field(default_factory=list)
     own_ms: list[float] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Squares:
             numbers.extend(repeat(0.0, nodes - len(numbers)))
 
     def add(self, nodes: Sequence[int], parents: Sequence[int], times_ms: NDArray[np.float64]) -> None:
-        """Calls of one shape: execution i is of node `nodes[i]` and was called by execution `parents[i]`, or -1."""
+        """Add calls of one shape. Execution i belongs to node `nodes[i]`; execution `parents[i]` called it, or -1."""
         own_ms = times_ms.copy()
         for execution, parent in enumerate(parents):
             if parent >= 0:
@@ -112,7 +112,7 @@ class Squares:
             self.own[node] += more[2]
 
     def take_in(self, nodes: Sequence[int], other: "Squares") -> None:
-        """`other`'s node i is node `nodes[i]` here."""
+        """Add `other`'s sums; its node i is node `nodes[i]` here."""
         for mine, theirs in ((self.elapsed, other.elapsed), (self.own_ms, other.own_ms), (self.own, other.own)):
             for node, number in zip(nodes, theirs, strict=True):
                 mine[node] += number
@@ -122,7 +122,7 @@ class Squares:
             mine[node] += theirs[place]
 
     def take_together(self, node: int, elapsed_ms: float, squares: float) -> None:
-        """A path that is no more, into the node of its likes, as if all moved together: the most that they can vary."""
+        """Add a pruned path to the node for rare paths, as if fully correlated: the upper bound of their variation."""
         together = (math.sqrt(self.elapsed[node]) + math.sqrt(squares)) ** 2
         self.elapsed[node] = self.own[node] = together
         self.own_ms[node] += elapsed_ms
@@ -134,24 +134,24 @@ class Squares:
         return map(NodeSquares, self.elapsed, self.own_ms, self.own)
 
 
-# Call trees merged into one: a node per path of methods, as flat lists, so that no depth is too deep.
+# A merged tree has a node per path of methods, in flat lists, so that its depth is not limited.
 
-# Real programs have thousands; more are arguments or ids within method names, or very many request types. Beyond this
-# the paths with least time go, half of them, so that it is seldom done.
+# Real programs have thousands of paths; more come from arguments or ids in method names, or from very many request
+# types. Beyond this limit, the half with the least time is pruned, so that pruning is rare.
 MAX_NODES: Final = 100_000
 _TOP: Final = -1
-# Methods of rare paths; of more, those with least time become one.
+# The limit of methods on rare paths; beyond it, those with the least time become one.
 MAX_RARE: Final = 100_000
-# What a node is called that stands for the rare paths below its caller.
+# The name of a node that stands for the rare paths below its caller.
 RARE: Final = b"(rare paths)"
 
 
 @dataclass(kw_only=True, slots=True)
 class MergedTree:
-    """Node i: its caller's index (smaller than i, or -1), method, and executions with their summed and longest time.
+    """Node i has its caller's index (smaller than i, or -1), method, executions, and their summed and longest time.
 
-    `squares` are kept only for a comparison of two revisions, or None. `rare`: what methods took on paths that are
-    no more, as calls, own and longest time; `pruned` counts those paths.
+    `squares` is None unless two revisions are compared. `rare`: each method's calls, own and longest time on pruned
+    paths. `pruned`: the number of these paths.
     """
 
     parents: list[int] = field(default_factory=list)
@@ -183,7 +183,7 @@ class MergedTree:
             longest[node] = max(longest[node], longest_ms)
 
     def merged(self, others: Sequence["MergedTree"]) -> "MergedTree":
-        # Its lists and dictionaries are copied, too.
+        # The lists and dictionaries are copied too.
         tree = replace(self, **{one.name: copy(getattr(self, one.name)) for one in fields(self)})
         for other in others:
             tree.take_in(other)
@@ -192,10 +192,10 @@ class MergedTree:
         return tree
 
     def without_rare(self, keep: int) -> "MergedTree":
-        """The `keep` paths with most time, callers before callees; a node per caller has the time of the others.
+        """Keep the `keep` paths with the most time, callers before callees; one node per caller has the others' time.
 
-        Their methods' own numbers are in `rare`. Which paths are rare is known of the part so far only: what is
-        merged in another order may keep others.
+        `rare` gets the pruned methods' own numbers. Rarity is judged by the part so far, so another merge order may
+        keep other paths.
         """
         weights = [*self.elapsed_ms]
         own_ms = [*self.elapsed_ms]
@@ -266,7 +266,7 @@ class MergedTree:
         return node
 
     def nodes(self) -> tuple[CallNode, ...]:
-        """With self times: elapsed less children, summed over all calls first, so that rounding evens out."""
+        """Return the nodes with self times: elapsed less children, summed over all calls first to even out rounding."""
         self_ms = [*self.elapsed_ms]
         for parent, elapsed_ms in zip(self.parents, self.elapsed_ms, strict=True):
             if parent >= 0:
@@ -284,7 +284,7 @@ class MergedTree:
         )
 
     def rare_methods(self, first: int) -> tuple[CallNode, ...]:
-        """The methods of rare paths as nodes of their own, below one without time that is the node `first`."""
+        """Return the methods of rare paths as nodes below a node without time, whose index is `first`."""
         if not self.rare:
             return ()
         top = CallNode(method=RARE.decode(), parent=None, calls=0, elapsed_ms=0.0, self_ms=0.0, longest_ms=0.0)
@@ -305,7 +305,7 @@ class MergedTree:
 
 
 def _most(rare: dict[bytes, tuple[int, float, float]]) -> dict[bytes, tuple[int, float, float]]:
-    """Half as many methods, those with most time, and the others as one."""
+    """Keep the MAX_RARE // 2 methods with the most time and sum up the others as one."""
     ordered = sorted(rare.items(), key=lambda one: -one[1][1])
     kept = dict(ordered[: MAX_RARE // 2])
     others = [numbers for _, numbers in ordered[MAX_RARE // 2 :]]

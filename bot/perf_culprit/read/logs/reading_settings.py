@@ -7,11 +7,11 @@ from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadingSettings:
-    """`horizon`: fewer executions of other calls than that lie between two lines of one call.
+    """`horizon`: two lines of one call have fewer executions of other calls between them.
 
-    `window_s`: the narrowest window of response time and throughput; wider ones where the log spans many.
-    `squares`: keep what a comparison of two revisions needs; reading takes longer. `method`: the one whose every
-    execution is timed as well.
+    `window_s`: the narrowest window of response time and throughput; windows are wider if the log spans many.
+    `squares`: keep the sums that a comparison of two revisions needs; reading takes longer. `method`: a method whose
+    every execution is timed too.
     """
 
     window_s: float = 60.0
@@ -23,7 +23,7 @@ class ReadingSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankingSettings:
-    """`fluctuation_weight`: the λ of the score. `minimum_self_ms`: None for 1% of the mean response time."""
+    """`fluctuation_weight`: the λ of the score. `minimum_self_ms`: None means 1% of the mean response time."""
 
     fluctuation_weight: float = 1.0
     minimum_self_ms: float | None = None
@@ -33,8 +33,8 @@ class RankingSettings:
 class ComparisonSettings:
     """`alpha`: the false discovery rate inside a level of the tree.
 
-    `minimum_effect`: a path that gained less is not slower, however significant. `same_work`: profiles that count
-    samples recorded the same work, so counts are compared, not shares.
+    `minimum_effect`: a path that gained less is not slower, however significant the change. `same_work`: the sampled
+    profiles recorded the same work, so counts are compared, not shares.
     """
 
     alpha: float = 0.01

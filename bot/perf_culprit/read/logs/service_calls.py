@@ -19,21 +19,21 @@ from perf_culprit.read.logs.log_rows import Rows, Times
 from perf_culprit.read.logs.merged_tree import MergedTree, Shape, Squares, shape_of
 from perf_culprit.read.logs.reading_settings import ReadingSettings
 
-# How many different call trees a service has, in constant memory.
+# The number of different call trees of a service is counted in constant memory.
 
-# Above it the count is an estimate with a standard error of 1 / sqrt(4,096 - 2) = 1.6%.
+# Above this number the count is an estimate with a standard error of 1 / sqrt(4,096 - 2) = 1.6%.
 KEPT: Final = 4_096
 _DIGESTS: Final = 2**64
 
 
 def smallest(digests: Iterable[bytes]) -> frozenset[bytes]:
-    """The smallest KEPT of them: all that counting needs, and mergeable (Bar-Yossef et al. 2002, k minimum values)."""
+    """Keep the KEPT smallest digests, which suffice to count and merge (Bar-Yossef et al. 2002, k minimum values)."""
     kept = frozenset(digests)
     return kept if len(kept) <= KEPT else frozenset(sorted(kept)[:KEPT])
 
 
 def count(digests: frozenset[bytes]) -> int:
-    """Exact below KEPT. Assumes 8-byte digests that spread evenly."""
+    """Count the different digests, exactly below KEPT. Assumes uniformly distributed 8-byte digests."""
     if len(digests) < KEPT:
         return len(digests)
     return round((KEPT - 1) / (int.from_bytes(max(digests), "big") / _DIGESTS))
@@ -42,7 +42,7 @@ def count(digests: frozenset[bytes]) -> int:
 # Response times of one service's calls: moments, slowest calls, windows. Mergeable in any grouping.
 
 MAX_WINDOWS: Final = 1_440
-# Digits alone: seconds since 1970 up to the year 5138, milliseconds above.
+# A time in digits counts seconds since 1970 up to the year 5138, and milliseconds above.
 _FIRST_MILLISECONDS: Final = 1e11
 _LAST_SECONDS: Final = 253_402_300_800.0  # the year 10000
 _UNKNOWN_TIME: Final = -1.0
@@ -51,7 +51,7 @@ _Total: TypeAlias = tuple[int, float, float]
 
 @dataclass(frozen=True, slots=True, order=True)
 class TimedCall:
-    """Ordered so that the slowest come first, and equal ones always in the same order."""
+    """One timed call. The slowest calls sort first, and ties always sort the same."""
 
     negative_ms: float
     time_s: float
@@ -60,9 +60,9 @@ class TimedCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResponseTimes:
-    """`deviations`: sum of squares around the mean. `windows`: number -> calls, time, longest time.
+    """`deviations`: the sum of squares around the mean. `windows`: (number, (calls, total time, longest time)).
 
-    A window is `window_s · 2^doublings` wide: doubled until the log has at most MAX_WINDOWS of them.
+    A window is `window_s · 2^doublings` wide: its width doubles until the log has at most MAX_WINDOWS windows.
     """
 
     calls: int = 0
@@ -76,7 +76,7 @@ class ResponseTimes:
 
 
 def response_times(calls: Iterable[tuple[float, float | None, bytes]], *, settings: ReadingSettings) -> ResponseTimes:
-    """From (response time in ms, time in seconds, name) of each call."""
+    """Summarize the (response time in ms, time in seconds, name) of each call."""
     timed = [(elapsed_ms, _UNKNOWN_TIME if time_s is None else time_s, call) for elapsed_ms, time_s, call in calls]
     if not timed:
         return ResponseTimes()
@@ -100,7 +100,7 @@ def response_times(calls: Iterable[tuple[float, float | None, bytes]], *, settin
 
 
 def merged(one: ResponseTimes, other: ResponseTimes, *, settings: ReadingSettings) -> ResponseTimes:
-    """As if computed from all calls at once (Chan, Golub & LeVeque 1979 for the moments)."""
+    """Merge two parts as if computed from all calls at once (moments: Chan, Golub & LeVeque 1979)."""
     if not one.calls or not other.calls:
         return one if one.calls else other
     calls = one.calls + other.calls
@@ -159,8 +159,8 @@ def statistics(
 
 
 def seconds_since_1970(text: bytes) -> float | None:
-    """ISO 8601 or digits; UTC where no zone is given. None for any other text: the call is then in no window."""
-    # A date is refused as a number only after some time.
+    """Parse ISO 8601, in UTC unless a zone is given, or digits. None for other text: the call is then in no window."""
+    # Parsing a date as a number fails slowly, so the likelier form is tried first.
     for parsed in (_date, _number) if text[4:5] == b"-" else (_number, _date):
         try:
             number = parsed(text)
@@ -199,13 +199,13 @@ def _coarsened(windows: dict[int, _Total], doublings: int) -> tuple[int, dict[in
     return doublings, windows
 
 
-# Service calls whose lines are complete: into trees, response times and counts of what could not be used.
+# Complete service calls become trees, response times and counts of unusable lines.
 
 MAX_SERVICES: Final = 1_000
 MAX_LABEL_BYTES: Final = 1 << 15
-# Some decades: more is a broken clock.
+# Some decades: longer times come from a broken clock.
 MAX_ELAPSED_MS: Final = 1e12
-# Lines of calls that are alike: fewer are looked at one by one in less time.
+# The number of lines of alike calls from which arrays are faster than one call at a time.
 WORTH_ARRAYS: Final = 16
 
 
@@ -219,7 +219,7 @@ def check_services(count: int) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServicePart:
-    """What is known of one service from a part of a log."""
+    """The results for one service from a part of a log."""
 
     tree: MergedTree
     times: ResponseTimes
@@ -245,7 +245,7 @@ class ServicePart:
 
 @dataclass(kw_only=True, slots=True)
 class _Alike:
-    """Calls of one service with the same lines but for their times."""
+    """Calls of one service whose lines differ only in their times."""
 
     shape: Shape
     times_ms: list[Times] = field(default_factory=list)
@@ -253,7 +253,7 @@ class _Alike:
 
 @dataclass(kw_only=True, slots=True)
 class CompleteCalls:
-    """Collects calls, then gives their services' parts."""
+    """A collector of complete calls that returns their services' parts."""
 
     settings: ReadingSettings
     ms_per_unit: float
@@ -268,7 +268,7 @@ class CompleteCalls:
         self._method = None if self.settings.method is None else self.settings.method.encode()
 
     def add_all(self, rows: Rows, calls: Sequence[Places]) -> None:
-        """Calls by the places of their rows, those with the same lines but for their times together."""
+        """Add calls by the places of their rows. Calls whose lines differ only in their times are added together."""
         methods, method_texts = rows.numbers(METHOD)
         labels, label_texts = rows.numbers(LABEL)
         kinds = labels * len(method_texts) + methods
@@ -288,7 +288,7 @@ class CompleteCalls:
     def _add_alike(
         self, rows: Rows, times_ms: Times, calls: Places, service: bytes, lines: Sequence[tuple[bytes, ...]]
     ) -> Places:
-        """`calls`: (calls, lines); `lines`: labels and methods. Gives back those to be looked at one by one."""
+        """Add alike calls (calls, lines) with their labels and methods; return those that must be added one by one."""
         labels, methods = lines
         has_names = rows.lengths[[SERVICE, CALL], calls[0, 0]].min() >= 0 and None not in methods
         if calls.size < WORTH_ARRAYS or not has_names or not _are_labels(labels) or len({*labels}) < len(labels):
@@ -301,7 +301,7 @@ class CompleteCalls:
         return calls[~usable]
 
     def add(self, rows: Sequence[Row]) -> None:
-        """One service call: rows that share `service` and `call`."""
+        """Add one service call: rows that share `service` and `call`."""
         usable = [row for row in rows if self._is_usable(row)]
         for own in [usable] if len({row[LABEL] for row in usable}) == len(usable) else self._apart(usable):
             if own:
@@ -335,7 +335,7 @@ class CompleteCalls:
         times_ms: Times,
         column: Callable[[int, int], Sequence[Any]],
     ) -> None:
-        """Calls with these lines: `times_ms` (calls, lines). `column`: a field of a line, of each call."""
+        """Count calls with these lines. `times_ms`: (calls, lines). `column(field, line)`: the field in each call."""
         shapes = self._alike.setdefault(service, {})
         check_services(len(self._alike))
         alike = shapes.get((labels, methods))
@@ -359,11 +359,11 @@ class CompleteCalls:
         return fault is None
 
     def _apart(self, rows: Sequence[Row]) -> Iterable[list[Row]]:
-        """A call's name that came again: told apart by thread where logged, else at the first repeated label."""
+        """Split calls with the same name by thread if it is logged, and at each repeated label."""
         by_thread: dict[bytes | None, list[Row]] = {}
         for row, alike in groupby(rows):
             same = list(alike)
-            # Without a time, lines that look the same may well be different executions.
+            # Without a time, equal lines may be different executions.
             kept = 1 if row[TIME] is not None else len(same)
             by_thread.setdefault(row[THREAD], []).extend(same[:kept])
             for repeated in same[kept:]:
@@ -400,7 +400,7 @@ def _fault(row: Row, ms_per_unit: float) -> LineFault | None:
 
 
 def _are_labels(labels: Sequence[bytes]) -> bool:
-    """Components between single dots, none of them empty."""
+    """Whether every label is short enough and consists of non-empty components between single dots."""
     if None in labels or max(map(len, labels)) > MAX_LABEL_BYTES:
         return False
     return b".." not in b"." + b".\n.".join(labels) + b"."

@@ -1,4 +1,4 @@
-"""Samples that JavaScript engines take: V8's CPU profiles, and those of the Firefox Profiler (Firefox, samply)."""
+"""Sampled profiles of JavaScript engines: V8's CPU profiles, and those of the Firefox Profiler (Firefox, samply)."""
 
 import re
 from typing import Final
@@ -12,9 +12,9 @@ from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import SAMPLES, Frame, ProfileTree, frame, group_name
 from perf_culprit.read.profiles.source_maps import Bundle, bundle_of
 
-# V8's CPU profiles (`node --cpu-prof`, Chromium's performance panel): a tree of functions with hits of the sampler.
+# V8's CPU profiles (`node --cpu-prof`, Chromium's performance panel): a tree of functions with sampler hits.
 
-# While it waits the process does nothing that code could do slower.
+# The process waits here, so no code can become slower.
 _CPUPROFILE_IDLE: Final = "(idle)"
 _ROOT: Final = "(root)"
 
@@ -89,12 +89,12 @@ CPUPROFILE = ProfileReader(
 )
 
 
-# Profiles of the Firefox Profiler (Firefox, samply): tables of frames and functions, and stacks that were sampled.
+# Profiles of the Firefox Profiler (Firefox, samply): tables of frames and functions, and sampled stacks.
 #
-# The format is that of processed profiles: docs-developer/processed-profile-format.md of firefox-devtools/profiler.
-# Newer versions keep strings and tables that threads share in `shared`.
+# The format is processed profiles: docs-developer/processed-profile-format.md of firefox-devtools/profiler.
+# Newer versions keep the strings and tables that threads share in `shared`.
 
-# samply looks names up when it shows a profile, not when it writes it.
+# samply resolves names when it shows a profile, not when it writes it.
 SYMBOLS: Final = (
     "open it with `samply load`, and save it there with the symbols (upload, download); or record with perf record -g, "
     "then perf script > stacks.txt"
@@ -151,7 +151,7 @@ def _is_firefox(file: ProfileFile) -> bool:
 
 
 def _read_firefox(file: ProfileFile) -> tuple[Profile, ...]:
-    """A profile per group of threads of one name."""
+    """Read one profile per group of threads with the same name."""
     document = decode(file, _FirefoxDocument, what="profile", next_step="record it again")
     trees: dict[str, ProfileTree] = {}
     names: list[str] = []
@@ -177,7 +177,7 @@ def _read_firefox(file: ProfileFile) -> tuple[Profile, ...]:
 
 
 def _firefox_frames(thread: _FirefoxThread, shared: _Tables) -> list[Frame]:
-    """By the index of the frame table."""
+    """Return the frames by their index in the frame table."""
     strings = thread.string_array or shared.string_array
     functions = thread.func_table if thread.func_table.name else shared.func_table
     files = functions.file_name or [None] * len(functions.name)
@@ -190,7 +190,7 @@ def _firefox_frames(thread: _FirefoxThread, shared: _Tables) -> list[Frame]:
 
 
 def _firefox_counts(samples: _Samples) -> dict[int, float]:
-    """Samples by the stack that they saw; of other weights (sizes, times) the samples alone."""
+    """Count samples by stack; weights other than samples (sizes, times) are ignored."""
     weights = samples.weight if samples.weight_type == SAMPLES else None
     counts: dict[int, float] = {}
     for number, stack in enumerate(samples.stack):
@@ -200,7 +200,7 @@ def _firefox_counts(samples: _Samples) -> dict[int, float]:
 
 
 def _firefox_chain(stacks: _Stacks, leaf: int) -> list[int]:
-    """Places in the table, root first. A prefix stands before what is on it: nothing goes in circles."""
+    """Return the stack's places in the table, root first. A prefix must precede its stacks, so no cycle is possible."""
     chain = [leaf]
     while (above := stacks.prefix[chain[-1]]) is not None:
         if not 0 <= above < chain[-1]:

@@ -1,4 +1,4 @@
-"""Call graphs (callers and callees, without paths) unfolded into a tree of paths, and how well that works."""
+"""Unfolding of call graphs (callers and callees, without paths) into trees of paths, with notes on the accuracy."""
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping
@@ -8,10 +8,10 @@ from typing import Final
 from perf_culprit.model.reason import ProfileNote, Reason, because
 from perf_culprit.read.profiles.profile_tree import TOP, Frame, ProfileTree
 
-# Paths, those that cost most first; what a graph's other paths cost stays known per function.
+# The costliest paths are kept up to this limit. The cost of a graph's other paths is kept per function.
 MAX_PATHS: Final = 5_000
 OTHER_PATHS: Final = Frame("(other paths)")
-# Costs are sums of doubles.
+# Costs are sums of doubles, so they have rounding errors.
 _ROUNDING_SHARE: Final = 1e-9
 
 
@@ -23,7 +23,7 @@ class Edge:
 
 @dataclass(kw_only=True, slots=True)
 class CallGraph:
-    """Function i: its frame, its own cost, and its callees with what the calls from here cost."""
+    """Function i has a frame, its own cost, and its callees with the cost of the calls to them."""
 
     frames: list[Frame] = field(default_factory=list)
     self_cost: list[float] = field(default_factory=list)
@@ -42,12 +42,12 @@ class CallGraph:
 
 
 def unfold(graph: CallGraph, *, note: Callable[[Reason], None]) -> ProfileTree:
-    """A tree whose self costs add up to the graph's, function by function.
+    """Unfold the graph into a tree whose self costs add up to the graph's, function by function.
 
-    Recursive calls are taken out (depth first from the functions that nobody calls). A caller's share of a callee is
-    its share of the inclusive cost over all calls of it, so a callee is taken to cost the same per unit of inclusive
-    cost whoever called its caller. This is exact where every function has one caller, else a model, and `note` is
-    told so. Inclusive costs are summed from self costs.
+    Recursive calls are removed (depth first from functions without a caller). A caller's share of a callee is its
+    share of the inclusive cost of all calls to it. This assumes that a callee's cost does not depend on its caller's
+    caller. It is exact if every function has one caller and a model otherwise, which `note` reports. Inclusive costs
+    are summed from self costs.
     """
     edges, order = _without_recursion(graph)
     shares = _shares(graph, edges)
@@ -80,7 +80,7 @@ def unfold(graph: CallGraph, *, note: Callable[[Reason], None]) -> ProfileTree:
 
 
 def _add_others(graph: CallGraph, tree: ProfileTree, followed: list[float], *, note: Callable[[Reason], None]) -> None:
-    """What was not followed, below the first root, so that every function keeps its whole self cost."""
+    """Add the unfollowed costs below the first root, so that every function keeps its whole self cost."""
     total = sum(graph.self_cost)
     rest = {
         function: (1 - share) * graph.self_cost[function]
@@ -98,7 +98,7 @@ def _add_others(graph: CallGraph, tree: ProfileTree, followed: list[float], *, n
 
 
 def _without_recursion(graph: CallGraph) -> tuple[list[list[tuple[int, Edge]]], list[int]]:
-    """Each function's callees but those that close a circle, and all functions, callers first."""
+    """Return each function's callees without calls that close a cycle, and all functions, callers first."""
     count = len(graph.frames)
     called = {callee for caller, callees in enumerate(graph.callees) for callee in callees if callee != caller}
     weights = [
@@ -132,12 +132,12 @@ def _without_recursion(graph: CallGraph) -> tuple[list[list[tuple[int, Edge]]], 
 
 
 def _heaviest_first(callees: Mapping[int, Edge]) -> Iterator[tuple[int, Edge]]:
-    """So that of a circle the call is left out that hardly costs: a cheap call into it must not become its way in."""
+    """Sort callees by cost, so that the cheapest call of a cycle is left out and cannot become the entry to it."""
     return iter(sorted(callees.items(), key=lambda call: -call[1].inclusive))
 
 
 def _shares(graph: CallGraph, edges: list[list[tuple[int, Edge]]]) -> dict[tuple[int, int], float]:
-    """Per call: its share of the callee's cost; by the number of calls where the calls cost nothing."""
+    """Return each call's share of the callee's cost, or of the number of calls if the calls cost nothing."""
     inclusive = [0.0] * len(graph.frames)
     calls = [0.0] * len(graph.frames)
     callers = [0] * len(graph.frames)

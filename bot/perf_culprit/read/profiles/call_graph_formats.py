@@ -14,9 +14,9 @@ from perf_culprit.read.profiles.call_graph import CallGraph, unfold
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import MAX_NODES, Frame, bounded, frame
 
-# Callgrind's output (Valgrind, Xdebug, and what converts to it): a call graph with costs.
+# Callgrind's output (Valgrind, Xdebug, and converters): a call graph with costs.
 
-# Event -> unit, and what one of the file's is worth in it.
+# Event -> unit, and the value of one event in it.
 CALLGRIND_UNITS: Final = {
     "Ir": ("instructions", 1.0),
     "Cycles": ("cycles", 1.0),
@@ -36,7 +36,7 @@ _JUMPS: Final = ("jump=", "jcnd=", "jfi=", "jfn=")
 
 @dataclass(kw_only=True, slots=True)
 class _CallgrindState:
-    """Where the reading is. `files`, `functions`: compressed names -> names."""
+    """The state of the reading. `files`, `functions`: compressed names -> names."""
 
     graph: CallGraph = field(default_factory=CallGraph)
     files: dict[str, str] = field(default_factory=dict)
@@ -59,14 +59,14 @@ def _is_callgrind(file: ProfileFile) -> bool:
 
 
 def _read_callgrind(file: ProfileFile) -> tuple[Profile, ...]:
-    """The first event counts. Parts and threads in one file are added up."""
+    """Read the costs of the first event. Parts and threads in one file are added up."""
     graph, event = read_graph(file)
     unit, scale = CALLGRIND_UNITS.get(event, (bounded(event)[:40] or "cost", 1.0))
     return (unfold(graph, note=file.intake.note).profile(unit=unit, scale=scale),)
 
 
 def read_graph(file: ProfileFile) -> tuple[CallGraph, str]:
-    """The calls with their costs as the file has them, and the event that was counted."""
+    """Read the calls with their costs, unscaled, and the event that was counted."""
     state = _CallgrindState()
     for number, line in file.lines():
         text = line.strip()
@@ -132,7 +132,7 @@ def _take_function(state: _CallgrindState, key: str, value: str) -> RecordFault 
     name = _callgrind_name(state.functions, value)
     if name is None:
         return RecordFault.MALFORMED
-    # The compressed number tells apart what has one name in two files.
+    # The compressed number distinguishes functions of one name in two files.
     identity = (value.partition(" ")[0] if value.startswith("(") else "", name)
     if key == "cfn":
         state.callee = _function(state, identity, state.callee_file or state.file)
@@ -153,7 +153,7 @@ def _function(state: _CallgrindState, identity: tuple[str, str], file: str) -> i
 
 
 def _callgrind_name(names: dict[str, str], value: str) -> str | None:
-    """A name, maybe with the number that stands for it from now on, or only such a number."""
+    """Read a name, optionally with a number that abbreviates it from now on, or only that number."""
     compressed = _COMPRESSED.fullmatch(value)
     if compressed is None:
         return value
@@ -187,7 +187,7 @@ def _take_cost(state: _CallgrindState, text: str) -> RecordFault | None:
 
 _PLACES: Final[dict[str, Callable[[_CallgrindState, str, str], RecordFault | None]]] = {
     **dict.fromkeys(("fl", "fi", "fe", "cfi", "cfl"), _take_place),
-    # Object files are not needed: functions are told apart without them.
+    # Object files are not needed to distinguish functions.
     **dict.fromkeys(("ob", "cob"), lambda _state, _key, _value: None),
     **dict.fromkeys(("fn", "cfn"), _take_function),
     "calls": _take_calls,
@@ -209,11 +209,11 @@ CALLGRIND = ProfileReader(
 )
 
 
-# The few marshalled types that a cProfile file consists of, decoded by hand.
+# A decoder of the few marshalled types that a cProfile file consists of.
 #
-# Python's own `marshal` is not made for strangers' bytes: it can crash the interpreter and take any memory. This
-# decoder knows numbers, text, tuples and dictionaries, refuses everything else, and needs memory in proportion to the
-# file.
+# Python's own `marshal` is not safe for untrusted bytes: it can crash the interpreter and exhaust the memory. This
+# decoder reads numbers, text, tuples and dictionaries, and rejects everything else. Its memory is proportional to the
+# file's size.
 
 MAX_MARSHAL_DEPTH: Final = 5
 MAX_TUPLE: Final = 16
@@ -224,11 +224,11 @@ _LONG_TEXT: Final = frozenset(b"aAut")
 
 
 class UnmarshalError(Exception):
-    """The bytes are not such data."""
+    """The bytes are not marshalled data of these types."""
 
 
 def _unmarshalled(data: bytes) -> Any:
-    """Numbers, text, None, tuples and dictionaries with tuples or text as keys. Raises: UnmarshalError."""
+    """Decode numbers, text, None, tuples and dictionaries keyed by tuples or text. Raises: UnmarshalError."""
     try:
         return _Unmarshaller(data).value(0)
     except (IndexError, struct.error, UnicodeDecodeError):
@@ -323,7 +323,7 @@ MS_PER_S: Final = 1e3
 _DICTIONARY: Final = (0x7B, 0xFB)
 _TUPLE: Final = (0x28, 0xA8, 0x29, 0xA9)
 _BUILT_IN: Final = "~"
-# Where an object of this process lay: `<built-in method __new__ of type object at 0x7f139065ea00>`.
+# The address of an object: `<built-in method __new__ of type object at 0x7f139065ea00>`.
 _ADDRESS: Final = re.compile(" at 0x[0-9a-fA-F]+")
 
 
@@ -357,7 +357,7 @@ def _read_cprofile(file: ProfileFile) -> tuple[Profile, ...]:
 
 
 def _cprofile_functions(stats: dict[Any, Any], graph: CallGraph, file: ProfileFile) -> dict[Any, int]:
-    """The graph's function of each entry that is right: (file, line, name): (calls, calls, self, elapsed, callers)."""
+    """Add each valid entry to the graph, as (file, line, name): (calls, calls, self, elapsed, callers)."""
     if len(stats) > MAX_NODES:
         raise DataError(f"has more than {MAX_NODES:,} functions", next_step="profile a smaller part")
     places: dict[Any, int] = {}
@@ -383,7 +383,7 @@ def _cprofile_frame(file: str, line: int, name: str) -> Frame:
 
 
 def _cprofile_edge(edge: object) -> tuple[float, float] | None:
-    """Calls and inclusive time; the pure `profile` counts calls only."""
+    """Return calls and inclusive time, which is 0 for the pure-Python `profile`; None if the entry is invalid."""
     if _is_amount(edge):
         return float(edge), 0.0  # type: ignore[arg-type]
     if isinstance(edge, tuple) and len(edge) == 4 and _is_amount(edge[1]) and _is_amount(edge[3]):

@@ -1,4 +1,4 @@
-"""Profiles in JSON: whole documents, or elements decoded in batches, so that memory doesn't grow with the file."""
+"""Decoding of JSON profiles: whole documents, or elements in batches, so that memory does not grow with the file."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def decode(file: ProfileFile, kind: type[T], *, what: str, next_step: str = "write it again") -> T:
-    """A DataError where the file is no `what`."""
+    """Decode the whole file; raise DataError if it is not a complete `what`."""
     try:
         return msgspec.json.decode(file.content(), type=kind)
     except UNDECODABLE:
@@ -26,7 +26,7 @@ def decode(file: ProfileFile, kind: type[T], *, what: str, next_step: str = "wri
 
 
 def each(raws: Iterable[msgspec.Raw], kind: type[T], *, file: ProfileFile, what: str) -> Iterator[tuple[str, T]]:
-    """The elements with where they are in the file; one that is no `what` is counted and left out."""
+    """Yield the elements with their places in the file; an element that is not a `what` is counted and left out."""
     decoder = msgspec.json.Decoder(kind)
     for number, raw in enumerate(raws, 1):
         at = f": {what} {number}"
@@ -35,7 +35,7 @@ def each(raws: Iterable[msgspec.Raw], kind: type[T], *, file: ProfileFile, what:
 
 
 def decoded(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: ProfileFile, at: str) -> T | None:
-    """The element, which is counted; None where it is none, which is noted."""
+    """Decode and count one element; None if it is invalid, which is recorded."""
     file.intake.records += 1
     try:
         return decoder.decode(raw)
@@ -47,7 +47,7 @@ def decoded(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T], *, file: Profile
 def decoded_each(
     elements: Iterable[T | msgspec.Raw], decoder: msgspec.json.Decoder[T], *, file: ProfileFile
 ) -> Iterator[T]:
-    """Spans, those in broken batches still as raw JSON."""
+    """Yield the spans; those of broken batches come as raw JSON and are decoded here."""
     for one in elements:
         if not isinstance(one, msgspec.Raw):
             file.intake.records += 1
@@ -57,7 +57,7 @@ def decoded_each(
 
 
 BATCH_BYTES: Final = 4 << 20
-# Brackets are looked for in so many bytes first, in twice as many where they hold no whole element.
+# The first window in which brackets are searched; it is doubled until it holds a whole element.
 _LEAST_BYTES: Final = 1 << 15
 _QUOTE, _ESCAPE = b'"\\'
 _BLANK: Final = re.compile(rb"[\s,\xef\xbb\xbf]*+")
@@ -66,12 +66,12 @@ _SPACE: Final = re.compile(rb"[\s:]*+")
 
 @dataclass(kw_only=True)
 class JsonElements(Generic[T]):
-    """Elements of the arrays that are members `names` of a top object, or of a top array.
+    """The elements of arrays that are members `names` of a top-level object, or of a top-level array.
 
-    They are of type `kind`; in batches without a fault of type `whole`, if it is given.
+    They are of type `kind`, but in faultless batches of type `whole`, if it is given.
 
-    Several documents may follow each other (JSON lines). An element that is not of that type is counted and noted as a
-    `what` with its `number`, from 1; so is a file that ends within an array or object.
+    Several documents may follow each other (JSON lines). An element of another type is counted and recorded as a
+    `what` with its `number`, from 1. A file that ends within an array or object is recorded too.
     """
 
     file: ProfileFile
@@ -93,7 +93,7 @@ class JsonElements(Generic[T]):
         self._raw: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
 
     def __iter__(self) -> Iterator[list[T]]:
-        """Batches of elements. Raises: DataError where the file is no JSON at all between the arrays."""
+        """Yield batches of elements. Raises: DataError if the file is not JSON between the arrays."""
         while (opening := self._pieces.peek(_BLANK)) is not None:
             if opening == b"[":
                 self._pieces.at += 1
@@ -138,7 +138,7 @@ class JsonElements(Generic[T]):
         self._pieces.at += 1
 
     def _batch(self) -> list[T] | None:
-        """Many elements that the buffer holds whole, or None."""
+        """Decode the elements that the buffer holds whole; None if there are none."""
         end = self._whole_elements()
         if end is None:
             return None
@@ -164,7 +164,7 @@ class JsonElements(Generic[T]):
             return end
 
     def _counted(self, most: int) -> list[T]:
-        """The same, element by element, of a batch that holds broken ones."""
+        """Decode a batch with broken elements one by one."""
         values = []
         while self._pieces.at < most:
             start = end_of(_BLANK, self._pieces.buffer, self._pieces.at)
@@ -184,7 +184,7 @@ class JsonElements(Generic[T]):
         return elements
 
     def _value(self) -> bytes | None:
-        """The value that begins here; None where the file ends before it does, which is noted."""
+        """Return the value that begins here; None if the file ends before it does, which is recorded."""
         value = self._pieces.value()
         if value is None:
             self._cut()
@@ -202,9 +202,9 @@ _STEPS[[*b"}]"]] = -1
 
 
 def last_end(data: bytes, at: int, size: int) -> tuple[int | None, bool]:
-    """Where the last object or array ends that the `size` bytes of an array from `at` on hold whole; None of none.
+    """Find the end of the last whole object or array in the `size` bytes of an array from `at` on; None if none.
 
-    Also whether the array itself ends in them.
+    Also return whether the array itself ends in them.
     """
     window = np.frombuffer(data, np.uint8, min(size, len(data) - at), at)
     places = np.flatnonzero(_MARKS[window])
@@ -212,7 +212,7 @@ def last_end(data: bytes, at: int, size: int) -> tuple[int | None, bool]:
     quotes = marks == _QUOTE
     escapes = places[marks == _ESCAPE]
     if escapes.size:
-        # Of several in a row every other one is itself escaped.
+        # In a row of backslashes, every second one is itself escaped.
         begins = np.diff(escapes, prepend=-2) != 1
         row = np.arange(len(escapes))
         odd = (row - np.maximum.accumulate(np.where(begins, row, 0))) % 2 == 0

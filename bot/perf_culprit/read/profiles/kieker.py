@@ -1,4 +1,4 @@
-"""Kieker's monitoring logs: operation executions, or events before and after operations; with their kieker.map."""
+"""Kieker's monitoring logs with their kieker.map: operation executions, or events before and after operations."""
 
 import heapq
 import re
@@ -17,14 +17,14 @@ from perf_culprit.read.profiles.profile_tree import TOP, Frame, ProfileTree, fra
 
 MAX_SERVICES: Final = 1_000
 MAX_HELD: Final = 2_000_000
-# Events of one trace that wait for one before them, which a file that begins late does not have.
+# The limit of one trace's events that wait for an earlier event, which a file that begins late lacks.
 MAX_HELD_OF_TRACE: Final = 100_000
 
 Reject = Callable[[RecordFault, str], None]
 
 
 class Execution(NamedTuple):
-    """`order`: its number within the trace. `depth`: how many executions are above it."""
+    """`order`: the number within the trace. `depth`: the number of executions above it."""
 
     order: int
     depth: int
@@ -34,7 +34,7 @@ class Execution(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class EntryTrees:
-    """A tree per operation that traces begin with."""
+    """A tree per entry operation, with which traces begin."""
 
     trees: dict[str, ProfileTree] = field(default_factory=dict)
     executions: int = 0
@@ -56,7 +56,7 @@ class EntryTrees:
 
 @dataclass(kw_only=True, slots=True)
 class ExecutionTraces:
-    """Executions by trace, until the trace is whole: its root is logged last."""
+    """Executions by trace, held until the trace is whole: its root is logged last."""
 
     reject: Reject
     entries: EntryTrees = field(default_factory=EntryTrees)
@@ -105,7 +105,7 @@ class ExecutionTraces:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Event:
-    """Ordered by its number within the trace."""
+    """The begin or end of an operation, ordered by its number within the trace."""
 
     order: int
     begins: bool = field(compare=False)
@@ -115,7 +115,7 @@ class Event:
 
 @dataclass(kw_only=True, slots=True)
 class _OpenTrace:
-    """`path`: nodes and begins of the open calls."""
+    """`path`: the node, frame and begin of each open call."""
 
     tree: ProfileTree = field(default_factory=ProfileTree)
     following: int = 0
@@ -126,7 +126,7 @@ class _OpenTrace:
 
 @dataclass(kw_only=True, slots=True)
 class EventTraces:
-    """Begins and ends by trace, in the order of their numbers."""
+    """The begins and ends of operations by trace, in the order of their numbers."""
 
     reject: Reject
     entries: EntryTrees = field(default_factory=EntryTrees)
@@ -146,7 +146,7 @@ class EventTraces:
             self._take(ongoing, heapq.heappop(ongoing.held))
 
     def skip(self, trace: str, order: int, name: str) -> None:
-        """An event that measures nothing, but has a number in the trace."""
+        """Skip an event without a measurement that has a number in the trace."""
         self.add(trace, Event(order=order, begins=False, frame=Frame(""), time=0.0))
         self.reject(RecordFault.NO_EXECUTION, name)
 
@@ -218,7 +218,7 @@ class _Log:
 
 
 def _read_kieker(file: ProfileFile) -> tuple[Profile, ...]:
-    """A profile per operation that traces begin with: those are what users wait for."""
+    """Read a profile per entry operation of traces, because users wait for these."""
     if file.name == STDIN_NAME:
         raise UsageError(
             "needs its kieker.map next to it", place=file.place, next_step="give the file or its folder by name"
@@ -229,7 +229,7 @@ def _read_kieker(file: ProfileFile) -> tuple[Profile, ...]:
 
 
 def read_folder(folder: Path, intake: Intake) -> tuple[Profile, ...]:
-    """All .dat files of the folder, packed or not, as one log."""
+    """Read all .dat files of the folder, compressed or not, as one log."""
     names = sorted(str(path) for path in folder.iterdir() if ".dat" in path.suffixes and path.is_file())
     if not names:
         raise DataError(
@@ -250,7 +250,7 @@ def _new_log(folder: Path, place: str, intake: Intake) -> _Log:
 
 
 def _kinds(folder: Path, place: str) -> dict[str, str]:
-    """What each line's number means: the record's class without its package."""
+    """Map the code at the start of lines to the record's class, without its package."""
     path = folder / MAP_NAME
     try:
         with path.open("rb") as stream:
@@ -281,7 +281,7 @@ def _take(log: _Log, file: ProfileFile) -> None:
 
 
 def _take_record(log: _Log, kind: str, fields: Sequence[str]) -> RecordFault | None:
-    """Raises: IndexError, ValueError for fields that are missing or no numbers."""
+    """Take one record. Raises: IndexError, ValueError for fields that are missing or not numbers."""
     fault = None
     if kind == _EXECUTION:
         fault = _take_execution(log, fields)
@@ -290,7 +290,7 @@ def _take_record(log: _Log, kind: str, fields: Sequence[str]) -> RecordFault | N
     elif kind == _METADATA:
         log.unit = fields[8] if fields[8] in MS_PER_UNIT else DEFAULT_UNIT
     elif kind.endswith("Event") and len(fields) > 4:
-        # Calls, splits and joins: they have a number in their trace, and no duration.
+        # Calls, splits and joins have a number in their trace, but no duration.
         log.events.skip(fields[3], int(fields[4]), kind)
     elif kind != "TraceMetadata":
         fault = RecordFault.NO_EXECUTION if kind else RecordFault.MALFORMED
@@ -317,7 +317,7 @@ def _take_event(log: _Log, fields: Sequence[str], *, begins: bool) -> RecordFaul
 
 
 def _operation(log: _Log, signature: str) -> Frame:
-    """`public static int shop.Dao.find(int)` -> `shop.Dao.find(int)`."""
+    """Shorten a signature: `public static int shop.Dao.find(int)` -> `shop.Dao.find(int)`."""
     operation = log.frames.get(signature)
     if operation is None:
         head, parenthesis, arguments = signature.partition("(")

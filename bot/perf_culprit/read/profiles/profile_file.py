@@ -1,4 +1,4 @@
-"""One file of a profile or trace: its beginning for detection, then its bytes or lines within bounds."""
+"""One file of a profile or trace: its beginning for detection, then its bytes or lines within size limits."""
 
 import codecs
 from collections import Counter
@@ -19,7 +19,7 @@ MAX_TEXT_CHARACTERS: Final = 200
 
 @dataclass(kw_only=True, slots=True)
 class Intake:
-    """Of one run over several files. At most MAX_EXAMPLES examples per fault are kept."""
+    """The statistics of reading several files. At most MAX_EXAMPLES examples per fault are kept."""
 
     records: int = 0
     unused: Counter[RecordFault] = field(default_factory=Counter)
@@ -28,7 +28,7 @@ class Intake:
     truncated_files: dict[str, None] = field(default_factory=dict)
 
     def reject(self, fault: RecordFault, text: object, *, place: str) -> None:
-        """`text` is foreign: a name, a line, a part of a record. What shows it has to clean it."""
+        """Count a fault. `text` is foreign (a name, a line, a part of a record): sanitize it before it is shown."""
         self.unused[fault] += 1
         if self.unused[fault] <= MAX_EXAMPLES:
             if isinstance(text, bytes | bytearray | memoryview):
@@ -46,7 +46,7 @@ class Intake:
 HEAD_BYTES: Final = 1 << 16
 CHUNK_BYTES: Final = 1 << 20
 MAX_LINE_CHARACTERS: Final = 4 << 20
-# Formats that are read piece by piece, and those that have to be in memory whole.
+# The limits of formats that are read in pieces, and of those that must be in memory as a whole.
 MAX_STREAMED_BYTES: Final = 16 << 30
 MAX_WHOLE_BYTES: Final = 512 << 20
 _UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -67,7 +67,7 @@ def opened(name: str, *, intake: Intake, trusted: bool = False) -> Iterator["Pro
 
 @dataclass(kw_only=True, slots=True)
 class ProfileFile:
-    """Open for one pass. `trusted`: the user says that the file comes from no stranger."""
+    """A file that is open for one pass. `trusted`: the user declared that its source is trusted."""
 
     name: str
     intake: Intake
@@ -81,20 +81,20 @@ class ProfileFile:
 
     @property
     def beginning(self) -> str:
-        """The decoded head, without a mark of order or leading spaces."""
+        """The decoded head, without a byte order mark or leading spaces."""
         return self._decoder().decode(self.head).lstrip("\ufeff \t\r\n")
 
     def begins(self, opening: str, *words: str) -> bool:
-        """Whether the content begins with `opening`, and the beginning has all the words."""
+        """Whether the content begins with `opening` and its beginning contains all the words."""
         text = self.beginning
         return text.startswith(opening) and all(word in text for word in words)
 
     def reject(self, fault: RecordFault, text: object, *, at: str = "") -> None:
-        """As `Intake.reject`; `at` is where in the file: `:12`, `: sample 3`."""
+        """Call `Intake.reject`; `at` is the place in the file: `:12`, `: sample 3`."""
         self.intake.reject(fault, text, place=self.place + at)
 
     def chunks(self, *, most: int = MAX_STREAMED_BYTES) -> Iterator[bytes]:
-        """All bytes from the first on; UTF-16, which some shells write, as UTF-8."""
+        """Yield all bytes from the first on. UTF-16, which some shells write, becomes UTF-8."""
         if not self.head.startswith(_UTF16_BOMS):
             yield from self._bytes(most=most)
             return
@@ -103,7 +103,7 @@ class ProfileFile:
             yield decoder.decode(chunk).encode("utf-8", "replace")
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Lines with their numbers and without their ends; those that are too long are counted and left out."""
+        """Yield lines with their numbers, without line ends. Lines that are too long are counted and left out."""
         rest = ""
         number = 0
         skipping = False
@@ -127,7 +127,7 @@ class ProfileFile:
             yield number + 1, rest.removesuffix("\r")
 
     def content(self) -> bytes:
-        """All bytes at once; a DataError where they are too many."""
+        """Return all bytes; raise DataError if the file is too large."""
         return b"".join(self.chunks(most=MAX_WHOLE_BYTES))
 
     def _bytes(self, *, most: int = MAX_STREAMED_BYTES) -> Iterator[bytes]:
@@ -163,8 +163,8 @@ def printable(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ProfileReader(Reader[ProfileFile, tuple[Profile, ...]]):
-    """A format of profiles or traces. `matches` looks at the beginning only.
+    """A format of profiles or traces. `matches` reads only the beginning.
 
-    `read` gives one profile per service, with one repetition unless the format holds more; it tells the file of
-    whatever it cannot use, and raises DataError only where nothing sensible can follow.
+    `read` returns one profile per service, with one repetition unless the format holds more. It reports unusable
+    records to the file, and raises DataError only if the rest is unusable too.
     """

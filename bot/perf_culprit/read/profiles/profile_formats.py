@@ -17,7 +17,7 @@ from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 
 AUTO: Final = "auto"
 
-# Where two match, the earlier one reads the file.
+# If two match, the earlier one reads the file.
 PROFILE_READERS: Final[dict[str, ProfileReader]] = by_id(
     (
         timed_calls.PERF_CULPRIT_TRACE,
@@ -45,7 +45,7 @@ PROFILE_READERS: Final[dict[str, ProfileReader]] = by_id(
 MEMRAY: Final = "convert it: memray transform gprof2dot -o allocations.json FILE"
 LZ4: Final = b"\x04\x22\x4d\x18"
 
-# What is not read, by its first bytes, and what gives something that is.
+# Unsupported formats: first bytes, description, and a way to a supported format.
 _OTHERS: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"FLR\x00", "a recording of Java's Flight Recorder", f"print its samples: {stack_formats.JFR_PRINT}"),
     (b"memray\x00", "memray's own file", MEMRAY),
@@ -65,7 +65,7 @@ def check_format(name: str) -> None:
 
 
 def reader_of(file: ProfileFile, name: str) -> ProfileReader:
-    """The named one, or the first that knows the content."""
+    """Return the named reader, or the first that matches the content."""
     is_damaged = file.name in file.intake.truncated_files
     if not file.head.strip() and not is_damaged:
         raise DataError("is empty", place=file.place, next_step="check that the profiler ran and wrote its result")

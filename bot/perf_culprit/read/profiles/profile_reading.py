@@ -1,4 +1,4 @@
-"""Files of one revision to profiles: one per service, files being repetitions."""
+"""Reading of one revision's files into profiles: one per service, with each file as a repetition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -41,13 +41,13 @@ class _Aligned:
 
 
 def combine(profiles: Sequence[Profile]) -> Profile:
-    """Their repetitions one after the other; a path that a repetition did not take has 0 there.
+    """Concatenate the profiles' repetitions; a path that a repetition did not take has 0 there.
 
-    Nodes are aligned by their path of methods. `calls` is the mean over all repetitions, None where one of the profiles
-    does not know it. Raises: DataError where services or units differ.
+    Nodes are aligned by their path of methods. `calls` is the mean over all repetitions, None if a profile lacks it.
+    Raises: DataError if services or units differ.
     """
     first, *others = profiles
-    # The paths of a reader's own tree are different ones already.
+    # The paths of a reader's own tree are distinct already.
     if not others and len({(node.parent, node.method) for node in first.nodes}) == len(first.nodes):
         return first
     for other in others:
@@ -101,11 +101,11 @@ def read_profiles(
     format: str = AUTO,  # noqa: A002 - the option's name
     trusted: bool = False,
 ) -> ProfileReading:
-    """Each file is one repetition of every service in it; `-` is standard input, a folder one Kieker log.
+    """Read each file as one repetition of every service in it. `-` is standard input; a folder is one Kieker log.
 
-    `format` is an id of PROFILE_READERS, or AUTO. `trusted`: the files come from no stranger, so cProfile's may be
-    opened. Raises: UsageError for a format that does not exist; DataError for a file that gives no profile,
-    or for services whose files count in different units.
+    `format` is an id of PROFILE_READERS, or AUTO. `trusted`: the files' source is trusted, so cProfile's may be opened.
+    Raises: UsageError for an unknown format; DataError for a file without a profile, or if a service's files differ
+    in their units.
     """
     check_format(format)
     intake = Intake()

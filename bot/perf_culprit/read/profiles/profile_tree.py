@@ -1,4 +1,4 @@
-"""A profile while it is read: a node per path of methods, from names, intervals or call graphs."""
+"""Construction of a profile: a node per path of methods, from names, intervals or call graphs."""
 
 import math
 import re
@@ -12,10 +12,10 @@ from typing import Final
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, ProfileNode, RecordFault
 
-# How foreign names become methods: bounded, writable, and the same in every repetition.
+# Foreign names become methods that are bounded, writable, and the same in every repetition.
 
 MAX_NAME_CHARACTERS: Final = 1_000
-# Files of these names are told apart by their folders.
+# Files of these names are distinguished by their folders.
 _NAMELESS_FILES: Final = frozenset({"__init__.py", "__main__.py", "index.js", "index.ts", "mod.rs", "main.py"})
 # py-spy writes one thread as `Thread 481 "MainThread"` in one run and as `Thread 684 ""` in the next.
 _NUMBERS: Final = re.compile(r"0x[0-9a-fA-F]++|[0-9]++|\s*+\"[^\"]*+\"")
@@ -24,7 +24,7 @@ MAX_LINE_NUMBER: Final = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """`method` tells methods apart: it holds the file's name where a bare name would not."""
+    """A function. `method` identifies it, and includes the file's name if it is known."""
 
     method: str
     file: str | None = None
@@ -32,7 +32,7 @@ class Frame:
 
 
 def frame(name: str, file: str | None = None, line: int | None = None) -> Frame:
-    """With a file, the method is `file:name`, the file without its folders: those differ from machine to machine."""
+    """Make a frame. With a file, its method is `file:name`, without folders, because they differ between machines."""
     name = bounded(name) or "(no name)"
     if not file:
         return Frame(name)
@@ -44,7 +44,7 @@ def frame(name: str, file: str | None = None, line: int | None = None) -> Frame:
 
 @lru_cache(maxsize=1 << 15)
 def frame_of(text: str) -> Frame:
-    """From a name that may end with its place, as py-spy and VizTracer write it: `find (shop/dao.py:12)`."""
+    """Parse a name that may end with its place, as py-spy and VizTracer write it: `find (shop/dao.py:12)`."""
     name, separator, place = text.rpartition(" (")
     file, _, line = place.removesuffix(")").rpartition(":")
     if separator and file and place.endswith(")") and line.isascii() and line.isdigit() and len(line) < 10:
@@ -54,12 +54,12 @@ def frame_of(text: str) -> Frame:
 
 @lru_cache(maxsize=1 << 12)
 def group_name(text: str) -> str:
-    """The name of a process or thread without what differs from run to run, numbers and names in quotes."""
+    """Remove the parts of a process's or thread's name that differ between runs: numbers and names in quotes."""
     return _NUMBERS.sub(lambda one: "" if one[0].endswith('"') else "*", bounded(text))
 
 
 def bounded(text: str) -> str:
-    """At most MAX_NAME_CHARACTERS on one line, which any file can hold."""
+    """Shorten text to MAX_NAME_CHARACTERS and make it valid UTF-8 without surrounding spaces."""
     cut = text if len(text) <= MAX_NAME_CHARACTERS else text[: MAX_NAME_CHARACTERS - 1] + "…"
     return cut.encode("utf-8", "replace").decode("utf-8").strip()
 
@@ -70,28 +70,28 @@ def _short(file: str) -> str:
     return "/".join(parts[-kept:])
 
 
-# Whether the weights of sampled stacks are counts of samples, multiples of a period, or something else.
+# The weights of sampled stacks are counts of samples, multiples of a period, or something else.
 
-# The units of a profile whose stacks are counted, and of one whose stacks have weights of their own.
+# The units of a profile whose stacks are counted, and of one whose stacks have other weights.
 SAMPLES: Final = "samples"
 WEIGHT: Final = "weight"
-# As many stacks with a common divisor have it hardly by chance: below 1 in 250 even for 2.
+# This number of stacks rarely has a common divisor by chance: below 1 in 250 even for 2.
 FEWEST_STACKS: Final = 8
-# Of few stacks only a divisor that no handful of counts has: of 3 different numbers by chance 1 in 10^9. One number, or
+# Fewer stacks need a large divisor, which 3 different numbers have by chance in 1 of 10^9 cases. A single number, or
 # the same twice, is a multiple of itself: below a second's samples at 100 kHz it may be a count *(choice)*.
 LARGE_PERIOD: Final = 1_000
 PERIOD_OF_ONE: Final = 100_000
 FEWEST_DIFFERENT: Final = 3
 MOST_DIFFERENT: Final = 100
-# Seconds are written as decimals: multiples of the rarest stack's are as many samples.
+# Seconds are decimals: a multiple of the rarest stack's time is that number of samples.
 _NEAR: Final = 1e-3
-# Counts of samples have rare stacks; where the rarest of FEWEST_STACKS has more, it is no count *(choice)*.
+# Counts of samples include rare stacks: if the rarest of FEWEST_STACKS weighs more, it is not a count *(choice)*.
 RAREST: Final = 100.0
 
 
 @dataclass(kw_only=True, slots=True)
 class Weights:
-    """Of the stacks of one file, in any order; zeros say nothing."""
+    """The weights of one file's stacks, in any order. Zeros are ignored."""
 
     stacks: int = 0
     total: float = 0.0
@@ -114,7 +114,7 @@ class Weights:
 
     @property
     def period(self) -> float | None:
-        """What to divide by to count samples: 1 of counts; None where nothing makes counts of the weights."""
+        """The divisor that turns weights into counts of samples: 1 for counts; None if there is none."""
         if self.is_whole:
             large = LARGE_PERIOD if len(self._different) >= FEWEST_DIFFERENT else PERIOD_OF_ONE
             if self.divisor >= large or (self.divisor > 1 and self.stacks >= FEWEST_STACKS):
@@ -124,28 +124,28 @@ class Weights:
 
     @property
     def samples(self) -> float:
-        """Of times: how many samples they are. Where no weight divides the others, each is one."""
+        """The number of samples behind weights that are times. If no weight divides the others, each is one sample."""
         ratios = [one / self.smallest for one in self._different]
         is_counted = len(ratios) < MOST_DIFFERENT and all(abs(one - round(one)) <= _NEAR * one for one in ratios)
         return self.total / self.smallest if ratios and is_counted else float(self.stacks)
 
 
-# A profile while it is read: a node per path of methods, as flat lists, so that no depth is too deep.
+# A profile under construction has a node per path of methods, in flat lists, so that its depth is not limited.
 
-# Real programs have thousands; more are arguments or ids within names.
+# Real programs have thousands of paths; more come from arguments or ids within names.
 MAX_NODES: Final = 200_000
 MAX_DEPTH: Final = 10_000
 TOP: Final = -1
 MS: Final = "ms"
-# Of what a file without names of its own is about.
+# The service of a file that names none.
 SERVICE: Final = "profile"
 
 
 @dataclass(kw_only=True, slots=True)
 class ProfileTree:
-    """Node i: its caller's index (smaller than i, or TOP), its method, and one repetition's time, self time and calls.
+    """Node i has its caller's index (smaller than i, or TOP), method, and a repetition's time, self time and calls.
 
-    A path is identified by its methods alone; of several files and lines the first file and the smallest line are kept.
+    Methods alone identify a path; it keeps the first of several files, and the smallest line.
     """
 
     parents: list[int] = field(default_factory=list)
@@ -158,7 +158,7 @@ class ProfileTree:
     weights: Weights = field(default_factory=Weights)
 
     def child(self, parent: int, frame: Frame) -> int:
-        """The node below `parent`, or `parent` itself where it is as deep as nodes may be."""
+        """Return the node for `frame` below `parent`, or `parent` itself if it is at the maximum depth."""
         node = self.index.get((parent, frame.method))
         if node is None:
             return self._new(parent, frame)
@@ -173,7 +173,7 @@ class ProfileTree:
         self.calls[node] += calls
 
     def add_stack(self, frames: Sequence[Frame], amount: float) -> bool:
-        """A sampled stack, root first. False where it is too deep: then the deepest node kept has what lies below."""
+        """Add a sampled stack, root first. False if it is too deep: the deepest node kept then has the amount."""
         self.weights.add(amount)
         node = TOP
         for frame in frames[:MAX_DEPTH]:
@@ -192,10 +192,10 @@ class ProfileTree:
         scale: float = 1.0,
         samples: float | None = None,
     ) -> Profile:
-        """Times multiplied by `scale`; self times that rounding or parallel callees made negative are 0.
+        """Build the profile with times multiplied by `scale`; self times below 0 (rounding, parallel callees) are 0.
 
-        `counted`: whether the source counts calls. `samples`: behind the times, where the stacks that were added do
-        not tell.
+        `counted`: whether the source counts calls. `samples`: the number behind the times, if the added stacks do not
+        show it.
         """
         samples = self.weights.samples if samples is None else samples
         return Profile(
@@ -237,16 +237,16 @@ class ProfileTree:
         return node
 
 
-# Executions of one thread as intervals of time, nested into call paths.
+# One thread's executions are intervals of time, nested into call paths.
 
-# Begin and end are rounded apart: what overlaps by less lies side by side. Relative to the times' own size, as
-# microseconds since 1970 leave a double no more than this.
+# Begin and end are rounded separately, so smaller overlaps do not count. The limit is relative to the times' size: it
+# is the precision of a double for microseconds since 1970.
 _ROUNDING_SHARE: Final = 4e-16
 
 
 @dataclass(kw_only=True, slots=True)
 class Intervals:
-    """One execution per place in the arrays. `names`: indexes of frames."""
+    """One execution per place in the arrays. `names`: indices of frames."""
 
     starts: "array[float]" = field(default_factory=lambda: array("d"))
     ends: "array[float]" = field(default_factory=lambda: array("d"))
@@ -260,9 +260,9 @@ class Intervals:
 
 @dataclass(kw_only=True, slots=True)
 class OpenCalls:
-    """Begins and ends of one thread, in the order of their times, matched by name from the innermost out.
+    """One thread's begins and ends in the order of their times, matched by name from the innermost call outwards.
 
-    An end that passes over inner calls closes these too; `reject` hears of it.
+    An end that skips inner calls closes these too and reports them to `reject`.
     """
 
     frames: Sequence[Frame]
@@ -278,7 +278,7 @@ class OpenCalls:
         self.open_by_name[name] += 1
 
     def end(self, name: int | None, time: float) -> None:
-        """Without a name the innermost ends."""
+        """End the innermost call with this name, or the innermost of all without a name."""
         if not (self.names if name is None else self.open_by_name[name]):
             self.reject(RecordFault.UNOPENED, "(no name)" if name is None else self.frames[name].method)
             return
@@ -308,11 +308,11 @@ def nest(
     rounding: float,
     reject: Callable[[RecordFault, str], None],
 ) -> None:
-    """Adds the intervals to the tree: each is called by the shortest one around it.
+    """Add the intervals to the tree: each is called by the shortest one around it.
 
-    Of two with the same times the later in the arrays is the caller: what ends last, or is written last, is around the
-    other. `rounding`: overlaps up to it are none (in the unit of the times). Longer ones are cut at the caller's end
-    and reported to `reject`.
+    If two have the same times, the later one in the arrays is the caller, because it ended or was written last.
+    `rounding`: shorter overlaps are ignored (in the unit of the times). Longer ones are cut at the caller's end and
+    reported to `reject`.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Protobuf's wire format, as far as two formats need it: pprof, and OpenTelemetry's spans."""
+"""Two formats in Protobuf's wire format: pprof, and OpenTelemetry's spans."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,17 +11,17 @@ from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import SAMPLES, Frame, ProfileTree, frame, group_name
 from perf_culprit.read.profiles.spans import Spans, profiles
 
-# Protobuf's wire format, as far as our readers need it: a message is a sequence of numbered fields.
+# The subset of Protobuf's wire format that our readers need: a message is a sequence of numbered fields.
 #
-# protobuf.dev/programming-guides/encoding. The general library needs the messages' generated code, and is large.
+# See protobuf.dev/programming-guides/encoding. The general library is large and needs the messages' generated code.
 
 
 class WireError(ValueError):
-    """Bytes that are no protobuf."""
+    """The bytes are not protobuf."""
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Field numbers with their varints, fixed numbers (unsigned) or bytes."""
+    """Yield field numbers with their varints, fixed numbers (unsigned) or bytes."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -68,13 +68,13 @@ def _packed(data: bytes) -> list[int]:
     return values
 
 
-# pprof's protobuf (Go, Rust's pprof-rs, Parca), by the few fields that profiles of calls need.
+# pprof's protobuf (Go, Rust's pprof-rs, Parca), reduced to the few fields that profiles of calls need.
 #
 # The format is github.com/google/pprof/proto/profile.proto.
 
 # Fields of Profile.
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _PPROF_STRING, _DEFAULT = 1, 2, 4, 5, 6, 14
-# Near the beginning are its sample types: two numbers each, places of strings. Go writes times before them.
+# The sample types are near the beginning: two numbers each, which are indices of strings. Go writes times before them.
 _TYPES: Final = re.compile(rb"\x0a[\x02-\x06]\x08[\x00-\x7f]{1,2}\x10[\x00-\x7f]")
 _FIRST: Final = (b"\x0a", b"\x48", b"\x50", b"\x5a", b"\x60")
 _PPROF_HEAD: Final = 256
@@ -97,7 +97,7 @@ class _Parts:
 
 
 def _read_pprof(file: ProfileFile) -> tuple[Profile, ...]:
-    """Counted samples where the profile has them, else its default or last type of value. Inlined frames are frames."""
+    """Read counted samples if the profile has them, else its default or last value type. Inlined calls are frames."""
     try:
         parts = _parts(file.content())
     except WireError as error:
@@ -190,15 +190,15 @@ PPROF = ProfileReader(
 )
 
 
-# OpenTelemetry spans as OTLP protobuf: one export request, or one after the other with their sizes in front.
+# OpenTelemetry spans as OTLP protobuf: one export request, or several, each prefixed by its size.
 #
-# The messages are those of opentelemetry/proto/collector/trace/v1 and trace/v1. The collector's file exporter writes
-# each after its size in four bytes, the most significant first.
+# The messages are defined in opentelemetry/proto/collector/trace/v1 and trace/v1. The collector's file exporter
+# prefixes each with its size in four bytes, big-endian.
 
 SERVICE_NAME: Final = b"service.name"
 _OTLP_PROTOBUF_HEAD: Final = 4096
 _SIZE_BYTES: Final = 4
-# Field numbers: of the request, of ResourceSpans, of ScopeSpans, of Span, of KeyValue and AnyValue.
+# Field numbers of the request, ResourceSpans, ScopeSpans, Span, KeyValue and AnyValue.
 _RESOURCE_SPANS, _RESOURCE, _SCOPE_SPANS, _SPANS = 1, 1, 2, 2
 _OTLP_PROTOBUF_TRACE, _OTLP_PROTOBUF_SPAN, _PARENT, _NAME, _START, _END = 1, 2, 4, 5, 7, 8
 _ATTRIBUTES, _KEY, _VALUE, _OTLP_PROTOBUF_STRING = 1, 1, 2, 1

@@ -1,4 +1,4 @@
-"""Where a function of bundled JavaScript stands in its sources: source maps of version 3 [ECMA-426]."""
+"""Source maps of version 3 [ECMA-426], which locate a function of bundled JavaScript in its sources."""
 
 import base64
 import binascii
@@ -13,10 +13,10 @@ from urllib.parse import unquote, unquote_to_bytes
 
 import msgspec
 
-# Larger bundles and maps are not looked at: reading one takes seconds.
+# Larger bundles and maps are ignored, because reading one takes seconds.
 MAX_BYTES: Final = 32 << 20
 SUFFIXES: Final = (".js", ".cjs", ".mjs")
-# A function's name stands so many mapped places before its parameters, where V8 says that it begins.
+# A function's name is at most this number of mapped places before its parameters, where V8 places its beginning.
 NAME_BEFORE: Final = 3
 _URL: Final = re.compile(r"//[#@] ?sourceMappingURL=(\S+)\s*\Z")
 _BUNDLER: Final = re.compile(r"[a-z-]+://(?:[^/]*/)?")
@@ -24,7 +24,7 @@ _DIGITS: Final = {
     digit: value for value, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 }
 
-# Column, source, line from 0, name; -1 without a name.
+# Column, source, line from 0, and name, which is -1 if missing.
 _Segment: TypeAlias = tuple[int, int, int, int]
 
 
@@ -45,7 +45,7 @@ class Bundle:
     names: list[str]
 
     def source(self, function: str, line: int, column: int) -> tuple[str, str, int] | None:
-        """Name, file and line (from 1) of what begins at a place of the bundle (from 0); None where no map says."""
+        """Return name, file and line (from 1) of the function at a place of the bundle (from 0); None if unmapped."""
         is_whole_bundle = not function and line == column == 0
         segments = self.segments[line] if 0 <= line < len(self.segments) and not is_whole_bundle else []
         end = bisect_right(segments, column, key=lambda one: one[0])
@@ -61,7 +61,7 @@ class Bundle:
 
 
 def bundle_of(url: str) -> Bundle | None:
-    """Of a `file:` URL or path on this machine; None where there is no bundle with a map that can be read."""
+    """Load the bundle at a `file:` URL or path on this machine; None if it or its map cannot be read."""
     path = Path(unquote(url.removeprefix("file://")))
     text = _text_of(path) if path.is_absolute() and path.name.endswith(SUFFIXES) else None
     if text is None or (linked := _URL.search(text[-MAX_BYTES:])) is None:
@@ -96,14 +96,14 @@ def _text_of(path: Path) -> str | None:
 
 
 def _path(folder: Path, root: str, name: str) -> str:
-    """`webpack://shop/./src/cart.js` is src/cart.js of the repository."""
+    """Return the path of a source; `webpack://shop/./src/cart.js` is src/cart.js of the repository."""
     whole = f"{root.rstrip('/')}/{name}" if root else name
     inside, count = _BUNDLER.subn("", whole, count=1)
     return os.path.normpath(inside if count else folder / inside)
 
 
 def _decoded(one: _Map) -> list[list[_Segment]]:
-    """By line of the bundle. Numbers are differences, each of digits with a bit for more and one for the sign."""
+    """Decode the segments of each line. Numbers are differences in base64 VLQ: continuation bits and a sign bit."""
     source = line = name = 0
     lines = []
     for text in one.mappings.split(";"):

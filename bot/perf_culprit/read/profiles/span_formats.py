@@ -1,4 +1,4 @@
-"""Spans of distributed traces: OTLP JSON, Jaeger, Zipkin, and tables whose columns are named."""
+"""Spans of distributed traces: OTLP JSON, Jaeger, Zipkin, and tables whose columns the user names."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -15,10 +15,10 @@ from perf_culprit.read.profiles.json_elements import UNDECODABLE, JsonElements, 
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.spans import Spans, profiles
 
-# A span, or what may be one.
+# A span, decoded or raw.
 S = TypeVar("S")
 
-# OpenTelemetry spans as OTLP JSON: one document, or one per line as the collector's file exporter writes.
+# OpenTelemetry spans as OTLP JSON: one document, or one per line, as the collector's file exporter writes them.
 
 _RESOURCES: Final = frozenset({b"resourceSpans"})
 
@@ -110,7 +110,7 @@ OTLP = ProfileReader(
 )
 
 
-# Jaeger's JSON of traces: what its HTTP API and its page's download give.
+# Jaeger's JSON of traces, as its HTTP API and its web page's download return it.
 
 NS_PER_US: Final = 1_000
 _TRACES: Final = frozenset({b"data"})
@@ -235,7 +235,7 @@ ZIPKIN = ProfileReader(
 )
 
 
-# Tables of spans, a span per row (CSV): which column holds what is named, as `csv:trace=TraceID,span=SpanID,…`.
+# Tables of spans, a span per row (CSV). The format names each column's role: `csv:trace=TraceID,span=SpanID,…`.
 
 TABLE_PREFIX: Final = "csv:"
 NS_PER_UNIT: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -246,7 +246,7 @@ _SEPARATORS: Final = ",;\t|"
 
 
 def _read_table(file: ProfileFile, *, columns: dict[str, str]) -> tuple[Profile, ...]:
-    """`columns`: what each is for -> its name in the header."""
+    """Read a table. `columns`: role -> the column's name in the header."""
     lines = map(itemgetter(1), file.lines())
     header = next(lines, "")
     separator = max(_SEPARATORS, key=header.count)
@@ -276,13 +276,13 @@ def _read_table(file: ProfileFile, *, columns: dict[str, str]) -> tuple[Profile,
 
 
 def _moment(columns: dict[str, str], names: list[str], kinds: Iterable[str]) -> tuple[int, int]:
-    """The place of a time's column, and how many ns its unit has; 0 of a date."""
+    """Return the index of a time's column, and the ns per unit; 0 for a date."""
     what = next(one for one in kinds if one in columns)
     return names.index(columns[what]), NS_PER_UNIT.get(what.rpartition("_")[2], 0)
 
 
 def span_table(format_name: str) -> ProfileReader:
-    """The reader that `csv:trace=TraceID,…` means; a UsageError names what is missing."""
+    """Return the reader for `csv:trace=TraceID,…`; a UsageError names missing roles."""
     columns = dict(pair.partition("=")[::2] for pair in format_name.removeprefix(TABLE_PREFIX).split(","))
     one_of = [("start", _MOMENTS), ("duration_us or end_us", _ENDS)]
     missing = [what for what in NEEDED if what not in columns]
@@ -295,14 +295,14 @@ def span_table(format_name: str) -> ProfileReader:
             next_step="write csv:trace=…,span=…,parent=…,service=…,name=…,start_us=…,duration_us=… with your columns' "
             "names (units ns, us, ms, s; `start` alone is a date)",
         )
-    # No content shows what its columns mean: they have to be named.
+    # The content does not show the columns' roles, so the user must name them.
     return ProfileReader(id=format_name, matches=lambda _: False, read=partial(_read_table, columns=columns))
 
 
 def _ns(text: str, scale: int) -> int | None:
     try:
         if scale and text.isdecimal():
-            # Exact.
+            # Integers keep this exact.
             return int(text) * scale
         number = float(text) if scale else seconds_since_1970(text.encode())
         return None if number is None else round(number * (scale or NS_PER_UNIT["s"]))

@@ -1,4 +1,4 @@
-"""Spans of distributed traces as columns, and the trees that they make: shared by the readers of their formats."""
+"""Spans of distributed traces as columns, and the trees built from them; shared by the readers of their formats."""
 
 import math
 import re
@@ -17,30 +17,30 @@ from perf_culprit.read.profiles.profile_file import ProfileFile
 from perf_culprit.read.profiles.profile_tree import MAX_DEPTH, TOP, Frame, ProfileTree, bounded, frame
 
 MAX_SPANS: Final = 5_000_000
-# What OpenTelemetry's specification says where an instrumented program does not name itself.
+# OpenTelemetry's specified default for an instrumented program that does not name itself.
 UNKNOWN_SERVICE: Final = "unknown_service"
 MAX_TIME_NS: Final = 2**63 - 1
 MS_PER_NS: Final = 1e-6
 MAX_TYPES: Final = 1_000
-# Parts of a path or values of a query that are numbers, UUIDs or hashes.
+# Path segments or query values that are numbers, UUIDs or hashes.
 _IDS: Final = re.compile(r"(?<=[/=])(?:[0-9]++|(?=[a-fA-F-]*+[0-9])[0-9a-fA-F-]{8,}+)(?=$|[/?&#,; ])")
-# Of one request type; more calls are put together in the order of their time, also where its tree is large.
+# The limit per request type. More calls are grouped in the order of their time; a large tree lowers the limit.
 MOST_REPETITIONS: Final = 1_000
 FEWEST_REPETITIONS: Final = 60
-# Of all request types, by their spans.
+# The total of all request types, shared in proportion to their spans.
 MOST_TIMES: Final = 1_000_000
 _NO_PARENT: Final = -1
 _LOST_PARENT: Final = -2
-# What a caller waits for beyond the callee's span: transport, queues, retries.
+# The caller's waiting time outside of the callee's span: transport, queues, retries.
 NETWORK: Final = "(network)"
 Integers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(kw_only=True, slots=True)
 class Spans:
-    """All spans of a file, as columns. `traces`: trace id -> span id -> place. `kinds`: service and name -> number.
+    """A file's spans as columns. `traces`: trace id -> span id -> place. `kinds`: service and name -> number.
 
-    `waiting`: spans whose parent had not come yet, each with its trace and the parent's id. `servers`: those that share
+    `waiting`: spans read before their parent, each with its trace and the parent's id. `servers`: spans that share
     their id with a client.
     """
 
@@ -64,9 +64,9 @@ class Spans:
         *,
         is_shared: bool = False,
     ) -> RecordFault | None:
-        """`ids`: of trace, span and parent, empty of none. Times in ns, None of none. Gives why the span is not used.
+        """Add a span; return why it is not used, or None. `ids`: trace, span, parent, or empty. Times in ns, or None.
 
-        `is_shared`: it is the server's, whose id its client has as well, around it.
+        `is_shared`: it is a server's span; the enclosing span of its client has the same id.
         """
         trace, span, parent = ids
         if is_shared:
@@ -96,7 +96,7 @@ class Spans:
         return None
 
     def callers(self) -> Integers:
-        """Each span's parent, or why it has none; children of a shared id are the server's."""
+        """Return each span's parent, or the code for why it has none. Children of a shared id belong to the server."""
         for place, own, parent in self.waiting:
             above = own.get(parent, own.get(_server(parent), _LOST_PARENT))
             self.parents[place] = _LOST_PARENT if above == place else above
@@ -114,10 +114,10 @@ def _server(span: str) -> str:
 
 
 def profiles(spans: Spans) -> tuple[Profile, ...]:
-    """One per operation that begins traces (a request type), as `service: operation`; each trace is a call of it.
+    """Make a profile per root operation (request type), as `service: operation`; each trace is a call of it.
 
-    All spans are `service: name`, ids in paths left out. Self time is the time of a span in which none of its children
-    ran; of a span that only calls another service it is `callee: (network)`, below it.
+    All spans are named `service: name`, without ids in paths. Self time is the part of a span's time in which none of
+    its children ran. If a span only calls another service, this time becomes the node `callee: (network)` below it.
     """
     parents = spans.callers()
     spans.traces.clear()
@@ -139,7 +139,7 @@ def profiles(spans: Spans) -> tuple[Profile, ...]:
 
 
 class _Forest:
-    """The spans as trees. `frame_of`, `service_of`: of each span the number of its frame and of its service."""
+    """The spans as trees. `frame_of`, `service_of`: the number of each span's frame, and of its service."""
 
     def __init__(self, spans: Spans, parents: Integers) -> None:
         self.file = spans.file
@@ -161,7 +161,7 @@ class _Forest:
         self.service_of = np.array([numbers[one] for one in services], np.int64)[self.of_kind]
         self.networks = np.array([self._frame(f"{one}: {NETWORK}") for one in numbers], np.int64)
         self.methods = [*map(Frame, self.frames)]
-        # Those of one parent side by side.
+        # Siblings are adjacent in this order.
         self.by_parent = np.argsort(self.parents, kind="stable")
         self.first_child = np.searchsorted(self.parents[self.by_parent], np.arange(len(ends) + 1))
         self.children = np.diff(self.first_child)
@@ -171,7 +171,7 @@ class _Forest:
         return self.frames.setdefault(frame(name).method, len(self.frames))
 
     def _callees(self) -> Integers:
-        """The one other service that a span calls for its caller's service, else -1."""
+        """Return the one other service that a span calls for its caller's service, else -1."""
         callees = np.full(len(self.parents), -1)
         has = np.flatnonzero(self.children)
         if has.size:
@@ -187,7 +187,7 @@ class _Forest:
             self.file.reject(fault, self.kinds[kind][1])
 
     def request_type(self, roots: Integers) -> Profile:
-        """The calls of one operation, in the order of their starts: a level of the trees at a time."""
+        """Make the profile of one operation's calls, in the order of their starts, level by level of the trees."""
         tree, executions = ProfileTree(), []
         spans, calls, above = roots, np.arange(len(roots)), np.full(len(roots), TOP)
         for level in range(1, MAX_DEPTH + 1):
@@ -224,7 +224,7 @@ class _Forest:
         return nodes[which]
 
     def _profile(self, tree: ProfileTree, executions: Integers, *, calls: int) -> Profile:
-        """`executions`: node, call, time and own time. A repetition per call, or the mean of neighbours."""
+        """`executions`: node, call, time, own time. Each repetition is one call, or the mean of neighbouring calls."""
         nodes, call, *times = executions
         share = MOST_TIMES * executions.shape[1] // len(self.parents) // len(tree.frames)
         size = math.ceil(calls / max(FEWEST_REPETITIONS, min(MOST_REPETITIONS, share)))
@@ -244,12 +244,12 @@ class _Forest:
 
 
 def _self_times(starts: Integers, ends: Integers, parents: Integers) -> Integers:
-    """Each span's time less the union of its children's, as far as they lie within it."""
+    """Return each span's time less the union of its children's times within it."""
     own = ends - starts
     order = np.lexsort((starts, parents))[np.count_nonzero(parents < 0) :]
     above = parents[order]
     begins, stops = np.maximum(starts[order], starts[above]), np.minimum(ends[order], ends[above])
-    # The latest end so far among the same parent's: of ranks, which cannot grow beyond an integer.
+    # The latest end so far among siblings, by ranks, because sums of times could overflow an integer.
     by_stop = np.argsort(stops, kind="stable")
     ranks = np.empty_like(by_stop)
     ranks[by_stop] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""Stacks that were sampled: collapsed, perf script, Flight Recorder, pyinstrument, Scalene, gprof2dot (memray)."""
+"""Sampled stacks: collapsed, perf script, Flight Recorder, pyinstrument, Scalene, gprof2dot (memray)."""
 
 import re
 from functools import lru_cache
@@ -25,7 +25,7 @@ from perf_culprit.read.profiles.profile_tree import (
 # Collapsed stacks (Brendan Gregg's stackcollapse, py-spy raw, inferno, async-profiler): `root;child;leaf 12`.
 
 COLLAPSED_MAX_COUNT: Final = 1e18
-# Austin's frames: `P4711;T0:1;path/file.py:function:12`, perf's and inferno's `name;…` have none of these.
+# Austin's frames: `P4711;T0:1;path/file.py:function:12`. The frames of perf and inferno (`name;…`) have no such parts.
 _PROCESS: Final = re.compile(r"P[0-9]++")
 _THREAD: Final = re.compile(r"T[0-9a-fx]++(?::[0-9a-f]++)?+")
 _AUSTIN: Final = re.compile(r"(?P<file>[^:]++):(?P<name>[^:]++):(?P<line>[0-9]{1,9})")
@@ -35,7 +35,7 @@ _LINE_END: Final = 200
 
 
 def _is_collapsed(file: ProfileFile) -> bool:
-    """Half of the first lines are stacks: a few broken ones are no reason to refuse the others."""
+    """Whether at least half of the first lines are stacks, so that a few broken lines are tolerated."""
     first, *others = file.beginning.split("\n")[:_COLLAPSED_DETECTED_LINES]
     if not others and len(file.head) >= HEAD_BYTES:
         return first.count(";") > 1 and first[0] not in "{["
@@ -69,7 +69,7 @@ def _read_collapsed(file: ProfileFile) -> tuple[Profile, ...]:
 
 
 def _collapsed_frames(stack: str) -> list[Frame]:
-    """Without the process and thread that Austin puts in front: their ids differ from run to run."""
+    """Split a stack into frames, without Austin's leading process and thread, whose ids differ between runs."""
     names = stack.split(";")
     if _PROCESS.fullmatch(names[0]):
         names = names[2 if len(names) > 2 and _THREAD.fullmatch(names[1]) else 1 :]
@@ -96,7 +96,7 @@ COLLAPSED = ProfileReader(
 )
 
 
-# `perf script`: samples of the Linux profiler as text, each with its stack, the leaf first.
+# `perf script`: samples of the Linux profiler as text, each with its stack, leaf first.
 
 _EVENT: Final = re.compile(
     r"(?P<command>\S.{0,255}?)\s++(?:[0-9]++/)?+[0-9]++\s++(?:\[[0-9]++\]\s++)?+[0-9]++\.[0-9]++:\s.*:\s*+"
@@ -117,7 +117,7 @@ def _is_perf_script(file: ProfileFile) -> bool:
 
 
 def _read_perf_script(file: ProfileFile) -> tuple[Profile, ...]:
-    """A profile per command; each event is one sample, whatever its period."""
+    """Read a profile per command. Each event is one sample, whatever its period."""
     trees: dict[str, ProfileTree] = {}
     command, stack = "", list[Frame]()
     begun = 0
@@ -165,7 +165,7 @@ PERF_SCRIPT = ProfileReader(
 )
 
 
-# Samples of Java's Flight Recorder, as the JDK's own tool prints them: `jfr print --json`.
+# Samples of Java's Flight Recorder, printed by the JDK's own tool: `jfr print --json`.
 
 JFR_PRINT: Final = (
     "jfr print --json --stack-depth 64 --events jdk.ExecutionSample,jdk.NativeMethodSample FILE > stacks.json"
@@ -209,7 +209,7 @@ class _JfrDocument(msgspec.Struct):
 
 
 def _read_jfr(file: ProfileFile) -> tuple[Profile, ...]:
-    """All threads together. Other events are left out."""
+    """Read the samples of all threads into one profile. Other events are left out."""
     document = decode(file, _JfrDocument, what="output of jfr print", next_step=f"print it again: {JFR_PRINT}")
     tree = ProfileTree()
     truncated = 0
@@ -244,7 +244,7 @@ JFR = ProfileReader(
 
 MS_PER_S: Final = 1e3
 PYINSTRUMENT_MAX_SECONDS: Final = 1e12
-# Time of a frame itself, or without a frame, which pyinstrument writes as a callee.
+# The time of a frame itself, or outside of any frame, which pyinstrument writes as a callee.
 _PSEUDO: Final = ("[self]", "[await]", "[out-of-context]")
 
 
@@ -265,7 +265,7 @@ _PYINSTRUMENT_FRAME: Final = msgspec.json.Decoder(_PyinstrumentFrame)
 
 
 def _read_pyinstrument(file: ProfileFile) -> tuple[Profile, ...]:
-    """Times are sums of the intervals between samples; calls are not counted."""
+    """Read the tree. Times are sums of the intervals between samples; calls are not counted."""
     document = decode(file, _PyinstrumentDocument, what="pyinstrument file")
     tree = ProfileTree()
     stack = [(document.root_frame, TOP)]
@@ -278,7 +278,7 @@ def _read_pyinstrument(file: ProfileFile) -> tuple[Profile, ...]:
         if not 0 <= one.time <= PYINSTRUMENT_MAX_SECONDS:
             file.reject(RecordFault.NUMBER, one.function, at=at)
             continue
-        # What a frame takes is its caller's callee time; pseudo frames stay with the caller.
+        # A frame's time is subtracted from its caller's self time; pseudo frames stay with the caller.
         if one.function in _PSEUDO:
             continue
         node = tree.child(parent, frame(one.function, one.file_path, one.line_no))
@@ -299,7 +299,7 @@ PYINSTRUMENT = ProfileReader(
 )
 
 
-# Scalene's JSON (`scalene run -o FILE`): its stacks of Python functions with the number of samples.
+# Scalene's JSON (`scalene run -o FILE`): stacks of Python functions with their numbers of samples.
 
 SCALENE_MAX_COUNT: Final = 1e15
 # `/path/work.py main:5;`
@@ -315,7 +315,7 @@ class _ScaleneDocument(msgspec.Struct):
 
 
 def _is_scalene(file: ProfileFile) -> bool:
-    # Members are in the order of the alphabet: these are the first ones.
+    # Members are in alphabetical order; these are the first.
     return file.begins("{", '"alloc_samples"', '"combined_stacks"')
 
 
@@ -342,7 +342,7 @@ SCALENE = ProfileReader(
 )
 
 
-# gprof2dot's JSON of call chains, which `memray transform gprof2dot` writes of allocations.
+# gprof2dot's JSON of call chains, which `memray transform gprof2dot` writes for allocations.
 
 GPROF2DOT_MAX_COST: Final = 1e18
 
@@ -368,7 +368,7 @@ class _Gprof2dotDocument(msgspec.Struct):
 
 
 def _read_gprof2dot(file: ProfileFile) -> tuple[Profile, ...]:
-    """The first cost of each chain, whose leaf comes first."""
+    """Read the first cost of each call chain; chains have the leaf first."""
     document = decode(file, _Gprof2dotDocument, what="JSON document of gprof2dot")
     frames = [_gprof2dot_frame(one) for one in document.functions]
     tree = ProfileTree()
@@ -387,7 +387,7 @@ def _read_gprof2dot(file: ProfileFile) -> tuple[Profile, ...]:
 
 
 def _gprof2dot_frame(function: _Function) -> Frame:
-    """Memray puts file and line of the call into the name: `load;work.py;4`."""
+    """Make a frame. Memray's names include the file and line of the call: `load;work.py;4`."""
     name, *place = function.name.split(";")
     return frame(name, place[0] if len(place) == 2 else function.module or None)
 

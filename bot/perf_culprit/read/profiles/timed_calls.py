@@ -1,4 +1,4 @@
-"""Calls with their times: our tracer's profiles, speedscope's file format and Chrome's trace events."""
+"""Timed calls: our tracer's profiles, speedscope's file format and Chrome's trace events."""
 
 import math
 import re
@@ -31,7 +31,7 @@ _OWN_SHAPE: Final = re.compile(r'\{\s*+"format"\s*+:\s*+"' + format_of(Profile)[
 
 
 def _read_own_trace(file: ProfileFile) -> tuple[Profile, ...]:
-    """Of a file of ours every line has to be right: it was written whole or not at all."""
+    """Read our own file. Every line must be valid, because the file is written as a whole or not at all."""
     profiles = []
     for number, line in enumerate(file.content().split(b"\n"), 1):
         if line.strip():
@@ -50,7 +50,7 @@ PERF_CULPRIT_TRACE = ProfileReader(
 )
 
 
-# speedscope's file format: stacks that were sampled, or events that open and close frames.
+# speedscope's file format: sampled stacks, or events that open and close frames.
 
 MS_PER_UNIT: Final = {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1.0, "seconds": 1e3}
 OTHER_UNITS: Final = {"none": "samples", "bytes": "bytes"}
@@ -101,7 +101,7 @@ def _is_speedscope(file: ProfileFile) -> bool:
 
 
 def _read_speedscope(file: ProfileFile) -> tuple[Profile, ...]:
-    """A profile per group of the file's profiles: names that differ in numbers only are one group."""
+    """Read one profile per group of the file's profiles. Names that differ only in numbers form one group."""
     try:
         document = msgspec.json.decode(file.content(), type=_SpeedscopeDocument)
     except UNDECODABLE as error:
@@ -138,7 +138,7 @@ def _speedscope_frame(entry: _Frame) -> Frame:
 def _read_samples(
     part: _SpeedscopePart, frames: list[Frame], tree: ProfileTree, *, scale: float, at: str, file: ProfileFile
 ) -> None:
-    """A sample's weight is the time until the next one. Samples without a weight are not used."""
+    """Add the samples. A sample's weight is the time until the next one; samples without a weight are rejected."""
     file.intake.records += max(len(part.samples), len(part.weights))
     for number, raw in enumerate(part.samples[len(part.weights) :], len(part.weights) + 1):
         file.reject(RecordFault.MALFORMED, bytes(raw), at=f"{at}, sample {number}")
@@ -196,7 +196,7 @@ SPEEDSCOPE = ProfileReader(
 # Chrome's trace events (Chromium, Node, VizTracer, Perfetto's JSON): begin and end, or complete events, by thread.
 
 MAX_THREADS: Final = 20_000
-# Microseconds; some thousands of years.
+# Some thousands of years in microseconds.
 MAX_TIME_US: Final = 1e17
 # Times are written to the nanosecond.
 ROUNDING_US: Final = 1e-3
@@ -228,7 +228,7 @@ class _Named(msgspec.Struct):
 
 @dataclass(kw_only=True, slots=True)
 class _ChromeThread:
-    """Events as they came. `durations`: _BEGIN, _END, or of a complete event."""
+    """Events in the file's order. `durations`: _BEGIN, _END, or the duration of a complete event."""
 
     times: "array[float]" = field(default_factory=lambda: array("d"))
     durations: "array[float]" = field(default_factory=lambda: array("d"))
@@ -245,12 +245,12 @@ class _ChromeTrace:
 
 
 def _read_chrome(file: ProfileFile) -> tuple[Profile, ...]:
-    """A profile per process and group of threads: threads whose names differ in numbers only are one group."""
+    """Read one profile per process and group of threads. Threads whose names differ only in numbers form one group."""
     trace = _ChromeTrace(file=file)
     events = JsonElements(file=file, names=_CHROME_EVENTS, kind=TraceEvent, what="event")
     for batch in events:
         file.intake.records += len(batch)
-        # The numbers of elements that were refused lie among these; a few places may be off by as many.
+        # Rejected elements have numbers among these, so a place may be off by their count.
         first = events.number - len(batch) + 1
         for i, event in enumerate(batch):
             _take_event(trace, event, first + i)
@@ -324,26 +324,26 @@ def _profiles(trace: _ChromeTrace) -> tuple[Profile, ...]:
             rounding=ROUNDING_US,
             reject=reject,
         )
-        # As soon as it is in the tree it need not be in memory.
+        # Free the thread's events once they are in the tree.
         trace.threads[key] = _ChromeThread()
     return tuple(tree.profile(service, scale=MS_PER_US) for service, tree in trees.items())
 
 
 def _chrome_service(trace: _ChromeTrace, key: _Key) -> str:
-    """Ids differ from run to run: a process without a name is told from others by none."""
+    """Return the service of a thread. Ids differ between runs, so processes without a name share one."""
     process = group_name(trace.process_names.get(key[0], "")) or "process"
     thread = group_name(trace.thread_names.get(key, ""))
     return f"{process}/{thread}" if thread else process
 
 
 def _intervals(thread: _ChromeThread, frames: list[Frame], reject: _Reject, *, nameless: int) -> Intervals:
-    """Complete events as they are, begins and ends matched. An end need not have a name."""
+    """Return complete events and matched begins and ends as intervals. An end need not have a name."""
     import numpy as np
 
     times, durations = np.frombuffer(thread.times), np.frombuffer(thread.durations)
     names = thread.names
     last = float(np.max(times + np.where(durations > 0, durations, 0.0)))
-    # Begins and ends of one time stay in the order in which they were written.
+    # Begins and ends at the same time stay in the file's order.
     paired = np.flatnonzero(~(durations >= 0))
     calls = OpenCalls(frames=frames, reject=reject)
     for i in paired[np.argsort(times[paired], kind="stable")].tolist():

@@ -1,1 +1,1 @@
-"""Artifacts in any known format become a run."""
+"""Readers that turn artifacts in any known format into a run."""

@@ -1,4 +1,4 @@
-"""Bencher: its metric format, and what it stores."""
+"""Bencher: its metric format, and its stored results."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from perf_culprit.read.results.source import Source
 BOUNDS_LEFT_OUT = "lower_value and upper_value are left out: the format does not say what they bound"
 
 _LOWER, _HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
-# The measures that Bencher itself defines; what a user's own measure means is not in the file.
+# The measures that Bencher itself defines. The file does not define a user's own measures.
 BENCHER_MEASURES = {
     "latency": Metric(name=TIME, unit="ns", direction=_LOWER),
     "throughput": Metric(name="throughput", unit="ops/s", direction=_HIGHER),
@@ -72,7 +72,7 @@ BENCHER_METRIC_FORMAT = ResultReader(
 )
 
 
-# What Bencher stores, as its API and `bencher perf` or `bencher report` give it: results of many commits.
+# Bencher's stored results of many commits, as its API and `bencher perf` or `bencher report` return them.
 #
 # Shapes: `JsonPerf` (a series of metrics per branch, testbed, benchmark and measure) and `JsonReport`, one or a list of
 # them with `expand=true`, in lib/bencher_json/src/project/perf.rs and report.rs of Bencher 0.6.12.
@@ -85,7 +85,7 @@ EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Result:
-    """One number of a `report`, which is one execution on one commit; `version` has the commit's hash."""
+    """One number of a `report`, which is one execution on one commit. `version` has the commit's hash."""
 
     report: str
     version: JsonValue | None
@@ -104,14 +104,14 @@ def _is_bencher_perf(source: Source) -> bool:
 
 
 def _read_bencher_perf(source: Source) -> Parsed:
-    """The newest report."""
+    """Read the newest report."""
     return newest(_read_bencher_perf_history(source))
 
 
 def _read_bencher_perf_history(source: Source) -> tuple[Parsed, ...]:
-    """A run per report, its suite the testbed's name: of the machine behind it, nothing else is known.
+    """Read a run per report. Its suite is the testbed's name, because nothing else is known about the machine.
 
-    A branch that began at another one shows that one's results again; each counts once.
+    A branch that began at another one repeats its results; each counts once.
     """
     root = source.root()
     reports: dict[str, dict[str, _Result]] = {}
@@ -165,7 +165,7 @@ def _stored_run(results: list[_Result]) -> Parsed:
 
 def _stored(result: _Result) -> Benchmark:
     name = result.measure.at("name").text()
-    # The words of "nanoseconds (ns)" are for people.
+    # Only the part in brackets of "nanoseconds (ns)" is the unit.
     unit = result.measure.at("units").text().rpartition("(")[2].removesuffix(")")
     own = Metric(name=name, unit=unit, direction=direction_of(unit) or Direction.UNKNOWN)
     return from_summary(

@@ -1,13 +1,13 @@
-"""A log of a CI service, without what the service writes into each line: what the benchmarks printed is left."""
+"""Removal of a CI service's additions to each line of its log, so that only the benchmarks' output is left."""
 
 import re
 from typing import Final
 
 from perf_culprit.read.results.source import LargeFile, Source
 
-# GitHub's and GitLab's time stamps; GitLab's has the stream behind it.
+# GitHub's and GitLab's time stamps; in GitLab's the stream follows.
 STAMP: Final = re.compile(r"\ufeff?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z (?:[0-9A-F]{2}[OE][ +])?")
-# `gh run view --log`: the job and the step before it.
+# `gh run view --log` prefixes the job and the step.
 COLUMNS: Final = re.compile(r"(?P<job>[^\t]{0,500})\t[^\t]{0,500}\t(?=\ufeff?[0-9]{4}-)")
 COLOUR: Final = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
 MARKS: Final = re.compile(
@@ -17,7 +17,7 @@ MARKS: Final = re.compile(
 
 
 def plain_log(source: Source) -> Source:
-    """The same file without time stamps, colours and group lines; of several jobs there is one run too many."""
+    """Return the file without time stamps, colours and group lines. Raise an error if it holds several jobs' logs."""
     if isinstance(source, LargeFile):
         raise source.error("is too large for a log", "give the log of one job, or of one step")
     kept: list[str] = []

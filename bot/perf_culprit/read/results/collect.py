@@ -1,4 +1,4 @@
-"""Names or bytes in, one run out: logs of several tools, and metrics whose file doesn't say which way is good."""
+"""Reading of named files or bytes into one run, including logs of several tools and metrics without a direction."""
 
 import json
 import re
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from perf_culprit.model.run import Benchmark
 
 
-# What the configuration says of a metric; None where it says nothing.
+# The configured direction of a metric; None if it is not configured.
 Directions: TypeAlias = Callable[[MetricKey], Direction | None]
 Readers: TypeAlias = tuple[ResultReader, ...]
 
@@ -36,7 +36,7 @@ MAX_SHOWN_NAMES = 5
 
 
 def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = False) -> Parsed:
-    """`parsed` with benchmarks of known direction only, unless all are to be kept; a note names the others."""
+    """Apply configured directions. Without `keep`, drop benchmarks of unknown direction, and name them in a note."""
     kept: list[Benchmark] = []
     undirected: dict[str, None] = {}
     for benchmark in parsed.benchmarks:
@@ -57,25 +57,25 @@ def directed(parsed: Parsed, directions: Directions | None, *, keep: bool = Fals
     return replace(parsed, benchmarks=tuple(kept), notes=(*parsed.notes, note), undirected=len(undirected))
 
 
-# Files that hold results of several formats: JSON documents between the lines of a log, tables one after another.
+# Files may hold results of several formats: JSON documents between the lines of a log, or tables in sequence.
 
-# A line that may begin a document: not `[INFO]`, and not a lone brace of a program's own output.
+# The start of a line that may begin a document, unlike `[INFO]` or a lone brace of a program's own output.
 BEGINNING = re.compile(r"^[ \t]{0,20}(?=\{\s{0,40}\"|\[\s{0,40}[\[{])", re.MULTILINE)
-# Blank lines, and what may be the header of a table.
+# Blank lines, and possible headers of tables.
 BREAKS = re.compile(
     r"\n[ \t\r]{0,20}\n\s{0,1000}|\n(?=(?:time(?:stamp|Stamp)?|date(?:time)?|commit|command|name|metric_name)[,;\t])"
 )
 MAX_DOCUMENTS = 2_000
-# Every attempt that fails reads the text up to its error, to count lines: a second of that is enough.
+# Every failed attempt reads the text up to its error to count lines. The limit is about a second of that.
 MAX_CHARACTERS_READ = 500_000_000
 MAX_PARAGRAPHS = 500
 
 
 def _known_documents(source: Source, is_known: Callable[[Source], bool]) -> tuple[list[Source], Source]:
-    """The known JSON documents that begin a line of a text, and the text without them.
+    """Return the known JSON documents that begin a line of a text, and the text without them.
 
-    Lines keep their numbers, except those of a table after the first document: its header has to begin the text.
-    A DataError where one after them is cut off: what it held would be lost.
+    Lines keep their numbers, except those of a table after the first document: its header must begin the text.
+    Raise DataError if a later document is cut off, because its results would be lost.
     """
     if isinstance(source, LargeFile) or source.json_or_none() is not None:
         return [], source
@@ -94,7 +94,7 @@ def _known_documents(source: Source, is_known: Callable[[Source], bool]) -> tupl
         piece = _named(source, text[start:end])
         try:
             piece.json()
-        except DataError as error:  # a name that stands there twice
+        except DataError as error:  # a duplicate name
             raise DataError(error.message, place=place, next_step=error.next_step) from None
         if is_known(piece):
             lines = line + text.count("\n", last, start)
@@ -105,7 +105,7 @@ def _known_documents(source: Source, is_known: Callable[[Source], bool]) -> tupl
 
 
 def _paragraphs(source: Source) -> Iterator[Source]:
-    """What stands between blank lines or begins with a header, where there is more than one part."""
+    """Yield the parts between blank lines or headers, if there is more than one."""
     texts = [] if isinstance(source, LargeFile) else BREAKS.split(source.text_or_empty(), MAX_PARAGRAPHS)
     if len(texts) > 1 and source.json_or_none() is None:
         yield from (_named(source, text) for text in texts if "\n" in text)
@@ -116,7 +116,7 @@ def _named(source: Source, text: str) -> Source:
 
 
 def _documents(text: str) -> Iterator[tuple[int, int | None]]:
-    """Where each begins and ends; None for one that the text's end cuts off."""
+    """Yield the begin and end of each document; the end is None if the text cuts it off."""
     decoder = json.JSONDecoder()
     position = read = 0
     while read <= MAX_CHARACTERS_READ:
@@ -140,11 +140,11 @@ MAX_SHOWN_SKIPPED = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """How files are read: as what, for which suite, and what the caller knows of metrics and machine.
+    """The options of reading: the tool, the suite, and the caller's facts about metrics and the machine.
 
-    `directions` is what the configuration says of metrics whose file does not say which way is good. `environment`,
-    this machine's, completes what the files say where nothing in them shows that they were measured elsewhere or hours
-    ago: give `machine_environment()` only in the job that measured. `stdin` is what `-` names.
+    `directions`: the configured directions of metrics whose file states none. `environment`: this machine's, which
+    completes the files' facts unless they show that they were measured elsewhere or hours ago. Pass
+    `machine_environment()` only in the job that measured. `stdin`: the stream that `-` names.
     `is_ci_log`: the files are logs of a CI service.
     """
 
@@ -156,7 +156,7 @@ class Reading:
     is_ci_log: bool = False
 
     def each(self, paths: Sequence[str]) -> Iterator[tuple[str, Run]]:
-        """The place and the run of every file, directory or archive by itself."""
+        """Yield the place and the run of each file, directory or archive separately."""
         for entry in read_inputs(paths, stdin=self.stdin):
             for part in [entry] if entry.is_tree else [replace(entry, sources=(source,)) for source in entry.sources]:
                 yield part.sources[0].place, self.run((part,))
@@ -177,7 +177,7 @@ class Reading:
             doing(f"reading {entry.sources[0].place}" if entry.sources else "reading")
             recognised, unknown = _read(entry, readers, is_named=self.tool != AUTO)
             for read in recognised:
-                # What a run file holds was decided when it was written.
+                # The benchmarks of a run file were selected when it was written.
                 parsed = directed(read.parsed, self.directions, keep=read.format == OWN_RUN.id)
                 reads.append(replace(read, parsed=parsed))
             skipped.extend(unknown)
@@ -200,41 +200,41 @@ def collect(
     commit: str | None = None,
     tell: Callable[[Sequence[FileRead]], None] | None = None,
 ) -> Run:
-    """The run that files, patterns (`**` too), directories, zip archives and `-` (standard input) hold together.
+    """Read files, patterns (`**` too), directories, zip archives and `-` (standard input) as one run.
 
-    `tell` hears what was read as what.
+    `tell` is called with a description of each file read.
     """
     return reading.run(read_inputs(paths, stdin=reading.stdin), commit=commit, tell=tell)
 
 
 def collect_each(paths: Sequence[str], reading: Reading = AS_IT_IS) -> tuple[Run, ...]:
-    """One run per file (of a pattern too), directory or archive: for baselines, where runs are told from samples."""
+    """Read one run per file (of a pattern too), directory or archive, for baselines, which distinguish runs."""
     return tuple(run for _, run in join_parts(list(reading.each(paths))))
 
 
 def collect_executions(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
-    """One run of one side of a paired measurement: each file (directory, archive) is an execution of its own."""
+    """Read one side of a paired measurement as one run. Each file, directory or archive is one execution."""
     return join_executions(list(reading.each(paths)), suite=reading.suite, commit=commit)
 
 
 def collect_separate(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
-    """The target of a comparison of files with files: each file is a run of its own, as each of the baseline's is."""
+    """Read the target of a comparison of files with files. Each file is a separate run, as in the baseline."""
     each = join_parts(list(reading.each(paths)))
-    # Executions that know their rounds shared a job, whatever the number of files.
+    # Executions with rounds shared a job, whatever the number of files.
     in_rounds = any(benchmark.rounds for _, run in each for benchmark in run.benchmarks)
     joined = join_executions(each, suite=reading.suite, commit=commit)
     return structs.replace(joined, is_separate=len(each) > 1 and not in_rounds)
 
 
 def collect_sources(sources: Sequence[Source], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:
-    """The same for bytes that came from elsewhere (artifacts); files of no known format are passed over and noted."""
+    """Read bytes from elsewhere (artifacts) as one run. Files of unknown formats are skipped with a note."""
     return reading.run((Input(sources=tuple(sources), is_search=True, is_tree=True),), commit=commit)
 
 
 def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Directions | None = None) -> tuple[Run, ...]:
-    """Every run of files that hold many (data.js, Otava's CSV, Nyrkiö), oldest first, and the one of other files.
+    """Read all runs of files that hold several (data.js, Otava's CSV, Nyrkiö), oldest first, and one run of others.
 
-    Of a folder, files of no known format are passed over.
+    In a folder, files of unknown formats are skipped.
     """
     runs: list[Run] = []
     for is_search, source in ((one.is_search, source) for one in read_inputs(paths) for source in one.sources):
@@ -251,7 +251,7 @@ def collect_history(paths: Sequence[str], *, tool: str = AUTO, directions: Direc
 
 
 def _read(entry: Input, readers: Readers, *, is_named: bool) -> tuple[list[Read], list[DataError]]:
-    """What the files of one input say, and why some of a search were passed over."""
+    """Read the files of one input; return also the errors of files that a search skipped."""
     reads: list[Read] = []
     skipped: list[DataError] = []
     rest = entry.sources
@@ -262,7 +262,7 @@ def _read(entry: Input, readers: Readers, *, is_named: bool) -> tuple[list[Read]
             reads.append(Read(place=belonging[0].place, parsed=tree.read(belonging), format=reader.id))
     for source in chain.from_iterable(_parts(source, readers) for source in rest):
         if (match := first_match(source, readers)) is None and is_named and not entry.is_search:
-            # The user knows better than the content; the reader says what it misses.
+            # The user's choice overrides the content; the reader reports what it misses.
             match = readers[-1]
         if match is not None:
             reads.extend(_read_all(source, match, readers))
@@ -274,11 +274,11 @@ def _read(entry: Input, readers: Readers, *, is_named: bool) -> tuple[list[Read]
 
 
 def _parts(source: Source, readers: Readers) -> Iterator[Source]:
-    """The file itself, or what it holds of several formats. Other documents of a log are none of ours."""
+    """Yield the file itself, or its parts of several formats. A log's other documents are ignored."""
     if is_own(source):
         yield source
         return
-    # Of a format with a document on each line, lines are no documents of their own.
+    # In a format with a document on each line, lines are not separate documents.
     whole = tuple(reader for reader in readers if not reader.is_console)
     pieces, rest = _known_documents(source, lambda piece: first_match(piece, whole) is not None)
     yield from pieces
@@ -287,7 +287,7 @@ def _parts(source: Source, readers: Readers) -> Iterator[Source]:
 
 
 def _read_all(source: Source, first: ResultReader, readers: Readers) -> Iterator[Read]:
-    """What the first reader that knows the content makes of it, and the others where a log holds several tools'."""
+    """Read the file with the first matching reader, and with the other matching ones if a log holds several tools'."""
     printed = (reader for reader in readers if first.is_console and reader.is_console and reader.matches(source))
     several = tuple(printed) or (first,)
     others = tuple(reader for reader in readers if reader not in several and reader is not NUMBERS)

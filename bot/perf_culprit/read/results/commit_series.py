@@ -1,4 +1,4 @@
-"""Results of many commits in one file, or made for a page of them: Otava, Nyrkiö, Skia Perf and Perfherder."""
+"""Formats of tools that track results over many commits: Otava, Nyrkiö, Skia Perf and Perfherder."""
 
 import csv
 import io
@@ -32,10 +32,10 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, json_object
 
-# Apache Otava's CSV: a row per run with time, commit and one column per metric.
+# Apache Otava's CSV: a row per run with a time, a commit and a column per metric.
 #
-# The file does not say which way is good (Otava's own configuration does): a column's name may end with a unit that
-# says it, or one of the two named tools does.
+# The file has no directions; Otava's own configuration has them. The direction follows from a unit at the end of a
+# column's name, or from one of the two named tools.
 
 TIME_COLUMN, COMMIT_COLUMN = "time", "commit"
 ATTRIBUTES = (TIME_COLUMN, COMMIT_COLUMN, "branch")
@@ -61,7 +61,7 @@ def _is_otava(source: Source) -> bool:
 
 
 def _read_otava(source: Source, *, direction: Direction | None) -> Parsed:
-    """The newest row; Otava's rows are runs, so earlier ones are history."""
+    """Read the newest row. Otava's rows are runs, so earlier ones are history."""
     rows = _otava_rows(source)
     others = len(rows) - 1
     notes = (f"{others} earlier rows are history, not this run",) * bool(others)
@@ -75,7 +75,7 @@ def _read_otava_history(source: Source, *, direction: Direction | None) -> tuple
 
 
 def _otava_metrics(rows: Sequence[_OtavaRow], direction: Direction | None) -> dict[str, Metric]:
-    """A column is a metric where its first filled cell is a number, else another attribute of the run."""
+    """Return the columns that are metrics: their first filled cell is a number. Others are attributes of the run."""
     firsts: dict[str, str] = {}
     for row in rows:
         for name, cell in row.cells.items():
@@ -92,7 +92,7 @@ def _otava_metric(column: str, direction: Direction | None) -> Metric:
 
 
 def _otava_rows(source: Source) -> list[_OtavaRow]:
-    """All rows, oldest first; where a time cannot be read, in the order of the file."""
+    """Read all rows, oldest first; if a time cannot be read, in the order of the file."""
     reader = csv.reader(io.StringIO(source.text().lstrip(), newline=""), strict=True)
     rows: list[_OtavaRow] = []
     try:
@@ -188,7 +188,7 @@ def _is_nyrkio(source: Source) -> bool:
 
 
 def _nyrkio_entries(source: Source) -> Iterator[JsonValue]:
-    """The elements of the file's list, or an entry on each line."""
+    """Yield the elements of the file's list, or the entry on each line."""
     if not source.text().lstrip().startswith("{"):
         yield from source.root().elements()
         return
@@ -282,7 +282,7 @@ def _skia_keys(value: JsonValue) -> dict[str, str]:
 
 
 def _skia_values(result: JsonValue, shared: dict[str, str]) -> Iterator[tuple[dict[str, str], str, JsonValue]]:
-    """Keys, the metric's name and the number: each is a trace of Skia Perf."""
+    """Yield the keys, metric name and number of each trace of Skia Perf."""
     keys = {**shared, **_skia_keys(result)}
     if (groups := result.find("measurements")) is None:
         yield keys, VALUE, result.at("measurement")
@@ -335,7 +335,7 @@ def _perfherder_suite(suite: JsonValue) -> Iterator[tuple[Benchmark, str]]:
 def _perfherder_benchmark(name: str, entry: JsonValue) -> Benchmark:
     unit, replicates = entry.find("unit"), entry.find("replicates")
     lower = entry.find("lowerIsBetter")
-    # The schema's readers take a missing lowerIsBetter as true.
+    # The schema's readers treat a missing lowerIsBetter as true.
     direction = Direction.LOWER_IS_BETTER if lower is None or lower.value is True else Direction.HIGHER_IS_BETTER
     metric = Metric(name="value", unit="" if unit is None else unit.text(), direction=direction)
     if replicates is not None and replicates.value != []:

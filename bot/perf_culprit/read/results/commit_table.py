@@ -1,4 +1,4 @@
-"""A plain table as series: a header, then one row per commit or build, oldest first; `,`, `;` or tabs between cells."""
+"""Reading of a plain table as series: a header, then a row per commit or build, oldest first, split by `,;` or tabs."""
 
 import csv
 import io
@@ -21,15 +21,15 @@ MAX_CELLS: Final = 2_000_000
 MAX_HEADER_CHARACTERS: Final = 200_000
 DELIMITERS: Final = (",", ";", "\t")
 MISSING: Final = frozenset({"", "nan", "na", "n/a", "null", "none"})
-# Each part is bounded, so that no cell can make the pattern work long.
+# Each part is bounded, so that no cell makes the pattern slow.
 NUMBER: Final = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,4})?", re.ASCII)
-# Such as the results of benchmark tools, which `record` reads.
+# The beginning of other files, such as results of benchmark tools, which `record` reads.
 NO_TABLE: Final = re.compile(r"\s*([{\[]|window\.)")
-# No benchmark measures numbers beyond these.
+# No benchmark measures numbers beyond these limits.
 SMALLEST, LARGEST = 1e-60, 1e60
 SHOWN_NAMES: Final = 20
 
-# Columns that say which row it is; Clocks are among them only where they never go back.
+# Columns that identify the row. Clocks are among them only if they never go back.
 COUNTER_NAMES: Final = frozenset({"", "index", "row", "row number", "no", "nr", "number", "id", "n"})
 LABEL_NAMES: Final = frozenset({"build", "build number", "run number", "revision", "rev", "version", "branch", "tag"})
 LABEL_ENDS: Final = frozenset(
@@ -40,7 +40,7 @@ CLOCKS: Final = frozenset({"time", "second", "seconds", "elapsed"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Cells:
-    """Columns of stripped texts in the file's order; `lines` are the rows' line numbers."""
+    """Columns of stripped texts in the file's order. `lines`: the rows' line numbers."""
 
     place: str
     columns: dict[str, tuple[str, ...]]
@@ -50,10 +50,10 @@ class _Cells:
 def read_table(
     path: str, *, columns: Sequence[str] = (), label: str | None = None, stdin: BinaryIO | None = None
 ) -> SeriesTable:
-    """The chosen `columns` of the file, or of standard input for `-`; none chosen are all numeric ones.
+    """Read the chosen `columns` of the file, or of standard input for `-`; by default all numeric ones.
 
-    Columns that count or name the rows (an index, a build, a commit, a time) are then left out; notes say which.
-    `label` is the column that names the rows, by default the first that looks like it.
+    Columns that count or name the rows (an index, a build, a commit, a time) are then left out; notes list them.
+    `label`: the column that names the rows; by default the first one with such a name.
     """
     source = read_stream(path, stdin or sys.stdin.buffer) if path == STDIN_NAME else read_file(path)
     cells = _read(source)
@@ -96,7 +96,7 @@ def _read(source: Source) -> _Cells:
         header = [cell.strip() for cell in next(reader)]
         _check_header(header, source.place)
         for row in reader:
-            # A line without anything is a missing value only where a row is one cell.
+            # An empty line is a missing value only if a row has one cell.
             filled = row or [""] * (len(header) == 1)
             if filled:
                 rows.append(filled)
@@ -130,7 +130,7 @@ def _check_row(rows: Sequence[Sequence[str]], header: Sequence[str], *, place: s
 
 
 def _delimiter(header: str) -> str:
-    """The one that makes the most cells of the header; a comma where none occurs."""
+    """Return the delimiter that splits the header into the most cells; a comma if none occurs."""
 
     def cells(delimiter: str) -> int:
         return len(next(csv.reader([header], delimiter=delimiter), []))
@@ -160,7 +160,7 @@ def _check_header(header: Sequence[str], place: str) -> None:
 
 
 def _numeric(cells: _Cells, *, left_out: Iterable[str | None]) -> tuple[list[str], tuple[Reason, ...]]:
-    """The columns that are mostly numbers and do not name rows, and a note about all others."""
+    """Return the columns that are mostly numbers and do not name rows, and a note about all others."""
     naming = set(left_out)
     chosen = [name for name, texts in cells.columns.items() if name not in naming and _is_numeric(texts)]
     taken = set(chosen)

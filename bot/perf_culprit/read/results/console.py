@@ -1,4 +1,4 @@
-"""Console outputs of benchmark tools: lines, numbers, times and names, and formats with a result per line."""
+"""Console output of benchmark tools: lines, numbers, times and names, and formats with a result per line."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from perf_culprit.model.run import Benchmark, Metric, Summary
 from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, gathered
 from perf_culprit.read.results.source import STDIN_NAME, Source
 
-# Each part is bounded, so that no line can make a pattern work long.
+# Each part is bounded, so that no line makes a pattern slow.
 NUMBER = r"[0-9][0-9,]{0,40}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,4})?"
 TIME_UNIT = "(?:ps|ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s|ms|s|m)"
 NANOSECONDS = {
@@ -31,14 +31,14 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
 
 
 def lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Each line with its number from 1: without colours, and as a terminal shows it after carriage returns."""
+    """Yield each line with its number from 1, without colours, and as a terminal shows it after carriage returns."""
     for number, line in enumerate(source.text().split("\n"), start=1):
         text = _COLOUR.sub("", line) if "\x1b" in line else line
         yield number, text.rstrip("\r").rpartition("\r")[2] if "\r" in text else text
 
 
 def csv_cells(source: Source, *, tool: str, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
-    """The place of each row and its cells by the header. A cell may hold line ends, so lines are no rows."""
+    """Yield each row's place and its cells by the header. Rows may span lines, because cells may hold line ends."""
     reader = csv.reader(io.StringIO(source.text().lstrip("\ufeff"), newline=""), delimiter=delimiter)
     header: list[str] = []
     while True:
@@ -58,7 +58,7 @@ def csv_cells(source: Source, *, tool: str, delimiter: str = ",") -> Iterator[tu
 
 
 def headed(source: Source, heading: re.Pattern[str]) -> Iterator[tuple[int, list[str], str]]:
-    """Each other line with its number and the names of the headings that it stands under, by their indentation."""
+    """Yield each line below headings with its number and the headings' names, which their indentation nests."""
     above: list[tuple[int, str]] = []
     for number, line in lines(source):
         indent = len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs())
@@ -73,7 +73,7 @@ def is_number(text: str) -> bool:
 
 
 def number_of(text: str) -> float:
-    """The value of what `NUMBER` matched: commas group thousands."""
+    """Parse text that `NUMBER` matched; commas group thousands."""
     return float(text.replace(",", ""))
 
 
@@ -82,25 +82,25 @@ def nanoseconds(number: str, unit: str) -> float:
 
 
 def qualified(names: Iterable[tuple[str, str]], *, separator: str) -> dict[tuple[str, str], str]:
-    """For each (scope, name) what to call it: the bare name, and the scope before it where several scopes have it."""
+    """Map each (scope, name) to a unique name: the bare name, prefixed by the scope if several scopes have it."""
     pairs = set(names)
     scopes = Counter(name for _, name in pairs)
     return {(scope, name): f"{scope}{separator}{name}" if scopes[name] > 1 and scope else name for scope, name in pairs}
 
 
-# Formats with one result per line: declared by a pattern and what its groups mean, read by one engine.
+# Formats with one result per line are declared by a pattern and the meaning of its groups. One engine reads them.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """What a line measures: the number of its `group`, multiplied by `factor` to be in the metric's unit."""
+    """A measurement in a line: the number in its `group`, which `factor` converts to the metric's unit."""
 
     metric: Metric
     factor: float = 1.0
     group: str = "value"
 
 
-# Parts that formats share.
+# Parts of patterns that formats share.
 SPACE: Final = r"\s{1,60}+"
 NAME_GROUP: Final = r"(?P<name>\S.{0,1000}?)"
 VALUE_GROUP: Final = rf"(?P<value>{NUMBER})"
@@ -117,15 +117,15 @@ def plain_summary(row: re.Match[str], value: float) -> Summary:  # noqa: ARG001 
 class Lines:
     """A format with a result per line.
 
-    `row` matches a whole line of a result, with a group `value` or those that `measures` names, and perhaps `name`.
-    `title` matches another line, whose `name` is that of the rows after it. Where neither names a row, the file does.
-    With a `separator`, the title's name stands before the row's own, up to a title without a name.
-    `measures` says what a row is; nothing: it is left out. `number` makes a number of the text; `summary` takes the row
-    and the number in the metric's unit, and is None where the number is a sample; `spelling` takes a name as the line
-    has it. `mark` stands in every such file. `lost` matches lines whose results cannot be read, which `loss` describes.
+    `row` matches a whole line of a result, with a group `value` or those that `measures` names, and optionally `name`.
+    `title` matches another line, whose `name` applies to the rows after it. If neither names a row, the file does.
+    With a `separator`, the title's name precedes the row's own, up to a title without a name.
+    `measures` returns a row's measurements; a row without any is left out. `number` parses the text. `summary` takes
+    the row and the number in the metric's unit; None means that the number is a sample. `spelling` cleans the line's
+    name. `mark` is in every such file. `lost` matches lines whose results cannot be read, which `loss` describes.
     `warm_up` matches the lines before and after results that do not count; the one before has a group `begins`.
-    `is_printed_twice`: a row that is there again word for word is the same result. `is_cumulative`: one that is there
-    again counts from the start, so the last one counts.
+    `is_printed_twice`: an identical row is the same result. `is_cumulative`: a later row covers the time from the
+    start, so the last one counts.
     """
 
     mark: str

@@ -1,4 +1,4 @@
-"""What the bytes of a file are: text, JSON, or something else by its first bytes."""
+"""Detection and decoding of a file's bytes: text, JSON, or something else by its first bytes."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from perf_culprit.errors import DataError
 
 MAX_SHOWN_CHARACTERS = 120
 WHOLE_JSON_STEP = "check that the benchmark step finished and wrote only JSON to this file"
-# Results are nested by less than ten; the beginning of a hostile file is not followed for long.
+# Results are nested less than ten levels deep. The limit stops early on a hostile file.
 MAX_DEPTH = 100
 _TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"|["{}\[\],]', re.DOTALL)
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
-# First bytes, what they mean, what to do. Nothing here is ever unpacked or unpickled to find out.
+# First bytes, their meaning, and the next step. Detection never unpacks or unpickles anything.
 _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
     (b"PK\x03\x04", "a zip archive", "give the archive itself as an input file; archives in archives are not opened"),
     (b"PK\x05\x06", "an empty zip archive", "check the step that packed it"),
@@ -37,7 +37,7 @@ _MARSHAL_TUPLE = (0x28, 0xA8, 0x29, 0xA9)
 
 
 def shown(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
-    """Foreign text for a message: one line, no control, format or surrogate characters, cut at `limit`."""
+    """Sanitize foreign text for a message: one line without control, format or surrogate characters, cut at `limit`."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     if cut.isprintable():
         return cut
@@ -45,7 +45,7 @@ def shown(text: str, limit: int = MAX_SHOWN_CHARACTERS) -> str:
 
 
 def refusal(data: bytes, place: str) -> DataError | None:
-    """Why these bytes cannot be text, or None."""
+    """Return the reason why these bytes cannot be text, or None."""
     if not data.strip():
         return DataError("is empty", place=place, next_step="check that the benchmark step ran and wrote its results")
     for signature, meaning, next_step in _SIGNATURES:
@@ -79,7 +79,7 @@ def decode(data: bytes, place: str) -> str | DataError:
     try:
         text = data.decode(encoding(data))
     except UnicodeDecodeError as error:
-        # The codec counts after the mark that it skips.
+        # The codec counts from after the byte order mark.
         offset = error.start + (len(_UTF8_BOM) if data.startswith(_UTF8_BOM) else 0)
         return DataError(
             f"is neither UTF-8 nor UTF-16 with a byte order mark (byte {offset})",
@@ -103,12 +103,12 @@ def load_json(text: str, place: str) -> Any:
     except DuplicateMemberError as error:
         return error.at(place)
     except ValueError:
-        # The only other one: Python refuses to convert integers of thousands of digits.
+        # The only other cause: Python refuses to convert integers of thousands of digits.
         return DataError("holds an integer with thousands of digits", place=place, next_step=next_step)
 
 
 def closed_json(text: str) -> str:
-    """The beginning of a JSON file as JSON: up to its last comma, with what is open there closed."""
+    """Make valid JSON from the beginning of a JSON file: cut it at its last comma and close open brackets."""
     open_: list[str] = []
     end, closing = 0, ""
     for match in _TOKENS.finditer(text):

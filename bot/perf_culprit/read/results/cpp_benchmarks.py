@@ -1,4 +1,4 @@
-"""C++ other than Google Benchmark: Catch2 (XML and text) and nanobench."""
+"""C++ benchmarks other than Google Benchmark: Catch2 (XML and text) and nanobench."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ RUN_AGAIN = "run the benchmark again with -r xml"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _XmlResult:
-    """A `BenchmarkResults` element and the test case and sections around it."""
+    """A `BenchmarkResults` element, with the test case and sections around it."""
 
     scope: str
     name: str
@@ -54,7 +54,7 @@ def _read_catch2_xml(source: Source) -> Parsed:
 
 
 def _xml_results(root: "Element", file: str) -> Iterator[_XmlResult]:
-    # A stack of our own: a stranger's file may be nested deeper than Python's.
+    # An explicit stack: a foreign file may be nested deeper than Python's recursion limit.
     stack: list[tuple[Element, str]] = [(root, "")]
     while stack:
         element, scope = stack.pop()
@@ -119,13 +119,13 @@ TEXT_COUNTS = re.compile(rf"([0-9]{{1,15}}) ([0-9]{{1,15}}) ({NUMBER}) ({TIME_UN
 TEXT_TIMES = re.compile(rf"({NUMBER}) ({TIME_UNIT}) ({NUMBER}) ({TIME_UNIT}) ({NUMBER}) ({TIME_UNIT})")
 TEXT_FAILED = "Benchmark failed ("
 PROGRAM_RULE, TITLE_RULE, END_RULE = "~~~~~~~~", "--------", "========"
-# Catch2's default; the text does not say where a run chose another (--benchmark-confidence-interval).
+# Catch2's default. The text does not state another chosen level (--benchmark-confidence-interval).
 CATCH2_LEVEL = 0.95
 
 
 @dataclass(kw_only=True, slots=True)
 class _TextRow:
-    """One benchmark. `program` counts the programs whose outputs one file holds; times in ns."""
+    """One benchmark, with times in ns. `program` numbers the programs whose outputs the file holds."""
 
     program: int
     scope: str
@@ -139,7 +139,7 @@ class _TextRow:
 
 @dataclass(kw_only=True, slots=True)
 class _TextReader:
-    """Where in the output we are: in a title, in a table's header, in a table, or outside of all."""
+    """A line reader. `part` is the current part of the output: title, table header, table, or outside."""
 
     file: str
     rows: list[_TextRow] = field(default_factory=list)
@@ -204,7 +204,7 @@ def _read_catch2_text(source: Source) -> Parsed:
         if row.mean is not None:
             benchmark = _text_benchmark(names[row.scope, row.name], row.mean, row)
             programs.setdefault(row.program, []).append((benchmark, row.place))
-    # A name twice in one program is two benchmarks; in the outputs of several programs it is one, measured again.
+    # A name twice in one program is two benchmarks. In several programs' outputs it is one that was measured again.
     placed = [(benchmark, source.place) for pairs in programs.values() for benchmark in unique(pairs)]
     cut = sum(row.mean is None for row in reader.rows)
     return Parsed(
@@ -244,7 +244,7 @@ CATCH2_TEXT = ResultReader(
 )
 
 
-# nanobench's JSON (`render(templates::json(), out)`): seconds per iteration of every epoch, and counts of `perf`.
+# nanobench's JSON (`render(templates::json(), out)`): seconds per iteration of each epoch, and counts of `perf`.
 
 NANOBENCH_ELAPSED = "elapsed"
 NANOBENCH_METRICS = {
@@ -262,7 +262,7 @@ def _read_nanobench(source: Source) -> Parsed:
 
 
 def _nanobench_benchmarks(name: str, entry: JsonValue) -> Iterator[tuple[Benchmark, str]]:
-    """Where the kernel gave no counters nanobench writes zeros."""
+    """Yield a result's benchmarks, without counters that are all 0: nanobench writes zeros if the kernel has none."""
     measurements = entry.at("measurements")
     for member, metric in NANOBENCH_METRICS.items():
         samples = [one.at(member).number() for one in measurements.elements()]

@@ -27,7 +27,7 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# github-action-benchmark's custom JSON: `[{name, unit, value}]`. Only the tool's name says which way is good.
+# github-action-benchmark's custom JSON: `[{name, unit, value}]`. Only the tool's name states the direction.
 
 MAX_NUMBER_CHARACTERS = 100
 
@@ -37,7 +37,7 @@ def _is_custom(source: Source) -> bool:
 
 
 def _read_custom(source: Source, *, direction: Direction | None) -> Parsed:
-    """Without a direction that the name says, it is that of units which surely are times or rates."""
+    """Read the entries. If the tool's name states no direction, units that are certainly times or rates do."""
     entries = list(source.root().elements())
     ranges = any(entry.find("range") is not None for entry in entries)
     return Parsed(
@@ -54,7 +54,7 @@ def _custom_benchmark(entry: JsonValue, direction: Direction | None) -> Benchmar
 
 
 def _custom_number(value: JsonValue) -> float:
-    """github-action-benchmark takes numbers that are written as text too."""
+    """Read a number; like github-action-benchmark, also accept one that is written as text."""
     if not isinstance(value.value, str):
         return value.number()
     try:
@@ -87,11 +87,11 @@ CUSTOM_SMALLER, CUSTOM_BIGGER = (
 )
 
 
-# github-action-benchmark's store `data.js`: `window.BENCHMARK_DATA = {...}`, the way in for an existing history.
+# github-action-benchmark's store `data.js`: `window.BENCHMARK_DATA = {...}`. It imports an existing history.
 
 ASSIGNMENT = re.compile(r"\s{0,99}window\.BENCHMARK_DATA\s{0,99}=")
-# The two custom tools say the direction by their name, the others by unit or, without one that says it, by what they
-# measure.
+# The two custom tools state the direction in their name. For the others it follows from the unit, or else from what
+# they measure.
 CUSTOM_TOOLS = {"customSmallerIsBetter": Direction.LOWER_IS_BETTER, "customBiggerIsBetter": Direction.HIGHER_IS_BETTER}
 OTHER_TOOLS = {
     "benchmarkdotnet": Direction.LOWER_IS_BETTER,
@@ -105,12 +105,12 @@ OTHER_TOOLS = {
     "pytest": Direction.HIGHER_IS_BETTER,
 }
 COLUMNS_VERSION = 2
-# It stores pytest-benchmark's rate, which is the inverse of the mean of the times that our reader gives.
+# It stores pytest-benchmark's rate, the inverse of the mean time that our reader returns.
 PYTEST_RATE = ("pytest", "iter/sec")
 
 
 def _read_data_js(source: Source) -> Parsed:
-    """The newest entry of each suite; a commit only where all suites agree on it."""
+    """Read the newest entry of each suite. The commit is set only if all suites agree on it."""
     root = _data_js_root(source)
     if root.peek("version") == COLUMNS_VERSION:
         return newest(list(_column_runs(root)))
@@ -134,7 +134,7 @@ def _read_data_js(source: Source) -> Parsed:
 
 
 def _read_data_js_history(source: Source) -> tuple[Parsed, ...]:
-    """All entries of all suites by date, each a run of its own that names its suite."""
+    """Read all entries of all suites by date. Each is a separate run that names its suite."""
     root = _data_js_root(source)
     if root.peek("version") == COLUMNS_VERSION:
         return tuple(_column_runs(root))
@@ -150,20 +150,20 @@ def _data_js_root(source: Source) -> JsonValue:
     text = source.text()
     if (assignment := ASSIGNMENT.match(text)) is None:
         raise source.error("does not begin with `window.BENCHMARK_DATA =`", "give the stored data.js")
-    # Blanks in place of the assignment keep the JSON error's line and column true.
+    # Spaces instead of the assignment keep the line and column of JSON errors correct.
     spaces = re.sub(r"[^\n]", " ", assignment.group())
     bare = Source(source.name, (spaces + text[assignment.end() :].rstrip().removesuffix(";")).encode())
     return bare.root()
 
 
 def _data_js_suites(root: JsonValue) -> dict[str, list[JsonValue]]:
-    """Suites by name, entries by date."""
+    """Return the entries of each suite, sorted by date."""
     suites = root.at("entries").members()
     return {name: sorted(entries.elements(), key=lambda entry: entry.at("date").number()) for name, entries in suites}
 
 
 def _column_runs(root: JsonValue) -> Iterator[Parsed]:
-    """Of the form that some Go projects publish (`version` 2): a row per series, whose cells are the runs in order."""
+    """Read the form that some Go projects publish (`version` 2): a row per series, with a cell per run in order."""
     series = [
         (name.text(), unit.text(), list(row.elements()))
         for name, unit, row in zip(*(root.at(key).elements() for key in ("names", "units", "values")), strict=False)
@@ -195,7 +195,7 @@ def _data_js_run(suite: str, entry: JsonValue) -> Parsed:
 
 def _data_js_benchmarks(measured: list[tuple[JsonValue, Metric]]) -> Iterator[tuple[Benchmark, str]]:
     for bench, metric in measured:
-        # `range` is free text that means something else with each tool.
+        # `range` is free text whose meaning depends on the tool.
         summary = Summary(value=_data_js_value(bench, metric))
         yield from_summary(bench.at("name").text(), metric=metric, summary=summary, place=bench.place), bench.place
 
@@ -203,7 +203,7 @@ def _data_js_benchmarks(measured: list[tuple[JsonValue, Metric]]) -> Iterator[tu
 def _data_js_metric(tool: str, unit_value: JsonValue | None) -> Metric:
     unit = "" if unit_value is None else unit_value.text()
     direction = CUSTOM_TOOLS.get(tool) or direction_of(unit) or OTHER_TOOLS.get(tool, Direction.UNKNOWN)
-    # The spelling of our readers of the same tools, so that an imported history continues.
+    # Use the spelling of our readers of the same tools, so that an imported history continues.
     cost, _, per = unit.partition("/")
     if (tool, unit) == PYTEST_RATE:
         return SECOND_TIME
@@ -214,7 +214,7 @@ def _data_js_metric(tool: str, unit_value: JsonValue | None) -> Metric:
 
 
 def _data_js_value(bench: JsonValue, metric: Metric) -> float:
-    """In the metric's unit: Catch2's text changes its unit with the size of the number; our reader always gives ns."""
+    """Convert a value to the metric's unit. Catch2's text varies its unit with the size; our reader always uses ns."""
     value, unit = bench.at("value").number(), bench.peek("unit")
     if metric == SECOND_TIME:
         if value <= 0:

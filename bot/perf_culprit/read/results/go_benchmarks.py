@@ -20,7 +20,7 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# Text of `go test -bench`: one line per measurement; `-count=N` repeats the name, and these are the samples.
+# Text of `go test -bench`: one line per measurement. `-count=N` repeats the name, and the repetitions are samples.
 
 GO_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ ns/op", re.MULTILINE | re.ASCII)
 GO_OTHER_LINE = re.compile(r"^Benchmark\S{0,10000}[ \t]+[0-9]+[ \t]+[0-9.]+ \S", re.MULTILINE | re.ASCII)
@@ -32,7 +32,7 @@ PROCESSORS = re.compile(r"-[0-9]{1,9}", re.ASCII)
 
 @dataclass(kw_only=True, slots=True)
 class _Output:
-    """What was read so far. Samples by (package, name, unit), each with the line where it first stood."""
+    """The content read so far: samples by (package, name, unit), and the first line of each."""
 
     samples: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
     first_lines: dict[tuple[str, str, str], int] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def _go_output(source: Source) -> _Output:
 
 
 def _take_result(output: _Output, package: str, fields: list[str], number: int) -> None:
-    # A benchmark that logs has its name on a line of its own: no result.
+    # A benchmark that logs has its name on a separate line, without a result.
     if len(fields) < LEAST_FIELDS or len(fields) % 2 or not fields[1].isdecimal():
         return
     for value, unit in zip(fields[2::2], fields[3::2], strict=True):
@@ -104,10 +104,10 @@ def _take_result(output: _Output, package: str, fields: list[str], number: int) 
 
 
 def _go_names(measured: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """What to call each benchmark of each package.
+    """Name each benchmark of each package.
 
-    Go ends each name with -GOMAXPROCS. Where all names share that end it is no part of them; where they differ
-    (`-cpu 1,2,4`, or GOMAXPROCS=1) it tells benchmarks apart and stays.
+    Go ends each name with -GOMAXPROCS. If all names share that suffix, it is removed. If they differ (`-cpu 1,2,4`, or
+    GOMAXPROCS=1), it distinguishes benchmarks and stays.
     """
     ends = {_processors(name) for _, name in measured}
     common = ends.pop() if len(ends) == 1 else ""
@@ -146,7 +146,7 @@ GO_TEXT = ResultReader(
 )
 
 
-# `go test -json -bench .`: the events hold what `go test -bench` prints, in pieces and packages in turns.
+# `go test -json -bench .`: the events hold the output of `go test -bench` in pieces, with packages interleaved.
 
 MATCHED_LINES = 5
 
@@ -158,13 +158,13 @@ def _is_go_json(source: Source) -> bool:
 
 
 def _read_go_json(source: Source) -> Parsed:
-    """What the reader of text makes of what was printed, each package's by itself."""
+    """Read the printed output with the text reader, one package after the other."""
     printed: dict[str, list[str]] = {}
     for event in _events(source):
         if event["Action"] == "output" and isinstance(event.get("Output"), str):
             printed.setdefault(str(event.get("Package")), []).append(event["Output"])
     text = "\n".join("".join(outputs) for outputs in printed.values())
-    # The tool may spell half characters, which are no text.
+    # The tool may write lone surrogates, which are not valid text.
     return _read_go_text(Source(source.name, text.encode("utf-8", errors="replace")))
 
 
@@ -174,7 +174,7 @@ def _events(source: Source) -> Iterator[dict[str, Any]]:
         if (event := _event(line)) is not None:
             yield event
         elif line.lstrip().startswith("{") and number < len(lines):
-            # Other lines are what the build printed; a last one may be cut off.
+            # Other lines are the build's output; the last line may be cut off.
             raise source.error(
                 "is not an event of go test -json", "check that only go test writes to this file", line=number
             )
@@ -187,7 +187,7 @@ def _event(line: str) -> dict[str, Any] | None:
         event = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    # Builds are events too, of an import path instead of a package.
+    # Builds are events too, with an import path instead of a package.
     is_event = isinstance(event, dict) and isinstance(event.get("Action"), str)
     return event if is_event and event.keys() & {"Package", "ImportPath"} else None
 

@@ -23,11 +23,11 @@ from perf_culprit.read.results.source import Source
 # Google Benchmark JSON (`--benchmark_format=json`): repetitions are samples, aggregates are left out.
 
 GOOGLE_TIMES = {"real_time": TIME, "cpu_time": "cpu_time"}
-# Rates that the library computes itself. The direction of a user's counter is nowhere written.
+# Rates that the library computes itself. The file does not state the direction of a user's counter.
 GOOGLE_RATES = {"bytes_per_second": "bytes/s", "items_per_second": "items/s"}
-# The first three have always been there; tables without repetitions hold nothing else.
+# All versions have the first three; tables without repetitions hold nothing else.
 GOOGLE_AGGREGATES = ("mean", "median", "stddev", "cv")
-# Everything of an entry that is no user counter.
+# The members of an entry that are not user counters.
 GOOGLE_OWN_FIELDS = {
     *GOOGLE_TIMES,
     *GOOGLE_RATES,
@@ -51,10 +51,10 @@ def _read_google(source: Source) -> Parsed:
 
 
 def _read_entries(entries: list[JsonValue], context: JsonValue) -> Parsed:
-    """What the entries say; the library's tables hold the same ones, without a context."""
+    """Read the entries. The library's tables hold the same ones, without a context."""
     names = frozenset(entry.at("name").text() for entry in entries)
     good = [entry for entry in entries if not (entry.peek("error_occurred") or entry.peek("skipped"))]
-    # Fitted complexity has no time of its own.
+    # Fitted complexity has no time.
     timed = [entry for entry in good if entry.find("big_o") is None and entry.find("rms") is None]
     iterations = [entry for entry in timed if _aggregate(entry, names) is None]
     benchmarks = gathered(pair for entry in iterations for pair in _google_samples(entry))
@@ -73,14 +73,14 @@ def _read_entries(entries: list[JsonValue], context: JsonValue) -> Parsed:
 
 
 def _aggregate(entry: JsonValue, names: frozenset[str]) -> str | None:
-    """Which aggregate this is; None for a measurement. Files before `run_type` tell it by the name only."""
+    """Return the aggregate's name; None for a measurement. Files before `run_type` show it only in the name."""
     if (run_type := entry.find("run_type")) is not None and run_type.value != "aggregate":
         return None
     if (named := entry.find("aggregate_name")) is not None:
         return named.text()
     stem, _, suffix = entry.at("name").text().rpartition("_")
     if run_type is not None:
-        return suffix  # of any name: `ComputeStatistics` adds aggregates of the user's own
+        return suffix  # any name: `ComputeStatistics` adds user-defined aggregates
     all_there = names.issuperset(f"{stem}_{name}" for name in GOOGLE_AGGREGATES[:3])
     return suffix if suffix in GOOGLE_AGGREGATES and (stem in names or all_there) else None
 
@@ -151,7 +151,7 @@ GOOGLE_BENCHMARK = ResultReader(
 )
 
 
-# Google Benchmark's CSV (`--benchmark_format=csv`): the entries of its JSON as rows, without the machine.
+# Google Benchmark's CSV (`--benchmark_format=csv`): the entries of its JSON as rows, without the machine's facts.
 
 CSV_HEADER = "name,iterations,real_time,cpu_time,time_unit,"
 LEAST_CSV_CELLS = 10
@@ -161,7 +161,7 @@ CSV_TEXTS = ("name", "time_unit", "label", "error_message")
 def _csv_entries(source: Source) -> Iterator[JsonValue]:
     names: list[str] = []
     for number, line in enumerate(source.text().splitlines(), start=1):
-        # Other output, such as the machine's facts, which some redirect to the same file, is in between.
+        # Other output may be in between, such as the machine's facts, which some users redirect to the same file.
         if line.startswith(CSV_HEADER):
             names = line.split(",")
             continue
@@ -195,7 +195,7 @@ TEXT_ROW = re.compile(
 )
 TEXT_FAILED = re.compile(r"(?P<name>\S{1,1000}) {1,1000}(?:ERROR OCCURRED|SKIPPED): .{0,5000}")
 TEXT_RATE = re.compile(rf"(?P<name>bytes_per_second|items_per_second)=(?P<value>{NUMBER})(?P<prefix>[kMGT]?)i?/s")
-# The library scales bytes by 1024, whether it says so ("Gi/s", since 1.8) or not ("G/s"), and all else by 1000.
+# The library scales bytes by 1024, whether written as "Gi/s" (since 1.8) or "G/s", and everything else by 1000.
 RATE_BASES = {"bytes_per_second": 1024.0, "items_per_second": 1000.0}
 RATE_PREFIXES = ("", "k", "M", "G", "T")
 

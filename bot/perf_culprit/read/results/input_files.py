@@ -1,4 +1,4 @@
-"""From what the user names (files, patterns, directories, zip archives, `-`) to sources."""
+"""Opening of the user's inputs (files, patterns, directories, zip archives, `-`) as sources."""
 
 import errno
 import glob
@@ -34,9 +34,9 @@ MAX_TOTAL_BYTES = 512 << 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Input:
-    """What one name led to. `is_search` where files were found, not named: those of no known format are passed over.
+    """The files of one name. `is_search`: files were found, not named, so those of unknown formats are skipped.
 
-    `is_tree` where the files lie together in a directory or an archive, not just match one pattern.
+    `is_tree`: the files are in one directory or archive and do not just match one pattern.
     """
 
     sources: tuple[Source, ...]
@@ -45,7 +45,7 @@ class Input:
 
 
 def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple[Input, ...]:
-    """One input per path; the same file reached twice counts once, or its samples would count double."""
+    """Return one input per path. A file that is reached twice counts once; otherwise its samples would count double."""
     inputs: list[Input] = []
     seen: set[str] = set()
     budget = MAX_TOTAL_BYTES
@@ -75,7 +75,7 @@ def read_inputs(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> tuple
 
 
 def _opened(sources: list[Source], *, is_search: bool, is_tree: bool) -> Iterator[Input]:
-    """Archives become inputs of their own: each is a tree."""
+    """Yield the inputs. Each archive becomes a separate input, which is a tree."""
     if plain := tuple(source for source in sources if not is_archive(source.data)):
         yield Input(sources=plain, is_search=is_search, is_tree=is_tree)
     for source in sources:
@@ -84,10 +84,10 @@ def _opened(sources: list[Source], *, is_search: bool, is_tree: bool) -> Iterato
 
 
 def _files(path: str) -> tuple[list[str], bool]:
-    """The files that `path` names, and whether they had to be looked for."""
+    """Return the files that `path` names, and whether they were searched for."""
     if os.path.isdir(path):  # noqa: PTH112 - a Path cannot be made of every string that a user gives
         return list(_walk(path)), True
-    # A file may have a bracket in its name, as parametrised benchmarks do.
+    # A file name may contain a bracket, like those of parametrised benchmarks.
     if glob.has_magic(path) and not os.path.lexists(path):
         matches = sorted(name for name in glob.iglob(path, recursive=True) if Path(name).is_file())  # noqa: PTH207 - same
         if not matches:
@@ -104,7 +104,7 @@ def _walk(path: str) -> Iterator[str]:
         folders[:] = sorted(set(folders) - {".git"})
         for name in sorted(files):
             file = Path(folder) / name
-            # A link in a stranger's tree may lead anywhere; tools leave a .gitignore next to their results.
+            # A link in a foreign tree may lead anywhere. Tools leave a .gitignore next to their results.
             if name.startswith(".") or file.is_symlink() or not file.is_file():
                 continue
             count += 1
@@ -113,12 +113,12 @@ def _walk(path: str) -> Iterator[str]:
         raise DataError("holds no file", place=shown(path), next_step="check that the benchmark step wrote its results")
 
 
-# Zip artifacts of strangers, read in memory: nothing is written to disk and no member's name becomes a path.
+# Foreign zip artifacts are read in memory: nothing is written to disk, and no member's name becomes a path.
 
 MAX_MEMBERS = 20_000
-# Of the members that are in memory; larger ones are unpacked while they are read.
+# The limit for members in memory; larger members are unpacked while they are read.
 MAX_ARCHIVE_BYTES = 128 << 20
-# Real results compress by 10 to 50; zeros by 1,000. Small members may repeat themselves as much as they like.
+# Real results compress by a factor of 10 to 50, zeros by 1,000. Small members have no limit.
 MAX_RATIO = 200
 RATIO_FREE_BYTES = 1 << 20
 
@@ -126,7 +126,7 @@ _SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
 _ENTRY = b"PK\x01\x02"
 _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
-# What zipfile raises for archives that are broken on purpose.
+# The errors that zipfile raises for archives that are broken on purpose.
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -144,9 +144,9 @@ def is_archive(data: bytes) -> bool:
 
 
 def read_archive(data: bytes, *, name: str) -> tuple[Source, ...]:
-    """The files of a zip archive, or a DataError that says why the archive is refused as a whole."""
+    """Read the files of a zip archive; raise DataError with the reason if the archive is rejected."""
     if data.count(_ENTRY) > MAX_MEMBERS:
-        # Counted before zipfile makes an object of each.
+        # Members are counted before zipfile creates an object for each.
         raise _refusal(name, f"holds more than {MAX_MEMBERS:,} files")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -158,7 +158,7 @@ def read_archive(data: bytes, *, name: str) -> tuple[Source, ...]:
 
 
 def _check(members: list[zipfile.ZipInfo], name: str) -> None:
-    """Refuses by what the archive says of itself, before anything is unpacked."""
+    """Reject an archive by its own metadata, before anything is unpacked."""
     if not members:
         raise _refusal(name, "holds no file")
     seen: set[str] = set()
@@ -178,7 +178,7 @@ def _check_total(sizes: list[int], name: str) -> None:
 
 
 def _member_refusal(member: zipfile.ZipInfo) -> str | None:
-    # zipfile cuts names at zero bytes and turns the separator of its own system into slashes.
+    # zipfile cuts names at zero bytes and converts its own system's separator to slashes.
     path = member.orig_filename
     ratio = member.file_size / max(member.compress_size, 1)
     refusals = (
@@ -202,7 +202,7 @@ def _members(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str
     for member in members:
         is_large = member.file_size > MAX_FILE_BYTES
         with archive.open(member) as stream:
-            # The declared size may lie: what is read is what counts.
+            # The declared size may be false, so the size that is read counts.
             data = stream.read(LARGE_HEAD_BYTES if is_large else MAX_FILE_BYTES + 1)
         sizes.append(len(data))
         _check_total(sizes, name)
@@ -215,7 +215,7 @@ def _unpacked(packed: bytes, member: zipfile.ZipInfo) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a member unpacks to; a broken one is an OSError, as of a disk."""
+    """The unpacked bytes of a member. A broken member raises OSError, like a disk."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream

@@ -40,7 +40,7 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, json_object
 
-# mitata (`run({ format: 'json' })`): nanoseconds per call, sorted by the tool, without the two ends on each side.
+# mitata (`run({ format: 'json' })`): nanoseconds per call. The tool sorts them and drops the two extremes on each side.
 
 
 def _is_mitata(source: Source) -> bool:
@@ -65,7 +65,7 @@ def _read_mitata(source: Source) -> Parsed:
 
 
 def _mitata_runs(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Each run with its name, and its group's before it."""
+    """Yield each run with its name, prefixed by its group's."""
     groups = [group.peek("name") for group in root.elements_of("layout")]
     for entry in root.at("benchmarks").elements():
         number = entry.find_whole("group")
@@ -108,7 +108,7 @@ MITATA = ResultReader(
 )
 
 
-# mitata's console text: the average per call, in three digits or so.
+# mitata's console text: the average per call, with about three digits.
 
 # The rule below a group's name belongs to it; any other rule ends the group.
 MITATA_HEADING = re.compile(r"(• [^\n]{1,999}\n)(?:\x1b\[[0-9;]{0,16}m)?-{20,2000}[^\n]{0,99}")
@@ -148,7 +148,7 @@ MITATA_TEXT = ResultReader(
 
 # tinybench's tasks as JSON, `[{name, result}]`: milliseconds per call. Its `results` alone have no names.
 
-# The quantile that makes the margin of error is of the t distribution at 95%, fixed in tinybench's source.
+# The margin of error uses the 95% quantile of the t distribution, fixed in tinybench's source.
 TINYBENCH_LEVEL = 0.95
 RESULT_MEMBERS = frozenset({"latency", "state", "hz", "error"})
 
@@ -176,14 +176,14 @@ def _is_task(task: dict[str, Any]) -> bool:
 
 
 def _tinybench_statistics(task: JsonValue) -> JsonValue | None:
-    """Those of the time: under `latency` since version 3, at the top before."""
+    """Return the statistics of the time, under `latency` since version 3 and at the top before; None if missing."""
     result = task.at("result")
     latency = result.find("latency") or result
     return latency if latency.find("mean") is not None else None
 
 
 def _tinybench_benchmark(name: str, statistics: JsonValue) -> Benchmark:
-    """The samples where they were kept, else their mean; vitest writes the same statistics."""
+    """Read the samples if they were kept, else their mean. vitest writes the same statistics."""
     if (samples := statistics.find("samples")) is not None and samples.value != []:
         return from_samples(name, metric=MILLISECOND_TIME, samples=samples.numbers(), place=samples.place)
     mean, margin = statistics.at("mean").number(), statistics.find_number("moe")
@@ -207,7 +207,7 @@ TINYBENCH = ResultReader(
 
 # `vitest bench`: tinybench's statistics by file and suite, as `--outputJson` wrote them up to version 4.
 #
-# From version 5 on benchmarks are parts of tests, in the file of the JSON reporter, which tells absolute paths.
+# From version 5 on, benchmarks are parts of tests in the JSON reporter's file, which has absolute paths.
 
 
 def _is_vitest(source: Source) -> bool:
@@ -217,7 +217,7 @@ def _is_vitest(source: Source) -> bool:
 
 
 def _is_of_tests(files: Any) -> bool:
-    """Jest's files are alike, and hold no benchmarks."""
+    """Whether the tests hold benchmarks, unlike those in Jest's similar files."""
     tests = (
         test
         for file in (files if isinstance(files, list) else ())
@@ -229,7 +229,7 @@ def _is_of_tests(files: Any) -> bool:
 def _read_vitest(source: Source) -> Parsed:
     root = source.root()
     entries = list(_of_suites(root) if root.find("files") is not None else _of_tests(root))
-    # A benchmark that threw has a name and nothing measured.
+    # A benchmark that threw has a name but no measurements.
     measured = [(name, entry) for name, entry in entries if entry.find("mean") is not None]
     failed = len(entries) - len(measured)
     return Parsed(
@@ -239,7 +239,7 @@ def _read_vitest(source: Source) -> Parsed:
 
 
 def _of_suites(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Each benchmark with its full name, as vitest shows it: `file > suite > name`."""
+    """Yield each benchmark with its full name, as vitest shows it: `file > suite > name`."""
     for file in root.at("files").elements():
         for group in file.at("groups").elements():
             for entry in group.at("benchmarks").elements():
@@ -247,7 +247,7 @@ def _of_suites(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _of_tests(root: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """The latency of each task, and each test that failed; results that were read from an earlier file are none."""
+    """Yield each task's latency, and each failed test. Results that vitest read from an earlier file are skipped."""
     for file in root.at("testResults").elements():
         name = PurePath(file.at("name").text()).name
         for test in file.at("assertionResults").elements():
@@ -268,11 +268,11 @@ VITEST = ResultReader(
 )
 
 
-# vitest's console text, of version 4 only: milliseconds with four digits after the point, and the rate with two.
+# vitest's console text, version 4 only: milliseconds with four digits after the point, and the rate with two.
 
 
 def _vitest_summary(row: re.Match[str], mean: float) -> Summary:
-    """The mean of fast benchmarks is the rate's inverse, as it was when both were computed."""
+    """Summarize a row. For fast benchmarks the mean is the rate's inverse, which version 4 prints more precisely."""
     rate = number_of(row["rate"])
     return _mean_with_error(row, 1000.0 / rate if rate > 1000.0 else mean)
 
@@ -300,7 +300,7 @@ VITEST_TEXT = line_reader(
         row=re.compile(rf"\s{{1,9}}· {VITEST_ROW}"),
         measures=lambda _: (Measured(metric=MILLISECOND_TIME),),
         summary=_vitest_summary,
-        # Of a suite with a benchmark that threw, vitest prints no table.
+        # vitest prints no table for a suite with a benchmark that threw.
         lost=re.compile(r"\s{1,9}· .{1,1999}|\s{1,9}NaNx faster than .{1,999}"),
         loss="benchmarks that failed, with their suites",
         separator=" > ",
@@ -311,10 +311,10 @@ VITEST_TEXT = line_reader(
 )
 
 
-# Of version 5: files, suites and tests above each other, a table of benchmarks under a test.
+# Version 5: headings for files, suites and tests, and a table of benchmarks under a test.
 
 VITEST_5_MARK = " RUN  v5."
-# Four digits after the point are printed.
+# Only four digits after the point are printed.
 VITEST_ROUGH_MS = 0.01
 VITEST_5_FAILURE = "\N{MULTIPLICATION SIGN}"
 VITEST_5_HEADING = re.compile(
@@ -332,7 +332,7 @@ def _vitest_5_rows(source: Source) -> Iterator[tuple[str, str, re.Match[str]]]:
 
 
 def _read_vitest_5(source: Source) -> Parsed:
-    """The mean as printed: since version 5 the rate is a mean of its own, not its inverse."""
+    """Read the printed means. Since version 5 the rate is a separate mean, not the mean's inverse."""
     failed = sum(VITEST_5_FAILED.fullmatch(line) is not None for _, line in lines(source))
     placed = []
     for name, place, row in _vitest_5_rows(source):
@@ -374,7 +374,7 @@ def _read_deno(source: Source) -> Parsed:
 
 
 def _deno_key(bench: JsonValue) -> tuple[str, str]:
-    """The group, or else the file's name, tells benchmarks of one name apart."""
+    """Return the scope and name of a benchmark. The group, or else the file's name, distinguishes equal names."""
     origin = bench.peek("origin")
     group = bench.find("group")
     file = origin.rpartition("/")[2] if isinstance(origin, str) else ""
@@ -387,7 +387,7 @@ def _deno_benchmark(name: str, ok: JsonValue) -> Benchmark:
 
 
 def _deno_target(runtime: object) -> Iterator[tuple[str, str]]:
-    """`Deno/2.9.6 x86_64-unknown-linux-gnu` names the build's architecture and system."""
+    """Yield the build's architecture and system from text such as `Deno/2.9.6 x86_64-unknown-linux-gnu`."""
     target = str(runtime or "").partition(" ")[2].split("-")
     if len(target) > 2:
         yield "architecture", target[0]
@@ -403,13 +403,13 @@ DENO = ResultReader(
 )
 
 
-# benchmark.js takes the margin of error from the t distribution at 95%, fixed in its source.
+# benchmark.js computes the margin of error with the t distribution at 95%, fixed in its source.
 BENCHMARK_JS_LEVEL = 0.95
 BENCHMARK_JS_RATE = Measured(metric=Metric(name="throughput", unit="ops/sec", direction=Direction.HIGHER_IS_BETTER))
 
 
 def _inverted_error(row: re.Match[str], value: float) -> Summary:
-    """The rate is the inverse of the mean time, and the error is relative to that time: both ends are inverted."""
+    """Summarize a row. The rate is the inverse of the mean time, and the error is the time's: invert both ends."""
     error = number_of(row["error"]) / 100.0
     return Summary(
         value=value,

@@ -1,4 +1,4 @@
-"""Checked access into JSON of a stranger: every refusal names the file and the path inside it."""
+"""Checked access to foreign JSON: every error names the file and the path inside it."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -35,20 +35,20 @@ class JsonValue:
         return f"{self.file}: {self.path}" if self.path else self.file
 
     def at(self, name: str) -> "JsonValue":
-        """The member `name`, which has to be there and not null."""
+        """Return the member `name`; raise an error if it is absent or null."""
         if (member := self.find(name)) is None:
             raise self.error(f"has no `{name}`")
         return member
 
     def find(self, name: str) -> "JsonValue | None":
-        """The member `name`, or None where it is absent or null."""
+        """Return the member `name`, or None if it is absent or null."""
         if not isinstance(self.value, dict):
             raise self.error(f"is {self.kind}, not an object")
         value = self.value.get(name)
         return None if value is None else JsonValue(value, self.file, self._below(name))
 
     def peek(self, name: str) -> Any:
-        """The bare member `name`, or None where there is none: for facts that no result depends on."""
+        """Return the bare member `name`, or None if there is none, for facts that no result depends on."""
         return self.value.get(name) if isinstance(self.value, dict) else None
 
     def members(self) -> Iterator[tuple[str, "JsonValue"]]:
@@ -64,17 +64,17 @@ class JsonValue:
             yield JsonValue(value, self.file, f"{self.path}[{i}]")
 
     def members_of(self, name: str) -> Iterator[tuple[str, "JsonValue"]]:
-        """The members of the member `name`; none where it is absent or null."""
+        """Return the members of the member `name`; none if it is absent or null."""
         member = self.find(name)
         return iter(()) if member is None else member.members()
 
     def elements_of(self, name: str) -> Iterator["JsonValue"]:
-        """The elements of the member `name`; none where it is absent or null."""
+        """Return the elements of the member `name`; none if it is absent or null."""
         member = self.find(name)
         return iter(()) if member is None else member.elements()
 
     def number(self) -> float:
-        """A finite number as float; true, false, text, NaN and Infinity are none."""
+        """Return a finite number as float; raise an error for true, false, text, NaN and Infinity."""
         value = self.value
         if type(value) is not float and type(value) is not int:
             raise self.error(f"is {self.kind}, not a number")
@@ -87,7 +87,7 @@ class JsonValue:
         return number
 
     def numbers(self) -> tuple[float, ...]:
-        """A list of finite numbers, no longer than samples may be: a refusal must not take a minute."""
+        """Return a list of finite numbers. Its length is limited, so that an error does not take a minute."""
         if not isinstance(self.value, list):
             raise self.error(f"is {self.kind}, not a list")
         if len(self.value) > MAX_SAMPLES:
@@ -96,19 +96,19 @@ class JsonValue:
                 place=self.place,
                 next_step="let the tool keep fewer samples",
             )
-        # Most lists are all floats: they are checked in C, without a place for each.
+        # Most lists hold only floats, which are checked in C, without a place for each.
         if set(map(type, self.value)) <= {float} and all(map(math.isfinite, self.value)):
             return tuple(self.value)
         return tuple(element.number() for element in self.elements())
 
     def listed(self, name: str) -> str:
-        """The members of the member `name` as "key=text, key=text"; empty where there are none."""
+        """Return the members of the member `name` as "key=text, key=text"; empty if there are none."""
         member = self.find(name)
         members = member.members() if member is not None and member.value else ()
         return ", ".join(f"{key}={value.text()}" for key, value in members)
 
     def whole(self) -> int:
-        """A whole number of at least 0."""
+        """Return a whole number of at least 0; raise an error for anything else."""
         if type(self.value) is not int or self.value < 0:
             raise self.error("is not a whole number of at least 0")
         return self.value
@@ -123,7 +123,7 @@ class JsonValue:
 
     @property
     def is_finite(self) -> bool:
-        """Whether `number` would give one."""
+        """Whether `number` would return a number."""
         try:
             return type(self.value) in (int, float) and math.isfinite(self.value)
         except OverflowError:
@@ -149,7 +149,7 @@ class JsonValue:
 
 
 def are_objects(value: Any, *names: str) -> bool:
-    """Whether `value` is a list of objects, one or more, that all have members of these names: for `matches`."""
+    """Whether `value` is a list of one or more objects that all have members of these names; for `matches`."""
     needed = set(names)
     return isinstance(value, list) and bool(value) and all(isinstance(e, dict) and e.keys() >= needed for e in value)
 
@@ -157,7 +157,7 @@ def are_objects(value: Any, *names: str) -> bool:
 def mean_summary(
     stats: JsonValue, name: str = "mean", *, deviation: str | None = None, count: int | None = None
 ) -> Summary:
-    """A mean, named so, with the `min`, `max` and `median` (or `p50`) next to it."""
+    """Read the mean `name`, with the `min`, `max` and `median` (or `p50`) next to it."""
     return Summary(
         value=stats.at(name).number(),
         statistic="mean",
@@ -169,13 +169,13 @@ def mean_summary(
     )
 
 
-# The list that a large JSON object is mostly made of, element by element: only one of them is in memory.
+# The long list of a large JSON object is read element by element, with only one of them in memory.
 
 Take = Callable[[JsonValue], None]
 
 
 def read_list(chunks: Iterator[bytes], name: str, take: Take, *, place: str) -> JsonValue:
-    """The JSON object in `chunks` (UTF-8), whose list `name` is empty: `take` got its elements."""
+    """Read the JSON object in `chunks` (UTF-8). `take` receives the elements of its list `name`, which stays empty."""
     pieces = JsonPieces(chunks=chunks, place=place, next_step=WHOLE_JSON_STEP)
     members = _Members(pieces, place)
     _expect(pieces, b"{")
@@ -195,7 +195,7 @@ def read_list(chunks: Iterator[bytes], name: str, take: Take, *, place: str) -> 
 
 @dataclass
 class _Members:
-    """What the object holds besides its list, as far as it has been read."""
+    """The object's members in addition to its list, as far as they have been read."""
 
     pieces: JsonPieces
     place: str
@@ -224,7 +224,7 @@ class _Members:
 
 
 def _items(pieces: JsonPieces, end: bytes) -> Iterator[None]:
-    """Once at each item of a list or an object, which whoever asks reads."""
+    """Yield once at the start of each item of a list or an object; the caller must read the item."""
     if pieces.takes(end):
         return
     while True:

@@ -1,4 +1,4 @@
-"""The JVM and .NET: JMH (JSON, CSV and text) and BenchmarkDotNet."""
+"""Benchmarks of the JVM and .NET: JMH (JSON, CSV and text) and BenchmarkDotNet."""
 
 import re
 from collections import Counter
@@ -33,14 +33,14 @@ from perf_culprit.read.results.source import Source, json_object
 
 # JMH JSON (`-rf json`): forks are groups of samples; the direction follows the mode, never the tool's name.
 
-# A suite may measure one method in several modes: each is a metric of its own.
+# A suite may measure one method in several modes; each is a separate metric.
 JMH_MODES = {
     "thrpt": ("throughput", Direction.HIGHER_IS_BETTER),
     "avgt": (TIME, Direction.LOWER_IS_BETTER),
     "sample": ("sample_time", Direction.LOWER_IS_BETTER),
     "ss": ("single_shot_time", Direction.LOWER_IS_BETTER),
 }
-# JMH's own, fixed in its source: scoreConfidence is the 99.9% interval.
+# JMH's own level, fixed in its source: scoreConfidence is the 99.9% interval.
 JMH_LEVEL = 0.999
 LOWER_SECONDARY_UNITS = ("counts", "ms")
 JMH_PERCENTILE = re.compile(r"p[01]\.[0-9]{1,20}")
@@ -73,10 +73,10 @@ def _jmh_primary(entry: JsonValue) -> Benchmark:
 
 
 def _jmh_metric(mode: str, label: str, unit: str) -> Metric:
-    """Of a score or, by its label, of a secondary result. Only rates have units such as ops/s."""
+    """Return the metric of a score or, with a label, of a secondary result. Only rates have units such as ops/s."""
     name, direction = JMH_MODES[mode]
     if label:
-        # Older versions mark profilers with a middle dot. What a profiler saw differs between a method's modes.
+        # Older versions mark profilers with a middle dot. A profiler's results differ between a method's modes.
         label, direction = label.removeprefix("·"), Direction.UNKNOWN
         name = label if mode == "thrpt" or JMH_PERCENTILE.fullmatch(label) else f"{mode}.{label}"
         if unit.startswith("ops/"):
@@ -87,12 +87,12 @@ def _jmh_metric(mode: str, label: str, unit: str) -> Metric:
 
 
 def _jmh_secondary(entry: JsonValue, score: JsonValue) -> Benchmark | None:
-    """A profiler's or an auxiliary counter's result, or None where it has no value."""
+    """Read a profiler's or an auxiliary counter's result; None if it has no value."""
     label = score.path.partition(".secondaryMetrics.")[2]
     try:
         return _jmh_benchmark(entry, score, _jmh_metric(entry.at("mode").text(), label, score.at("scoreUnit").text()))
     except DataError:
-        # A profiler that saw nothing writes "NaN"; that is no reason to lose the times.
+        # A profiler without results writes "NaN". The times are kept nevertheless.
         return None
 
 
@@ -114,7 +114,7 @@ def _jmh_benchmark(entry: JsonValue, score: JsonValue, metric: Metric) -> Benchm
 
 
 def _jmh_forks(score: JsonValue) -> list[tuple[float, ...]]:
-    """Per fork one value per iteration. Sample mode keeps a histogram per iteration: its mean is the iteration's."""
+    """Return each fork's values, one per iteration. In sample mode it is the mean of the iteration's histogram."""
     if (raw := score.find("rawData")) is not None:
         forks = [fork.numbers() for fork in raw.elements()]
     else:
@@ -153,7 +153,7 @@ JMH = ResultReader(
 )
 
 
-# JMH CSV (`-rf csv`, `-rf scsv`): the same scores without their samples, numbers as the machine's language writes them.
+# JMH CSV (`-rf csv`, `-rf scsv`): the same scores without samples, with numbers in the machine's locale.
 
 JMH_CSV_HEADER = re.compile(r'\ufeff?"Benchmark"(?P<delimiter>[,;])"Mode"[,;]"Threads"[,;]"Samples"[,;]"Score"[,;]')
 JMH_PARAMETER = "Param: "
@@ -175,7 +175,7 @@ def _jmh_row(row: dict[str, str], place: str) -> Benchmark | None:
     method, _, label = row.get("Benchmark", "").partition(":")
     mode, score, count = (row.get(name, "") for name in ("Mode", "Score", "Samples"))
     error = next((cell.replace(",", ".") for name, cell in row.items() if name.startswith("Score Error (99")), "")
-    # JMH groups no thousands.
+    # JMH does not group thousands.
     score = score.replace(",", ".")
     if label and not is_number(score):
         return None
@@ -221,7 +221,7 @@ def _jmh_measures(row: re.Match[str]) -> tuple[Measured]:
 
 
 def _jmh_text_name(name: str) -> str:
-    """Without a secondary result's label, and without a parameter that the benchmark does not have."""
+    """Clean a name: remove a secondary result's label, and parameters that the benchmark does not have."""
     return " ".join(word for word in re.sub(r"^([^\s:]{1,999}):\S{1,999}", r"\1", name).split() if word != "N/A")
 
 
@@ -247,7 +247,7 @@ JMH_TEXT = line_reader(
 
 # BenchmarkDotNet JSON: the full exporter keeps its iterations, the brief one only statistics.
 
-# The enumeration's number for its default, 99.9%; other levels are left out rather than guessed.
+# The enumeration's number for its default, 99.9%. Other levels are left out, because they would be guesses.
 DEFAULT_LEVEL, DEFAULT_CONFIDENCE = 12, 0.999
 
 
@@ -262,7 +262,7 @@ def _read_dotnet(source: Source) -> Parsed:
         benchmarks=unique(
             pair
             for entry, name in zip(measured, names, strict=True)
-            # The same method under several jobs (runtimes) differs only in what is displayed.
+            # The same method under several jobs (runtimes) differs only in its DisplayInfo.
             for pair in _metrics(entry, entry.at("DisplayInfo").text() if counts[name] > 1 else name)
         ),
         environment=_dotnet_environment(root),
@@ -313,7 +313,7 @@ def _dotnet_times(entry: JsonValue, name: str) -> Benchmark:
 
 
 def _dotnet_launches(entry: JsonValue) -> list[list[float]]:
-    """Nanoseconds per operation of the results (overhead removed), by launch of the process."""
+    """Return the results' nanoseconds per operation (overhead removed), by launch of the process."""
     launches: dict[int, list[float]] = {}
     for row in entry.elements_of("Measurements"):
         if row.at("IterationMode").value == "Workload" and row.at("IterationStage").value == "Result":

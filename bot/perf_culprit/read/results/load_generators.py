@@ -1,4 +1,4 @@
-"""Load generators that print a summary: wrk, hey, vegeta, ab, Gatling, Locust, JMeter, memtier, and of databases."""
+"""Load generators that print a summary: wrk, hey, vegeta, ab, Gatling, Locust, JMeter, memtier, and database tools."""
 
 import re
 from dataclasses import replace
@@ -31,7 +31,7 @@ MILLISECONDS: Final = {
 
 
 def milliseconds(text: str) -> float:
-    """Of a duration in parts with units; a number without a unit is itself."""
+    """Convert a duration of parts with units to milliseconds; a number without a unit is unchanged."""
     return sum(float(number) * MILLISECONDS[unit] for number, unit in PART.findall(text.replace(",", "")))
 
 
@@ -43,12 +43,12 @@ def percentile(name: str, group: str) -> Measured:
 
 
 def _measures(row: re.Match[str]) -> tuple[Measured, ...]:
-    """By the groups of the row: `rate`, `mean`, and `p50`, … or `percent` with `value`."""
+    """Return the row's measurements by its groups: `rate`, `mean`, and `p50`, … or `percent` with `value`."""
     groups = {name: text for name, text in row.groupdict().items() if text not in (None, "---")}
     shared = (measured for measured in (THROUGHPUT, LATENCY) if measured.group in groups)
     percents = (percentile(name[1:], name) for name in groups if re.fullmatch(r"p[0-9]{2}", name))
     named = (percentile(groups["percent"], "value"),) if "percent" in groups else ()
-    # hey counts in seconds and names them by a word.
+    # hey reports seconds as `secs`.
     factor = 1e3 if groups.get("unit") == "secs" else 1.0
     return tuple(replace(one, factor=1.0 if one is THROUGHPUT else factor) for one in (*shared, *percents, *named))
 
@@ -187,7 +187,7 @@ MEMTIER = _reader(
     ),
     lost=r"connection error: .{1,200}",
 )
-# What succeeded: failed requests have times of their own.
+# The column of successful requests; failed requests have separate times.
 GATLING_OK: Final = rf"[ |]{{1,200}}+{NUMBER}(?: \| {{0,30}}| \(OK=)"
 GATLING = _reader(
     "gatling",
@@ -213,7 +213,7 @@ JMETER_SUMMARY = _reader(
     lost=r"summary \+.{1,199} Err:\s{1,20}[1-9].{0,99}",
     is_cumulative=True,
 )
-# While it runs, its table is printed again and again, from the start on.
+# Locust prints its table repeatedly while it runs, each time from the start on.
 LOCUST_TEXT = _reader(
     "locust_text",
     "Locust's console tables",

@@ -1,4 +1,4 @@
-"""What several files say, as one run."""
+"""Merging of the results of several files into one run."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -27,13 +27,13 @@ from perf_culprit.read.results.parsed import Parsed
 from perf_culprit.read.results.surroundings import elsewhere
 from perf_culprit.read.results.timers import PLAIN_VALUE
 
-# Files of plain numbers are named after themselves: where `base.txt` and `head.txt` are compared, both are one.
+# Plain numbers get their file's name. When `base.txt` and `head.txt` are compared, both must have one name.
 
 NAME = "numbers"
 
 
 def named_alike(baseline: Sequence[Run], target: Run) -> tuple[tuple[Run, ...], Run]:
-    """Both sides with all their files' numbers under one name, if the sides hold nothing else and share no name."""
+    """Give all plain numbers of both sides one name, if the sides hold nothing else and share no name."""
     names = {benchmark.name for run in baseline for benchmark in run.benchmarks}
     everything = chain(target.benchmarks, *(run.benchmarks for run in baseline))
     plain = all(benchmark.metric == PLAIN_VALUE for benchmark in everything)
@@ -56,7 +56,7 @@ def _as_one(run: Run) -> Run:
     return structs.replace(run, benchmarks=(one,))
 
 
-# What several files say, as one run: the same metric in two files is one more group of samples.
+# Several files become one run: if two files have the same metric, the second adds a group of samples.
 
 DEFAULT_SUITE = "default"
 RUNTIMES = ("python", "java", "go", "rust", "node", "dotnet", "julia")
@@ -64,7 +64,7 @@ RUNTIMES = ("python", "java", "go", "rust", "node", "dotnet", "julia")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Read:
-    """What one file (or tree of files) said, which it was, and the format that it was read as."""
+    """The content of one file (or tree of files), its place, and the format that it was read as."""
 
     place: str
     parsed: Parsed
@@ -82,10 +82,10 @@ def merge(
     now: datetime | None = None,
     notes: Iterable[str] = (),
 ) -> Run:
-    """One run of all that was read. What the caller says about commit, time, suite and job stands over the files.
+    """Merge all reads into one run. The caller's commit, time, suite and job override the files'.
 
-    `environment` is the caller's machine `now`: it completes what the files say, if all were measured on it just now.
-    Our own run files are complete: what they do not say was not known when they were written.
+    `environment` is the caller's machine `now`; it completes the files' facts if all were measured on it just now.
+    Our own run files are complete: missing facts were unknown when they were written.
     """
     if sum(read.parsed.part is not None for read in reads) > 1:
         joined = join_parts([(read.place, merge([read])) for read in reads if read.parsed.part])
@@ -112,7 +112,7 @@ def merge(
         commit=commit or _agreed(((read.place, read.parsed.commit) for read in reads), "commit"),
         time=time or (min(times) if times else None),
         suite=suite or _agreed(((read.place, read.parsed.suite) for read in reads), "suite") or DEFAULT_SUITE,
-        # Files of different jobs were not measured on one machine: such a run is paired with nothing.
+        # Files of different jobs were not measured on one machine, so their run cannot be paired.
         job=job or (reads[0].parsed.job if len({read.parsed.job for read in reads}) == 1 else None),
         regressions=tuple(dict.fromkeys(key for read in reads for key in read.parsed.regressions)),
         confirmed=tuple(dict.fromkeys(key for read in reads for key in read.parsed.confirmed)),
@@ -125,7 +125,7 @@ def merge(
 
 
 def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
-    """The merged benchmarks in order of their first appearance, and how many summaries became samples."""
+    """Return the merged benchmarks in order of first appearance, and the number of summaries that became samples."""
     if len(reads) == 1:
         _refuse_doubled(reads[0])
         return tuple(map(_without_group, reads[0].parsed.benchmarks)), 0
@@ -145,9 +145,9 @@ def _benchmarks(reads: Sequence[Read]) -> tuple[tuple[Benchmark, ...], int]:
 
 
 def _refuse_doubled(read: Read) -> None:
-    """What one file measured in two units could not be read again from our own format."""
+    """Raise DataError if a file has a metric in two units, which our own format could not read back."""
     benchmarks = read.parsed.benchmarks
-    # Our own files are asked as they are read.
+    # Our own files are checked while they are read.
     if read.parsed.is_own_run or (doubled := first_doubled(benchmarks)) is None:
         return
     key = benchmarks[doubled[0]].key
@@ -160,14 +160,14 @@ def _refuse_doubled(read: Read) -> None:
 
 
 def _without_group(benchmark: Benchmark) -> Benchmark:
-    """A summary that is still one has no group that could be of a round."""
+    """Remove the rounds of a remaining summary: it has no sample groups that they could apply to."""
     return structs.replace(benchmark, rounds=()) if benchmark.summary is not None and benchmark.rounds else benchmark
 
 
 def _counters(reads: Sequence[Read]) -> tuple[CounterTable, ...]:
-    """All tables. Those of equal names are told apart by their files: their clocks differ, so they stay tables.
+    """Return all tables. Tables of equal names get their file's name added; they stay apart, as their clocks differ.
 
-    All of them are, not all but the first: a table keeps its name whatever the order of the files.
+    This includes the first one, so that a table's name does not depend on the order of the files.
     """
     shared = Counter(table.name for read in reads for table in read.parsed.counters)
     names: set[str] = set()
@@ -192,7 +192,7 @@ def _joined(earlier: Benchmark, more: Benchmark, *, first: str, second: str, tur
             second,
         )
     were_summaries = earlier.summary is not None or turned
-    # Executions that were joined before do not say that their single values were summaries.
+    # Executions that were joined before do not record that their single values were summaries.
     may_have_been = were_summaries or (earlier.rounds and set(earlier.group_sizes) == {1})
     if were_summaries if more.summary is None else not may_have_been:
         raise _conflict(f"`{shown(more.name)}` has samples here or in {first}, and only a summary in the other", second)
@@ -216,7 +216,7 @@ def _group_sizes(benchmark: Benchmark) -> tuple[int, ...]:
 
 
 def _agreed(values: Iterable[tuple[str, str | None]], what: str) -> str | None:
-    """What all files that say something say; two answers mean that these are not one run."""
+    """Return the value that all files with one agree on; raise DataError if they differ: they are not one run."""
     stated = [(place, value) for place, value in values if value is not None]
     for place, value in stated:
         if value != stated[0][1]:
@@ -225,7 +225,7 @@ def _agreed(values: Iterable[tuple[str, str | None]], what: str) -> str | None:
 
 
 def _foreign(reads: Sequence[Read], machine: Environment, *, now: datetime) -> list[str]:
-    """A remark per file that was measured elsewhere or earlier."""
+    """Return a remark for each file that was measured elsewhere or earlier."""
     origins = ((read.place, elsewhere(read.parsed, machine, now=now)) for read in reads if not read.parsed.is_own_run)
     return [
         f"{place}: not measured by this job ({shown(why)}); what it does not say of its machine stays unknown"
@@ -247,20 +247,20 @@ def _conflict(message: str, place: str) -> DataError:
     return DataError(message, place=place, next_step="collect files of one run only, or let one tool write them all")
 
 
-# The parts of a suite, each measured on a machine of its own: one run, in which a round is the same round of all.
+# The parts of a suite, each measured on a separate machine, become one run. A round of the run is that round of all.
 
 OTHER_PARTS = "give each part of one run once; --list has to print the same on each machine"
 
 
 def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
-    """The runs, each with its place, those of parts as one. A DataError where they are not the parts of one run."""
+    """Join the runs of parts into one; the others stay. Raise DataError if they are not the parts of one run."""
     parts = [(run.part, place, run) for place, run in runs if run.part is not None]
     if len(parts) < 2:
         return list(runs)
     parts.sort(key=lambda part: part[0].indices)
     _refuse_others(parts)
     whole = structs.replace(parts[0][0], indices=tuple(sorted(index for part, _, _ in parts for index in part.indices)))
-    # That machines differ says nothing: both sides of a part were measured on one.
+    # Different machines do not matter: both sides of a part were measured on one.
     alone = {"part": None, "environment": Environment(), "job": None}
     joined = merge([Read(place=place, parsed=Parsed.of(run, **alone)) for _, place, run in parts])
     environment = _in_order([run.environment for _, _, run in parts])
@@ -269,7 +269,7 @@ def join_parts(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Run]]:
 
 
 def _refuse_others(parts: Sequence[tuple[Part, str, Run]]) -> None:
-    """What is not another part of the first one's run."""
+    """Raise DataError for a run that is not another part of the first one's run."""
     owners: dict[str | MetricKey, str] = {}
     for part, place, run in parts:
         for (what, mine), its in zip(_facts(part, place, run).items(), _facts(*parts[0]).values(), strict=True):
@@ -289,7 +289,7 @@ def _facts(part: Part, _: str, run: Run) -> dict[str, str]:
 
 
 def _in_order(machines: Sequence[Environment]) -> Environment:
-    """What is known of all; where they differ, each one's value in the order of the parts."""
+    """Return the components that all machines have; different values are listed in the order of the parts."""
     names = [name for name in machines[0].components if all(name in one.components for one in machines)]
     values = {name: [one.components[name] for one in machines] for name in names}
     return Environment(
@@ -297,9 +297,9 @@ def _in_order(machines: Sequence[Environment]) -> Environment:
     )
 
 
-# Several results of one side as executions: each is a group of samples with its round.
+# Several results of one side become executions: each is a group of samples with its round.
 
-# Of A B B A, which is how executions of two sides are best interleaved.
+# The executions of each side in A B B A, the best order to interleave two sides.
 PER_ROUND = 2
 
 
@@ -312,11 +312,11 @@ def join_executions(
     time: datetime | None = None,
     job: str | None = None,
 ) -> Run:
-    """One run of `executions`, each with its place, in their order.
+    """Join `executions`, each with its place, into one run in their order.
 
-    Processes inside one execution become one group: they share its time and so its noise. `rounds` (one per execution)
-    are taken from the order where they are not given: as many executions of either side make a round as A B B A has. A
-    result that knows its own rounds keeps them, after those before it.
+    Processes of one execution become one group, because they share its time and therefore its noise. Missing `rounds`
+    (one per execution) follow from the order: each round has the number of executions per side in A B B A. A result
+    with its own rounds keeps them, numbered after the earlier ones.
     """
     if rounds is None:
         executions = join_parts(executions)
@@ -335,7 +335,7 @@ def join_executions(
 
 
 def in_order(count: int) -> tuple[int, ...]:
-    """The rounds of `count` executions of one side; an odd one out belongs to the last round."""
+    """Return the rounds of `count` executions of one side; a leftover execution belongs to the last round."""
     last = max(count // PER_ROUND, 1)
     return tuple(min(position // PER_ROUND + 1, last) for position in range(count))
 

@@ -1,4 +1,4 @@
-"""Julia, Ruby, PHP, Dart and Luau; and ReBench, which measures any language."""
+"""Benchmarks of Julia, Ruby, PHP, Dart and Luau, and of ReBench, which measures any language."""
 
 import re
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _read_julia(source: Source) -> Parsed:
 
 
 def _julia_pair(value: JsonValue) -> tuple[JsonValue, JsonValue]:
-    """BenchmarkTools writes each value as a list of its type's name and its fields."""
+    """Split a value, which BenchmarkTools writes as a list of its type's name and its fields."""
     elements = list(value.elements())
     if len(elements) != 2:
         raise value.error("is not a list of two")
@@ -100,7 +100,7 @@ def _julia_measured(name: str, fields: JsonValue, *, has_samples: bool) -> Itera
     if has_samples:
         yield from_samples(name, metric=NANOSECOND_TIME, samples=time.numbers(), place=time.place), time.place
     else:
-        # Which estimate it is (minimum, median, mean) is not in the file.
+        # The file does not state which estimate it is (minimum, median, mean).
         summary = Summary(value=time.number(), statistic="estimate")
         yield from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=time.place), time.place
     summary = Summary(value=memory.number())
@@ -116,7 +116,7 @@ JULIA = ResultReader(
 )
 
 
-# What Julia prints of a group (each trial's minimum) and of a trial (its mean).
+# Julia prints the minimum of each trial in a group, and the mean of a single trial.
 
 JULIA_GROUP = re.compile(r"[ \t]{1,99}(?P<name>\S.{0,999}) => [0-9]{1,9}-element BenchmarkTools\.BenchmarkGroup:")
 JULIA_ROW = re.compile(
@@ -178,7 +178,7 @@ BENCHMARK_IPS = ResultReader(
 )
 
 
-# PHPBench's XML (`--dump-file`), version 1: the net time of every iteration, and the memory that PHP took at most.
+# PHPBench's XML (`--dump-file`), version 1: the net time of every iteration, and PHP's peak memory.
 
 PHPBENCH_PEAK_MEMORY = Metric(name="peak_memory", unit="B", direction=Direction.LOWER_IS_BETTER)
 # The parameter set of a subject without parameters.
@@ -187,7 +187,7 @@ RUN_AGAIN = "run phpbench again with --dump-file"
 
 
 def _read_phpbench(source: Source) -> Parsed:
-    """Of several suites in one file the first one's time."""
+    """Read all suites of the file. The run's time is the first suite's."""
     root = parse_xml(source, next_step=RUN_AGAIN)
     variants = [
         (_phpbench_name(benchmark, subject, variant), variant)
@@ -237,7 +237,7 @@ def _per_revolution(iteration: "Element", place: str) -> float:
     return net / revolutions
 
 
-# The mode of each variant, as PHPBench prints it while it runs: a class, then its subjects with their parameter set.
+# PHPBench prints the mode of each variant while it runs: a class, then its subjects with their parameter sets.
 PHPBENCH_TEXT = line_reader(
     "phpbench_text",
     Lines(
@@ -269,7 +269,7 @@ PHPBENCH = ResultReader(
 # ReBench's data file: a row per invocation, iteration and criterion; an invocation is a group of samples.
 
 REBENCH_HEADER = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\t"
-# Of what tells runs of one benchmark apart.
+# The columns that distinguish runs of one benchmark.
 REBENCH_SCOPES = ("executor", "suite", "extraArgs", "cores", "inputSize", "varValue", "tag", "machine")
 REBENCH_TOTAL, REBENCH_PEAK_MEMORY = "total", "MaxRSS"
 
@@ -311,7 +311,7 @@ REBENCH = ResultReader(
 )
 
 
-# bench.py's, where SciPy is installed; else it prints the standard deviation, which is wider from 7 executions on.
+# The level of bench.py if SciPy is installed. Otherwise it prints the standard deviation, wider from 7 executions on.
 LUAU_LEVEL = 0.95
 
 
@@ -343,7 +343,7 @@ DART = line_reader(
     "dart",
     Lines(
         mark="(Run",
-        # Emitters of one's own leave out the full stop or write the time again after it; Flutter's log has a prefix.
+        # Custom emitters omit the full stop or repeat the time after it. Flutter's log has a prefix.
         row=re.compile(
             rf"(?:(?:I/)?flutter(?: \([ 0-9]{{1,9}}\))?: )?{NAME_GROUP}\(Run[Tt]ime(?:Raw)?\): {VALUE_GROUP} "
             rf"(?P<unit>{TIME_UNIT})\.?(?: \|.{{0,999}})?\s{{0,9}}"

@@ -1,4 +1,4 @@
-"""Our own run files (run v1): what `collect --json` wrote."""
+"""Our own run files (run v1), as `collect --json` writes them."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from perf_culprit.read.results.source import MAX_LARGE_BYTES, Source
 FORMAT = "perf-culprit-run"
 
 
-# What we write ourselves starts so. Then one strict decoder is enough, and a large run is read in half the time.
+# The start of the files that we write. One strict decoder suffices for them, which halves a large run's reading time.
 OWN_START = b'{"format":"perf-culprit-run",'
 
 
@@ -38,7 +38,7 @@ def _is_own_run(source: Source) -> bool:
 def _read_own_run(source: Source) -> Parsed:
     data = source.content(max_bytes=MAX_LARGE_BYTES if is_own(source) else None)
     if not data.startswith(OWN_START):
-        # Our reader of JSON first: it refuses names that stand twice, and knows byte order marks.
+        # Our JSON reader comes first: it rejects duplicate names and accepts byte order marks.
         source.json()
         data = source.text().encode("utf-8", "surrogatepass")
     run = decode_run(data, place=source.place)
@@ -64,13 +64,13 @@ def _place(source: Source, index: int) -> str:
 
 
 def _checked(benchmark: Benchmark, metric: Metric, place: str) -> Benchmark:
-    """What any other format has to pass; the codec checks types only."""
+    """Apply the checks of all other formats, because the codec checks only types."""
     name = checked_name(benchmark.name, place=place)
     if benchmark.summary is not None:
         check_summary(benchmark.summary, metric=metric, place=place)
     else:
         check_samples(benchmark.samples, metric=metric, place=place)
-    # As it came, nearly always: a comparison reads hundreds of thousands of benchmarks.
+    # Nearly all are unchanged, so no copy is made: a comparison reads hundreds of thousands of benchmarks.
     if name == benchmark.name and metric == benchmark.metric:
         return benchmark
     return structs.replace(benchmark.with_metric(metric), name=name)

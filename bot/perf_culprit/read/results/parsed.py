@@ -1,4 +1,4 @@
-"""What a format of results states and gives back, and the only ways to build a benchmark from foreign numbers."""
+"""Declarations and results of readers, and the only functions that build a benchmark from foreign numbers."""
 
 import math
 import random
@@ -36,14 +36,14 @@ from perf_culprit.read.results.source import MAX_FILE_BYTES, LargeFile, Source
 MAX_NAME_CHARACTERS = 10_000
 MAX_UNIT_CHARACTERS = 100
 TIME = "time"
-# The metric's name where the file has none.
+# The metric's name if the file has none.
 VALUE = "value"
 SECOND_TIME = Metric(name=TIME, unit="s", direction=Direction.LOWER_IS_BETTER)
 MILLISECOND_TIME = Metric(name=TIME, unit="ms", direction=Direction.LOWER_IS_BETTER)
 MICROSECOND_TIME = Metric(name=TIME, unit="us", direction=Direction.LOWER_IS_BETTER)
 NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETTER)
 ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
-# Where only the name that a user gives says which way is good.
+# Directions of tools whose name, given by the user, is the only source.
 NAMED_DIRECTIONS = {"smaller": Direction.LOWER_IS_BETTER, "bigger": Direction.HIGHER_IS_BETTER}
 TIME_UNITS = {
     *("ns", "nsec", "nanoseconds", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "usec", "microseconds"),
@@ -57,11 +57,11 @@ _RATE_UNIT = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parsed:
-    """What one file says about one run. `commit` is a full hash, `time` aware UTC; None where the file is silent.
+    """The content of one file about one run. `commit` is a full hash, `time` aware UTC; None if unknown.
 
-    `benchmarks` of unknown direction are left out unless the configuration states it (`directions`): `undirected` of
-    them were. `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part` and `unreached` come only from our
-    own run files. `notes` are data-quality remarks for the report.
+    `benchmarks` of unknown direction are left out unless the configuration states it; `undirected` is their number.
+    `suite`, `job`, `regressions`, `confirmed`, `analyses`, `cost`, `part` and `unreached` come only from our own run
+    files. `notes` are data-quality remarks for the report.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -93,10 +93,10 @@ class Parsed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tree:
-    """How one run is read that a tool spreads over files of a directory (Criterion).
+    """The reading of a run that a tool spreads over the files of a directory (Criterion).
 
-    `belongs` says whether a file is part of such a tree, by its name and content (cheap, never raises); `read` gets all
-    that belong, of one input, in path order.
+    `belongs` checks by name and content whether a file is part of such a tree. It is cheap and never raises. `read`
+    receives all files of one input that belong, in path order.
     """
 
     belongs: Callable[[Source], bool]
@@ -105,16 +105,16 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ResultReader(Reader[Source, Parsed]):
-    """A format of results or counters. `example` is how such a file is written.
+    """A format of results or counters. `example` shows how to write such a file.
 
-    Its places are such as `bench.json: benchmarks[3].stats.data` or `bench.txt:12`. `matches` asks for `text_or_empty`
-    or `json_or_none`, and for the `head` where files grow with time.
+    Places look like `bench.json: benchmarks[3].stats.data` or `bench.txt:12`. `matches` uses `text_or_empty` or
+    `json_or_none`, and `head` for formats whose files grow with time.
 
-    `read_history`: one file holds runs of many commits; `read` gives the newest. `tree`: files in a
-    directory are one run; `read` takes one of them alone. `is_console`: a tool prints it, and one log may hold the
-    output of several. `is_named_only`: only the name tells which way is good, or that a log's times are results.
-    `aliases` are `tool` names of github-action-benchmark, so that its users change nothing. `smaller` is the tool's own
-    option that makes its files smaller, for the message about a file beyond a limit.
+    `read_history`: one file holds runs of many commits; `read` returns the newest. `tree`: files in a directory are
+    one run; `read` reads one of them alone. `is_console`: a tool prints it, and one log may hold the output of
+    several. `is_named_only`: only the name states the direction, or that a log's times are results. `aliases`: `tool`
+    names of github-action-benchmark, so that its users change nothing. `smaller`: the tool's own option for smaller
+    files, named in the message about a file beyond a limit.
     """
 
     description: str
@@ -127,14 +127,14 @@ class ResultReader(Reader[Source, Parsed]):
     smaller: str = ""
 
     def history(self, source: Source) -> tuple[Parsed, ...]:
-        """Every run of the file, oldest first."""
+        """Return every run of the file, oldest first."""
         return (self.read(source),) if self.read_history is None else self.read_history(source)
 
 
 def from_samples(
     name: str, *, metric: Metric, samples: Sequence[float], place: str, group_sizes: Sequence[int] = ()
 ) -> Benchmark:
-    """A benchmark of repeated numbers, as `check_samples` wants them."""
+    """Build a benchmark from repeated numbers, which must pass `check_samples`."""
     check_samples(samples, metric=metric, place=place)
     if group_sizes and (sum(group_sizes) != len(samples) or min(group_sizes) < 1):
         raise DataError("groups of samples do not add up", place=place, next_step="run the benchmark again")
@@ -147,7 +147,7 @@ def from_samples(
 
 
 def from_groups(name: str, *, metric: Metric, groups: Sequence[Sequence[float]], place: str) -> Benchmark:
-    """As `from_samples`, of samples by process or launch."""
+    """Build a benchmark like `from_samples`, but from samples grouped by process or launch."""
     return from_samples(
         name,
         metric=metric,
@@ -158,7 +158,7 @@ def from_groups(name: str, *, metric: Metric, groups: Sequence[Sequence[float]],
 
 
 def from_summary(name: str, *, metric: Metric, summary: Summary, place: str) -> Benchmark:
-    """A benchmark that the tool reports without its samples; the same refusals as for samples."""
+    """Build a benchmark that the tool reports without samples, with the same checks as for samples."""
     check_summary(summary, metric=metric, place=place)
     return Benchmark.of(
         name=checked_name(name, place=place), metric=checked_metric(metric, place=place), summary=summary
@@ -166,14 +166,14 @@ def from_summary(name: str, *, metric: Metric, summary: Summary, place: str) -> 
 
 
 def check_samples(samples: Sequence[float], *, metric: Metric, place: str) -> None:
-    """At least one, all finite, none negative in a time."""
+    """Raise DataError unless there are samples, all finite, and none negative for a time."""
     if not samples:
         raise DataError("holds no samples", place=place, next_step="let the tool write its repeated numbers")
     if len(samples) > MAX_SAMPLES:
         raise TooLargeError(
             f"holds more than {MAX_SAMPLES:,} samples", place=place, next_step="let the tool keep fewer samples"
         )
-    # In C where all is well, which is nearly always: a suite has millions of samples.
+    # The usual case, without any fault, is checked in C, because a suite has millions of samples.
     if not (all(map(math.isfinite, samples)) and min(samples) >= 0):
         for i, sample in enumerate(samples):
             check_number(sample, metric=metric, place=place if len(samples) == 1 else f"{place}[{i}]")
@@ -188,7 +188,7 @@ def check_summary(summary: Summary, *, metric: Metric, place: str) -> None:
 
 
 def check_number(number: float, *, metric: Metric, place: str) -> None:
-    """Refuses what cannot have been measured."""
+    """Raise DataError for a number that cannot have been measured."""
     if not math.isfinite(number):
         raise DataError("is not a finite number", place=place, next_step="run the benchmark again")
     if number < 0 and (metric.name == TIME or metric.name.endswith(f"_{TIME}")):
@@ -200,7 +200,7 @@ def check_number(number: float, *, metric: Metric, place: str) -> None:
 
 
 def checked_name(name: str, *, place: str) -> str:
-    """A benchmark's name as the tool spells it; only what cannot be written as UTF-8 is replaced."""
+    """Check a benchmark's name. Return it as the tool spells it, without characters that are not valid UTF-8."""
     if not name.strip():
         raise DataError("the benchmark has no name", place=place, next_step="give each benchmark a name")
     if len(name) > MAX_NAME_CHARACTERS:
@@ -218,17 +218,17 @@ def checked_metric(metric: Metric, *, place: str) -> Metric:
             f"the unit is longer than {MAX_UNIT_CHARACTERS} characters", place=place, next_step="shorten the unit"
         )
     name, unit = checked_name(metric.name, place=place), writable(metric.unit).strip()
-    # A suite's benchmarks share one, thousands of times.
+    # Return the same object, which thousands of a suite's benchmarks share.
     return metric if (name, unit) == (metric.name, metric.unit) else structs.replace(metric, name=name, unit=unit)
 
 
 def writable(text: str) -> str:
-    """JSON can spell half characters (lone surrogates) that no file can hold."""
+    """Replace lone surrogates, which JSON can contain but no file can hold."""
     return text if text.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def components(**values: object) -> Environment:
-    """An environment of what is known: numbers as text, empty or odd values left out."""
+    """Make an environment of the known values: numbers as text, without empty or odd values."""
     texts = {
         name: writable(" ".join(str(value).split()))[:200]
         for name, value in values.items()
@@ -238,16 +238,16 @@ def components(**values: object) -> Environment:
 
 
 def full_hash(text: object) -> str | None:
-    """A commit's full hash, or None for anything else: short hashes and branch names do not name a commit for ever."""
+    """Return a commit's full hash; None for anything else, since short hashes and branches are not permanent names."""
     if isinstance(text, str) and FULL_HASH.fullmatch(text.strip().lower()):
         return text.strip().lower()
     return None
 
 
 def utc_time(text: object, *, local_is_unknown: bool = False) -> datetime | None:
-    """An ISO 8601 time in UTC; None for anything else.
+    """Parse an ISO 8601 time and convert it to UTC; None for anything else.
 
-    A time without a zone is taken as UTC, or as unknown where the tool writes local times.
+    A time without a zone counts as UTC, or as unknown if the tool writes local times.
     """
     if not isinstance(text, str) or len(text) > 64:
         return None
@@ -259,7 +259,7 @@ def utc_time(text: object, *, local_is_unknown: bool = False) -> datetime | None
 
 
 def epoch_time(seconds: object) -> datetime | None:
-    """Seconds since 1970 in UTC; None for anything that is no such time."""
+    """Convert seconds since 1970 to a time in UTC; None for anything else."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return None
     try:
@@ -269,7 +269,7 @@ def epoch_time(seconds: object) -> datetime | None:
 
 
 def direction_of(unit: str) -> Direction | None:
-    """The direction that the unit alone says: a time per something, or a rate such as ops/s. None where it does not."""
+    """Return the direction that follows from the unit alone: a time per something, or a rate such as ops/s. Or None."""
     unit = unit.strip()
     if unit.partition("/")[0] in TIME_UNITS:
         return Direction.LOWER_IS_BETTER
@@ -277,7 +277,7 @@ def direction_of(unit: str) -> Direction | None:
 
 
 def newest(runs: Sequence[Parsed]) -> Parsed:
-    """The last of a file's runs, with a note of how many come before it."""
+    """Return the last of a file's runs, with a note about the number of earlier ones."""
     older = len(runs) - 1
     return replace(
         runs[-1],
@@ -286,7 +286,7 @@ def newest(runs: Sequence[Parsed]) -> Parsed:
 
 
 def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:
-    """The benchmarks, each given with its place, of a format where a name may stand only once in a file."""
+    """Collect (benchmark, place) pairs of a format in which a name is unique in a file; raise DataError otherwise."""
     places: dict[MetricKey, str] = {}
     kept: list[Benchmark] = []
     for benchmark, place in benchmarks:
@@ -302,9 +302,9 @@ def unique(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]
 
 
 def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ...]:
-    """The benchmarks of a format where the same name again means more samples (Go -count, repetitions).
+    """Collect the benchmarks of a format in which a repeated name means more samples (Go -count, repetitions).
 
-    Several summaries of one metric are repeated measurements too: their headline values become samples.
+    Several summaries of one metric are repeated measurements too: their values become samples.
     """
     first: dict[MetricKey, tuple[Benchmark, str]] = {}
     samples: dict[MetricKey, list[float]] = {}
@@ -327,19 +327,19 @@ def gathered(benchmarks: Iterable[tuple[Benchmark, str]]) -> tuple[Benchmark, ..
     )
 
 
-# A file too large for memory gives fewer samples: of each benchmark one of each equal stretch of its time.
+# A file too large for memory is thinned: each benchmark keeps one sample of each equal stretch of its time.
 
-# More samples than this tell a test nothing new; a file may hold millions.
+# More samples than this add nothing to a test, but a file may hold millions.
 KEPT_SAMPLES = 10_000
 MAX_KEPT_BYTES = 512 << 20
-# What CPython takes: a float and its place in a tuple, and a benchmark with its summary, place and key.
+# CPython's memory for a float and its place in a tuple, and for a benchmark with its summary, place and key.
 SAMPLE_BYTES = 32
 BENCHMARK_BYTES = 1_000
 
 
 @dataclass
 class Thinning:
-    """The benchmarks of one file, thinned where it is large."""
+    """The benchmarks of one file, thinned if it is large."""
 
     source: Source
     benchmarks: list[tuple[Benchmark, str]] = field(default_factory=list)
@@ -348,7 +348,7 @@ class Thinning:
     _bytes: int = 0
 
     def add(self, benchmark: Benchmark, place: str) -> None:
-        """Raises: TooLargeError where all that is kept of a large file takes too much memory."""
+        """Add a benchmark. Raises: TooLargeError if the kept samples of a large file take too much memory."""
         if isinstance(self.source, LargeFile):
             samples = thinned(benchmark.samples)
             self.kept += len(samples)
@@ -376,9 +376,9 @@ class Thinning:
 
 
 def thinned(samples: Sequence[float], most: int = KEPT_SAMPLES) -> tuple[float, ...]:
-    """At most `most`, in order: one at random of each of as many equal stretches, always the same ones.
+    """Keep at most `most` samples in order: a random one of each of `most` equal stretches, with a fixed seed.
 
-    At random, or whatever repeats at the distance of two kept samples would look like no noise at all.
+    With a constant distance, noise of the same period would be invisible.
     """
     if len(samples) <= most:
         return tuple(samples)

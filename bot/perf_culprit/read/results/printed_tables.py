@@ -1,4 +1,4 @@
-"""Tables that tools print for people: console.table, hyperfine's, BenchmarkDotNet's, pytest-benchmark's, asv's."""
+"""Printed tables: console.table, hyperfine's, BenchmarkDotNet's, pytest-benchmark's and asv's."""
 
 import html
 import re
@@ -38,7 +38,7 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source
 
-# Rows of cells under a header whose cells name the units.
+# Tables with a header whose cells name the units.
 
 FIRST_NUMBER: Final = re.compile(rf"['\"`]?({NUMBER})")
 UNIT: Final = re.compile(rf"(?P<name>.{{0,99}}?)\s?[(\[](?P<unit>{TIME_UNIT}|ops/s(?:ec)?)[)\]]")
@@ -50,7 +50,7 @@ Row = tuple[str, dict[str, str]]
 
 
 def _rows(source: Source, *, edge: str) -> Iterator[Row]:
-    """The place and the cells by header of every row; a line with another number of cells ends the table."""
+    """Yield every row's place and its cells by header. A line with another number of cells ends the table."""
     header: list[str] = []
     for number, line in lines(source):
         text = line.strip()
@@ -60,7 +60,7 @@ def _rows(source: Source, *, edge: str) -> Iterator[Row]:
             continue
         if not header:
             header = cells if _name_column(cells) is not None else []
-        elif text.strip(f"{edge}:- "):  # no line of dashes
+        elif text.strip(f"{edge}:- "):  # not a line of dashes
             yield f"{source.place}:{number}", dict(zip(header, cells, strict=True))
 
 
@@ -69,7 +69,7 @@ def _name_column(header: list[str]) -> str | None:
 
 
 def _metric(header: str) -> Metric | None:
-    """What a column holds: a time with its unit, or a rate; None of anything else."""
+    """Return a column's metric, a time with its unit or a rate; None for other columns."""
     if header.lower() in RATES:
         return Metric(name="throughput", unit="1/s", direction=Direction.HIGHER_IS_BETTER)
     if (match := UNIT.fullmatch(header)) is None or "min" in header.lower() or "max" in header.lower():
@@ -121,12 +121,12 @@ HYPERFINE_MARKDOWN = ResultReader(
 )
 
 
-# BenchmarkDotNet's summary, in the console, Markdown and CSV: what tells the benchmarks apart, then `Mean` and others.
+# BenchmarkDotNet's summary in the console, Markdown and CSV: columns that identify the benchmark, then `Mean` etc.
 
 DOTNET_CSV: Final = re.compile(
     r"\ufeff?(?:Namespace[,;])?(?:Type[,;])?Method(?P<delimiter>[,;])Job[,;].{1,9999}[,;]Mean[,;].{0,999}"
 )
-# A mean has a fraction always: without a point its comma is a decimal one.
+# A mean always has a fraction; without a point, its comma is a decimal one.
 DOTNET_TIME: Final = re.compile(rf"([0-9][0-9,]{{0,40}}\.[0-9]{{1,20}}) ({TIME_UNIT})")
 DOTNET_SIZE: Final = re.compile(rf"({NUMBER}) (B|KB|MB|GB)")
 DOTNET_BYTES: Final = {"B": 1.0, "KB": 1024.0, "MB": 1024.0**2, "GB": 1024.0**3}
@@ -171,14 +171,14 @@ def _dotnet_time(cells: dict[str, str], column: str) -> float | None:
 
 
 def _same_jobs(rows: list[Row]) -> frozenset[str]:
-    """What the CSV says of jobs, where all have the same."""
+    """Return the CSV's job columns whose value is the same in all rows."""
     headers = list(rows[0][1]) if rows else []
     of_job = headers[: headers.index(LAST_JOB_COLUMN) + 1] if LAST_JOB_COLUMN in headers else []
     return frozenset(header for header in of_job if len({row.get(header) for _, row in rows}) == 1)
 
 
 def _dotnet_name(cells: dict[str, str], same_jobs: frozenset[str]) -> str:
-    """The method with its parameters, and with what the CSV says of its job where jobs differ in it."""
+    """Return the method with its parameters, and with the job columns of the CSV in which jobs differ."""
     telling = list(cells)[: list(cells).index("Mean")]
     scope = [cells[header] for header in ("Namespace", "Type", "Method") if header in cells]
     told = {"Namespace", "Type", "Method", "Job"} | same_jobs
@@ -212,7 +212,7 @@ BENCHMARKDOTNET_CSV = ResultReader(
 )
 
 
-# hyperfine's own lines, a command at a time.
+# hyperfine's own lines, one command after the other.
 
 
 def _mean_and_deviation(row: re.Match[str], value: float) -> Summary:
@@ -237,14 +237,14 @@ HYPERFINE_TEXT = line_reader(
 )
 
 
-# pytest-benchmark's table: columns as chosen by --benchmark-columns, values with their ratio in brackets.
+# pytest-benchmark's table: columns chosen by --benchmark-columns, values with their ratio in brackets.
 
 PYTEST_HEADER: Final = re.compile(rf"Name \(time in (?P<unit>{TIME_UNIT})\)\s{{2,}}.{{1,999}}")
 PYTEST_COMPARED: Final = re.compile(r"(?P<name>.{1,999}) \((?P<run>NOW|[0-9]{4}_.{1,99})\)")
 
 
 def _pytest_rows(source: Source) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Unit, place and cells of each row; `Name` is the benchmark's."""
+    """Yield the unit, place and cells of each row; `Name` is the benchmark's name."""
     header: list[str] = []
     unit = ""
     for number, line in lines(source):
@@ -295,7 +295,7 @@ PYTEST_TEXT = ResultReader(
 )
 
 
-# asv: a line per benchmark, and for those with parameters a table whose rules of `=` show where its columns are.
+# asv: a line per benchmark, and for those with parameters a table whose rules of `=` mark its columns.
 
 ASV_LINE: Final = re.compile(r"(?P<done>\[[ 0-9.]{1,9}%\] ··· )(?P<rest>.{0,9999})")
 ASV_NAMED: Final = re.compile(rf"(?P<name>\S{{1,999}}){SPACE}(?P<cell>\S.{{0,99}}?)\s{{0,99}}")
@@ -307,7 +307,7 @@ RULES: Final = ({"="}, {"=", " "}, {"-"}, {"-", " "})
 
 @dataclass(slots=True)
 class _AsvTable:
-    """The table under a benchmark: where its columns begin, and the rows above its second rule."""
+    """The table below a benchmark: the starts of its columns, and the rows above its second rule."""
 
     name: str
     starts: list[int]
@@ -316,28 +316,28 @@ class _AsvTable:
 
     @property
     def is_spread(self) -> bool:
-        """Whether the last parameter's values stand side by side."""
+        """Whether the last parameter's values are columns."""
         return self.header[0][0] == "--"
 
     def cells(self, line: str) -> list[str]:
         return [line[start:end].strip() for start, end in zip(self.starts, [*self.starts[1:], None], strict=True)]
 
     def values(self, cells: list[str]) -> Iterator[tuple[str, str]]:
-        """The name with the parameters, and the value of each."""
+        """Yield each value with its name, which includes the parameters."""
         given = sum(cell == "--" for cell in self.header[0]) if self.is_spread else sum(map(bool, self.header[-1]))
         for title, cell in zip(self.header[-1][given:], cells[given:], strict=True):
             yield f"{self.name}({', '.join([*cells[:given], *([title] if self.is_spread else [])])})", cell
 
 
 def _asv_values(source: Source) -> Iterator[tuple[str, str, str]]:
-    """Name, place and text of each value."""
+    """Yield the name, place and text of each value."""
     name, table = "", None
     for number, line in lines(source):
         head = ASV_LINE.match(line)
         text = f"{' ' * head.end('done')}{head['rest']}" if head else line
         kind = set(text.strip())
         if kind in RULES:
-            # Of parameters and values; a column has a margin.
+            # The table has columns of parameters and values; a column has a margin.
             starts = [match.start() for match in re.finditer("={3,}", text)] if table is None else []
             if name and len(starts) > 1:
                 table = _AsvTable(name=name, starts=starts)
@@ -354,7 +354,7 @@ def _asv_values(source: Source) -> Iterator[tuple[str, str, str]]:
 
 
 def _asv_benchmark(name: str, place: str, cell: re.Match[str]) -> Benchmark:
-    """A time has a unit; memory and tracked values have at most a scale."""
+    """Build a benchmark from a cell. A time has a unit; memory and tracked values have at most a scale."""
     number, unit, scale = cell.groups()
     kind = ASV_MEMORY.get(name.partition("(")[0].rpartition(".")[2].partition("_")[0], VALUE)
     metric = Metric(name=kind, unit="" if kind == VALUE else "B", direction=Direction.LOWER_IS_BETTER)

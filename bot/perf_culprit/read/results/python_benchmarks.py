@@ -30,7 +30,7 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, json_object
 
-# pytest-benchmark JSON: `--benchmark-json`, and saved runs with or without `--benchmark-save-data`.
+# pytest-benchmark JSON: `--benchmark-json`, or saved runs with or without `--benchmark-save-data`.
 
 
 def _read_pytest(source: Source) -> Parsed:
@@ -57,7 +57,7 @@ def _pytest_benchmark(entry: JsonValue) -> Benchmark:
     if (data := stats.find("data")) is not None and data.value != []:
         return from_samples(fullname.text(), metric=SECOND_TIME, samples=data.numbers(), place=data.place)
     rounds = stats.find_whole("rounds")
-    # The tool writes 0 where one round leaves nothing to estimate a deviation from.
+    # The tool writes 0 for one round, which has no standard deviation.
     summary = mean_summary(stats, count=rounds, deviation=None if rounds == 1 else "stddev")
     return from_summary(fullname.text(), metric=SECOND_TIME, summary=summary, place=stats.place)
 
@@ -118,7 +118,7 @@ def _codspeed_benchmark(entry: JsonValue) -> Benchmark:
         maximum=stats.find_number("max_ns"),
         median=stats.find_number("median_ns"),
     )
-    # Outside of git the path is the checkout's, which differs between two commits: then the file alone has to do.
+    # Outside of git the path is the checkout's, which differs between two commits, so only the file's name is used.
     uri = entry.at("uri").text()
     name = uri.rpartition("/")[2] if uri.startswith("/") else uri
     return from_summary(name, metric=NANOSECOND_TIME, summary=summary, place=stats.place)
@@ -175,7 +175,7 @@ def _pyperf_groups(entry: JsonValue) -> Iterator[tuple[float, ...]]:
 
 
 def _pyperf_benchmark(entry: JsonValue, groups: list[tuple[float, ...]], shared: dict[str, object]) -> Benchmark:
-    # What all benchmarks of a file have in common stands only at the top.
+    # Metadata that all benchmarks of a file share is only at the top.
     metadata = {**shared, **_pyperf_metadata(entry)}
     name, unit = metadata.get("name"), metadata.get("unit", "second")
     if not isinstance(name, str):
@@ -188,7 +188,7 @@ def _pyperf_benchmark(entry: JsonValue, groups: list[tuple[float, ...]], shared:
 
 
 def _first_run(entries: list[JsonValue]) -> dict[str, object]:
-    """Facts about the machine may stand at any level; the first run speaks for all."""
+    """Return the metadata of the first run for all runs. Facts about the machine may be at any level."""
     for entry in entries:
         for run in entry.at("runs").elements():
             return {**_pyperf_metadata(run), **_pyperf_metadata(entry)}
@@ -201,7 +201,7 @@ def _pyperf_environment(metadata: dict[str, object]) -> Environment:
         cpu=metadata.get("cpu_model_name"),
         cpu_count=metadata.get("cpu_count"),
         host=metadata.get("hostname"),
-        # "3.11.7 (64-bit)": other tools leave the word size out, and it is no other Python.
+        # "3.11.7 (64-bit)": other tools omit the word size, and the Python is the same.
         python=str(metadata.get("python_version") or "").partition(" ")[0],
         os=platform.partition("-")[0],
         os_release=platform,
@@ -220,10 +220,10 @@ PYPERF = ResultReader(
 
 # asv result files, version 2 (rows with `result_columns`) and version 1 (plain `results`).
 
-# The result file has no units: asv's kind of benchmark, the start of its method's name, says them. asv compares every
-# kind as "less is better".
+# The result file has no units. They follow from the kind of benchmark, the start of its method's name. asv compares
+# every kind as "less is better".
 ASV_KINDS = {"time": (TIME, "s"), "timeraw": (TIME, "s"), "mem": ("memory", "B"), "peakmem": ("peak_memory", "B")}
-# What asv found in the suite, next to the machines' folders; only there are the units of tracked values.
+# asv's description of the suite, next to the machines' folders. Only this file has the units of tracked values.
 ASV_SUITE = "../benchmarks.json"
 ASV_COLUMNS = ("samples", "stats_ci_99_a", "stats_ci_99_b", "stats_repeat")
 ASV_LEVEL = 0.99
@@ -251,12 +251,12 @@ def _read_asv(source: Source) -> Parsed:
 
 @lru_cache(maxsize=1)
 def _asv_suite(beside: Source | None) -> JsonValue:
-    """What is next to the machines' folders: the same for each of thousands of files."""
+    """Load the suite's description, which is the same for each of thousands of files."""
     return JsonValue(None if beside is None else beside.json_or_none(), ASV_SUITE)
 
 
 def _asv_row(root: JsonValue, value: JsonValue) -> dict[str, JsonValue] | None:
-    """The columns of one benchmark by name, or None where it failed as a whole."""
+    """Return the columns of one benchmark by name; None if it failed as a whole."""
     if isinstance(value.value, dict):
         return dict(value.members())
     if (columns := root.find("result_columns")) is None or not isinstance(value.value, list):
@@ -277,7 +277,7 @@ def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Itera
     version = _asv_version(row.get("version"))
     for i, (full_name, value, samples, *statistics) in enumerate(zip(names, values, *columns, strict=True)):
         place = value.place
-        # None where the combination failed (null) or was skipped (NaN).
+        # None: the combination failed (null) or was skipped (NaN).
         if value.value is None or (isinstance(value.value, float) and math.isnan(value.value)):
             yield None, place
         elif samples is not None and samples != []:
@@ -292,7 +292,7 @@ def _asv_outcomes(name: str, row: dict[str, JsonValue], metric: Metric) -> Itera
 
 
 def _asv_version(cell: JsonValue | None) -> str | None:
-    """The hash of the benchmark's source that asv compares, or what its author states instead."""
+    """Return the hash of the benchmark's source, which asv compares, or the version that its author states."""
     value = None if cell is None else cell.value
     return value if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable() else None
 
@@ -310,14 +310,14 @@ def _asv_summary(value: JsonValue, metric: Metric, low: Any, high: Any, count: A
 
 
 def _asv_cells(row: dict[str, JsonValue], column: str, count: int) -> list[Any]:
-    """What one column says of each combination of parameters, None where it says nothing."""
+    """Return a column's value for each combination of parameters, None if missing."""
     cells = row.get(column)
     values = cells.value[:count] if cells is not None and isinstance(cells.value, list) else []
     return values + [None] * (count - len(values))
 
 
 def _asv_names(name: str, params: JsonValue | None, result: JsonValue, *, count: int) -> list[str]:
-    """One name per combination of parameters, in the order of itertools.product, as asv shows them."""
+    """Return one name per combination of parameters, in the order of itertools.product, as asv shows them."""
     given = () if params is None or params.value is None else params.elements()
     axes = [[str(value.value) for value in axis.elements()] for axis in given]
     if count > MAX_PARAMETER_COMBINATIONS or math.prod(len(axis) for axis in axes) != count:
@@ -330,7 +330,7 @@ def _asv_names(name: str, params: JsonValue | None, result: JsonValue, *, count:
 def _asv_metric(name: str, described: object) -> Metric:
     kind = name.rpartition(".")[2].partition("_")[0].lower()
     tracked = described.get("unit") if isinstance(described, dict) else None
-    # "unit" is what asv writes where the suite names none.
+    # asv writes "unit" if the suite names no unit.
     unit = tracked if isinstance(tracked, str) and tracked != "unit" else ""
     metric_name, unit = ASV_KINDS.get(kind, (VALUE, unit))
     return Metric(name=metric_name, unit=unit, direction=Direction.LOWER_IS_BETTER)

@@ -54,7 +54,7 @@ COUNTER_READERS: Final = by_id(
     )
 )
 
-# Where two match, the earlier one reads the file.
+# If two match, the earlier one reads the file.
 READERS: Final = by_id(
     (
         own_run.OWN_RUN,
@@ -92,7 +92,7 @@ READERS: Final = by_id(
         cpp_benchmarks.CATCH2_XML,
         other_languages.PHPBENCH,
         github_action_benchmark.GAB_DATA_JS,
-        # Before the formats that nearly any JSON or text of numbers may be.
+        # The formats below match nearly any JSON or text of numbers.
         *COUNTER_READERS.values(),
         github_action_benchmark.CUSTOM_BENCHMARK,
         github_action_benchmark.CUSTOM_SMALLER,
@@ -157,7 +157,7 @@ ALIASES: Final = MappingProxyType(
 
 
 def readers_for(tool: str) -> tuple[ResultReader, ...]:
-    """The readers that `tool` may mean, in order; a UsageError for a name that nobody knows."""
+    """Return the readers that `tool` may mean, in order; raise UsageError for an unknown name."""
     if tool == AUTO:
         return tuple(reader for reader in READERS.values() if not reader.is_named_only)
     if tool in READERS:
@@ -173,13 +173,13 @@ def readers_for(tool: str) -> tuple[ResultReader, ...]:
 
 
 def with_smaller_option(error: TooLargeError, reader: ResultReader) -> TooLargeError:
-    """The same refusal, whose next step begins with the option of the tool."""
+    """Return the error with a next step that begins with the tool's own option for smaller files."""
     step = f"{reader.smaller}; or {error.next_step}" if reader.smaller else error.next_step
     return TooLargeError(error.message, place=error.place, next_step=step)
 
 
 def _empty(root: object) -> str:
-    """What shows that a tool wrote its results and had none; "" where nothing does."""
+    """Return the sign that a tool wrote its results but had none; "" if there is no sign."""
     if root in ([], {}):
         return f"holds only `{root}`"
     lists = [name for name in RESULT_LISTS if isinstance(root, dict) and root.get(name) == []]
@@ -190,7 +190,7 @@ UNKNOWN: Final = "holds results of no known format"
 
 
 def unknown_format(source: Source) -> DataError:
-    """Why no reader knows the content: not text at all, broken JSON, or simply another format."""
+    """Explain why no reader matches the content: it is not text, broken JSON, or another format."""
     text = source.text_or_empty().lstrip()
     try:
         source.text()

@@ -1,4 +1,4 @@
-"""Rust: Criterion and its relatives, cargo's own text, and divan."""
+"""Rust benchmarks: Criterion and its relatives, cargo's own text, and divan."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,13 +33,13 @@ from perf_culprit.read.results.parsed import (
 )
 from perf_culprit.read.results.source import Source, json_object
 
-# Criterion's directory `target/criterion`: raw samples of the newest measurement of each benchmark.
+# Criterion's directory `target/criterion` holds raw samples of the newest measurement of each benchmark.
 #
 # A benchmark's directory holds one directory per measurement: `new` (the newest), `base` and named ones (earlier), and
 # `change` (a comparison, no measurement).
 
 SAMPLE, ESTIMATES, BENCHMARK = "sample.json", "estimates.json", "benchmark.json"
-# Criterion's as well, but nothing in them is needed.
+# Other files of Criterion, whose content is not needed.
 UNUSED = ("tukey.json", "raw.csv")
 REPORT, REPORT_ENDS = "report", (".html", ".svg")
 NEWEST = "new"
@@ -78,7 +78,7 @@ def _read_criterion_tree(sources: Sequence[Source], /) -> Parsed:
 
 
 def mean_of(estimates: JsonValue) -> Summary:
-    """The mean of `estimates.json` with its interval: what is left where the samples are not at hand."""
+    """Read the mean of `estimates.json` with its interval, which replaces missing samples."""
     mean, deviation = estimates.at("mean"), estimates.find("std_dev")
     interval = mean.find("confidence_interval")
     return Summary(
@@ -102,7 +102,7 @@ def _is_estimates(root: dict[str, object]) -> bool:
 
 
 def _role(source: Source) -> str | None:
-    """Which file this is, None for one that is not needed. A file given alone may have any name."""
+    """Return the role of a file, None if it is not needed. A file given alone may have any name."""
     if source.parts[-1] in (SAMPLE, ESTIMATES, BENCHMARK):
         return source.parts[-1]
     root = source.json_or_none()
@@ -144,7 +144,7 @@ def _criterion_name(described: Source | None, path: tuple[str, ...], place: str)
 
 
 def _criterion_samples(root: JsonValue) -> list[float]:
-    """Time per iteration: each sample is the total of a known number of iterations."""
+    """Return the times per iteration: each sample is the total of a known number of iterations."""
     iterations, times = root.at("iters"), root.at("times")
     counts, totals = iterations.numbers(), times.numbers()
     if len(counts) != len(totals):
@@ -197,15 +197,15 @@ CRITCMP = ResultReader(
 )
 
 
-# What Criterion prints, and what cargo's own harness (libtest) prints, as Criterion can too.
+# The console text of Criterion, and of cargo's own harness (libtest), whose form Criterion can write too.
 
-# Criterion's default; the text does not say where a suite chose another.
+# Criterion's default. The text does not state another level that a suite chose.
 CRITERION_LEVEL = 0.95
 
 
 def _criterion_summary(row: re.Match[str], value: float) -> Summary:
     low, high = (nanoseconds(row[end], row[f"{end}_unit"]) for end in ("low", "high"))
-    # The slope of a linear fit where Criterion has one, else the mean.
+    # The value is the slope of a linear fit if Criterion has one, else the mean.
     return Summary(value=value, statistic="estimate", confidence_interval=(low, high), confidence_level=CRITERION_LEVEL)
 
 
@@ -213,7 +213,7 @@ CRITERION_TEXT = line_reader(
     "criterion_text",
     Lines(
         mark=" time:",
-        # The `change:` block has percentages in these brackets. A name that is too long for its column stands before.
+        # The `change:` block has percentages in these brackets. A name too long for its column is on the line before.
         title=re.compile(r"(?P<name>\S.{0,9999})"),
         row=re.compile(
             rf"(?P<name>.{{0,9999}}) time: {{0,99}}\[(?P<low>{NUMBER}) (?P<low_unit>{TIME_UNIT}) {VALUE_GROUP} "
@@ -229,7 +229,7 @@ CRITERION_TEXT = line_reader(
 
 
 def _libtest(row: re.Match[str]) -> tuple[Measured, ...]:
-    """`ns/iter` is a time, any other cost per iteration named by its unit; with it perhaps `MB/s`, a throughput."""
+    """Return a row's measurements: a time (`ns/iter`) or other cost named by its unit, and optionally a throughput."""
     cost, _, per = row["unit"].rpartition("/")
     rate = Metric(name="throughput", unit=row["rate_unit"] or "", direction=Direction.HIGHER_IS_BETTER)
     if row["unit"].endswith("/s"):
@@ -246,8 +246,8 @@ BENCHER_TEXT = line_reader(
     "bencher_text",
     Lines(
         mark=" ... bench:",
-        # The number after +/- is the samples' range with libtest and their standard deviation with Criterion, and the
-        # text does not say which of the two wrote it.
+        # The number after +/- is the samples' range with libtest and their standard deviation with Criterion. The text
+        # does not show which of the two wrote it.
         row=re.compile(
             rf"test (?P<name>\S.{{0,9999}}?) \.\.\. bench: {{1,99}}{VALUE_GROUP} (?P<unit>\S{{1,60}}) \(\+/- {NUMBER}\)"
             rf"(?: = (?P<rate>{NUMBER}) (?P<rate_unit>\S{{1,60}}))?\s{{0,9}}"
@@ -295,7 +295,7 @@ def _read_divan(source: Source) -> Parsed:
 
 
 def _divan_rows(source: Source) -> Iterator[tuple[tuple[str, str], Summary | None, str]]:
-    """Each line with numbers: (binary, path) and its times; None for what stands below the times of a benchmark."""
+    """Yield each line with numbers: (binary, path), times and place. Lines below a benchmark's times have None."""
     binary, column = "", 0
     path: list[str] = []
     for number, line in lines(source):

@@ -1,4 +1,4 @@
-"""One input file: bounded reading, decoding, and refusals that say what the bytes look like instead."""
+"""One input file: bounded reading, decoding, and errors that describe the bytes."""
 
 import codecs
 import io
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_FILE_BYTES = 64 << 20
-# For formats that are read line by line: hours of a load test, one line per request.
+# The limit for formats that are read line by line: hours of a load test, one line per request.
 MAX_STREAMED_BYTES = 4 << 30
-# For lists of JSON, our own runs, standard input and what is in archives.
+# The limit for lists of JSON, our own runs, standard input and members of archives.
 MAX_LARGE_BYTES = 1 << 30
 CHUNK_BYTES = 1 << 20
 MAX_LINE_CHARACTERS = 4 << 20
@@ -32,13 +32,13 @@ LARGE_HEAD_BYTES = 1 << 20
 STDIN_NAME = "-"
 XML_HEAD_CHARACTERS = 4096
 MAX_NUMBER_CHARACTERS = 100
-# Of `<` and `&` in XML: what takes a parser's time and memory. A megabyte of real results has some twenty thousand.
+# The limit of `<` and `&` in XML, which cost a parser time and memory. A megabyte of real results has about 20,000.
 MAX_XML_MARKS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file's bytes and its display path. `name` and `data` are foreign; show the name only as `place`.
+    """A file's bytes and its display path. `name` and `data` are foreign; display the name only as `place`.
 
     `is_on_disk`: the name is a path that the user gave or that was found there.
     """
@@ -53,17 +53,17 @@ class Source:
 
     @property
     def parts(self) -> Sequence[str]:
-        """The components of the name, for formats whose files mean something by where they lie."""
+        """The components of the name, for formats in which the path has a meaning."""
         return self.name.replace("\\", "/").split("/")
 
     @property
     def stem(self) -> str | None:
-        """The file's name without its end, for tools that name nothing; None of standard input."""
+        """The file's name without its extension, for tools that name nothing; None for standard input."""
         last = self.parts[-1]
         return None if self.name == STDIN_NAME else last.rpartition(".")[0] or last
 
     def beside(self, path: str) -> "Source | None":
-        """The file at `path` from this one's folder, where there is one on disk: never raises."""
+        """Return the file at `path` relative to this one's folder; None if there is none on disk. Never raises."""
         if not self.is_on_disk:
             return None
         try:
@@ -72,51 +72,51 @@ class Source:
             return None
 
     def content(self, *, max_bytes: int | None = None) -> bytes:  # noqa: ARG002 - of files that are not in memory
-        """All bytes; a DataError where they are too many to be in memory."""
+        """Return all bytes; raise DataError if they are too large for memory."""
         return self.data
 
     def text(self) -> str:
-        """The decoded text; a DataError where the bytes are not text."""
+        """Return the decoded text; raise DataError if the bytes are not text."""
         return _value(self._text_or_error)
 
     def json(self) -> Any:
-        """The parsed JSON; a DataError with line and column. NaN and Infinity come through as floats."""
+        """Return the parsed JSON; raise DataError with line and column. NaN and Infinity become floats."""
         return _value(self._json_or_error)
 
     def root(self) -> JsonValue:
-        """The parsed JSON with its place, for checked access."""
+        """Return the parsed JSON with its place, for checked access."""
         return JsonValue(self.json(), self.place)
 
     def each_of(self, name: str, take: Take) -> JsonValue:
-        """The parsed JSON, of whose list `name` each element was given to `take`: of a large file the rest only."""
+        """Pass each element of the list `name` to `take`. Return the parsed JSON, without them for a large file."""
         root = self.root()
         for element in root.at(name).elements():
             take(element)
         return root
 
     def text_or_empty(self) -> str:
-        """For `matches`: never raises."""
+        """Return the text, or "" if there is an error; for `matches`, so it never raises."""
         return "" if isinstance(self._text_or_error, DataError) else self._text_or_error
 
     def json_or_none(self) -> Any:
-        """For `matches`: never raises."""
+        """Return the parsed JSON, or None if there is an error; for `matches`, so it never raises."""
         return None if isinstance(self._json_or_error, DataError) else self._json_or_error
 
     def member(self, name: str) -> Any:
-        """For `matches`: the member `name` of the JSON object that the file is, None where there is none."""
+        """Return the member `name` of the file's JSON object, None if there is none; for `matches`."""
         root = self.json_or_none()
         return root.get(name) if isinstance(root, dict) else None
 
     def error(self, message: str, next_step: str, *, line: int | None = None) -> DataError:
-        """Why the file, or one line of it, is refused."""
+        """Return the error for the file or one line of it."""
         return DataError(message, place=self.place if line is None else f"{self.place}:{line}", next_step=next_step)
 
     def head(self) -> str:
-        """The beginning of the text, for the `matches` of formats that stream: never raises."""
+        """Return the beginning of the text, for `matches` of streamed formats. Never raises."""
         return self.text_or_empty()[:HEAD_CHARACTERS]
 
     def lines(self) -> Iterator[str]:
-        """The decoded lines with their ends, one at a time in bounded memory; a DataError where one is not text."""
+        """Yield the decoded lines with their ends in bounded memory; raise DataError if one is not text."""
         if refused := refusal(self.data, self.place):
             raise refused
         try:
@@ -133,7 +133,7 @@ class Source:
     def _stream(self) -> BinaryIO:
         return io.BytesIO(self.data)
 
-    # Both outcomes are kept, so that asking all readers costs one parse.
+    # Both outcomes are cached, so that matching all readers costs one parse.
     @cached_property
     def _text_or_error(self) -> str | DataError:
         return refusal(self.data, self.place) or decode(self.data, self.place)
@@ -146,9 +146,9 @@ class Source:
 
 @dataclass(frozen=True)
 class LargeFile(Source):
-    """A file too large for memory: `data` is its beginning, by which its format is recognised.
+    """A file too large for memory. `data` is its beginning, by which its format is recognised.
 
-    Only formats that read `lines` or `each_of` can have the rest, which `opened` gives from the start.
+    Only formats that read `lines` or `each_of` can use the rest, which `opened` returns from the start.
     """
 
     opened: Callable[[], BinaryIO] = field(kw_only=True, compare=False)
@@ -166,7 +166,7 @@ class LargeFile(Source):
         if refused := refusal(self.data, self.place):
             raise refused
         root = read_list(self._chunks(), name, take, place=self.place)
-        root.at(name).numbers()  # empty, or no list
+        root.at(name).numbers()  # an error unless it is a list, which is empty
         return root
 
     def text_or_empty(self) -> str:
@@ -180,7 +180,7 @@ class LargeFile(Source):
         return self.opened()
 
     def _chunks(self) -> Iterator[bytes]:
-        """All of the text as UTF-8."""
+        """Yield the whole text as UTF-8."""
         decoder = codecs.getincrementaldecoder(encoding(self.data))()
         size = 0
         try:
@@ -200,7 +200,7 @@ class LargeFile(Source):
         value = load_json(closed_json(self.text_or_empty()), self.place)
         last = next(reversed(value.values()), None) if isinstance(value, dict) else value
         if isinstance(last, list) and len(last) > 1:
-            del last[-1]  # it may be cut
+            del last[-1]  # it may be incomplete
         return None if isinstance(value, DataError) else value
 
     @cached_property
@@ -209,7 +209,7 @@ class LargeFile(Source):
 
 
 def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source], bool]:
-    """`matches` of a JSON object that is of the format."""
+    """Return a `matches` function that accepts a JSON object for which `is_format` is true."""
 
     def matches(source: Source) -> bool:
         root = source.json_or_none()
@@ -222,7 +222,7 @@ def json_object(is_format: Callable[[dict[str, Any]], bool]) -> Callable[[Source
 
 
 def has_root(source: Source, roots: tuple[str, ...]) -> bool:
-    """Whether one of `roots`, such as "<Catch2TestRun", is near the beginning: cheap, never raises."""
+    """Whether one of `roots`, such as "<Catch2TestRun", is near the beginning. Cheap; never raises."""
     head = source.text_or_empty()[:XML_HEAD_CHARACTERS]
     return head.lstrip().startswith("<") and any(root in head for root in roots)
 
@@ -235,7 +235,7 @@ def parse_xml(source: Source, *, next_step: str) -> "Element":
     if text.count("<") + text.count("&") > MAX_XML_MARKS:
         raise source.error(f"holds more than {MAX_XML_MARKS:,} tags", "write the benchmarks alone to a file")
     try:
-        # No tool writes a document type; with none allowed there are no entities to expand.
+        # No tool writes a document type; forbidding it excludes entities to expand.
         root: Element = fromstring(text, forbid_dtd=True)
     except ParseError as error:
         line, column = error.position
@@ -248,7 +248,7 @@ def parse_xml(source: Source, *, next_step: str) -> "Element":
 
 
 def attribute_number(element: "Element", attribute: str, *, place: str, next_step: str) -> float | None:
-    """The attribute's value; None where there is none."""
+    """Return the attribute's value; None if it is missing."""
     if (text := element.get(attribute)) is None:
         return None
     try:
@@ -258,7 +258,7 @@ def attribute_number(element: "Element", attribute: str, *, place: str, next_ste
 
 
 def open_file(path: str) -> Source:
-    """The file at `path` in memory, or a LargeFile of it where it is too large for that."""
+    """Read the file at `path` into memory, or open it as a LargeFile if it is too large."""
     try:
         file = Path(path)
         if file.is_file() and MAX_FILE_BYTES < file.stat().st_size <= MAX_STREAMED_BYTES:
@@ -266,12 +266,12 @@ def open_file(path: str) -> Source:
                 head = stream.read(LARGE_HEAD_BYTES)
             return LargeFile(path, head, is_on_disk=True, opened=lambda: file.open("rb"))
     except (OSError, ValueError):
-        pass  # read_file says what is wrong with it
+        pass  # read_file reports the fault
     return replace(read_file(path, max_bytes=MAX_FILE_BYTES), is_on_disk=True)
 
 
 def open_stream(name: str, stream: BinaryIO) -> Source:
-    """What `stream` holds in memory, or as a file without a name where it is too large for that."""
+    """Read `stream` into memory, or into an unnamed temporary file if it is too large."""
     data = stream.read(MAX_FILE_BYTES + 1)
     if len(data) <= MAX_FILE_BYTES:
         return Source(name, data)
@@ -293,7 +293,7 @@ def _from_start(copy: BinaryIO) -> BinaryIO:
 
 
 def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
-    """The file at `path`, whose size is asked before anything is read."""
+    """Read the file at `path` after a check of its size."""
     name = str(path)
     try:
         with Path(path).open("rb") as stream:
@@ -308,7 +308,7 @@ def read_file(path: str | Path, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
 
 
 def read_stream(name: str, stream: BinaryIO, *, max_bytes: int = MAX_FILE_BYTES) -> Source:
-    """What `stream` holds, up to the limit: a pipe has no size to ask for."""
+    """Read `stream` up to the limit, because a pipe's size is unknown."""
     data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise _too_large(Source(name, b"").place, max_bytes)
@@ -341,6 +341,6 @@ def _too_large(place: str, max_bytes: int) -> TooLargeError:
 
 def _value(outcome: T | DataError) -> T:
     if isinstance(outcome, DataError):
-        # A fresh one each time: a raised exception keeps its traceback and so all frames alive.
+        # Raise a new instance each time: a raised exception keeps its traceback and thus all frames alive.
         raise type(outcome)(outcome.message, place=outcome.place, next_step=outcome.next_step)
     return outcome

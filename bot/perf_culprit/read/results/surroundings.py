@@ -20,7 +20,7 @@ from defusedxml import ElementTree
 from perf_culprit.model.run import LONGEST_NAME, PACKAGE_SEPARATOR, Environment
 from perf_culprit.read.results.parsed import Parsed, components, epoch_time
 
-# Versions of the compilers and runtimes on the PATH, as the commands that are measured find them.
+# Versions of the compilers and runtimes on the PATH, as the measured commands find them.
 
 TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "gcc": ("gcc", "-dumpfullversion"),
@@ -32,7 +32,7 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
     "dotnet": ("dotnet", "--version"),
     "python": ("python3", "--version"),
 }
-# Of our environment, which may hold a token, only what finds them; and nothing is downloaded to answer.
+# Our environment may hold a token, so only the variables that locate the tools are passed on. Nothing is downloaded.
 PASSED_ON: Final = ("PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "DOTNET_ROOT", "LD_LIBRARY_PATH")
 OFFLINE: Final = {"GOTOOLCHAIN": "local", "RUSTUP_AUTO_INSTALL": "0", "DOTNET_CLI_TELEMETRY_OPTOUT": "1"}
 LONGEST_ANSWER_S: Final = 5.0
@@ -41,7 +41,7 @@ _VERSION: Final = re.compile(r"\d+(?:\.[\w+-]+)+|\b\d+\b")
 
 @cache
 def toolchain(folder: Path) -> Environment:
-    """Those that answer, asked at once; in `folder`, whose files may choose a version."""
+    """Return the versions of the tools that answer. They run in parallel in `folder`, whose files may choose one."""
     asked = {name: _asked(words, folder) for name, words in TOOLS.items() if shutil.which(words[0])}
     return components(**{name: None if tool is None else _version(tool) for name, tool in asked.items()})
 
@@ -73,9 +73,9 @@ def _version(tool: "subprocess.Popen[str]") -> str | None:
     return match[0] if match and tool.returncode == 0 else None
 
 
-# Lock files: the packages that a run was built and measured with, as components such as `pip:numpy`.
+# Lock files list the packages that a run was built and measured with, as components such as `pip:numpy`.
 #
-# What cannot be read says nothing; a verdict does not wait for it. Only well-known names in the folder itself count.
+# Unreadable files are ignored, because no verdict needs them. Only well-known names in the folder itself count.
 
 LARGEST_FILE_BYTES: Final = 10_000_000
 MOST_FILES: Final = 20
@@ -88,7 +88,7 @@ _PROPERTY: Final = re.compile(r"\$\{([^}]+)\}")
 
 
 def lock_environment(folder: Path) -> Environment:
-    """The packages of all lock files in `folder`."""
+    """Return the packages of all lock files in `folder`."""
     try:
         files = sorted(path for path in folder.iterdir() if ecosystem_of(path.name) and path.is_file())
         contents = {
@@ -100,7 +100,7 @@ def lock_environment(folder: Path) -> Environment:
 
 
 def packages(files: Mapping[str, bytes]) -> Environment:
-    """The packages of lock files by name; several versions of one, as npm and Cargo may have, in one value."""
+    """Return the packages of lock files by name; several versions of one, as in npm and Cargo, form one value."""
     versions: defaultdict[str, set[str]] = defaultdict(set)
     for name, data in files.items():
         if (kind := ecosystem_of(name)) is None or len(data) > LARGEST_FILE_BYTES:
@@ -114,7 +114,7 @@ def packages(files: Mapping[str, bytes]) -> Environment:
 
 
 def ecosystem_of(name: str) -> "tuple[str, Callable[[str], Pairs]] | None":
-    """Ecosystem and reader of a lock file's name; None of any other file's."""
+    """Return the ecosystem and reader for a lock file's name; None for any other file."""
     return next((kind for pattern, kind in LOCK_FILES.items() if fnmatchcase(name, pattern)), None)
 
 
@@ -133,7 +133,7 @@ def _requirements(text: str) -> Pairs:
 
 def _python_lock(text: str) -> Pairs:
     for entry in tomllib.loads(text)["package"]:
-        # The project itself and its parts: their versions say nothing of what they hold.
+        # Skip the project itself and its parts, because their versions do not identify their content.
         if not {"editable", "virtual", "directory"} & dict(entry.get("source") or {}).keys():
             yield _normal(entry["name"]), str(entry.get("version", ""))
 
@@ -166,7 +166,7 @@ def _npm_tree(dependencies: Mapping[str, Any]) -> Pairs:
 
 
 def _go_mod(text: str) -> Pairs:
-    """`go.sum` holds what was looked at as well; `go.mod` says what is built with."""
+    """Read `go.mod`, which lists the modules of the build; `go.sum` also has those that were only considered."""
     for line in text.splitlines():
         if required := _REQUIRED.fullmatch(line.strip()):
             yield required[1], required[2]
@@ -199,23 +199,23 @@ LOCK_FILES: Final[Mapping[str, tuple[str, Callable[[str], Pairs]]]] = {
 }
 
 
-# The environment of this machine, for results that do not say where they were measured.
+# The environment of this machine, for results that do not state where they were measured.
 
 CPU_FACTS = Path("/proc/cpuinfo")
 MEMORY_FACTS = Path("/proc/meminfo")
-# Docker's and podman's.
+# The marks of Docker and Podman.
 CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
-# The action's image: what runs in it measured nothing.
+# The action's image, in which nothing was measured.
 OWN_IMAGE = Path("/opt/perf-culprit/bot/perf_culprit")
 # "name=value" lines of a workflow, about what a container can't see: "gcc=14.2.0".
 TOLD_VARIABLE = "PERF_CULPRIT_ENVIRONMENT"
-# x86 writes "model name"; some ARM kernels "Model"; s390 and others nothing that names the model.
+# x86 writes "model name", and some ARM kernels "Model". s390 and others have no field for the model.
 CPU_MODEL_FIELDS = ("model name", "Model", "cpu model")
 BYTES_PER_GIB = 1 << 30
 
 
 def machine_environment(environ: Mapping[str, str] | None = None) -> Environment:
-    """CPU, memory, system, what the workflow says and, on a GitHub runner, its image. What is not known is left out."""
+    """Return CPU, memory, system, the workflow's facts and a GitHub runner's image. Unknown facts are left out."""
     variables = os.environ if environ is None else environ
     lines = (line.partition("=") for line in variables.get(TOLD_VARIABLE, "").splitlines())
     told = components(**{name.strip(): value for name, _, value in lines if name.strip()})
@@ -223,7 +223,7 @@ def machine_environment(environ: Mapping[str, str] | None = None) -> Environment
 
 
 def surroundings(folder: Path) -> Environment:
-    """This machine, the compilers and runtimes on it, and the packages that the lock files in `folder` name."""
+    """Return this machine's environment, its compilers and runtimes, and the packages of lock files in `folder`."""
     tools = Environment() if OWN_IMAGE.exists() else toolchain(folder)
     return machine_environment().merged(tools).merged(lock_environment(folder))
 
@@ -237,7 +237,7 @@ def _seen(variables: Mapping[str, str]) -> Environment:
         os=platform.system(),
         os_release=platform.release(),
         runner_image=_runner_image(variables),
-        # A container's name is no machine's.
+        # A container's name does not identify a machine.
         host=None if any(map(Path.exists, CONTAINER_MARKS)) else platform.node(),
         python=None if OWN_IMAGE.exists() else platform.python_version(),
     )
@@ -256,13 +256,13 @@ def _cpu_model(facts: str) -> str | None:
 
 
 def _memory(facts: str) -> str | None:
-    """Whole GiB: the kernel's own share differs from boot to boot."""
+    """Return the memory in whole GiB, because the kernel's own share differs between boots."""
     number, _, unit = _fields(facts).get("MemTotal", "").partition(" ")
     return f"{round(int(number) * 1024 / BYTES_PER_GIB)} GiB" if number.isdecimal() and unit == "kB" else None
 
 
 def _fields(facts: str) -> dict[str, str]:
-    """`name : value` lines; the first of a name counts (one block per CPU)."""
+    """Parse `name : value` lines; the first of each name counts (one block per CPU)."""
     fields: dict[str, str] = {}
     for line in facts.splitlines():
         name, _, value = line.partition(":")
@@ -271,20 +271,20 @@ def _fields(facts: str) -> dict[str, str]:
 
 
 def _runner_image(variables: Mapping[str, str]) -> str | None:
-    """GitHub's hosted runners say their image; others at least say that they are runners of their own."""
+    """Return the image of a GitHub-hosted runner. Other runners state at least that they are self-hosted."""
     image, version = variables.get("ImageOS"), variables.get("ImageVersion")
     if image:
         return f"{image} {version}" if version else image
     return variables.get("RUNNER_ENVIRONMENT") or None
 
 
-# Whether a file was measured on this machine, just now: only then may this machine's environment complete it.
+# This machine's environment may complete a file only if it was measured on this machine just now.
 #
 # docs/history.md states the rule in words.
 
-# GitHub's own machines end a job after six hours: what is older was not measured by the job that collects it.
+# GitHub's own machines end a job after six hours, so the job that collects older results did not measure them.
 LONGEST_JOB: Final = timedelta(hours=6)
-# Clocks of counters that count from the start of a test are far below; no test lasts ten years.
+# Clocks that count from the start of a test are far below this; no test lasts ten years.
 FIRST_DATE_S: Final = 10 * 365 * 86_400
 ARCHITECTURES: Final[Mapping[str, str]] = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 SYSTEMS: Final[Mapping[str, str]] = {"macos": "darwin"}
@@ -292,13 +292,13 @@ _NOISE: Final = re.compile(r"\((?:r|tm)\)|@.*|\b(?:cpu|processor|\d+-core)\b", r
 
 
 def elsewhere(parsed: Parsed, machine: Environment, *, now: datetime) -> str | None:
-    """What shows that the file was measured elsewhere or earlier, such as "os: Windows"; None where nothing does."""
+    """Return the evidence that the file was measured elsewhere or earlier, such as "os: Windows"; None without any."""
     theirs, ours = parsed.environment.components, machine.components
     for name, same in _SAME.items():
         if name in theirs and name in ours and not same(theirs[name], ours[name]):
             return f"{name}: {theirs[name]}"
     if "host" in theirs and "host" not in ours and not parsed.benchmarks:
-        # Counters are often a server's. In a container nobody knows this machine's name to compare with.
+        # Counters are often a server's. In a container, this machine's name is unknown and cannot be compared.
         return f"host: {theirs['host']}"
     if (time := _time(parsed)) is not None and abs(now - time) > LONGEST_JOB:
         return f"time: {time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
@@ -306,14 +306,14 @@ def elsewhere(parsed: Parsed, machine: Environment, *, now: datetime) -> str | N
 
 
 def _time(parsed: Parsed) -> datetime | None:
-    """When the file's measurement ended, as far as it is dated."""
+    """Return the end of the file's measurement if it is dated, else the run's time."""
     ends = [float(table.times_s[-1]) for table in parsed.counters if len(table.times_s)]
     dated = [end for end in ends if end >= FIRST_DATE_S]
     return epoch_time(max(dated)) if dated else parsed.time
 
 
 def _same_cpu(first: str, second: str) -> bool:
-    """Tools name a processor with and without "(R)", "CPU @ 2.50GHz" or "64-Core Processor"."""
+    """Whether two names denote one processor. Tools may add "(R)", "CPU @ 2.50GHz" or "64-Core Processor"."""
     words = [set(re.findall(r"[a-z0-9]+", _NOISE.sub(" ", name).lower())) for name in (first, second)]
     return words[0] <= words[1] or words[1] <= words[0]
 

@@ -40,7 +40,7 @@ def _is_hyperfine(source: Source) -> bool:
 
 
 def _read_results(results: list[JsonValue]) -> Parsed:
-    """What the results say; hyperfine's table holds the same ones, without their times."""
+    """Read the results. hyperfine's table holds the same ones, without their times."""
     commands = [result.at("command").text() for result in results]
     counts = Counter(commands)
     benchmarks = unique(
@@ -77,7 +77,7 @@ HYPERFINE = ResultReader(
 )
 
 
-# hyperfine `--export-csv`: a summary per command, in seconds, without the times and their number.
+# hyperfine `--export-csv`: a summary per command in seconds, without the times and their number.
 
 CSV_COLUMNS = ("command", "mean", "stddev", "median", "user", "system", "min", "max")
 CSV_PARAMETER = "parameter_"
@@ -113,7 +113,7 @@ GNU_TIMES = {
 
 
 def _clock(text: str) -> float:
-    """`1:02:03`, `0:00.11`, `0m0.098s` and `0.11` in seconds."""
+    """Convert `1:02:03`, `0:00.11`, `0m0.098s` and `0.11` to seconds."""
     seconds = 0.0
     for part in re.split("[:m]", text.removesuffix("s")):
         seconds = 60 * seconds + float(part)
@@ -143,21 +143,21 @@ SHELL_LINES = Lines(
     measures=lambda row: (SHELL_TIMES[row["label"]],),
     number=_clock,
 )
-# What a shell that shows its commands (`set -x`, a prompt) printed before its times.
+# The command that a shell printed before its times (`set -x`, a prompt).
 SHELL_COMMAND = re.compile(r"(?:\+{1,9}|[$%>#]) (?:time )?(?P<name>\S.{0,9998})")
 LONGEST_HEADING = 100
 
 
 @dataclass(slots=True)
 class _Timed:
-    """One use of `time`: the lines that stand between it and the one before, and its own."""
+    """One use of `time`: its own lines, and those between it and the previous use."""
 
     before: list[str]
     rows: list[tuple[str, re.Match[str]]]
 
     @property
     def heading(self) -> str:
-        """What names it: a command, or a line alone; "" where nothing does."""
+        """The name of the use: a command, or a single line; "" if there is none."""
         command = SHELL_COMMAND.fullmatch(self.before[-1]) if self.before else None
         alone = self.before[0].rstrip(": ") if len(self.before) == 1 and len(self.before[0]) <= LONGEST_HEADING else ""
         return command["name"] if command else alone
@@ -178,7 +178,7 @@ def _timed(source: Source) -> list[_Timed]:
 
 
 def _read_shell_times(source: Source) -> Parsed:
-    """Times of one command are samples; `time` does not say what it timed, so the lines before it have to."""
+    """Read the times; those of one command are samples. `time` does not name its command; the lines before it do."""
     timed = _timed(source)
     later = [one.before for one in timed[1:]]
     is_one = all(before == later[0] for before in later) and (later[:1] in ([], [[]]) or timed[0].before == later[0])
@@ -220,7 +220,7 @@ RUBY_BENCHMARK = line_reader(
         ),
         measures=lambda _: (SECONDS, replace(USER_SECONDS, group="user"), replace(SYSTEM_SECONDS, group="system")),
         summary=None,
-        # bmbm measures twice and means the second.
+        # bmbm measures twice; the second measurement counts.
         warm_up=re.compile(r"(?P<begins>Rehearsal )-{1,9999}|-{1,9999} total: .{1,99}sec"),
     ),
     description="Ruby's Benchmark (bm, bmbm)",
@@ -246,7 +246,7 @@ CONSOLE_TIME = line_reader(
 )
 
 
-# How long tests took: results only where somebody says so, since a test's time is mostly its preparation's.
+# Durations of tests count as results only if the user names the tool: a test's time is mostly its preparation's.
 
 JUNIT_ROOTS = ("<testsuites", "<testsuite ")
 RUN_TESTS_AGAIN = "run the tests again with their JUnit reporter"
@@ -291,7 +291,7 @@ PYTEST_DURATIONS = line_reader(
 
 
 PLAIN_VALUE = Metric(name="value", unit="", direction=Direction.LOWER_IS_BETTER)
-# Each part is bounded, so that no line can make the pattern work long.
+# Each part is bounded, so that no line makes the pattern slow.
 PLAIN_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,4})?")
 MAX_LINE_CHARACTERS = 100
 NUMBERS_BEGINNING = 20_000
@@ -299,7 +299,7 @@ NUMBERS_BEGINNING = 20_000
 
 def _is_numbers(source: Source) -> bool:
     text = source.text_or_empty()
-    # The beginning speaks for the file, without its last line, which may be cut; `read` takes all.
+    # The beginning decides, without its last line, which may be cut off. `read` reads all.
     beginning = text[:NUMBERS_BEGINNING].splitlines()[: None if len(text) <= NUMBERS_BEGINNING else -1]
     numbers = [line.strip() for line in beginning if line.strip()]
     return bool(numbers) and all(_is_number(number) for number in numbers)

@@ -1,4 +1,4 @@
-"""Rust programs counted by Valgrind: Gungraun (iai-callgrind), as text and JSON, and iai."""
+"""Valgrind's counts of Rust programs: Gungraun (iai-callgrind), as text and JSON, and iai."""
 
 import re
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from perf_culprit.read.results.json_value import JsonValue
 from perf_culprit.read.results.parsed import Parsed, ResultReader, from_samples, gathered
 from perf_culprit.read.results.source import Source, json_object
 
-# What a run costs. A hit of a near cache may be good news (no miss) or bad (one access more): nothing says which.
+# The counts that are costs. A near cache's hit may be good (no miss) or bad (one more access), so it has no direction.
 VALGRIND_COSTS = frozenset(
     {"Instructions", "Total read+write", "RAM Hits", "RAM Accesses", "Estimated Cycles", "Total bytes", "Total blocks"}
 )
 
 
 def valgrind_metric(label: str) -> Metric:
-    """Of a count by its name in the console text, such as "RAM Hits"."""
+    """Return the metric of a count by its name in the console text, such as "RAM Hits"."""
     direction = Direction.LOWER_IS_BETTER if label in VALGRIND_COSTS else Direction.UNKNOWN
     return Metric(name=label.lower().replace(" ", "_"), unit="", direction=direction)
 
@@ -34,7 +34,7 @@ GUNGRAUN = line_reader(
             r" {1,40}\(.{0,999}"
         ),
         measures=lambda row: (Measured(metric=valgrind_metric(row["label"])),),
-        # Exact counts.
+        # Counts are exact.
         summary=None,
     ),
     description="Gungraun (iai-callgrind) console text",
@@ -58,11 +58,11 @@ IAI = line_reader(
 )
 
 
-# Gungraun's summary of a benchmark as JSON (versions 6 and 7): what its console text shows.
+# Gungraun's summary of a benchmark as JSON (versions 6 and 7) has the same content as its console text.
 #
-# Its standard output has one per line; a file with several documents comes here in parts.
+# Its standard output has one summary per line; a file with several documents is split before it is read here.
 
-# Their names in the console text, so that both forms are the same metrics.
+# The counts' names in the console text, so that both forms have the same metrics.
 GUNGRAUN_LABELS: Final = {
     "Ir": "Instructions",
     "L1hits": "L1 Hits",
@@ -110,7 +110,7 @@ def _version_7(profile: JsonValue) -> Iterator[tuple[str, JsonValue | None]]:
 
 
 def _version_6(profile: JsonValue) -> Iterator[tuple[str, JsonValue | None]]:
-    """`Left` is the new count, `Right` an old one, `Both` first the new and then the old."""
+    """Yield the new counts. `Left` is the new count, `Right` an old one, `Both` first the new and then the old."""
     summary = profile.at("summaries").at("total").at("summary")
     for _, counts in summary.members() if isinstance(summary.value, dict) else ():
         for kind, counted in counts.members():

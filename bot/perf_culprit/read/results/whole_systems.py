@@ -8,7 +8,7 @@ from perf_culprit.read.results.json_value import JsonValue
 from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, gathered, utc_time
 from perf_culprit.read.results.source import Source, json_object
 
-# Lighthouse: each report is one load of a page, so one sample. Other audits count what a page holds, or are estimates.
+# Lighthouse: each report is one load of a page, so one sample. Other audits count a page's content, or are estimates.
 
 LIGHTHOUSE_UNITS: Final = {"millisecond": "ms", "unitless": ""}
 SCORE: Final = Metric(name="performance_score", unit="", direction=Direction.HIGHER_IS_BETTER)
@@ -51,7 +51,7 @@ LIGHTHOUSE = ResultReader(
 )
 
 
-# ClickBench: each query is run three times, the first time without anything in memory.
+# ClickBench: each query is run three times, the first time with cold caches.
 
 COLD_TIME: Final = Metric(name="cold_time", unit="s", direction=Direction.LOWER_IS_BETTER)
 CLICKBENCH_TOTALS: Final = {
