@@ -254,7 +254,7 @@ def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel
 
 # The values of panels, which the next build extends: chunks, with their names in the manifest.
 #
-#  A chunk is a script that passes its values on, because a page that was opened from a disk may not read files. Its
+# A chunk is a script that passes its values on, because a page that was opened from a disk may not read files. Its
 # name is the hash of its content: an unchanged one is not written again, and a damaged one is recognized.
 
 _VALUES_PER_CHUNK: Final = 50_000
