@@ -200,7 +200,7 @@ def _minutes(workplace: Workplace, commit: str, asked: Backfill, say: Say) -> fl
 
 
 def _measured(repository: Path, workplace: Workplace, commit: str, asked: Backfill, config: Config) -> Run:
-    """Measure a commit. Its own time dates the run, so that retention counts its true age; a note has today's date."""
+    """Measure a commit. The run gets the commit's time, so that retention treats it as that old; a note has the day."""
     workplace.warm_up(commit)
     executed = [workplace.execute(commit) for _ in range(asked.executions)]
     run = join_executions(

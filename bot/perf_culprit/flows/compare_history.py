@@ -1,4 +1,4 @@
-"""collect -> history -> judge: one comparison with the stored runs. `flows.compare` needs neither history nor git."""
+"""collect -> history -> judge: one comparison with the stored runs. Result files alone need no git and no history."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ from perf_culprit.model.maintenance import (
 from perf_culprit.say.maintenance_text import checkup_lines
 from perf_culprit.store.opening import open_history
 
-# The runner's facts about this job: event, repository, commit, addresses. GitHub provides all of them, no file does.
+# The runner's facts about this job: event, repository, commit, addresses. All come from GitHub, none from files.
 
 
 # A run of these events is on one of our branches. A branch name alone is no proof: a fork may use the same name.

@@ -203,7 +203,7 @@ def judge_anew(
         first = replace_results(results, confirm=None, confirm_baseline=None)
         report = judge_anew(claim, first, config=config, base=base, place=place, accepted=accepted)
         return replace(report, notes=(because(Remark.OTHER_SECOND_BASE, commit=str(other)[:10]), *report.notes))
-    # The measuring job knows no acceptances: a verdict that differs by them alone is not a proposal.
+    # The measuring job has no acceptances: a verdict that differs by them alone is not a proposal.
     if results.is_joined or _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
         return report
     proposal = because(

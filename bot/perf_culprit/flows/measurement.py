@@ -379,7 +379,7 @@ class _Measurement:
         return counts[-1][1][0], Run(benchmarks=own)
 
     def _versioned(self, side: MeasuredSide, run: Run) -> Run:
-        """Add the benchmarks' versions. If the head's benchmarks fail on a side, the default is a version per side."""
+        """Add the benchmarks' versions. If the head's benchmarks were given up, missing versions are the side's own."""
         run = with_versions(run, self._plan.asked.repository, side.checkout)
         if not self._lost_harness:
             return run

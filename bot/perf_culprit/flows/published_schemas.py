@@ -1,4 +1,7 @@
-"""JSON schemas of our files, from the types that check them. Apart, because jobs need not import all these types."""
+"""JSON schemas of our files, from the types that check them. Apart, because jobs need not import all these types.
+
+`python -m perf_culprit.flows.published_schemas` writes those of our JSON files to docs/.
+"""
 
 import json
 from collections.abc import Mapping

@@ -136,7 +136,7 @@ def import_history(request: Import, *, config: Config, token: str | None = None)
 
 
 def _not_stored(history: Store, runs: Sequence[Run]) -> list[Run]:
-    """Return runs whose numbers are not stored for their commit. Only `record` adds an environment and a verdict."""
+    """Return the runs whose numbers are not yet stored for their commit, under any environment and verdict."""
     there = {
         _numbers(stored)
         for suite in dict.fromkeys(run.suite for run in runs)

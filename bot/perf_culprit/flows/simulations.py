@@ -74,7 +74,7 @@ def judge_designs(
     config: Config,
     tell: Callable[[str], None],
 ) -> Report:
-    """Judge by the detector of benchmarks: replications are samples, and equal numbers share their random numbers."""
+    """Judge by the detector of benchmarks: replications are samples, and those of one number share random numbers."""
     one = partial(replication.replications, seed=seed, tell=tell, fewest=COMPARED_REPLICATIONS)
     after = one(new, scenario, exactly=replications)
     before = one(old, scenario, exactly=len(after))

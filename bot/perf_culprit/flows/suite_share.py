@@ -20,8 +20,7 @@ PRINTS: Final = "let --list print a line for each file, package or group, the sa
 def divide(workplace: Workplace, commits: Sequence[str], *, part: Part, command: str) -> tuple[Part, dict[str, str]]:
     """Return the part with its division's digest, and by commit the part's lines of what `command` prints there.
 
-    Lines are dealt one by one in the order of their hashes: parts differ by at most one line, and similar lines are
-    spread.
+    Lines are dealt one by one in the order of their hashes: parts differ by one line at most, and similar ones spread.
     """
     printed = {commit: _lines(workplace, commit, command) for commit in commits}
     every = sorted(set(chain.from_iterable(printed.values())), key=lambda line: sha256(line.encode()).digest())
