@@ -1,4 +1,4 @@
-"""Publishing on workflow_run: the measuring run's results are judged again, and written where GitHub places the run."""
+"""The job on workflow_run: it judges the measuring run's results again, and writes them where the run belongs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -388,7 +388,7 @@ def _tell_unjudged(
     *,
     error: BotError,
 ) -> None:
-    """Leave the checks open: other rules might give a verdict that differs from the repository's. `error` is raised."""
+    """Leave the checks open: other rules might give another verdict than the repository's. The caller has `error`."""
     from perf_culprit.flows.publish import leave_check_open
     from perf_culprit.say.headlines import Lack
 

@@ -27,7 +27,7 @@ def become_owner(workspace: Path) -> None:
 
 # Remove the token from the environment before anything else: children inherit it, and /proc shows it.
 #
-# The environment at a process's start stays readable in /proc/PID/environ. So this one restarts itself without the
+# The environment at a process's start stays readable in /proc/PID/environ. So this process restarts itself without the
 # token, which waits in a socket. Unlike a pipe or a file, nobody else can open that by /proc/PID/fd. All this happens
 # as root, whose processes nobody else can read.
 
