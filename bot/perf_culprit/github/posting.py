@@ -95,9 +95,9 @@ def upsert_comment(
 ) -> str | None:
     """Edit the bot's comment with that first line on pull request or issue `number`, or post one (if `create`).
 
-    With `create=False` (nothing changed, and comments are off then), an earlier comment still gets the new text: a red
-    verdict must not outlive its cause. Return the comment's address, None if there is none. A comment with other
-    `findings` is replaced by a new one, because an edit notifies nobody.
+    `create=False` means that nothing changed and the user asked for silence. An earlier comment still gets the new
+    text, because a red verdict must not outlive its cause. Return the comment's address, None if there is none. A
+    comment with other `findings` is replaced by a new one, because an edit notifies nobody.
     """
     body = body if body.startswith(mark) else f"{mark}\n{body}"
     if findings:
