@@ -37,7 +37,7 @@ _SHARED: Final[dict[str, Group]] = {
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Breaks lines between words only: an option that is cut at a hyphen cannot be copied.
+    """A help formatter that breaks lines between words only: an option cut at a hyphen cannot be copied.
 
     The titles of the sections precede their commands.
     """
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
             self._missing = None
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]  # the stubs' overloads
-        """Parse and leave no argument unknown: a command reports errors in its own arguments, not its parent."""
+        """Parse all arguments as known: a command reports errors in its own arguments, not its parent."""
         self.fill()
         self._options = [word.partition("=")[0] for word in args or () if word.startswith("--")]
         parsed, unknown = super().parse_known_args(args, namespace)

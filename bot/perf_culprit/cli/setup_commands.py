@@ -120,7 +120,7 @@ def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ..
 
 
 def _tried(repository: Path, choice: "Choice") -> "Choice":
-    """Return the first command that gives a result: its printed benchmarks are worth more than its total time."""
+    """Return the first command that gives a result. Printed benchmarks are preferred to the total time."""
     from perf_culprit.errors import DataError
     from perf_culprit.init.native_output import TIMER
 
