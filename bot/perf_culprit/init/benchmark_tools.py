@@ -1,4 +1,4 @@
-"""Finds the benchmark tool of a repository, and the commands that measure one commit with it."""
+"""The benchmark tools of a repository, and the commands that measure one commit with them."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Finds the steps of a repository's own workflows that measure, and how to measure one commit in the same way."""
+"""The measuring steps of a repository's own workflows, and how to measure one commit in the same way."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Changes a workflow's command so that its tool's results reach `$PERF_CULPRIT_OUTPUT` or are printed."""
+"""Changes to a workflow's command, so that its tool's results reach `$PERF_CULPRIT_OUTPUT` or are printed."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from perf_culprit.init.repository import Repository
 OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
 
 
-# Takes the time of a whole command.
+# The timer of a whole command.
 TIMER: Final = "time sh -e -c"
 
 

@@ -1,4 +1,4 @@
-"""Writes the workflow files of `init`, and finds outdated or unsafe parts for `init --check`."""
+"""The workflow files that `init` writes, and the checks of `init --check` for outdated or unsafe parts."""
 
 import json
 import re

@@ -139,7 +139,7 @@ def _jobs(
 
 
 def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> Iterator[Any]:
-    """Replace the repository's own actions that measure by their steps."""
+    """Inline the steps of the repository's own actions that measure."""
     for step in steps:
         uses = str(step.get("uses", "")) if isinstance(step, dict) else ""
         inner = (
