@@ -79,8 +79,7 @@ def answer(
 
 
 def failure(message: str, *, exit_code: int) -> CallToolResult:
-    """Return an error with the command line's exit code: 2 usage or configuration, 3 no usable data, 4 git or machine.
-    """
+    """Return an error. `exit_code` is the command line's: 2 usage or settings, 3 no usable data, 4 git or machine."""
     content = {"untrusted": {"error": plain_lines(message[:MOST_ERROR]), "exit_code": exit_code}}
     return _result(content, is_error=True)
 
