@@ -14,7 +14,7 @@ from perf_culprit.undumpable import close_process
 
 
 def main(environ: Mapping[str, str] = os.environ) -> int:
-    """One run of the action; its exit code (docs/exit-codes.md)."""
+    """Run the action and return its exit code (docs/exit-codes.md)."""
     become_owner(Path(os.environ.get("GITHUB_WORKSPACE", ".")))
     from perf_culprit.action.job import Log
     from perf_culprit.github.runner_files import LogLevel
@@ -40,7 +40,7 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
 
 
 if __name__ == "__main__":
-    # One job per process, whose objects live to its end: collecting them is in vain.
+    # One job per process, whose objects live to its end: collecting garbage is useless.
     gc.disable()
     use_one_blas_thread()
     token = own_token()

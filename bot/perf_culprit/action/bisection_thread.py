@@ -1,4 +1,4 @@
-"""A comment that commands, its thread, and a bisection as the thread sees it."""
+"""A comment with a command, its thread, and the bisection that reports to the thread."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ EVENT: Final = "issue_comment"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandComment:
-    """`number` is that of the issue or pull request it stands in; `tracked_commit` what our own issue is about."""
+    """`number`: the issue or pull request of the comment. `tracked_commit`: the subject, if that is our own issue."""
 
     id: int
     number: int
@@ -55,7 +55,7 @@ class Ignored:
 
 
 def read_comment(event_name: str, event: Mapping[str, Any], *, bot_login: str) -> CommandComment | Ignored:
-    """An edit is none: it would repeat an old command with the rights of today. Neither is what a bot writes."""
+    """Return a comment that may be a command. Bots' comments are none; an edit would repeat one with today's rights."""
     if event_name != EVENT:
         raise UsageError(
             f"mode command works on the event {EVENT}, this is {event_name!r}",
@@ -81,14 +81,14 @@ def read_comment(event_name: str, event: Mapping[str, Any], *, bot_login: str) -
 
 
 def _tracked_commit(event: Mapping[str, Any], *, bot_login: str) -> str | None:
-    """Anybody can paste the marker into an issue of his own, so its author counts."""
+    """The commit of our own issue. Anybody can paste the marker into an issue, so its author is checked."""
     author, body = value_at(event, "issue", "user", "login"), value_at(event, "issue", "body")
     if not isinstance(author, str) or author.lower() != bot_login.lower() or not isinstance(body, str):
         return None
     return tracked_commit(body)
 
 
-# What a command has in hand: the job, the connection, and the thread that it answers in.
+# What a command needs: the job, the connection, and the thread that it answers in.
 
 MAXIMUM_BODY_CHARACTERS = 65_000
 UNREADABLE = "could not read the configuration"
@@ -102,11 +102,11 @@ class Thread:
     comment: CommandComment
 
     def answer(self, body: str) -> None:
-        """The one answer to this command; further ones replace it."""
+        """Write the only answer to this command; further ones replace it."""
         put_answer(self.host, number=self.comment.number, comment_id=self.comment.id, body=body)
 
     def refuse(self, body: str) -> None:
-        """The one answer in this thread to whoever may not command: anybody could ask a hundred times."""
+        """Write the only answer in this thread to people without rights: anybody could write a hundred commands."""
         self.host.upsert_comment(number=self.comment.number, mark=refusal_marker(), body=body)
 
 
@@ -127,7 +127,7 @@ def default_branch(job: Job) -> str:
 
 
 def trusted_config(job: Job, host: Host) -> Config:
-    """The default branch's configuration, whatever is checked out here. The defaults only where it has none."""
+    """Read the default branch's configuration, whatever is checked out here. Use the defaults only if it has none."""
     path, branch = job.inputs.config_path.as_posix(), default_branch(job)
     try:
         data = host.read_branch_file(path=path, branch=branch)
@@ -142,16 +142,16 @@ def remote(job: Job) -> git.Remote:
     return git.Remote(url=job.context.git_url, token=job.inputs.token or None)
 
 
-# A bisection as the thread sees it: started, reported after every step, stopped when the pull request moves on.
+# A bisection and its thread: it reports every step there, and stops when the pull request moves on.
 
 CHECK_NAME: Final = "perf-culprit bisect"
-# At most this number of a thread's commands are asked whether their bisection still runs.
+# At most this number of a thread's commands are checked for a bisection that still runs.
 MOST_LOOKED_AT: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Teller:
-    """Writes each step into the thread and the check run. Where it belongs stands in what we stored ourselves."""
+    """The writer of each step into the thread and the check run. Our own stored state determines the place."""
 
     job: Job
     host: Host
@@ -159,8 +159,8 @@ class Teller:
     def tell(self, step: BisectionStep) -> None:
         bisection = step.bisection
         if bisection.alarm is not None and bisection.alarm.proves is not None:
-            return  # the report that it proves or refutes says it
-        # Asked again right before it is written: pushes come at any moment.
+            return  # the report that it proves or refutes has the result
+        # Checked again right before writing: a push can come at any moment.
         is_answer = step.report is not None and bisection.stopped is None
         meanwhile = self.objection(bisection) if is_answer else None
         if step.report is not None:
@@ -176,7 +176,7 @@ class Teller:
         summarise(self.job, texts.body)
 
     def _facts(self, report: BisectionReport) -> dict[str, CommitFacts]:
-        """Of the named commits; nothing where they cannot be read: the rest of the answer counts more."""
+        """Facts of the culprits. Empty if they cannot be read: the rest of the answer matters more."""
         try:
             commits = [culprit.commit for culprit in report.outcome.culprits]
             return {commit: self.host.commit_facts(commit=commit) for commit in commits}
@@ -185,7 +185,7 @@ class Teller:
             return {}
 
     def _check(self, step: BisectionStep, *, title: str, body: str, stopped: bool) -> None:
-        """Nothing without the permission: the thread says the same."""
+        """Update or complete the check run. Do nothing without the permission: the thread has the same text."""
         try:
             check = self._open_check(step.bisection)
             if check is None:
@@ -209,7 +209,7 @@ class Teller:
         )
 
     def objection(self, bisection: Bisection) -> Objection | None:
-        """Why nothing more may be measured for it: asked of GitHub every time, as pushes come at any moment."""
+        """Why nothing more may be measured for it. GitHub is queried every time: a push can come at any moment."""
         if bisection.head is None or bisection.pull_request is None:
             return None
         pull = self.host.read_pull_request(number=bisection.pull_request)
@@ -238,7 +238,7 @@ def controller(job: Job, host: Host, config: Config) -> "Iterator[Controller]":
 
 
 def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_branch: str | None) -> None:
-    """`head` is the head of the pull request that GitHub named after the author's rights were known."""
+    """Start the bisection. `head` is the pull request's head, read after the author's rights were checked."""
     from perf_culprit.dispatch.commit_range import bisection_ends
     from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 
@@ -265,7 +265,7 @@ def begin(thread: Thread, command: BisectCommand, *, head: str | None, base_bran
 
 
 def with_options(config: Config, command: BisectCommand) -> Config:
-    """The comment's engine, budget and machines instead of the configured ones."""
+    """Replace the configured engine, budget and machines by those of the comment."""
     options = {
         "engine": command.engine,
         "jobs_per_round": command.jobs,
@@ -277,7 +277,7 @@ def with_options(config: Config, command: BisectCommand) -> Config:
 
 
 def resume(thread: Thread) -> bool:
-    """Resumes the newest bisection of this thread that has not ended; False where there is none."""
+    """Resume the newest bisection of this thread that has not ended. Return False if there is none."""
     from perf_culprit.dispatch.controller import advance_bisection
 
     job, host = thread.job, thread.host
@@ -290,7 +290,7 @@ def resume(thread: Thread) -> bool:
 
 
 def stop_outdated(job: Job, host: Host, *, number: int) -> None:
-    """Ends the bisections of a pull request whose head is another one now, and what they have under way.
+    """Stop the bisections of a pull request whose head has changed, and cancel their running dispatches.
 
     `job` holds the default branch's configuration.
     """
@@ -311,7 +311,7 @@ def stop_outdated(job: Job, host: Host, *, number: int) -> None:
 
 
 def running_bisections(opened: "Controller", host: Host, *, number: int) -> Iterator[Bisection]:
-    """Newest first. A bisection's id is its command's, and the bot's answer names that: nobody else can write one."""
+    """Yield them newest first. Each has its command's id, which is in the bot's answer: nobody else can write that."""
     for comment_id in host.answered_commands(number=number)[:MOST_LOOKED_AT]:
         loaded = opened.bisections.load(str(comment_id))
         if loaded is not None and not loaded.bisection.is_done:

@@ -1,7 +1,7 @@
-r"""The first line of a comment -> a command. Whoever wrote it: nothing of it ever reaches a shell.
+r"""The first line of a comment -> a command. Whoever wrote it, none of its text ever reaches a shell.
 
-The line is read word by word. A word ends at a space; a part of it in double quotes may hold spaces, and there `\"` is
-a quote and `\\` a backslash.
+The line is read word by word, and a word ends at a space. A part in double quotes may hold spaces; in it, `\"` is a
+quote and `\\` a backslash.
 """
 
 import re
@@ -32,7 +32,7 @@ _LINE_END = re.compile(r"[\n\r]")
 _PIECE = re.compile(r'"((?:[^"\\]|\\["\\])*)"|([^\s"]+)')
 _ESCAPE = re.compile(r'\\(["\\])')
 _HASH_LIKE = re.compile(r"[0-9A-Fa-f]{4,64}")
-# A hash, a tag or a branch, as git takes them; never an option of git, a range or a path that leaves.
+# A hash, a tag or a branch, as git takes them; never an option of git, a range or a path out of the repository.
 _REVISION = re.compile(r"(?!.*(?:\.\.|//|/\.|[./]$|\.lock(?:/|$)))[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _BUDGET = re.compile(r"([1-9][0-9]{0,4})(min)?")
 _ROUNDS = re.compile(r"[1-9][0-9]?|100")
@@ -41,7 +41,7 @@ _JOBS = re.compile(r"[1-9][0-9]?")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectCommand:
-    """`sha` is the head that the author has seen. None everywhere means: as configured."""
+    """`sha` is the head that the author has seen. None in any field means the configured value."""
 
     sha: str | None = None
     benchmark: str | None = None
@@ -61,7 +61,7 @@ class RetryCommand:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AcceptCommand:
-    """`benchmark` None is all of them; `sha` is the head that the author has seen."""
+    """`benchmark` None means all benchmarks; `sha` is the head that the author has seen."""
 
     benchmark: str | None
     reason: str
@@ -70,7 +70,7 @@ class AcceptCommand:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunCommand:
-    """`sha` is the head that the author has seen. No `benchmarks` are all; `against` None: where the head began."""
+    """`sha`: the head that the author has seen. No `benchmarks`: all. `against` None: where the head branched off."""
 
     sha: str | None = None
     benchmarks: tuple[str, ...] = ()
@@ -91,12 +91,12 @@ def first_line(body: str) -> str:
 
 
 def is_command(body: str) -> bool:
-    """In any case, as the `startsWith` of GitHub's workflows reads it: it has reacted to the comment by now."""
+    """Whether it is a command, in upper or lower case: the `startsWith` of GitHub's workflows ignores case, too."""
     return first_line(body)[: len(PREFIX)].lower() == PREFIX
 
 
 def parse(body: str) -> Command | None:
-    """The command in a comment; None where the comment is none. A UsageError says what would be valid."""
+    """Return the command in a comment; None if it is not one. Raise a UsageError that lists what is valid."""
     line = first_line(body)
     if not is_command(body):
         return None
@@ -141,7 +141,7 @@ def _bisect(rest: str) -> BisectCommand:
 
 
 def _run(rest: str) -> RunCommand:
-    """A benchmark called `against` cannot be asked for alone."""
+    """Parse `/perf-run`. A benchmark called `against` cannot be requested alone."""
     words = list(_words(rest, place=RUN))
     sha = words.pop(0) if words and FULL_HASH.fullmatch(words[0]) else None
     against = rounds = None
@@ -170,7 +170,7 @@ def _run(rest: str) -> RunCommand:
 
 
 def _accept(rest: str) -> AcceptCommand:
-    """`all` in quotes is a benchmark of that name, and so are the digits of a commit."""
+    """Parse `/perf-accept`. In quotes, `all` and the digits of a commit are benchmarks of that name."""
     head, _, after = rest.partition(" ")
     sha = head if FULL_HASH.fullmatch(head) else None
     rest = rest if sha is None else after.strip()
@@ -248,7 +248,7 @@ def _unescaped(text: str) -> str:
 
 
 def _sha(text: str) -> str:
-    """All 40 digits: seven can be forged by whoever writes commits until they fit."""
+    """Require all 40 digits: seven can be forged by trying commits until they fit."""
     if FULL_HASH.fullmatch(text):
         return text
     if _HASH_LIKE.fullmatch(text):
@@ -263,7 +263,7 @@ def _sha(text: str) -> str:
 
 
 def _revision(text: str, *, name: str, command: str = "/perf-bisect") -> str:
-    # No reader of a thread can know which commit HEAD would be.
+    # No reader of a thread can tell which commit HEAD would be.
     if not _REVISION.fullmatch(text) or text.endswith("HEAD"):
         raise UsageError(
             f"`{text}` isn't a commit", place=f"{command}, {name}", next_step="write a hash, a tag or a branch"
@@ -284,7 +284,7 @@ def _jobs(text: str) -> int:
 
 
 def _budget(text: str) -> tuple[int | None, int | None]:
-    """Executions, or minutes."""
+    """Return executions or minutes; the other is None."""
     match = _BUDGET.fullmatch(text)
     number = int(match[1]) if match else 0
     in_minutes = match is not None and match[2] is not None

@@ -32,7 +32,7 @@ from perf_culprit.say import command_answers
 
 
 def run_command(job: Job) -> int:
-    """React, check the rights, do it, answer once."""
+    """React to the comment, check its author's rights, execute the command and answer once."""
     from perf_culprit.flows.publish import connect
 
     comment = read_comment(job.context.event_name, job.context.event, bot_login=job.inputs.bot_login)
@@ -40,8 +40,8 @@ def run_command(job: Job) -> int:
         job.log.say(f"nothing to do: {comment.reason}")
         return EXIT_FINE
     thread = Thread(job=job, host=connect(job.destination), comment=comment)
-    # The first request of all: the author sees at once that somebody is there, and where this is forbidden the answer
-    # would be too, so nothing is begun.
+    # Send this request first: the author sees at once that the command was received. If reacting is forbidden,
+    # answering would be too, so nothing is started.
     thread.host.acknowledge(comment_id=comment.id)
     try:
         command = parse(comment.body)
@@ -64,7 +64,7 @@ def run_command(job: Job) -> int:
 
 
 def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
-    """Who only asks for help and has none gets the reaction alone."""
+    """Whether the author may write; if not, refuse. A mere request for help gets the reaction alone."""
     author = thread.comment.author
     if thread.host.may_write(login=author):
         return True
@@ -75,20 +75,20 @@ def _has_rights(thread: Thread, *, answers: bool = True) -> bool:
 
 
 def _is_answered(thread: Thread) -> bool:
-    """GitHub may deliver an event twice. Who runs the job again by hand wants it done again."""
+    """Whether it was answered before: GitHub may deliver an event twice. A job restarted by hand runs it again."""
     first_attempt = thread.job.context.run_attempt == "1"
     return first_attempt and thread.comment.id in thread.host.answered_commands(number=thread.comment.number)
 
 
 def _refused(thread: Thread, error: UsageError) -> int:
-    """A command that cannot be done as it stands is answered; the job did its work."""
+    """Answer that the command cannot be executed as written. The job itself succeeds."""
     thread.job.log.say(str(error))
     thread.answer(command_answers.refusal_text(error))
     return EXIT_FINE
 
 
 def _tell_failure(thread: Thread, error: BotError) -> None:
-    """In the thread too, if that is possible; `error` is on its way up."""
+    """Report the failure in the thread as well, if possible. The caller raises `error`."""
     try:
         thread.answer(command_answers.failure_text(error, run_url=thread.job.context.run_url))
     except BotError as second:
@@ -122,10 +122,10 @@ def _no_head(command: str, *, next_step: str) -> UsageError:
 def _named_pull_request(
     thread: Thread, command: BisectCommand | AcceptCommand | RunCommand, *, line: str
 ) -> PullRequestState | None:
-    """None where the command is refused, which is answered.
+    """Return the pull request of the comment. None if the command is refused; the refusal is answered here.
 
-    Of a fork nothing is run or accepted but the very commit that a reader of its changes has named: no date tells
-    whether a push came before the comment, because dates can be forged.
+    For a fork, only the commit that a reviewer has named may be run or accepted. No date shows whether a push came
+    before the comment, because dates can be forged.
     """
     pull = thread.host.read_pull_request(number=thread.comment.number)
     if not pull.is_open:
@@ -162,7 +162,7 @@ def _retry(thread: Thread, _: Command) -> None:
 
 
 def _accept(thread: Thread, command: Command) -> None:
-    """Of the head as GitHub has it now, or of the commit that our own issue is about."""
+    """Accept changes of the head as GitHub has it now, or of the commit that our own issue is about."""
     from perf_culprit.flows.record import accept
 
     if not isinstance(command, AcceptCommand):
@@ -206,9 +206,9 @@ HANDLERS: Final[dict[type[Command], Callable[[Thread, Command], None]]] = {
 
 
 def run_bisect(job: Job) -> int:
-    """The machines of a dispatch are done: take what they left, and send the next or give the answer.
+    """Collect the results of a finished dispatch, then send the next one or give the answer.
 
-    As the last job of that very run, which is the usual way, or in a workflow_run after it.
+    This runs as the last job of the dispatched run, which is the usual way, or in a workflow_run after it.
     """
     from perf_culprit.dispatch.controller import advance_bisection
     from perf_culprit.flows.publish import connect

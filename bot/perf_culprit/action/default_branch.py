@@ -1,4 +1,4 @@
-"""What the action does for the default branch besides judging a run: accepted changes, tracking issues, searches."""
+"""The action's further work on the default branch: accepted changes, tracking issues, automatic searches."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from perf_culprit.model.dispatch import Bisection
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.report import Report
 
-# Searches that begin by themselves, after a run of the default branch was recorded and after each of their steps.
+# Automatic searches, after a run of the default branch was recorded and after each of their steps.
 
 
 def tend(job: Job, host: Host, config: Config) -> None:
-    """Trouble is a warning: what this job was for is done by now."""
+    """Advance the automatic searches. A failure is only a warning: this job's own work is done by now."""
     from perf_culprit.dispatch.automatic import tend_searches
     from perf_culprit.dispatch.commit_range import default_branch_commits
 
@@ -56,13 +56,13 @@ def tend(job: Job, host: Host, config: Config) -> None:
         job.log.tell(LogLevel.WARNING, f"automatic bisection: {error}")
 
 
-# What the action does other than judging a run of the default branch: accepted changes and tracking issues.
+# Accepted changes and tracking issues of the default branch.
 
 
 def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
-    """What was accepted of this very commit, or on the default branch of the pull request that it merges.
+    """Return acceptances of this very commit, or on the default branch those of the pull request that it merges.
 
-    Where nobody can say, nothing was accepted: a check that fails too often gets noticed, one that passes does not.
+    If they cannot be read, nothing was accepted: a check that fails too often gets noticed, one that passes does not.
     """
     on_default_branch = job.context.is_default_branch_push
     if not (on_default_branch or job.inputs.baseline_files):
@@ -77,12 +77,12 @@ def accepted_changes(job: Job, commit: str) -> tuple[Acceptance, ...]:
 
 
 def accepted_of(job: Job, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
-    """What was accepted of this very commit."""
+    """The acceptances of this very commit."""
     return tuple(entry for entry in _stored(job, suite=suite) if entry.commit == commit)
 
 
 def accepted_since(job: Job, base: str, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
-    """What was accepted of the default branch's commits between these."""
+    """The acceptances of the default branch's commits between these."""
     from perf_culprit.dispatch.commit_range import default_branch_commits
     from perf_culprit.flows.job_event import commits_between
 
@@ -97,7 +97,7 @@ def accepted_since(job: Job, base: str, commit: str, *, suite: str) -> tuple[Acc
 
 
 def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
-    """The issue about what got worse since a release. Trouble with it is a warning: the report is out by now."""
+    """Update the issue about what got worse since a release. A failure is only a warning: the report is published."""
     from perf_culprit.flows.regression_issues import track_reference
 
     if not (job.context.follows_default_branch or job.context.is_default_branch):
@@ -112,7 +112,7 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
 
 
 def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
-    """Paired numbers show this commit's change alone; against stored runs, all changes since them."""
+    """Acceptances of merged pull requests: for paired numbers those of this commit, against stored runs all of them."""
     from perf_culprit.flows.publish import connect
     from perf_culprit.flows.regression_issues import carried_acceptances
 
@@ -127,7 +127,7 @@ def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Accept
 
 
 def follow_up(job: Job, host: Host, compared: Compared) -> None:
-    """After a run of the default branch was recorded. The run is reported already, so trouble here is a warning."""
+    """Settle acceptances and issues after a run was recorded and reported. A failure is only a warning."""
     from perf_culprit.flows.compare_history import compare_run_with_history
     from perf_culprit.flows.regression_issues import settle_acceptances, track_regressions
 
@@ -157,13 +157,13 @@ def follow_up(job: Job, host: Host, compared: Compared) -> None:
 
 
 def look_after(job: Job, host: Host, compared: Compared) -> None:
-    """After a run of the default branch was recorded: accepted changes, issues, searches that begin by themselves."""
+    """Follow up a recorded run of the default branch: accepted changes, issues, automatic searches."""
     follow_up(job, host, compared)
     tend(job, host, job.inputs.config)
 
 
 def check_claims(job: Job, reports: Sequence[Report]) -> None:
-    """What an untrusted job calls accepted must be so in the history; else nothing of it is published."""
+    """Raise a DataError, so that nothing is published, if an untrusted job claims an acceptance not in the history."""
     for report in reports:
         claimed = [(finding.benchmark, finding.accepted) for finding in report.findings if finding.accepted is not None]
         if not claimed:

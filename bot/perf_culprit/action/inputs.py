@@ -17,9 +17,9 @@ from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.flows.compare import with_detector
 
 Mode = Literal["auto", "compare", "record", "publish", "command", "bisect"]
-# Their configuration is that of the default branch, whatever is checked out.
+# These modes use the default branch's configuration, whatever is checked out.
 REMOTE_CONFIG_MODES: Final[tuple[Mode, ...]] = ("command", "bisect")
-# Their jobs need no checkout.
+# The jobs of these events need no checkout.
 REMOTE_CONFIG_EVENTS: Final = ("issue_comment", "workflow_run")
 _TRUE: Final = ("true", "yes", "on", "1")
 _FALSE: Final = ("false", "no", "off", "0")
@@ -27,9 +27,9 @@ _WORKFLOW: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
 
 
 class Input(NamedTuple):
-    """`key`: of the configuration, which the input overrides; without a `text` of its own it means what the key does.
+    """An input. It overrides the configuration's `key`, if any; without a `text` of its own it has that key's meaning.
 
-    `convert` makes the value of a text that is not empty.
+    `convert` turns a text that is not empty into the value.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Input(NamedTuple):
     default: str = ""
     key: str | None = None
     convert: Callable[[str], object] | None = None
-    is_ours: bool = True  # else named and meant as in github-action-benchmark
+    is_ours: bool = True  # else named and defined as in github-action-benchmark
 
     @property
     def description(self) -> str:
@@ -46,11 +46,11 @@ class Input(NamedTuple):
 
     @property
     def known_default(self) -> str:
-        """Without what only the runner can fill in."""
+        """The default, if the runner is not needed to fill it in; else empty."""
         return "" if self.default.startswith("${{") else self.default
 
     def read(self, environ: Mapping[str, str], kind: Any) -> object:
-        """The value in `environ`, of a type that a field can have; a UsageError that names the input."""
+        """Read the value from `environ`, in a type that a field can have. Raise a UsageError that names the input."""
         # The runner upper-cases names and replaces spaces, but keeps hyphens.
         text = environ.get(f"INPUT_{self.name.upper()}", "").strip() or self.known_default
         try:
@@ -105,7 +105,7 @@ def _shared(name: str, text: str = "", default: str = "", *, key: str | None = N
 
 
 class Given(Declared):
-    """What the workflow wrote, input by input."""
+    """The inputs as the workflow wrote them."""
 
     suite: Annotated[str, _shared("name", key="suite")]
     tool: Annotated[
@@ -277,16 +277,16 @@ class Given(Declared):
 
 
 def declared_inputs() -> Iterator[tuple[str, Any, Input]]:
-    """Each as the name of its field, the field's type and the declaration."""
+    """Yield each input as its field's name, the field's type and the declaration."""
     for name, annotation in Given.__annotations__.items():
         yield name, annotation.__origin__, annotation.__metadata__[0]
 
 
 class Inputs(Given):
-    """What the workflow asked for; `config` already holds the inputs that override the file.
+    """The workflow's inputs. In `config`, they have already replaced values of the file.
 
-    Where the default branch's configuration counts, the workspace's is not read: on a self-hosted runner it may be
-    what an earlier job left. `configure` puts the overriding inputs into another configuration.
+    If the default branch's configuration applies, the workspace's is not read: an earlier job on a self-hosted runner
+    may have left it. `configure` puts the overriding inputs into another configuration.
     """
 
     config: Config
@@ -299,7 +299,7 @@ class Inputs(Given):
 
 
 def read_inputs(environ: Mapping[str, str]) -> Inputs:
-    """The inputs in `environ`; a UsageError that names the input where one is wrong."""
+    """Read the inputs from `environ`. Raise a UsageError that names a wrong input."""
     values: dict[str, Any] = {name: entry.read(environ, kind) for name, kind, entry in declared_inputs()}
     given = Given(**values)
     path = Path(given.config_file) if given.config_file else None
@@ -330,7 +330,7 @@ def _overridden(config: Config, given: Given) -> Config:
 
 
 def _levels(given: Given, levels: LevelsConfig) -> LevelsConfig:
-    """Thresholds are ratios, unlike the file's percentages; what warns also fails where nothing else does."""
+    """Thresholds are ratios, unlike the file's percentages. The threshold to warn is also the default to fail."""
     if not (given.alert_threshold or given.fail_threshold):
         return levels
     warn = parse_ratio(given.alert_threshold, name="alert-threshold") if given.alert_threshold else levels.warn

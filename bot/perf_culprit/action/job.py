@@ -45,7 +45,7 @@ class Log:
         self._stream.flush()
 
 
-# One run of the action: what the runner said, what the workflow asked for, and the log.
+# One run of the action: the runner's facts, the workflow's inputs, and the log.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +56,7 @@ class Job:
 
     @property
     def history(self) -> HistoryPlace:
-        """Reached by its address; commits are fetched."""
+        """The history at its remote address; commits are fetched."""
         return HistoryPlace(url=self.context.git_url, token=self.inputs.token or None)
 
     @property
@@ -64,14 +64,14 @@ class Job:
         return self.context.destination(token=self.inputs.token, bot_login=self.inputs.bot_login)
 
 
-# How a job tells its results: log, check run, job summary, outputs, exit code.
+# A job's results: log, check run, job summary, outputs, exit code.
 
 LOG_WIDTH = 160
 
 
 @contextmanager
 def open_check(job: Job, host: Host, *, sha: str, name: str | None = None) -> Iterator[Check | None]:
-    """A check run, or None with a warning where the token may not write one: the comment says the same."""
+    """Open a check run. If the token may not write one, warn and yield None: the comment has the same text."""
     from perf_culprit.flows import publish
 
     with ExitStack() as stack:
@@ -115,7 +115,7 @@ def record_run(job: Job, compared: Compared) -> None:
 
 
 def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = None, fails: bool = True) -> int:
-    """Outputs, job summary and exit code; of several suites the loudest one speaks in the outputs."""
+    """Write outputs and job summary, and return the exit code. The outputs are about the worst of several suites."""
     from perf_culprit.flows.compare import flagged_json
     from perf_culprit.flows.render import headline, report_summary
     from perf_culprit.say.comment import loudest_first
@@ -124,7 +124,7 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     context, inputs = job.context, job.inputs
     loudest = loudest_first(reports)[0]
     urls = {"run_url": context.run_url, "repository_url": context.repository_url}
-    # A fork's token may not write a check, and whether another job writes one is not known here.
+    # A fork's token may not write a check, and this job cannot tell whether another one writes it.
     has_check = fails or not context.is_fork
     for report in reports:
         summarise(job, report_summary(report, **urls, has_check=has_check))
@@ -145,7 +145,7 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
 
 
 def _write_pages(job: Job, reports: Sequence[Report]) -> list[str]:
-    """The page of each report, next to report.json; their paths in the workspace."""
+    """Write the page of each report next to report.json. Return their paths in the workspace."""
     from perf_culprit.flows.render import report_html
 
     names = ["report.html"] if len(reports) == 1 else [f"report-{number + 1}.html" for number in range(len(reports))]

@@ -1,4 +1,4 @@
-"""What this job measured, judged: collected, compared with the right thing, and left as files."""
+"""The results of this job's measurement: collected, compared with the right baseline, and written as files."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from perf_culprit.say.reason_text import sentence
 
 
 def judge(job: Job) -> Compared:
-    """Collect and compare, paired where this job measured the base too, else with the history; write the files."""
+    """Collect and compare, paired if this job measured the base too, else with the history. Write the files."""
     from perf_culprit.flows.job_results import JobResults, compare_results, result_files
 
     context, inputs = job.context, job.inputs
@@ -57,16 +57,16 @@ def judge(job: Job) -> Compared:
 
 
 def _accepted(job: Job, reference: Reference | None, commit: str) -> tuple[Acceptance, ...]:
-    """Since the reference, or of this commit."""
+    """The acceptances since the reference, or those of this commit."""
     if reference is None or not job.inputs.baseline_files:
         return accepted_changes(job, commit)
     return accepted_since(job, reference.commit, commit, suite=job.inputs.config.suite)
 
 
 def _merge(job: Job) -> Merge | None:
-    """What actions/checkout leaves of a pull request by default: GitHub's merge of the head into the base as it is now.
+    """Find GitHub's merge of the head into the current base, which actions/checkout uses for a pull request by default.
 
-    Its numbers hold what happened to the base meanwhile, so they are judged against that base.
+    Its numbers include what happened to the base meanwhile, so they are judged against that base.
     """
     from perf_culprit.flows.job_event import merge_of
 
@@ -76,14 +76,14 @@ def _merge(job: Job) -> Merge | None:
     try:
         merge = merge_of(context.workspace, revision=job.inputs.ref or "HEAD", head=context.head_commit)
     except InfrastructureError:
-        return None  # no checkout: whoever downloads results needs none
+        return None  # no checkout: a job that downloads results needs none
     if merge is not None:
         job.log.say(f"measured: {merge.commit}, GitHub's merge of {merge.head} into {merge.base}")
     return merge
 
 
 def _doubted(job: Job, compared: Compared) -> Compared:
-    """Where something else than the pull request is checked out, the report says that its numbers may be another's."""
+    """Note in the report if the checkout is not the pull request, so that its numbers may belong to another commit."""
     context = job.context
     if not context.is_pull_request or job.inputs.ref:
         return compared
@@ -135,7 +135,7 @@ def _baseline(job: Job, files: tuple[str, ...]) -> Run | None:
 
 
 def _second_run(job: Job, commit: str) -> Run | None:
-    """What was measured a second time of the benchmarks that an earlier step flagged; it is judged, never stored."""
+    """Read the second measurement of benchmarks that an earlier step flagged. It is judged, but never stored."""
     from perf_culprit.flows.compare import collect_run
 
     files = job.inputs.confirm_files
@@ -146,7 +146,7 @@ def _second_run(job: Job, commit: str) -> Run | None:
 
 
 def _diagnosed(job: Job, compared: Compared) -> Compared:
-    """With the diagnosis that was named; a verdict does not wait for one that cannot be read."""
+    """Add the named diagnoses. One that cannot be read is a warning and does not stop the verdict."""
     from perf_culprit.flows.diagnose import with_diagnosis
 
     report = compared.report
@@ -159,7 +159,7 @@ def _diagnosed(job: Job, compared: Compared) -> Compared:
 
 
 def _predicted(job: Job, compared: Compared) -> Compared:
-    """With what the model files that a pull request changes say; a verdict does not wait for them."""
+    """Add predictions from the model files that a pull request changes. A failure does not stop the verdict."""
     from perf_culprit.flows.job_event import changed_files
 
     report, config = compared.report, job.inputs.config

@@ -1,4 +1,4 @@
-"""On workflow_run: what the measuring run left is judged again and written where GitHub says it belongs."""
+"""The job on workflow_run: it judges the measuring run's results again, and writes them where the run belongs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,11 +40,11 @@ from perf_culprit.model.report import Report
 from perf_culprit.say.command_answers import asked_body, measured_text, not_measured_text
 from perf_culprit.say.headlines import Lack
 
-# Each suite of a run has one, with its name behind this.
+# Each suite of a run has an artifact whose name continues this one.
 DEFAULT_ARTIFACT: Final = "perf-culprit-report*"
-# A run of a fork makes at most this number of comments and check runs; more suites share one.
+# A fork's run makes at most this number of comments and check runs; more suites share one.
 MOST_FORK_COMMENTS: Final = 3
-# Of these nothing was measured, and nobody waits for it.
+# Runs with these conclusions measured nothing, and nobody waits for them.
 UNFINISHED: Final = ("cancelled", "skipped", "neutral", "stale", "action_required")
 
 ASK: Final = "write /perf-run in the pull request, or set the label that the workflow names"
@@ -56,8 +56,8 @@ _ENDED: Final = {"failure": "failed", "timed_out": "timed out", "cancelled": "wa
 class MeasuringRun:
     """The run that measured, as GitHub's event describes it.
 
-    `sha` is what was measured, `run_sha` what the run was of: another commit where a comment asked for it. `requested`
-    is what GitHub says of the pull request that it asked for.
+    `sha` was measured. `run_sha` is the run's own commit, another one if a comment requested the run. `requested` is
+    GitHub's state of the requested pull request.
     """
 
     id: int
@@ -96,7 +96,7 @@ def _reason(error: BotError) -> str:
 
 
 def publish_again(job: Job, host: Host, *, run_id: int) -> int:
-    """What an earlier run left, once what it suspected was measured in turn. The run itself is recorded already."""
+    """Publish an earlier run again after its suspicion was measured in turn. The run itself is recorded already."""
     event = {**job.context.event, "workflow_run": host.read_run(run_id=run_id)}
     return publish(replace(job, context=replace(job.context, event_name="workflow_run", event=event)), again=True)
 
@@ -107,7 +107,7 @@ def _publish(job: Job, *, again: bool) -> int:
 
     context = job.context
     run = _measuring_run(job, host := connect(job.destination))
-    if not again:  # whose run was read before
+    if not again:  # otherwise it was checked before
         _check_workflow(job)
     if run.conclusion in UNFINISHED:
         if run.conclusion == "skipped" and run.cause == "pull_request":
@@ -186,7 +186,7 @@ def _publish_results(
 
 
 def _compared_with(job: Job, run: MeasuringRun, results: Sequence[StoredResult]) -> Sequence[StoredResult]:
-    """Only a run of the default branch may say that it was compared with a release; what was asked for is known."""
+    """Set the reference of the comparison: the requested one, or its own for a run of the default branch, else none."""
     reference = None
     if run.request is not None:
         reference = run.request.against
@@ -196,7 +196,7 @@ def _compared_with(job: Job, run: MeasuringRun, results: Sequence[StoredResult])
 
 
 def _leave_unasked(job: Job, host: Host, run: MeasuringRun) -> None:
-    """A required check that nobody asked for passes with the reason; one that is there already stays."""
+    """Let a required check that nobody requested pass with the reason. An existing check stays."""
     from perf_culprit.flows.publish import leave_check_open
 
     name = check_name(job.inputs.config.suite)
@@ -210,7 +210,7 @@ def _leave_unasked(job: Job, host: Host, run: MeasuringRun) -> None:
 def _record(
     job: Job, host: Host, results: Sequence[StoredResult], *, first: Sequence[Report], reports: Sequence[Report]
 ) -> None:
-    """A run is stored once, as it was judged `first`, however often this job is run again."""
+    """Store each run once, as it was judged `first`, however often this job is repeated."""
     runs = [None if result.results is None else result.results.run for result in results]
     for run, report in zip(runs, first, strict=False):
         if run is not None:
@@ -221,7 +221,7 @@ def _record(
 
 
 def _checks(run: MeasuringRun, reports: Sequence[Report]) -> list[tuple[str, Sequence[Report]]]:
-    """The name of each check run, and what it is about: a suite, or all of a fork that has many."""
+    """The name of each check run and its reports: one suite, or all suites of a fork that has many."""
     if run.from_fork and len(reports) > MOST_FORK_COMMENTS:
         return [(JOINT_CHECK, reports)]
 
@@ -252,7 +252,7 @@ def _measuring_run(job: Job, host: Host) -> MeasuringRun:
 
 
 def _check_workflow(job: Job) -> None:
-    """By its file: a pull request can bring another workflow of the same name."""
+    """Check the measuring workflow by its file: a pull request can add another workflow of the same name."""
     expected = job.inputs.measure_workflow
     workflows = workflow_files(job.context.event)
     if expected not in workflows:
@@ -264,12 +264,12 @@ def _check_workflow(job: Job) -> None:
 
 
 def _configured(job: Job, host: Host) -> Job:
-    """With the default branch's configuration. What lies in the workspace is an earlier job's."""
+    """Use the default branch's configuration. The workspace may hold files of an earlier job."""
     return replace(job, inputs=job.inputs.replaced(config=trusted_config(job, host)))
 
 
 def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
-    """By the default branch's rules. A report without its runs cannot be judged again: it is shown as it came."""
+    """Judge by the default branch's rules. A report without its runs cannot be judged again and stays as it is."""
     from perf_culprit.flows.job_results import judge_anew
 
     if result.results is None:
@@ -285,7 +285,7 @@ def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[P
 
 
 def _doubted(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], report: Report) -> Report:
-    """With the benchmarks' files that changed, by GitHub's own list; the measuring job's word decides nothing of it."""
+    """Add the changed benchmark files, from GitHub's own list. The measuring job's data has no influence on it."""
     from perf_culprit.flows.compare import with_changed_files
 
     base = run.request.base if run.request else pulls[0].base_branch if pulls else report.base_commit
@@ -298,7 +298,7 @@ def _doubted(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullReques
 
 
 def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Acceptance, ...]:
-    """Of this very commit, where it was measured next to its base; since a release, if that is its base."""
+    """The acceptances of this very commit, if it was measured next to its base; since a release if that is its base."""
     report = result.report
     if report.reference and report.base_commit:
         return accepted_since(job, report.base_commit, run.sha, suite=report.suite)
@@ -308,7 +308,7 @@ def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Accept
 
 
 def _proven(job: Job, host: Host, run: MeasuringRun, result: StoredResult, report: Report) -> Report:
-    """With what measuring in turn says of what stored runs suspect: begun here, and once it is over, taken in."""
+    """Measure in turn what stored runs suspect: start it here, and add its result once it is finished."""
     from perf_culprit.flows.proof import is_suspected, proven, with_note
 
     config = job.inputs.config
@@ -321,7 +321,7 @@ def _proven(job: Job, host: Host, run: MeasuringRun, result: StoredResult, repor
     }
     if obstacle := next((code for code, is_there in obstacles.items() if is_there), None):
         return with_note(report, because(obstacle))
-    # A push is to be compared with what was measured before it, whatever came between.
+    # Compare a push with the last measured commit before it, whatever came in between.
     newest = next((choice.commit for choice in report.choices if choice.chosen), None)
     base = newest if run.cause == "push" else report.base_commit
     try:
@@ -362,7 +362,7 @@ def _comment(
 
 
 def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
-    """The measurement failed and left nothing: a failing check, and a line above the comment that stands there."""
+    """Report a failed measurement without results: fail the check, and put a line above the existing comment."""
     from perf_culprit.flows.publish import fail_check
     from perf_culprit.say.headlines import Lack, unmeasured_text
 
@@ -388,7 +388,7 @@ def _tell_unjudged(
     *,
     error: BotError,
 ) -> None:
-    """By whatever rules, a verdict here might be another one than the repository's. `error` is on its way up."""
+    """Leave the checks open: other rules might give another verdict than the repository's. The caller has `error`."""
     from perf_culprit.flows.publish import leave_check_open
     from perf_culprit.say.headlines import Lack
 
@@ -413,7 +413,7 @@ def _mark_outdated(
 
 
 def _stop_outdated(job: Job, host: Host, *, number: int) -> None:
-    """A new head has been measured: nobody waits for a bisection of the old one. Publishing does not depend on it."""
+    """Stop bisections of an older head, now that a new one was measured. Publishing does not depend on it."""
     try:
         stop_outdated(job, host, number=number)
     except BotError as error:

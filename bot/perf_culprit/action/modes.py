@@ -1,4 +1,4 @@
-"""What the action does on each event: judge and hand over, record, publish."""
+"""The action's modes for each event: judge and hand over, record, publish."""
 
 from collections.abc import Callable, Mapping
 
@@ -19,7 +19,7 @@ from perf_culprit.say.headlines import Lack
 
 
 def run_mode(job: Job) -> int:
-    """The mode that was asked for, or the one that fits the event; the step's exit code."""
+    """Run the requested mode, or the one that fits the event. Return the step's exit code."""
     mode = job.inputs.mode
     if mode == "auto":
         mode = _mode_of_event(job.context)
@@ -35,7 +35,7 @@ def _mode_of_event(context: Context) -> Mode:
 
 
 def _auto(job: Job) -> int:
-    """On a push or a pull request: judge, tell, and on the default branch record."""
+    """Judge and report a push or a pull request; on the default branch, record it too."""
     from perf_culprit.flows.publish import complete_check, connect
 
     context = job.context
@@ -73,7 +73,7 @@ def _compare(job: Job) -> int:
 
 
 def _record(job: Job) -> int:
-    """Judge and append to the history, whatever the branch."""
+    """Judge and append to the history, on any branch."""
     compared = judge(job)
     record_run(job, compared)
     return finish(job, [compared.report])
@@ -99,7 +99,7 @@ def _comment_on_event(job: Job, host: Host, report: Report) -> str | None:
 
 
 def _say_unmeasured(job: Job, host: Host, error: BotError) -> None:
-    """Where an earlier comment stands: that it is no longer about this head. The error itself is on its way up."""
+    """Mark an earlier comment as being about an older head. The caller raises the error itself."""
     from perf_culprit.flows.publish import mark_outdated
     from perf_culprit.say.headlines import unmeasured_text
 

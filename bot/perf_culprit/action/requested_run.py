@@ -1,4 +1,4 @@
-"""`/perf-run`: a measurement that a comment asks for, sent by the trusted job, told where it was asked."""
+"""`/perf-run`: a measurement requested by a comment, dispatched by the trusted job, and reported in that thread."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,7 +17,7 @@ MOVED_ON: Final = "the pull request has moved on meanwhile, or is closed"
 
 
 def start_run(thread: Thread, command: RunCommand, *, head: str, base_branch: str) -> None:
-    """Send it; `head` is the pull request's, as GitHub named it after the author's rights were known."""
+    """Dispatch the run. `head` is the pull request's, read from GitHub after the author's rights were checked."""
     from perf_culprit.dispatch.commit_range import bisection_ends
 
     job, comment = thread.job, thread.comment
@@ -47,7 +47,7 @@ def start_run(thread: Thread, command: RunCommand, *, head: str, base_branch: st
 
 
 def request_of(job: Job) -> RequestedRun | None:
-    """What the run before was asked for, by its title: who may dispatch on the default branch has written it."""
+    """Return the request in the measuring run's title, which only accounts with dispatch rights there can write."""
     if not job.context.follows_default_branch:
         return None
     return parse_request_title(text_or_none(job.context.event, "workflow_run", "display_title") or "")
@@ -66,12 +66,12 @@ def find_requested(pull: PullRequestState, request: RequestedRun) -> PullRequest
 
 
 def tell(host: Host, request: RequestedRun, body: str) -> str | None:
-    """In the answer to the command, which the report of a part takes the place of."""
+    """Write into the answer to the command, which the report of a part replaces."""
     return put_answer(host, number=request.pull_request, comment_id=request.comment, body=body)
 
 
 def refuse_other(reports: Sequence[Report], request: RequestedRun) -> None:
-    """The measuring job ran foreign code: what it was asked to compare is what it must have compared."""
+    """Refuse reports on another base than requested: the measuring job ran foreign code."""
     for report in reports:
         if report.base_commit != request.base:
             raise DataError(

@@ -1,4 +1,4 @@
-"""What happens before anything is read: the token leaves the environment, and root becomes the workspace's owner."""
+"""The action's first steps: take the token out of the environment, and change from root to the workspace's owner."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from typing import Final
 
 
 def become_owner(workspace: Path) -> None:
-    """Give up root for the workspace's owner. Nothing happens where we are not root, or root owns the workspace."""
+    """Give up root for the workspace's owner. Do nothing if we are not root, or root owns the workspace."""
     if os.geteuid() != 0 or not workspace.is_dir():
         return
     owner = workspace.stat()
@@ -25,12 +25,11 @@ def become_owner(workspace: Path) -> None:
     os.setuid(owner.st_uid)
 
 
-# The token leaves the environment before anything else is done: children inherit that, and /proc shows it.
+# Remove the token from the environment before anything else: children inherit it, and /proc shows it.
 #
-# What a process was started with stays readable in /proc/PID/environ, so this one restarts itself without the token,
-# which waits in a socket. Nobody else can open that one by /proc/PID/fd, as he could a pipe or a file. All this
-# happens
-# as root, whose processes nobody reads.
+# The environment at a process's start stays readable in /proc/PID/environ. So this process restarts itself without the
+# token, which waits in a socket. Unlike a pipe or a file, nobody else can open that by /proc/PID/fd. All this happens
+# as root, whose processes nobody else can read.
 
 INPUT: Final = "INPUT_GITHUB-TOKEN"
 HANDLE: Final = "PERF_CULPRIT_TOKEN_HANDLE"
@@ -41,9 +40,9 @@ MOST_BYTES: Final = 1 << 16
 
 
 def own_token() -> str:
-    """The token; on Linux it is the second start of this program that returns it."""
+    """Return the token; on Linux, the second start of this program returns it."""
     handle = os.environ.pop(HANDLE, "")
-    # Of somebody else it is no socket of ours: then this is the first start.
+    # If somebody else set it, it is no socket of ours: then this is the first start.
     with contextlib.suppress(OSError, OverflowError):
         if handle.isdecimal():
             with socket.socket(fileno=int(handle)) as waiting:

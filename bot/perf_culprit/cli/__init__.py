@@ -1,5 +1,5 @@
-"""The commands: parse arguments, call the pipeline, map errors to exit codes. The only printer and exiter.
+"""The commands: parse arguments, call the pipeline, map errors to exit codes. Only this package prints and exits.
 
-One module per group of commands. Nothing heavy is imported before a command needs it: `--help` answers in a fraction
-of a second.
+One module per group of commands. A command imports heavy modules only when it needs them, so `--help` answers in a
+fraction of a second.
 """

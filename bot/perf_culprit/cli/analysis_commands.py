@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from perf_culprit.model.simulation import SimulationReport
 
 
-# The command that looks for the code behind a regression: diagnose.
+# The command that finds the code behind a regression: diagnose.
 
 SPAN_TABLE = "csv:"
-# What some ways of calling use and others do not, by the names of `Diagnose`.
+# Options that only some ways of calling use, by the names of `Diagnose`.
 OF_ONE: Final = frozenset({"fluctuation_weight", "minimum_self_ms", "html"})
 OF_TWO: Final = frozenset({"repository", "commit", "base", "head", "same_work", "minimum_effect", "flame"})
 OF_PROFILES: Final = frozenset({"format", "trusted"})
@@ -49,7 +49,7 @@ def diagnose(asked: Diagnose) -> int:
 
 
 def _refuse_unused(asked: Diagnose) -> None:
-    """An option that another way of calling uses; one with its default's value changes nothing there either."""
+    """Refuse options of another way of calling. One with its default's value is accepted: it changes nothing."""
     every = OF_ONE | OF_TWO | OF_PROFILES | OF_LOGS
     given = {
         field.name: field.option.flags[0]
@@ -67,7 +67,7 @@ def _refuse_unused(asked: Diagnose) -> None:
 
 
 def _used(asked: Diagnose) -> frozenset[str]:
-    """The options that do something where these files are given."""
+    """The options that have an effect with the given files."""
     is_pair, pattern = bool(asked.baseline or asked.target), asked.pattern or ""
     used = OF_TWO if is_pair else OF_ONE
     if not (asked.commit or asked.base or asked.head):
@@ -78,7 +78,7 @@ def _used(asked: Diagnose) -> frozenset[str]:
         return used
     if is_pair:
         return used | {"workers"}
-    # The workers of a cluster are its own.
+    # A cluster has its own workers.
     return used | (OF_LOGS - {"workers"} if asked.cluster else OF_LOGS)
 
 

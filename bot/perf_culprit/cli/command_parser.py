@@ -26,7 +26,7 @@ exit codes:
 _CONVERTERS: Final[dict[type, Callable[[str], object]]] = {Path: Path, int: positive}
 
 
-# Options that many commands have, under a title of their own wherever they are; others stand under "options".
+# Options that many commands have, under a title of their own everywhere; others are under "options".
 _SHARED: Final[dict[str, Group]] = {
     **dict.fromkeys(("json", "markdown", "html", "svg", "flame", "open", "log", "output"), Group("what is written")),
     **dict.fromkeys(
@@ -37,9 +37,9 @@ _SHARED: Final[dict[str, Group]] = {
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Lines break between words: an option that is cut at a hyphen cannot be copied.
+    """A help formatter that breaks lines between words only: an option cut at a hyphen cannot be copied.
 
-    Commands stand under the titles of their sections.
+    The titles of the sections precede their commands.
     """
 
     def _format_action(self, action: argparse.Action) -> str:
@@ -56,9 +56,9 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's, whose errors name the closest option and the command's own help.
+    """An argument parser whose errors name the closest option and the command's own help.
 
-    A command's options are added when it is called: all of them would take longer than a short command.
+    A command's options are added when it is called: adding all of them would take longer than a short command.
     """
 
     _options: Sequence[str] = ()
@@ -77,7 +77,7 @@ class Parser(argparse.ArgumentParser):
             self._missing = None
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]  # the stubs' overloads
-        """All of them are known: a command answers for its own arguments, and not its parent."""
+        """Parse all arguments as known: a command reports errors in its own arguments, not its parent."""
         self.fill()
         self._options = [word.partition("=")[0] for word in args or () if word.startswith("--")]
         parsed, unknown = super().parse_known_args(args, namespace)
@@ -87,7 +87,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         names = [name for action in self._actions for name in (*action.option_strings, *(action.choices or ()))]
-        # A misspelt option that is required is missing first of all.
+        # A misspelt required option is first reported as missing.
         strange = [option for option in self._options if not any(name.startswith(option) for name in names)]
         if "are required" in message and strange:
             message = f"unrecognized arguments: {strange[0]}"
@@ -115,7 +115,7 @@ def command_parser() -> Parser:
 
 
 def all_parsers() -> list[Parser]:
-    """The command line's and those of all commands, with their options."""
+    """The parser of the command line and those of all commands, with their options."""
     parsers = [command_parser()]
     for parser in parsers:
         parser.fill()
@@ -126,7 +126,7 @@ def all_parsers() -> list[Parser]:
 
 
 def parsed(argv: Sequence[str] | None) -> Command:
-    """What is asked for; a UsageError where the command line is wrong."""
+    """Parse the command line. Raise a UsageError if it is wrong."""
     given = vars(command_parser().parse_args(argv))
     command: Callable[..., Command] = given.pop("command")
     return command(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
@@ -179,7 +179,7 @@ def _add_field(container: Any, field: Field) -> None:
 
 
 def _repetition(value: str, *, is_several: bool) -> dict[str, Any]:
-    """How often a value may stand behind an option or as an argument, and whether it may be repeated."""
+    """Return how many values an option or argument takes, and whether it may be repeated."""
     is_list, is_optional = "..." in value, value.startswith("[")
     nargs = {(True, True): "*", (True, False): "+", (False, True): "?"}.get((is_list, is_optional))
     more: dict[str, Any] = {} if nargs is None else {"nargs": nargs}

@@ -9,7 +9,7 @@ from perf_culprit.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. Every expected failure is one message without a traceback."""
+    """Run one command and return the exit code. Every expected failure is one message without a traceback."""
     if not (sys.argv[1:] if argv is None else argv):
         command_parser().print_help()
         return EXIT_FINE
@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) went away.
+        # The reader (head, less) has closed the pipe.
         _close_output()
         return EXIT_FINE
     except Exception as error:  # noqa: BLE001 - the last line of defence: a bug gets a message, not a traceback
@@ -41,7 +41,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _close_output() -> None:
-    """Say nothing more, not even at shutdown."""
+    """Discard all further output, even at shutdown."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The commands that change what is stored: accept, and history stats, compact, copy and migrate.
 
-# By the folder that the branch has for them.
+# Names by the folder on the branch.
 KINDS: Final[Mapping[str, str]] = {"runs": "runs", "accepted": "accepted changes", "bisections": "bisections"}
 
 

@@ -64,7 +64,7 @@ def compare(asked: Compare) -> int:
 
 
 def _named(asked: Compare) -> Compare:
-    """OLD and NEW as what they stand for."""
+    """Replace OLD and NEW by the options that they abbreviate."""
     if asked.old is None and asked.target:
         return asked
     if asked.new is None or asked.target or asked.baseline:
@@ -77,7 +77,7 @@ def _named(asked: Compare) -> Compare:
 
 
 def _written(asked: Compare, report: "Report") -> bytes:
-    """The report as JSON where that is asked for; in the files that are asked for it is written."""
+    """Write the requested files, and return the report as JSON; empty if it is not requested."""
     if not (asked.json or asked.markdown or asked.html):
         return b""
     from perf_culprit.flows.render import report_html, report_json, report_markdown
@@ -93,7 +93,7 @@ def _written(asked: Compare, report: "Report") -> bytes:
 
 
 def _check_unused(asked: Compare) -> None:
-    """What would be ignored is refused: a misspelt commit among it."""
+    """Refuse options that would be ignored, including a misspelt commit."""
     of_history = {
         "--repo": asked.repository,
         "--base": asked.base,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perf_culprit.flows.measurement import Measured, MeasurePlan
 
 
-# The commands that run the user's commands on commits: measure, and backfill for those of the past.
+# The commands that run the user's commands on commits: measure, and backfill for past commits.
 
 
 def _event_revisions(repository: Path) -> tuple[str, str]:
@@ -94,7 +94,7 @@ def _dry_run(plan: "MeasurePlan", config: "Config", status: Status) -> int:
 
 
 def _show(measured: "Measured", rounds: int) -> int:
-    """The verdict and how to go on, however the measurement ended; then the error that ended it."""
+    """Print the verdict and the next command, however the measurement ended. Then raise the error that ended it."""
     from perf_culprit.say.comparison import render_text
     from perf_culprit.say.numbers import counted
 
@@ -105,7 +105,7 @@ def _show(measured: "Measured", rounds: int) -> int:
         return EXIT_FINE
     is_interrupted = isinstance(measured.fault, KeyboardInterrupt)
     why = "interrupted: " if is_interrupted else "time limit reached: " if measured.is_out_of_time else ""
-    # A measurement that is resumed may hold more than is asked for now.
+    # A resumed measurement may hold more rounds than are requested now.
     print(f"{why}measured {measured.rounds} of {max(rounds, measured.rounds)} rounds")
     for trace in measured.traces:
         print(f"trace: {trace}")
@@ -173,7 +173,7 @@ def backfill(asked: Backfill) -> int:
     return EXIT_FINE if done.recorded or not (done.failed or done.left) else EXIT_NO_DATA
 
 
-# The commands that find what introduced a change: bisect, bisect-job.
+# The commands that find the commit that introduced a change: bisect, bisect-job.
 
 
 def bisect(asked: Bisect) -> int:

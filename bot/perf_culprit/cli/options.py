@@ -1,4 +1,4 @@
-"""What options mean for every command: where it writes, and which configuration it follows."""
+"""Options with the same meaning in every command: output files and the configuration."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check_outputs(asked: Command) -> None:
-    """Before the work starts: what it comes to can be written where it is asked for."""
+    """Check, before the work starts, that its results can be written to the requested files."""
     page = next((page for page in ("html", "svg") if hasattr(asked, page)), None)
     if getattr(asked, "open", False) and page is not None and not getattr(asked, page):
         raise UsageError(f"--open shows what --{page} writes", next_step=f"such as: --{page} report.{page} --open")
@@ -25,7 +25,7 @@ def check_outputs(asked: Command) -> None:
 
 
 def chosen_config(asked: Configured) -> "Config":
-    """The file's, with the keys that options override."""
+    """Read the configuration, with the keys that options override."""
     from perf_culprit.config.reader import load_config, with_database, with_key
     from perf_culprit.flows.compare import with_detector
 

@@ -1,4 +1,4 @@
-"""Where a command's output goes, and what it says while it works."""
+"""The output of a command, and its status while it works."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from perf_culprit.commands.declared import Command
 from perf_culprit.files import replace_file
 from perf_culprit.progress import listen
 
-# Where a command's output goes, and how wide and coloured it is.
+# The output of a command: its place, width and colours.
 
 UNLIMITED = 10_000
 MARK = "• "
@@ -34,15 +34,15 @@ def write(path: Path | None, data: bytes) -> None:
 
 
 def text_stream(*written: Path | None) -> TextIO:
-    """Where text for people goes: what is written to standard output stands there alone."""
+    """The stream for text: standard output, unless a file is written there."""
     return sys.stderr if Path("-") in written else sys.stdout
 
 
 def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyType({})) -> None:
-    """On a terminal its sentences break between words. A command stays one line, to be copied; tables fit already.
+    """Print text. A terminal breaks its sentences between words. A command stays on one line, to be copied; tables fit.
 
-    A coloured line with a mark is a table's row. What is indented stays so. `links`: pages of words, to click on where
-    there are colours.
+    A coloured line with a mark is a row of a table. Indented lines stay indented. `links`: pages of words, which can be
+    clicked if there are colours.
     """
     pages = links if stream.isatty() and colour(stream) else {}
     at_words = TextWrapper(width(), break_long_words=False, break_on_hyphens=False)
@@ -56,21 +56,21 @@ def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyTy
 
 
 def _linked(line: str, pages: Mapping[str, str]) -> str:
-    """Links as terminals know them (OSC 8)."""
+    """Add links in the form of terminals (OSC 8)."""
     words = "|".join(map(re.escape, pages))
     end = "\x1b]8;;\x1b\\"
     return re.sub(rf"\b({words})\b", lambda one: f"\x1b]8;;{pages[one[0]]}\x1b\\{one[0]}{end}", line) if pages else line
 
 
 def write_page(path: Path, page: str, *, is_shown: bool) -> None:
-    """What --html or --svg asks for, shown where --open does."""
+    """Write the page of --html or --svg, and open it if --open is given."""
     write(path, page.encode())
     if is_shown and path != Path("-"):
         webbrowser.open(path.absolute().as_uri())
 
 
 def colour(stream: TextIO) -> bool:
-    """As terminals do by no-color.org and force-color.org: set to anything but "", NO_COLOR stands over FORCE_COLOR."""
+    """Whether to colour, by no-color.org and force-color.org: if not "", NO_COLOR takes precedence over FORCE_COLOR."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
@@ -81,14 +81,14 @@ def width() -> int:
 
 
 def table_width(stream: TextIO) -> int:
-    """That of the terminal, or of COLUMNS; what is piped has every column."""
+    """The width of the terminal, or of COLUMNS; piped output has every column."""
     return width() if stream.isatty() or os.environ.get("COLUMNS") else UNLIMITED
 
 
 class Status:
-    """What is going on right now: one line that replaces itself on a terminal, a line each elsewhere.
+    """The current step: one line that replaces itself on a terminal, one line per step elsewhere.
 
-    `quiet`: nothing.
+    `quiet`: print nothing.
     """
 
     def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
@@ -111,16 +111,16 @@ class Status:
             self._stream.flush()
 
 
-# What a command is doing, on standard error, once it takes long; with --verbose each step and its time.
+# The current step of a command, on standard error, once it takes long; with --verbose each step and its time.
 
 SILENT_SECONDS: Final = 2.0
-# Elsewhere than on a terminal every line stays: a sign of life is enough.
+# Without a terminal every line stays, so a rare sign of progress is enough.
 LOG_SECONDS: Final = 30.0
 
 
 @contextmanager
 def shown(asked: Command) -> Iterator[None]:
-    """While the stages work; end it before the result is printed."""
+    """Show the steps of the work inside. Leave it before the result is printed."""
     if asked.quiet:
         yield
         return

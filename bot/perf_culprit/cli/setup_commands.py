@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perf_culprit.init.workflow_files import Choice
 
 
-# The commands that show the program itself, to assistants as well: mcp, demo, formats, schema, completion.
+# The commands that show the program itself, also to assistants: mcp, demo, formats, schema, completion.
 
 
 def demo(asked: Demo) -> int:
@@ -71,7 +71,7 @@ def mcp(asked: Mcp) -> int:
     return EXIT_FINE
 
 
-# The commands that set a repository up: init, and doctor in a job that does not work.
+# The commands that set a repository up: init, and doctor for a job that fails.
 
 
 def init(asked: Init) -> int:
@@ -120,7 +120,7 @@ def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ..
 
 
 def _tried(repository: Path, choice: "Choice") -> "Choice":
-    """The first way that gives a result: what a command prints tells more than the time of all of it."""
+    """Return the first command that gives a result. Printed benchmarks are preferred to the total time."""
     from perf_culprit.errors import DataError
     from perf_culprit.init.native_output import TIMER
 
@@ -137,7 +137,7 @@ def _tried(repository: Path, choice: "Choice") -> "Choice":
 
 
 def _try_out(repository: Path, choice: "Choice") -> "Choice":
-    """One execution of HEAD as `measure` would do it, before anything is written; no result is an error."""
+    """Execute HEAD once as `measure` would, before anything is written. Raise an error if there is no result."""
     from perf_culprit.commands.measure_requests import Measure
     from perf_culprit.config.settings import Config
     from perf_culprit.flows.measurement import try_once
@@ -153,9 +153,9 @@ def _try_out(repository: Path, choice: "Choice") -> "Choice":
 
 
 def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
-    """At most three questions: the command, what prepares the machine, and whether strangers send pull requests.
+    """Ask at most three questions: the command, the machine's preparation, and whether pull requests come from forks.
 
-    With it come the notes about the suggestion that it follows, and further suites as they were found.
+    Return also the notes on the suggestion that was followed. Further suites are kept as they were found.
     """
     from perf_culprit.init.introduction import suite_names
 
@@ -209,7 +209,7 @@ def _following(suggestion: "Suggestion | None", *, run: str, setup: str, build: 
 
 
 def _suggestions(asked: Init) -> "tuple[list[Suggestion], list[Suggestion]]":
-    """What was found here and what is chosen of it, shown with its place and what could not be known."""
+    """Return the suggestions for this repository and the chosen ones. Print each place, and what is unknown."""
     from perf_culprit.init import benchmark_tools
     from perf_culprit.init.existing_workflows import suites
     from perf_culprit.init.introduction import comes_from, shown_suggestions
@@ -241,7 +241,7 @@ def _ask(question: str, default: str) -> str:
 
 
 def _default_branch(repository: Path) -> str:
-    """What the remote says, else the branch here that is called as default branches are."""
+    """The remote's default branch, else a local branch with a usual name of default branches."""
     try:
         shown = git.run_git(repository, "for-each-ref", "--format=%(refname:lstrip=-1) %(symref:lstrip=-1)", "refs")
     except git.GitError:
@@ -251,7 +251,7 @@ def _default_branch(repository: Path) -> str:
 
 
 def doctor(asked: Doctor) -> int:
-    """What the job lacks, then what is wrong in the files that are checked out."""
+    """Report the faults of the job, then those of the checked-out files."""
     from perf_culprit.flows.job_context import checkup, refusal_lines
 
     if asked.refusal:

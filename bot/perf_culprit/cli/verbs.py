@@ -1,4 +1,4 @@
-"""What each command does."""
+"""The function of each command."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -21,7 +21,7 @@ from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publi
 from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
-# Each takes the command that it stands behind.
+# Each function takes its command.
 VERBS: Final[Mapping[type[Command], Callable[[Any], int]]] = {
     Init: setup_commands.init,
     Doctor: setup_commands.doctor,

@@ -1,4 +1,4 @@
-"""Where a history in a database is, and that no secret stands in a file."""
+"""The URL of a history in a database. No file may contain its secrets."""
 
 import re
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from perf_culprit.errors import UsageError
 
-# Where a history in a database is: `postgresql://user@host/name` or `sqlite:///file.db`.
+# The URL of a history in a database: `postgresql://user@host/name` or `sqlite:///file.db`.
 #
-# What stands in a file or on a command line is read by many, so a password there is refused. It comes from
-# PERF_CULPRIT_HISTORY_URL, or by libpq's own ways (PGPASSWORD, ~/.pgpass) where the environment names the server, too.
+# Many people can read a file or a command line, so a password there is refused. It comes from PERF_CULPRIT_HISTORY_URL,
+# or by libpq's own ways (PGPASSWORD, ~/.pgpass) if the environment names the server, too.
 
 VARIABLE: Final = "PERF_CULPRIT_HISTORY_URL"
 PORT: Final = "5432"
-# Of libpq's parameters those that name no secret and no file of one.
+# The parameters of libpq that contain no secret and name no file with one.
 OPEN_PARAMETERS: Final = frozenset({"application_name", "connect_timeout", "host", "port", "sslmode", "sslrootcert"})
 _SCHEME: Final = re.compile(r"(postgres(?:ql)?|sqlite)://")
 _POSTGRESQL: Final = re.compile(
@@ -31,9 +31,9 @@ _SQLITE: Final = re.compile(r"sqlite:///(?P<database>[^?#]+)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DatabaseUrl:
-    """`database` is a name, or SQLite's file. Neither `repr` nor `shown` holds a secret.
+    """`database` is a name, or SQLite's file. Neither `repr` nor `shown` contains a secret.
 
-    `gets_secrets` is False of a server that only a configuration file names.
+    `gets_secrets` is False for a server that only a configuration file names.
     """
 
     dialect: str
@@ -57,7 +57,7 @@ class DatabaseUrl:
 
     @property
     def place(self) -> tuple[str | int | None, ...]:
-        """Equal of two that name the same user and database."""
+        """A key that is equal for two URLs of the same user and database."""
         return (self.dialect, self.database, self.user, self.host, self.port, self.parameters.get("host"))
 
 
@@ -66,7 +66,7 @@ def is_database(text: str) -> bool:
 
 
 def parse_database(text: str, *, with_secret: bool = False) -> DatabaseUrl:
-    """The place that `text` names; a ValueError that repeats nothing of it, because it may hold a secret."""
+    """Parse the URL of a database. A ValueError repeats nothing of the text, because it may hold a secret."""
     if match := _SQLITE.fullmatch(text):
         return DatabaseUrl(dialect="sqlite", database=unquote(match["database"]))
     if (match := _POSTGRESQL.fullmatch(text)) is None or int(match["port"] or 1) not in range(1, 65536):
@@ -91,9 +91,9 @@ def parse_database(text: str, *, with_secret: bool = False) -> DatabaseUrl:
 
 
 def filed(url: DatabaseUrl, *, environ: Mapping[str, str], folder: Path) -> DatabaseUrl:
-    """What a configuration file in `folder` may name: a file of that folder, and a server that gets no secret.
+    """Return the URL as a file in `folder` may use it: SQLite files inside that folder, and servers without secrets.
 
-    The file may be a stranger's. A secret goes where PGHOST and PGPORT say, or by the whole URL in VARIABLE.
+    The file may be a stranger's. A secret goes only to PGHOST and PGPORT, or is part of the whole URL in VARIABLE.
     """
     if url.dialect == "sqlite":
         path = (folder / url.database).resolve()

@@ -1,4 +1,4 @@
-"""The decision rule and the detectors as they can be set, and what follows for one metric."""
+"""The settings of the decision rule and the detectors, and the settings that result for one metric."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -200,7 +200,7 @@ class RuleEnsembleConfig(Section):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetricSettings:
-    """What holds for one metric, all defaults resolved."""
+    """The settings for one metric, all defaults resolved."""
 
     minimum_effect: float
     warn: float
@@ -213,24 +213,24 @@ class MetricSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rates:
-    """Of runs in which nothing changed: the share with any regression or improvement, and with any suspected change."""
+    """Shares of unchanged runs: with any regression or improvement, and with any suspected change."""
 
     proven: float
     suspected: float
 
     @property
     def written(self) -> dict[str, str]:
-        """As a user writes them."""
+        """The rates in the form that users write."""
         return {"proven": f"{100 * self.proven:g}%", "suspected": f"{100 * self.suspected:g}%"}
 
 
-# docs/decision-rule.md#profiles has what each costs and finds.
+# docs/decision-rule.md#profiles has the cost and the findings of each.
 PROFILES: Final[Mapping[str, Rates]] = {
     "strict": Rates(proven=0.001, suspected=0.01),
     "balanced": Rates(proven=0.01, suspected=0.10),
     "sensitive": Rates(proven=0.05, suspected=0.25),
 }
-# Settings of the rule before it was told by rates of runs, and what says the same now.
+# Settings of the rule from before it used rates of runs, and the settings that replace them.
 REPLACED: Final[Mapping[str, str]] = {
     "alpha": "`proven: 1%` says in how many unchanged runs anything may be called a regression",
     "false-discovery-rate": "`proven: 1%` says in how many unchanged runs anything may be called a regression",
@@ -239,7 +239,7 @@ REPLACED: Final[Mapping[str, str]] = {
 
 
 class PolicySettings(Section):
-    """What a judgement depends on. Rates and effects are fractions.
+    """The settings that a judgement depends on. Rates and effects are fractions.
 
     Without `levels` any regression of the minimum effect fails. `categories`, fastest first, apply to metrics of time
     where less is better. The first of `benchmarks` that matches a metric is the only one that does.
@@ -312,15 +312,15 @@ class PolicySettings(Section):
         unruled = self.counted if is_exact(key.metric) else self.general
         return unruled if rule is None else self._resolved(rule, unruled.minimum_effect)
 
-    # Asked for each of thousands of metrics; few have a rule.
+    # Called for each of thousands of metrics; few have a rule.
     @cached_property
     def general(self) -> MetricSettings:
-        """Of metrics without a rule."""
+        """The settings of metrics without a rule."""
         return self._resolved(BenchmarkConfig(match="*"), self.minimum_effect)
 
     @cached_property
     def counted(self) -> MetricSettings:
-        """Of counts without a rule: their own minimum effect is smaller."""
+        """The settings of counts without a rule: their own minimum effect is smaller."""
         return self._resolved(BenchmarkConfig(match="*"), min(self.minimum_effect, DEFAULTS[Kind.COUNT]))
 
     def _resolved(self, rule: BenchmarkConfig, minimum: float) -> MetricSettings:
@@ -328,7 +328,7 @@ class PolicySettings(Section):
         return MetricSettings(
             minimum_effect=minimum,
             warn=_first(rule.levels.warn, self.levels.warn, minimum),
-            # Without a level of its own, what warns also fails.
+            # Without a fail level of its own, the warn level also fails.
             fail=_first(rule.levels.fail, rule.levels.warn, self.levels.fail, self.levels.warn, minimum),
             categories=rule.categories or self.categories,
             category=rule.category,
@@ -337,7 +337,7 @@ class PolicySettings(Section):
         )
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """As pydantic's, without what was resolved from the values before."""
+        """Copy as pydantic does, but drop the settings that were resolved from the old values."""
         copied = super().model_copy(update=update, deep=deep)
         for name in ("general", "counted"):
             copied.__dict__.pop(name, None)

@@ -1,8 +1,8 @@
 """A YAML file -> `Config`; every mistake is reported with its line.
 
-The file comes from the checkout, which may be a stranger's: it is size-limited, aliases are refused (they make small
-files explode), and nothing in it names a file or an address but `history.url`, without secret (docs/security.md).
-Its only commands, in the section `bisect`, are run by jobs without secrets, and they are taken from the default branch.
+The file comes from the checkout and may be a stranger's. Its size is limited, and aliases are refused because they make
+small files explode. Only `history.url` names a file or an address, without secret (docs/security.md). Its only commands
+are in the section `bisect`. Jobs without secrets run them, from the default branch's file.
 """
 
 import re
@@ -25,12 +25,12 @@ MOST_MISTAKES = 20
 DOCS = "docs/configuration.md"
 
 Section = TypeVar("Section", bound=BaseModel)
-# What is wrong: where by keys and positions, what, and the next step.
+# A mistake: its keys and positions, a message, and the next step.
 Fault: TypeAlias = tuple[tuple[int | str, ...], str, str]
 
 
 def load_config(path: Path | None) -> Config:
-    """The file's configuration; without `path` that of the default place, or the defaults where there is no file."""
+    """Read the file's configuration; without `path`, the default file's, or the defaults if it does not exist."""
     if path is None:
         if not DEFAULT_PATH.is_file():
             return Config()
@@ -41,7 +41,7 @@ def load_config(path: Path | None) -> Config:
 
 
 def parse_config(data: bytes, *, place: str) -> Config:
-    """The configuration in `data`; a ConfigError with `place:line` where it is wrong."""
+    """Parse the configuration. Raise a ConfigError with `place:line` if it is wrong."""
     return parse_yaml(data, Config, place=place, docs=DOCS)
 
 
@@ -54,9 +54,9 @@ def parse_yaml(
     prepare: Callable[[yaml.Node], None] = lambda _: None,
     check: Callable[[Section], Iterable[Fault]] = lambda _: (),
 ) -> Section:
-    """A `kind` in `data`; a ConfigError with `place:line` where it is wrong.
+    """Parse `data` as a `kind`. Raise a ConfigError with `place:line` if it is wrong.
 
-    `prepare` may change the values' nodes; `check` finds what is wrong between the parts.
+    `prepare` may change the values' nodes; `check` finds faults between the parts.
     """
     try:
         loader = _Loader(data.decode("utf-8"))
@@ -86,7 +86,7 @@ def parse_yaml(
 
 
 def _all_of(mistakes: Sequence[tuple[int, str]], *, place: str, next_step: str) -> ConfigError:
-    """One error for all mistakes, each a line and what is wrong there."""
+    """One error for all mistakes, each a line number and a message."""
     (first, message), *others = mistakes[:MOST_MISTAKES]
     lines = [message, *(f"{place}:{line}: {other}" for line, other in others)]
     more = [f"and {len(mistakes) - MOST_MISTAKES} more"] if len(mistakes) > MOST_MISTAKES else []
@@ -94,19 +94,19 @@ def _all_of(mistakes: Sequence[tuple[int, str]], *, place: str, next_step: str) 
 
 
 def override(section: Section, values: Mapping[str, object], *, place: str) -> Section:
-    """`section` with `values`, written as in the file, of an option or input; a ConfigError that names `place`."""
+    """Set `values`, written as in the file, in `section`. Raise a ConfigError that names `place` if one is wrong."""
     try:
         checked = type(section).model_validate(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        # Of a single value the place says the name, as it is written there.
+        # If there is a single value, the place already names it.
         message = _message({**first, "loc": first["loc"][1:]} if len(values) == 1 else first, type(section))
         raise ConfigError(message, place=place, next_step=f"see {DOCS}") from None
     return section.model_copy(update={name: getattr(checked, name) for name in values})
 
 
 def with_key(config: Config, key: str, value: object, *, place: str) -> Config:
-    """`config` with this value of a key such as `suite` or `history.branch`."""
+    """Set the value of a key such as `suite` or `history.branch`."""
     section, _, name = key.rpartition(".")
     if not section:
         return override(config, {name: value}, place=place)
@@ -116,9 +116,9 @@ def with_key(config: Config, key: str, value: object, *, place: str) -> Config:
 def with_database(
     config: Config, *, environ: Mapping[str, str], option: str | None = None, folder: Path = Path()
 ) -> Config:
-    """`config` with the database that holds the history, if one does, as `option`, the environment or the file say.
+    """Set the database of the history, if there is one, from `option`, the environment or the file.
 
-    The environment goes before the file, which may be a stranger's, and its password to no other place than its own.
+    The environment takes precedence over the file, which may be a stranger's. Its password goes only to its own server.
     `folder` is the checkout with the file.
     """
     place = VARIABLE

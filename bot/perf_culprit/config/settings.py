@@ -1,4 +1,4 @@
-"""What can be set: one frozen `Config`, its sections and its JSON schema."""
+"""The settings: one frozen `Config`, its sections and its JSON schema."""
 
 import re
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ class HistoryConfig(Section):
 
     @property
     def shown(self) -> str:
-        """Where runs are stored, for people."""
+        """The place of the stored runs, as text."""
         return self.url.shown if self.url else f"branch {self.branch}"
 
 
@@ -283,13 +283,13 @@ class Config(PolicySettings):
         return is_code and any(fnmatchcase(path, pattern) for pattern in self.benchmark_files)
 
     def direction_of(self, key: MetricKey) -> Direction | None:
-        """What is said of a metric whose file does not say which way is good."""
+        """The configured direction of a metric whose file does not state it."""
         return next((entry.direction for entry in self.benchmarks if entry.matches(key)), None)
 
     @model_validator(mode="before")
     @classmethod
     def _detector_of_counters(cls, given: Any) -> Any:
-        """As `--detector`: it judges what it can."""
+        """Treat a counter detector under `detector` as `--detector` does."""
         if not isinstance(given, Mapping) or given.get("detector") != "rule_ensemble":
             return given
         rest = {name: value for name, value in given.items() if name != "detector"}
@@ -303,7 +303,7 @@ class Config(PolicySettings):
 
 
 def description_of(key: str) -> str:
-    """What a key such as `history.branch` means, without links to other pages."""
+    """The description of a key such as `history.branch`, without links to other pages."""
     section: Any = Config
     *sections, name = key.split(".")
     for part in sections:

@@ -1,4 +1,4 @@
-"""Percentages, times and sizes as people write them."""
+"""Percentages, times and sizes in the form that people write."""
 
 import re
 from typing import Annotated
@@ -15,7 +15,7 @@ _BYTES_PER_UNIT = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def parse_percent(value: object) -> float:
-    """A change such as "5%" as a fraction. Ratios ("150%" for 50% slower) belong to `alert-threshold` alone."""
+    """Parse a change such as "5%" as a fraction. Ratios ("150%" for 50% slower) belong to `alert-threshold` alone."""
     match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(f"write a change as a percentage, such as 5%, not {value!r}")
@@ -26,7 +26,7 @@ def parse_percent(value: object) -> float:
 
 
 def parse_change(text: str, *, name: str) -> float:
-    """As `parse_percent` for an option or input called `name`; a ConfigError where the text is no change."""
+    """Parse a percentage of the option or input `name`. Raise a ConfigError if the text is not a change."""
     try:
         return parse_percent(text)
     except ValueError as error:
@@ -34,7 +34,7 @@ def parse_change(text: str, *, name: str) -> float:
 
 
 def parse_ratio(text: str, *, name: str) -> float:
-    """github-action-benchmark's threshold, a ratio such as "150%", as the change that it allows (0.5)."""
+    """Convert github-action-benchmark's threshold, a ratio such as "150%", to the change that it allows (0.5)."""
     if (match := _PERCENT.fullmatch(text)) is None or float(match[1]) <= 100:
         raise ConfigError(
             f"{text!r} is not a ratio above 100%",

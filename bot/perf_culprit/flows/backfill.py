@@ -1,4 +1,4 @@
-"""history, measure -> collect -> history: old commits are measured now and take their places among the stored runs."""
+"""history, measure -> collect -> history: measure old commits now and insert them among the stored runs."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -37,9 +37,9 @@ Levels = Mapping[MetricKey, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backfilled:
-    """Of `commits` on HEAD's own line `stored` had runs before, `recorded` have now; `failed` gave no result.
+    """The `commits` of HEAD's own line: `stored` had runs before, `recorded` have now, `failed` gave no result.
 
-    `minutes`: what those left would take, by one that was tried; None where none was, or it gave no result.
+    `minutes`: the estimated time for those left, from one trial. None without a trial, or if it gave no result.
     """
 
     commits: int
@@ -51,9 +51,9 @@ class Backfilled:
 
 
 def measure_past(asked: Backfill, *, config: Config, say: Say) -> Backfilled:
-    """Measure commits without runs until none is left or the time is spent; each is recorded as soon as it is measured.
+    """Measure commits without runs until none is left or the time is spent. Record each as soon as it is measured.
 
-    What is recorded is what the next call resumes from: nothing else is kept, and a commit that failed is tried again.
+    The next call resumes from the recorded runs. Nothing else is kept, so it tries a failed commit again.
     """
     repository = asked.repository
     commands, tool = shell_commands(config, asked)
@@ -64,7 +64,7 @@ def measure_past(asked: Backfill, *, config: Config, say: Say) -> Backfilled:
         stored = len(levels)
         todo = len(commits) - stored
         failed: set[int] = set()
-        longest: float | None = None  # so that the first is measured whatever the limit, and repeated calls get on
+        longest: float | None = None  # measure the first whatever the limit, so that repeated calls make progress
         with this_machine(
             repository, commands, config=config, tool=tool, log=asked.log, cache=asked.cache
         ) as workplace:
@@ -103,7 +103,7 @@ def measure_past(asked: Backfill, *, config: Config, say: Say) -> Backfilled:
 
 
 def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ...]:
-    """Of HEAD's own line, from `since` on, the oldest first; releases also of branches that were merged into it."""
+    """Return commits of HEAD's own line from `since` on, oldest first. Releases may also lie on merged branches."""
     first = git.resolve_commit(repository, since)
     before = set(git.ancestors(repository, [first])) - {first}
     line = [
@@ -138,10 +138,10 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
 def next_place(
     places: int, levels: Mapping[int, Levels], failed: set[int], *, minimum_effect: float = DEFAULTS[Kind.BENCHMARK]
 ) -> int | None:
-    """Which of `places` (0 is the oldest) to measure: the ends, then middles of gaps.
+    """Return which of `places` (0 is the oldest) to measure next: first the ends, then middles of gaps.
 
-    In turn of the widest gap, and of the one whose sides differ most: there a step is to be found, if it is one and
-    not noise, which must not take all the time.
+    Alternate between the widest gap and the gap whose ends differ most, if they differ by `minimum_effect`. The latter
+    should hold a step, but it may be noise, which must not take all the time.
     """
     open_places = [place for place in range(places) if place not in levels and place not in failed]
     if not open_places:
@@ -163,7 +163,7 @@ def next_place(
 
 
 def step_between(before: Levels, after: Levels) -> float:
-    """The largest relative difference of a metric that both have, as a logarithm."""
+    """The largest absolute log ratio of a metric that both have; 0 if they share none."""
     shared = [(before[key], after[key]) for key in before.keys() & after.keys()]
     return max((abs(log(new / old)) for old, new in shared if old > 0 and new > 0), default=0.0)
 
@@ -184,7 +184,7 @@ def _stored_levels(history: Store, commits: Sequence[str], *, suite: str) -> dic
 
 
 def _minutes(workplace: Workplace, commit: str, asked: Backfill, say: Say) -> float | None:
-    """What a commit takes, by one execution of this one; None where it gives no result."""
+    """Estimate the minutes that a commit takes from one execution of this one; None if it gives no result."""
     say(f"try {commit[:12]}")
     begun = time.monotonic()
     try:
@@ -200,7 +200,7 @@ def _minutes(workplace: Workplace, commit: str, asked: Backfill, say: Say) -> fl
 
 
 def _measured(repository: Path, workplace: Workplace, commit: str, asked: Backfill, config: Config) -> Run:
-    """Dated as its commit, so that retention takes it for as old as it is; a note says when it was measured."""
+    """Measure a commit. The run gets the commit's time, so that retention treats it as that old; a note has the day."""
     workplace.warm_up(commit)
     executed = [workplace.execute(commit) for _ in range(asked.executions)]
     run = join_executions(

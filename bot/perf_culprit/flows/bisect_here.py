@@ -1,4 +1,4 @@
-"""git -> bisect <-> measure -> report: the commits that introduced a change, found on this machine."""
+"""git -> bisect <-> measure -> report: find the commits that introduced a change, on this machine."""
 
 import time
 from dataclasses import replace
@@ -26,7 +26,7 @@ from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.reason_text import sentence
 
 TIMES_ALONE: Final = "times are measured one after the other: side by side each would slow the others down"
-FEW_EXECUTIONS: Final = 24  # of both ends by time, before anything is counted
+FEW_EXECUTIONS: Final = 24  # executions of both ends by time, before anything is counted
 
 
 def bisect_plan(asked: Bisect, *, config: Config) -> BisectPlan:
@@ -35,7 +35,7 @@ def bisect_plan(asked: Bisect, *, config: Config) -> BisectPlan:
 
 
 def search(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
-    """The answer. What cannot be counted here is measured by time, and the answer says so."""
+    """Search for the culprits. If the metric cannot be counted here, measure time instead and note it in the report."""
     if plan.asked.metric == AUTO and plan.asked.jobs == 1:
         begun = time.monotonic()
         report = _Auto(plan, config, say).answer()
@@ -64,7 +64,7 @@ def search(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
 
 
 def git_run(plan: BisectPlan, *, name: str) -> str:
-    """The script that has git search for what this plan would."""
+    """Return the script with which git runs the same search as this plan."""
     if plan.asked.benchmark is not None or plan.asked.metric == AUTO:
         option = "--benchmark" if plan.asked.benchmark is not None else f"--metric {AUTO}"
         raise UsageError(
@@ -90,7 +90,7 @@ def git_run(plan: BisectPlan, *, name: str) -> str:
 
 
 class _Auto:
-    """Both ends by time, the commit by counts of instructions, its time against its parent's; else all by time."""
+    """A search by instruction counts, with its ends and its result checked by time; else a search by time alone."""
 
     def __init__(self, plan: BisectPlan, config: Config, say: Say) -> None:
         if plan.asked.resume is not None:
@@ -122,7 +122,7 @@ class _Auto:
         return search_here(plan, config=self._config, say=self._say)
 
     def _counted(self, ends: BisectionReport) -> tuple[BisectionReport | None, Reason]:
-        """The answer by counts and what times say to it, or nothing and why not."""
+        """Return the report by counts and a note on what times show about it; or None and the reason."""
         count, why = Count.INSTRUCTIONS, is_missing(Count.INSTRUCTIONS)
         if why is not None:
             return None, by_time(cannot_count(count, why))
@@ -147,7 +147,7 @@ class _Auto:
         return self._confirmed(report, shown)
 
     def _confirmed(self, report: BisectionReport, shown: Sought) -> tuple[BisectionReport | None, Reason]:
-        """Whether the time of the largest step by counts moves as the ends' time does."""
+        """Return `report` if the largest step by counts also shows in its time, in the ends' direction; else None."""
         largest = largest_step(report.outcome)
         self._say(f"{largest.commit[:7]} by counts; its time is now measured against its parent's")
         pair = replace(self._plan, profiling=None).asking(
@@ -167,7 +167,7 @@ class _Auto:
 
 
 def _shown(ends: BisectionReport) -> Sought | None:
-    """The direction in which the ends' times surely differ."""
+    """The direction in which the ends' times differ; None if their confidence interval is missing or contains 0."""
     interval = ends.outcome.confidence_interval
     if interval is None or interval.low <= 0 <= interval.high:
         return None
@@ -175,7 +175,7 @@ def _shown(ends: BisectionReport) -> Sought | None:
 
 
 def _alike(ends: Outcome) -> Reason:
-    """That times cannot tell the ends apart, and how far they can."""
+    """Return a note that times cannot tell the ends apart, with the smallest change that they would show."""
     interval, noise = ends.confidence_interval, ends.noise
     return because(
         SearchReason.ENDS_ALIKE_BY_TIME,

@@ -39,16 +39,16 @@ from perf_culprit.say.maintenance_text import collected_text, derived_text, form
 from perf_culprit.say.reason_text import SHOWN_NAMES
 from perf_culprit.say.report_parts import build_report
 
-# The configuration in each stage's own words.
+# The configuration, translated for each stage.
 
 
 def reading(config: Config, *, tool: str = AUTO, stdin: BinaryIO | None = None) -> Reading:
-    """How the configured suite's files are read."""
+    """Settings for reading the configured suite's files."""
     return Reading(tool=tool, suite=config.suite, directions=config.direction_of, stdin=stdin)
 
 
 def report_settings(config: Config, *, target: Run) -> Settings:
-    """The decision rule, for the report's small print; the detectors are those that had something to judge."""
+    """Return the decision rule for the report's small print, with only the detectors that had something to judge."""
     counts = target.benchmarks and all(is_count(entry.metric) for entry in target.benchmarks)
     metric = config.counted if counts else config.general
     used = [config.detector] * bool(target.benchmarks) + [config.counter_detector] * bool(target.counters)
@@ -62,19 +62,19 @@ def report_settings(config: Config, *, target: Run) -> Settings:
 
 
 def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
-    """The configuration's rules by benchmark hold for columns of that name too."""
+    """Return a function from metric to minimum effect. Rules for benchmarks also apply to columns of that name."""
     stated = "minimum_effect" in config.model_fields_set
     settings = config if stated else config.model_copy(update={"minimum_effect": DEFAULTS[Kind.SERIES]})
     return lambda key: settings.of(key).minimum_effect
 
 
 def is_named(config: Config, key: MetricKey) -> bool:
-    """Whether the user's settings are about this metric, not just about all of its benchmark."""
+    """Whether the user's settings name this metric, not just its whole benchmark."""
     return any(entry.metric != "*" and fnmatchcase(key.metric, entry.metric) for entry in config.benchmarks)
 
 
 def with_detector(config: Config, name: str) -> Config:
-    """`name` judges what it can: benchmarks, counters or both; the other kind keeps its detector."""
+    """Use detector `name` for what it can judge: benchmarks, counters or both. The other kind keeps its detector."""
     changes = {
         key: name
         for key, registry in (("detector", DETECTORS), ("counter_detector", COUNTER_DETECTORS))
@@ -88,10 +88,10 @@ def with_detector(config: Config, name: str) -> Config:
 
 
 def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
-    """Error rates for numbers that are judged up to `analyses` times, at planned moments, until they suffice.
+    """Set error rates for numbers that are judged up to `analyses` times, at planned moments, until they suffice.
 
-    Each analysis gets an equal share of the error (alpha spending by the union bound, which assumes nothing of how the
-    analyses depend on each other), so the rates over all analyses are those of the configuration.
+    Each analysis gets an equal share of the error, so the rates over all analyses are those of the configuration. This
+    is alpha spending by the union bound, which assumes nothing about how the analyses depend on each other.
     """
     rates = {"proven": config.proven / analyses, "suspected": config.suspected / analyses}
     return config if analyses == 1 else config.model_copy(update=rates)
@@ -101,7 +101,7 @@ def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
 
 
 def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
-    """Detector, policy and report: the same for every kind of baseline."""
+    """Judge a run by detector and policy and build its report, in the same way for every kind of baseline."""
     if config.unit == "sample" and config.detector != DEFAULT_DETECTOR:
         raise ConfigError(
             f"sample is for the detector {DEFAULT_DETECTOR}, and {config.detector} is chosen",
@@ -123,7 +123,7 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
         baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
     )
     report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
-    if left is not None:  # what is not there may be theirs
+    if left is not None:  # missing metrics may belong to unreached benchmarks
         report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))
     groups, budgets = group_means(report.findings, config.groups), checked_budgets(target, config)
@@ -147,7 +147,7 @@ def _unreached(left: Unreached) -> Reason:
 
 
 def _unused_detectors(config: Config, target: Run) -> list[Reason]:
-    """The user chose a detector of another kind than what was measured."""
+    """Return a remark for each detector that the user chose for a kind of metric that was not measured."""
     kinds = (
         ("benchmarks", "detector", DETECTORS, target.benchmarks),
         ("counters", "counter_detector", COUNTER_DETECTORS, target.counters),
@@ -163,7 +163,7 @@ def _unused_detectors(config: Config, target: Run) -> list[Reason]:
 
 
 def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
-    """A mistyped pattern would switch its stricter rule off."""
+    """Return a remark for each pattern that matches nothing: a mistyped one would switch its stricter rule off."""
     keys = {key for run in runs for key in run.keys}
     return [
         because(Remark.PATTERN_UNUSED, pattern=entry.match, metric=None if entry.metric == "*" else entry.metric)
@@ -173,13 +173,13 @@ def _unused_patterns(config: Config, runs: Sequence[Run]) -> list[Reason]:
 
 
 def with_changed_files(report: Report, where: Path | Iterable[str], *, config: Config) -> Report:
-    """With a note of the benchmarks' own files that both commits have and that differ: `where` lists or has them."""
+    """Add a note if the benchmarks' own files differ between the commits. `where` lists them or is the repository."""
     codes = {note.code for note in report.notes}
     base, head = report.base_commit, report.merge_commit or report.target_commit
     if isinstance(where, Path):
         try:
             changes = git.file_changes(where, base, head) if base and head else ()
-        except BotError:  # whoever downloads results needs no checkout
+        except BotError:  # downloaded results need no checkout
             return report
         where = [one.path for one in changes if one.blob and one.old_blob]
     files = tuple(path for path in where if config.is_benchmark_file(path))[:SHOWN_NAMES]
@@ -192,7 +192,7 @@ MOST_COMPARED_NAMES: Final = 100
 
 
 def _alike(report: Report) -> tuple[str, ...]:
-    """Of the missing metrics each with the new one of the closest name."""
+    """Pair each missing metric with the new metric of the closest name, as text."""
     missing, new = (
         [f"{key.benchmark} · {key.metric}" for key in keys[:MOST_COMPARED_NAMES]]
         for keys in (report.missing, report.new)
@@ -201,20 +201,20 @@ def _alike(report: Report) -> tuple[str, ...]:
     return tuple(islice((f"{name} → {close[0]}" for name, close in pairs if close), SHOWN_NAMES))
 
 
-# detect -> detect: what was flagged is measured again, and only what both measurements see is reported.
+# detect -> detect: measure flagged benchmarks again, and report only what both measurements show.
 
 _INERT: Final = " _-./:,=[]"
 
 
 def flagged(report: Report) -> tuple[str, ...]:
-    """The benchmarks that a second measurement should look at: all, where all moved together."""
+    """The benchmarks to measure a second time; all of them if all moved together."""
     if any(note.code is Remark.SUITE_MOVED for note in report.notes):
         return tuple(dict.fromkeys(finding.key.benchmark for finding in report.findings))
     return flagged_benchmarks(report.findings)
 
 
 def flagged_json(reports: Iterable[Report]) -> str:
-    """The action's output: a JSON list whose text is no command wherever a workflow may paste it by mistake."""
+    """The action's output: a JSON list whose text is harmless even if a workflow pastes it into a command."""
 
     def inert(name: str) -> str:
         return "".join(
@@ -230,7 +230,7 @@ def _escaped(character: str) -> str:
 
 
 def only(run: Run, benchmarks: Collection[str]) -> Run:
-    """The run without all other benchmarks, and without counters: a second measurement is about the flagged ones."""
+    """Return the run with only these benchmarks and no counters: a second measurement is about flagged benchmarks."""
     kept = tuple(benchmark for benchmark in run.benchmarks if benchmark.name in benchmarks)
     return structs.replace(run, benchmarks=kept, counters=())
 
@@ -238,9 +238,9 @@ def only(run: Run, benchmarks: Collection[str]) -> Run:
 def confirm_report(
     report: Report, *, baseline: Baseline, again: Run, own_baseline: Sequence[Run] = (), config: Config
 ) -> Report:
-    """`report` after a second measurement of the target, judged by the same rule.
+    """Return `report` after a second measurement of the target, judged by the same rule.
 
-    Against `own_baseline`, which was executed in turn with it, or else against `baseline` once more.
+    Its baseline is `own_baseline`, which was executed in turn with it, or else `baseline` again.
     """
     if own_baseline:
         baseline = replace(baseline, runs=tuple(own_baseline), source=BaselineSource.PAIRED)
@@ -253,7 +253,7 @@ def confirm_report(
         runs = tuple(only(run, names) for run in baseline.runs)
         second = judge_run(replace(baseline, runs=runs), target, config=config).findings
     findings = confirmed(report.findings, second)
-    # What is said of all benchmarks together is over once all of them were measured again.
+    # The remark on the whole suite is obsolete once all flagged benchmarks were measured again.
     is_whole = {finding.benchmark for finding in second} >= set(names)
     notes = tuple(note for note in report.notes if note.code is not Remark.SUITE_MOVED or not is_whole)
     has_moved = any(note.code is Remark.SUITE_MOVED for note in notes)
@@ -276,7 +276,7 @@ def confirm_report(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """A target and what was said about it. `stored_runs` names all runs that the history held then."""
+    """A target and its report. `stored_runs` names all runs that the history held at that time."""
 
     run: Run
     report: Report
@@ -294,10 +294,10 @@ def collect_run(
     is_ci_log: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> Run:
-    """The run in these files; of files that were measured here, just now, with this machine's environment.
+    """Read the run in these files. If they were measured here, just now, it gets this machine's environment.
 
-    `paired`: each file is an execution, measured in turn with one of the other side. `is_ci_log`: a CI job printed
-    them, elsewhere. `tell` hears what was read.
+    `paired`: each file is an execution, measured in turn with one of the other side. `is_ci_log`: a CI job printed them
+    elsewhere. `tell` gets a summary of what was read.
     """
     heard = None if tell is None else (lambda reads: tell(collected_text(reads)))
     environment = None if is_ci_log else surroundings(Path())
@@ -306,7 +306,7 @@ def collect_run(
 
 
 def formats_list() -> str:
-    """Every format that can be read, and how its files are written."""
+    """List the formats that can be read, with an example of how to write each."""
     return formats_text((reader.id, reader.description, reader.example) for reader in READERS.values())
 
 
@@ -318,14 +318,14 @@ def compare_files(
     base_commit: str | None = None,
     target_commit: str | None = None,
 ) -> Report:
-    """Results against results, without git."""
+    """Compare result files with result files. Only `request.reference` needs git."""
     as_configured = reading(config, tool=request.tool, stdin=stdin)
     side = collect_executions if request.paired else collect_separate
     repository, reference = request.repository or Path(), request.reference
     stands_for = None if reference is None else find_reference(repository, reference, target=target_commit or "HEAD")
 
     def runs(files: Sequence[str]) -> tuple[Run, ...]:
-        """Of a paired measurement the files of one side are executions of one run; else each is a run."""
+        """Read one run per file, or for a paired measurement one run with a file per execution."""
         return (side(files, as_configured),) if request.paired else collect_each(files, as_configured)
 
     return compare_runs(
@@ -340,7 +340,7 @@ def compare_files(
 
 
 class SecondMeasurement(TypedDict):
-    """What was measured again of the flagged benchmarks; a baseline of its own was executed in turn with it."""
+    """A second measurement of the flagged benchmarks. Its own baseline, if any, was executed in turn with it."""
 
     confirm: Run | None
     confirm_baseline: tuple[Run, ...]
@@ -370,9 +370,9 @@ def compare_runs(
     merge: Merge | None = None,
     reference: Reference | None = None,
 ) -> Report:
-    """`accepted` are changes between the baseline and this run that somebody accepted.
+    """Compare a run with its baseline. `accepted`: the changes between them that somebody accepted.
 
-    `merge`: the run is of GitHub's merge of a pull request. `reference`: the baseline was measured there.
+    `merge`: the run measures GitHub's merge of a pull request. `reference`: the commit of the baseline's measurement.
     """
     runs, run = named_alike(tests_apart(baseline, run), run)
     commits = {each.commit for each in runs}
@@ -394,7 +394,7 @@ def compare_runs(
 
 
 def of_ends(report: Report, merge: Merge | None, reference: Reference | None) -> Report:
-    """The report by the names of its ends: of a pull request the head, which says that its merge was measured."""
+    """Set the report's ends: the reference by its name, or the pull request's head if GitHub's merge was measured."""
     if reference is not None:
         return structs.replace(report, base_commit=reference.commit, reference=reference.name)
     if merge is None or report.target_commit != merge.commit:

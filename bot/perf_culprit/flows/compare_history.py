@@ -1,4 +1,4 @@
-"""collect -> history -> judge: one comparison with the stored runs. Results alone need neither git nor the history."""
+"""collect -> history -> judge: one comparison with the stored runs. Result files alone need no git and no history."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ from perf_culprit.store.protocol import Store
 
 
 def compare_with_history(request: Compare, *, config: Config, stdin: BinaryIO | None = None) -> Compared:
-    """Results of a revision against the stored runs before it, or before where it left the branch `base`.
+    """Compare results of a revision with the stored runs before it, or before it left the branch `base`.
 
-    Without a revision the results name it, or they are of HEAD.
+    Without a revision, the results name their commit; otherwise it is HEAD.
     """
     repository, revision = request.repository or Path(), request.revision
     if request.reference and request.base:
@@ -76,7 +76,7 @@ def stored_baseline(
     head: str | None = None,
     accepted: Sequence[Acceptance] = (),
 ) -> Baseline:
-    """The stored runs that `run` is judged against; `accepted` counts in addition to what the history says."""
+    """Return the stored runs that `run` is judged against. `accepted` adds to the acceptances in the history."""
     return choose_baseline(
         history,
         place.repository,
@@ -101,12 +101,12 @@ def compare_run_with_history(
     merge: Merge | None = None,
     reference: Reference | None = None,
 ) -> Compared:
-    """`accepted` counts in addition to what the history says was accepted.
+    """Compare a run with the stored runs. `accepted` adds to the acceptances in the history.
 
-    `confirm` is a second measurement of what `run` flags, `confirm_baseline` what was executed in turn with it. They
-    judge and are not stored. `merge`: the run is of GitHub's
-    merge of a pull request, so it is judged against what it was merged into, not against where its head left that.
-    With a `reference` it is judged against the runs of that and of the commits before.
+    `confirm` is a second measurement of what `run` flags; `confirm_baseline` was executed in turn with it. Both serve
+    to judge and are not stored. `merge`: the run measures GitHub's merge of a pull request. It is then judged against
+    the commit merged into, not against the point where the head left that branch. With a `reference`, it is judged
+    against the runs of that commit and of those before it.
     """
     start = merge.base if merge else reference.commit if reference else None
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:

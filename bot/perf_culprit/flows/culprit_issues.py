@@ -1,4 +1,4 @@
-"""dispatch -> publish: what a search that began by itself has found goes into one issue per cause."""
+"""dispatch -> publish: report the result of an automatic search in one issue per cause."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -45,11 +45,11 @@ def report_search(
 ) -> bool:
     """Open or join an issue, and comment on the culprit's pull request; or `say` why there is none.
 
-    `branch` is the default branch's full name in `repository`. Called again, it changes nothing. Whether an issue
-    follows what was found.
+    `branch` is the default branch's full name in `repository`. A repeated call changes nothing. Return whether an issue
+    tracks the result.
     """
     report = report_of(bisection)
-    # What came back after the decision was executed as well.
+    # Results that arrived after the decision were executed, too.
     cost = Cost(executions(bisection.search.results), bisection.runner_seconds)
     if bisection.alarm is not None and bisection.alarm.closes:
         tracked = host.tracked_issues(suite=bisection.suite).get(cause_key(*bisection.alarm.closes))
@@ -80,7 +80,7 @@ def report_search(
 
 
 def causes_of(bisection: Bisection) -> tuple[Cause, ...]:
-    """The culprits with what each made worse, the largest with what no measurement says more of."""
+    """Return the culprits with the metrics each made worse. The largest also gets metrics whose step is not located."""
     outcome, alarm = bisection.search.outcome, bisection.alarm
     if outcome is None or alarm is None:
         raise ValueError("no search that began by itself and has ended")
@@ -100,7 +100,7 @@ def causes_of(bisection: Bisection) -> tuple[Cause, ...]:
 def _measured(
     bisection: Bisection, culprit: Culprit, places: Mapping[MetricKey, Steps], *, is_largest: bool
 ) -> tuple[AlarmedMetric, ...]:
-    """Of the metric that was followed the size that the search measured."""
+    """Return the metrics of a culprit. The searched metric gets the size that the search measured."""
     if bisection.alarm is None:
         return ()
     lead, *others = bisection.alarm.metrics
@@ -114,21 +114,21 @@ def _measured(
 
 
 def _innocent(bisection: Bisection) -> Reason | None:
-    """The good end, measured now, is as slow as the bad one was, and something besides the code changed between."""
+    """Return the changed environment as the reason if the good end, measured now, is as slow as the bad one was."""
     alarm = bisection.alarm
     if alarm is None or not alarm.changes:
         return None
     good = bisection.search.commit_range.good
     values = [value for result in bisection.search.results for value in result.values.get(good, ())]
     lead = alarm.metrics[0]
-    # Measured on other machines than the runs were: nearer to the level after than to the one before.
+    # The search ran on other machines than the stored runs, so check which of their levels is nearer.
     if not values or abs(median(values) - lead.after) > abs(median(values) - lead.before):
         return None
     return environment_changed(alarm.changes)
 
 
 def _gone(repository: Path, culprit: str, branch: str) -> Reason | None:
-    """Why the default branch no longer has it."""
+    """Return why the default branch no longer has the culprit: removed or reverted. None if it still has it."""
     tip = git.resolve_commit(repository, branch)
     if git.find_commit(repository, culprit) is None or not git.is_ancestor(repository, culprit, tip):
         return because(VerdictReason.CULPRIT_REMOVED, commit=culprit)

@@ -30,7 +30,7 @@ from perf_culprit.read.results.source import read_file
 from perf_culprit.say.call_tree_pictures import collapsed_difference
 from perf_culprit.say.report_page import flame_page
 
-# Logs or profiles of two revisions -> compared call trees, with what the commit between them touched.
+# Logs or profiles of two revisions -> compared call trees, and the code that the commit between them touched.
 
 
 def diagnose_revisions(asked: Diagnose) -> TreeComparison:
@@ -49,14 +49,14 @@ def flame_graph(comparison: TreeComparison, *, is_page: bool) -> bytes:
 
 
 def with_diagnosis(report: Report, name: str) -> Report:
-    """The report with what `diagnose … --json` wrote into the file, of two revisions or of one."""
+    """Return the report with the diagnosis in a file of `diagnose … --json`, of two revisions or of one."""
     data = read_file(Path(name)).data
     if format_of(Diagnosis)[0].encode() in data[:_FORMAT_BYTES]:
         return replace(report, costs=decode_costs(data, place=name))
     return replace(report, diagnosis=decode_tree_comparison(data, place=name))
 
 
-# `format` is the first member of what we write.
+# Our files begin with the member `format`.
 _FORMAT_BYTES: Final = 200
 
 
@@ -114,7 +114,7 @@ def _touched(asked: Diagnose) -> Touched | None:
     return touched_code(repository, base=ends[0], head=ends[1], callers=True)
 
 
-# measure -> trace -> diagnose: where the time of each measured commit goes, and what its target does otherwise.
+# measure -> trace -> diagnose: where each measured commit spends its time, and how the target differs.
 
 TRACE_SUFFIX: Final = "-trace.json"
 DIAGNOSIS_NAME: Final = "diagnosis"
@@ -123,7 +123,7 @@ DIAGNOSIS_NAME: Final = "diagnosis"
 def write_traces(
     workplace: Workplace, commits: Mapping[str, str], *, plan: TracePlan, output: Path, say: Callable[[str], None]
 ) -> tuple[Path, ...]:
-    """Trace each commit, by the name of its file."""
+    """Trace each commit, and write one file for each name in `commits`."""
     files = []
     for name, trace in trace_commits(workplace, commits, plan=plan, say=say).items():
         files.append(output / f"{name}{TRACE_SUFFIX}")
@@ -134,9 +134,9 @@ def write_traces(
 def diagnose_traces(
     repository: Path, commits: Mapping[str, str], *, traces: Sequence[Path], output: Path
 ) -> tuple[Path, ...]:
-    """Each target's trace against the baseline's, with what was changed in between: a file per target.
+    """Compare each target's trace with the baseline's, and add the code changed in between. Write a file per target.
 
-    Where the target is the baseline's child, it is the commit that introduced the change.
+    If the target is the baseline's child, it is the commit that introduced the change.
     """
     (_, base), *targets = commits.items()
     before, *after = traces

@@ -1,4 +1,4 @@
-"""The GitHub job that this runs in: its repository, commits and addresses, and what it lacks."""
+"""The current GitHub job: its repository, commits and addresses, and a check of what it needs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ from perf_culprit.model.maintenance import (
 from perf_culprit.say.maintenance_text import checkup_lines
 from perf_culprit.store.opening import open_history
 
-# What the runner says about this job: event, repository, commit, addresses. All from GitHub, nothing from files.
+# The runner's facts about this job: event, repository, commit, addresses. All come from GitHub, none from files.
 
 
-# Of these events a run's branch is one of ours; by a name alone a fork's branch may be called like it.
+# A run of these events is on one of our branches. A branch name alone is no proof: a fork may use the same name.
 OWN_CAUSES: Final = ("push", "schedule", "workflow_dispatch")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """`head_commit` is the commit that is judged: a pull request's head, where GitHub's merge of it may be measured."""
+    """The current job. `head_commit` is judged: a pull request's head, even if GitHub's merge of it is measured."""
 
     event_name: str
     event: dict[str, Any]
@@ -80,7 +80,7 @@ class Context:
 
     @property
     def follows_default_branch(self) -> bool:
-        """A workflow_run after a run of our own default branch: what it measured is trusted code."""
+        """Whether this workflow_run follows a run of our own default branch, which measures trusted code."""
         run = value_at(self.event, "workflow_run")
         return (
             self.event_name == "workflow_run"
@@ -91,7 +91,7 @@ class Context:
 
     @property
     def follows_bisection(self) -> bool:
-        """A workflow_run after the bisect workflow; that it really is one is asked of GitHub later."""
+        """Whether this workflow_run seems to follow the bisect workflow. GitHub confirms that later."""
         run = value_at(self.event, "workflow_run")
         is_dispatched = self.event_name == "workflow_run" and value_at(run, "event") == "workflow_dispatch"
         return is_dispatched and parse_run_title(text_or_none(run, "display_title") or "") is not None
@@ -109,7 +109,7 @@ class Context:
 
     @property
     def is_fork(self) -> bool:
-        """A pull request whose code comes from another repository: its token may not write."""
+        """Whether the pull request's code comes from another repository, so that its token may not write."""
         head = value_at(self.event, "pull_request", "head", "repo", "id")
         return "pull_request" in self.event and head != value_at(self.event, "repository", "id")
 
@@ -123,13 +123,13 @@ class Context:
 
     @property
     def base_ref(self) -> str | None:
-        """What the measured commit goes into; of a merge queue's entry the commit below it, which may wait as well."""
+        """The branch to merge into. For a merge queue, the commit below, which may itself be queued."""
         keys = ("merge_group", "base_sha") if self.event_name == "merge_group" else ("pull_request", "base", "ref")
         return text_or_none(self.event, *keys)
 
 
 def read_context(environ: Mapping[str, str], *, elsewhere: str) -> Context:
-    """The runner's facts in `environ`; outside a runner a UsageError whose next step is `elsewhere`."""
+    """Read the runner's facts from `environ`. Outside a runner, raise a UsageError whose next step is `elsewhere`."""
     path = environ.get("GITHUB_EVENT_PATH")
     repository = environ.get("GITHUB_REPOSITORY")
     if not path or not repository:
@@ -156,9 +156,9 @@ def _path(environ: Mapping[str, str], name: str) -> Path | None:
     return Path(environ[name]) if environ.get(name) else None
 
 
-# What a GitHub job lacks: its event, its token's permissions, its checkout, and the runs to compare with.
+# Checks of a GitHub job: its event, its token's permissions, its checkout, and the runs to compare with.
 
-# These measure or judge what is checked out.
+# Roles that measure or judge the checkout.
 WITH_CHECKOUT: Final = (
     Role.RECORD,
     Role.OTHER_BRANCH,
@@ -212,13 +212,13 @@ class _Job:
 
 
 def checkup(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[tuple[str, ...], bool]:
-    """The job in words, and whether nothing is wrong with it."""
+    """Return the observations of the job as text, and whether nothing is wrong with it."""
     observations = examine(environ=environ, repository=repository, config=config)
     return checkup_lines(observations), not {seen.health for seen in observations} & {Health.WRONG, Health.UNSAFE}
 
 
 def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> tuple[Observation, ...]:
-    """Of the job in `environ`. Nothing is changed, neither on GitHub nor here."""
+    """Examine the job in `environ`. Nothing is changed, neither on GitHub nor here."""
     elsewhere = "run it as a step of the job that does not work; here perf-culprit init --check reads the files"
     context = read_context(environ, elsewhere=elsewhere)
     job = _Job(context=context, token=environ.get("GITHUB_TOKEN", ""), repository=repository, config=config)
@@ -234,14 +234,14 @@ def examine(*, environ: Mapping[str, str], repository: Path, config: Config) -> 
         observations += _permissions(job, [permission for permission in Permission if permission in asked])
     if role in WITH_CHECKOUT:
         observations += _checkout(job)
-        # Who does not answer is not asked again: git would try for minutes.
+        # If GitHub did not answer, do not read the history: git would retry for minutes.
         if role is not Role.REFERENCE and all(seen.symptom is not Symptom.NO_ANSWER for seen in observations):
             observations += _history(job, environ)
     return tuple(observations)
 
 
 def recording_permissions(config: Config) -> frozenset[Permission]:
-    """What the configuration asks of a job that records, in addition to what every such job needs."""
+    """Permissions that the configuration requires of a job that records, in addition to those of every such job."""
     issues = () if config.issues.when == "never" else (Permission.ISSUES,)
     return frozenset((*issues, *(AUTOMATIC if config.bisect.automatic else ())))
 
@@ -279,7 +279,7 @@ def _protected(message: str) -> tuple[Observation, ...]:
 
 
 def refusal_lines(message: str) -> tuple[str, ...]:
-    """What to do about a run that GitHub did not start; `message` is what it says on the run's page."""
+    """Explain how to start a run that GitHub refused. `message` is GitHub's text on the run's page."""
     if not (observations := _protected(message)):
         raise UsageError(
             "this is no refusal by a workflow execution protection",
@@ -291,7 +291,7 @@ def refusal_lines(message: str) -> tuple[str, ...]:
 
 
 def _checkout(job: _Job) -> Iterator[Observation]:
-    """What is checked out, of what depth, and whether the token lies next to it."""
+    """Check which commit is checked out, whether the clone is shallow, and whether it stores the token."""
     repository = job.repository
     try:
         commit = git.head_commit(repository)
@@ -314,7 +314,7 @@ def _checkout(job: _Job) -> Iterator[Observation]:
 
 
 def _history(job: _Job, environ: Mapping[str, str]) -> Iterator[Observation]:
-    """Against stored runs a check can fail only where the base has one."""
+    """Check the stored runs. A comparison with them can fail only if the base has a run."""
     suite = job.config.suite
     facts: dict[str, str | int] = {"branch": job.config.history.shown, "suite": suite, "default": job.default_branch}
     try:

@@ -1,4 +1,4 @@
-"""The event that started a GitHub job: its file, and which two commits such a job is to compare."""
+"""The event that started a GitHub job: its file, and the two commits that the job compares."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target")
 
 
 class BaselineOrigin(StrEnum):
-    """What a job's baseline commit is."""
+    """The way in which a job's baseline commit was chosen."""
 
     MERGED_INTO = "merged_into"  # the first parent of GitHub's merge commit: the base branch as it is now
     MERGE_BASE = "merge_base"
@@ -28,7 +28,7 @@ class BaselineOrigin(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Merge:
-    """GitHub's merge `commit` of a pull request's `head` into `base`, which actions/checkout leaves by default."""
+    """GitHub's merge `commit` of a pull request's `head` into `base`, the default checkout of actions/checkout."""
 
     commit: str
     base: str
@@ -37,7 +37,7 @@ class Merge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reference:
-    """What is compared with instead of the commit before, such as a release."""
+    """A commit to compare with instead of the previous one, such as a release."""
 
     name: str
     commit: str
@@ -47,7 +47,7 @@ LATEST_RELEASE: Final = "latest-release"
 
 
 def find_reference(repository: Path, revision: str, *, target: str = "HEAD") -> Reference:
-    """`revision`; `latest-release` is the newest tag among the commits before `target`."""
+    """Resolve `revision`. `latest-release` is the newest tag among the commits before `target`."""
     if revision != LATEST_RELEASE or git.find_commit(repository, revision) is not None:
         return Reference(name=revision, commit=git.resolve_commit(repository, revision))
     own = git.resolve_commit(repository, target)
@@ -65,13 +65,13 @@ def find_reference(repository: Path, revision: str, *, target: str = "HEAD") -> 
 
 
 def commits_between(repository: Path, *, base: str, head: str) -> frozenset[str]:
-    """What `head` contains and `base` does not."""
+    """The commits that `head` contains and `base` does not."""
     return frozenset(git.ancestors(repository, [head])) - frozenset(git.ancestors(repository, [base]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EventEnds:
-    """What to measure: `target` is what is checked out."""
+    """The two commits to measure. `target` is checked out."""
 
     baseline: str
     target: str
@@ -92,7 +92,7 @@ def read_event(path: Path) -> dict[str, Any]:
 
 
 def merge_of(repository: Path, *, revision: str, head: str) -> Merge | None:
-    """`revision` as GitHub's merge of `head` into its base; None where it is something else or not here."""
+    """Return `revision` as GitHub's merge of `head` into its base; None if it is something else or missing here."""
     commit = git.find_commit(repository, revision)
     if commit is None or commit == head:
         return None
@@ -101,7 +101,7 @@ def merge_of(repository: Path, *, revision: str, head: str) -> Merge | None:
 
 
 def event_ends(repository: Path, environ: Mapping[str, str]) -> EventEnds:
-    """What the job in `environ` is to compare: its checkout, and what the event's commits were added to."""
+    """Return the commits that the job in `environ` compares: its checkout, and the commit that the event builds on."""
     path = environ.get("GITHUB_EVENT_PATH")
     if not path:
         raise UsageError(
@@ -132,7 +132,7 @@ def _baseline(repository: Path, target: str, *, name: str, event: Mapping[str, A
     if name == "merge_group" and isinstance(below, str):
         return below, BaselineOrigin.QUEUED_ON
     before = value_at(event, "before")
-    # A new branch comes from nowhere: forty zeros. After a forced push what both share is the state before.
+    # A new branch has forty zeros as its commit before. After a forced push, the common ancestor is the state before.
     if name == "push" and isinstance(before, str) and (shared := _shared(repository, target, before)):
         return shared, BaselineOrigin.BEFORE_PUSH
     default = value_at(event, "repository", "default_branch")
@@ -150,14 +150,14 @@ def _baseline(repository: Path, target: str, *, name: str, event: Mapping[str, A
 
 
 def _shared(repository: Path, target: str, revision: str) -> str | None:
-    """The best common ancestor; None where `revision` is not here or shares nothing."""
+    """The best common ancestor; None if `revision` is missing here or shares none."""
     commit = git.find_commit(repository, revision)
     shared = git.merge_bases(repository, target, commit) if commit else ()
     return shared[0] if shared else None
 
 
 def changed_files(repository: Path, *, base: str, head: str, patterns: Sequence[str]) -> tuple[git.FileChange, ...]:
-    """What lies between the commits, of the files that match a pattern and are still there."""
+    """The files that changed between the commits, match a pattern and still exist."""
     return tuple(
         change
         for change in git.file_changes(repository, base, head)

@@ -1,4 +1,4 @@
-"""What one job measured, stored so that another job can judge it again."""
+"""Results of one job, stored so that another job can judge them again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from perf_culprit.read.results.collect import collect_executions
 from perf_culprit.say.headlines import change_words
 from perf_culprit.store.opening import HistoryPlace, open_history
 
-# A step against the stored runs that the base, measured now, shows as well: not this commit's doing.
+# A step from the stored runs that the base, measured now, shows as well: not caused by this commit.
 
 SHOWN_CHANGES: Final = 10
 
 
 def with_innocence(report: Report, run: Run, *, base: Run, config: Config, place: HistoryPlace) -> Report:
-    """`report` of `run` next to `base`, measured in one job. A history that cannot be read explains nothing."""
+    """Explain steps that `run` and `base` share by the changed environment. An unreadable history explains nothing."""
     try:
         stored = _stored(run, config=config, place=place)
     except BotError:
@@ -66,7 +66,7 @@ def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
     return because(VerdictReason.ENVIRONMENT_CHANGED, changes=words)
 
 
-# What one job measured, as files next to its report: so that another job can judge it again.
+# Results of one job, as files next to its report, so that another job can judge them again.
 
 REPORT_NAME: Final = "report.json"
 COMMENT_NAME: Final = "comment.md"
@@ -79,10 +79,10 @@ RUN_NAMES: Final = (RUN_NAME, BASELINE_NAME, CONFIRM_NAME, CONFIRM_BASELINE_NAME
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobResults:
-    """`baseline` was measured in turn with `run`; without it the stored history is the baseline.
+    """Results of one job. `baseline` was measured in turn with `run`; without it, the stored history is the baseline.
 
-    `confirm` is a second measurement of what was flagged, `confirm_baseline` that of its baseline. `is_joined`: of
-    parts, whose reports claim nothing of the whole.
+    `confirm` is a second measurement of the flagged benchmarks, `confirm_baseline` that of its baseline. `is_joined`:
+    joined from parts, whose reports claim nothing about the whole.
     """
 
     run: Run
@@ -93,7 +93,7 @@ class JobResults:
 
 
 def results_of(runs: Mapping[str, Run]) -> JobResults | None:
-    """By file name; None without the run itself."""
+    """Build the results from runs by file name; None without the run itself."""
     if RUN_NAME not in runs:
         return None
     return JobResults(
@@ -105,7 +105,7 @@ def results_of(runs: Mapping[str, Run]) -> JobResults | None:
 
 
 def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
-    """What a job leaves: report, comment, and all that they were judged from."""
+    """Return a job's files by name: its report, its comment, and the runs that they were judged from."""
     runs = (results.run, results.baseline, results.confirm, results.confirm_baseline)
     return {
         **{name: encode_run(run) for name, run in zip(RUN_NAMES, runs, strict=True) if run is not None},
@@ -115,7 +115,7 @@ def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
 
 
 def collect_baseline(files: Sequence[str], *, config: Config, tool: str = "auto") -> Run:
-    """Each file is an execution, measured in turn with one of the target."""
+    """Read a baseline: each file is an execution, measured in turn with one of the target."""
     return collect_executions(files, reading(config, tool=tool))
 
 
@@ -129,9 +129,9 @@ def compare_results(
     accepted: Sequence[Acceptance] = (),
     reference: Reference | None = None,
 ) -> Compared:
-    """Judged by `config`: against the base that was measured with it, else against the stored history.
+    """Judge by `config` against the base that was measured in the same job, else against the stored history.
 
-    Of a push (`base` is None) with both, the history says whether the base, measured now, has a level of its own.
+    For a push (`base` is None) with both, the history tells whether the base, measured now, is at a level of its own.
     """
     own_baseline = (results.confirm_baseline,) if results.confirm_baseline else ()
     if results.baseline is None:
@@ -173,10 +173,10 @@ def judge_anew(
     place: HistoryPlace,
     accepted: Sequence[Acceptance] = (),
 ) -> Report:
-    """Another job's results by our rules; `claim` is its own report. Other rules are shown as a proposal.
+    """Judge another job's results by our rules; `claim` is its own report. Differing rules are shown as a proposal.
 
-    The commits that it names are its word: which base it merged decides only what it is compared with. A second
-    measurement counts where its base is that of the first.
+    The commits that it names are not verified: the merged base decides only what it is compared with. A second
+    measurement counts only if its base is that of the first.
     """
     merge = None
     reference = None
@@ -203,7 +203,7 @@ def judge_anew(
         first = replace_results(results, confirm=None, confirm_baseline=None)
         report = judge_anew(claim, first, config=config, base=base, place=place, accepted=accepted)
         return replace(report, notes=(because(Remark.OTHER_SECOND_BASE, commit=str(other)[:10]), *report.notes))
-    # The measuring job knows no acceptances: a verdict that differs by them alone is not a proposal.
+    # The measuring job has no acceptances: a verdict that differs by them alone is not a proposal.
     if results.is_joined or _agrees(claim, report) or (accepted and _agrees(claim, judged(()))):
         return report
     proposal = because(

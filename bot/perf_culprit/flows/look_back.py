@@ -42,14 +42,14 @@ from perf_culprit.store.protocol import StoredRun
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
-    """The series that were looked at, and what was found in each."""
+    """The series that were examined, and the changes in each."""
 
     table: SeriesTable
     series: tuple[SeriesChanges, ...]
 
 
 def changes_in_file(path: str, asked: FindChanges, *, config: Config, stdin: BinaryIO | None = None) -> Changes:
-    """Of a table with one row per commit or build."""
+    """Find changes in a table with one row per commit or build."""
     table = read_table(path, columns=asked.column, label=asked.index, stdin=stdin)
     effect = minimum_effects(config)
     series = tuple(replace(one, minimum_effect=effect(MetricKey(one.name, ""))) for one in table.series)
@@ -57,7 +57,7 @@ def changes_in_file(path: str, asked: FindChanges, *, config: Config, stdin: Bin
 
 
 def changes_in_history(repository: Path, asked: FindChanges, *, config: Config) -> Changes:
-    """Of the runs stored for the commits of HEAD's own line."""
+    """Find changes in the runs stored for the commits of HEAD's own line."""
     pattern = asked.benchmark or "*"
     line, place = stored_line(repository, config=config, history_url=asked.history_url)
     series = metric_series(line.runs, minimum_effect=minimum_effects(config), pattern=pattern)
@@ -87,7 +87,7 @@ EXAMPLE: Final = "such as: perf-culprit changes --releases v1.0=old.json v1.1=ne
 
 
 def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatrix:
-    """`named`: NAME=FILE, the oldest first; several files of one name are one version."""
+    """Compare versions given as NAME=FILE, oldest first. Several files of one name form one version."""
     paths: dict[str, list[str]] = {}
     for entry in named:
         name, separator, path = entry.partition("=")
@@ -103,7 +103,7 @@ def releases_in_files(named: Sequence[str], *, config: Config) -> DeviationMatri
 
 
 def _released(paths: Sequence[str]) -> Run:
-    """Results, or else traces and profiles: every repetition is one sample of each function."""
+    """Read results, or else traces and profiles: every repetition is one sample of each function."""
     try:
         return collect(paths)
     except DataError as no_results:
@@ -115,7 +115,7 @@ def _released(paths: Sequence[str]) -> Run:
 
 
 def releases_in_history(repository: Path, *, config: Config, history_url: str | None = None) -> DeviationMatrix:
-    """Of the tags whose commits have stored runs; many a release is of a branch that was merged."""
+    """Compare the tags whose commits have stored runs. Releases may also lie on merged branches."""
     line, place = stored_line(repository, config=config, history_url=history_url, merged=True)
     names = {commit: name for name, commit in git.tags(repository).items()}
     runs = {names[run.commit]: run for run in line.runs if run.commit in names}
@@ -147,9 +147,9 @@ MOST_SUITES = 20
 def stored_line(
     repository: Path, *, config: Config, history_url: str | None, merged: bool = False
 ) -> tuple[MainLine, str]:
-    """The runs of the configured suite, the oldest first, at least one, and where they are stored, to be shown.
+    """Return the configured suite's runs, oldest first, at least one, and the place where they are stored, as text.
 
-    `merged`: of branches that were merged as well.
+    `merged`: include branches that were merged.
     """
     with open_history(config.history, repository, url=history_url) as history:
         suite = only_suite(history, config.suite)
@@ -174,14 +174,14 @@ MOST_RUNS = 200
 
 
 def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
-    """The newest stored runs of the configured suite, in the order of their times."""
+    """Audit the newest stored runs of the configured suite, in the order of their times."""
     with open_history(config.history, asked.repository, url=asked.history_url, token=None) as history:
         suite = only_suite(history, config.suite)
         stored = list(history.runs(suite, list(history.commits(suite))))
         accepted = history.accepted(suite)
     runs = [entry.run for entry in stored if isinstance(entry, StoredRun)]
     unreadable = len(stored) - len(runs)
-    # A run without a time is as old as can be: nothing says that it is newer.
+    # A run without a time counts as the oldest, since nothing shows that it is newer.
     runs.sort(key=lambda run: run.time.timestamp() if run.time else 0.0)
     if not runs:
         raise DataError(
@@ -196,7 +196,7 @@ def audit_history(asked: AuditRuns, *, config: Config) -> Audit:
 
 
 def audit_files(asked: AuditRuns, *, config: Config, stdin: BinaryIO | None = None) -> Audit:
-    """One run per file, oldest first."""
+    """Audit result files: one run per file, oldest first."""
     runs = collect_each(asked.files, reading(config, tool=asked.tool, stdin=stdin))
     return audit_runs(runs, config=config, seed=asked.seed, sweep=asked.sweep)
 
@@ -209,7 +209,7 @@ def audit_runs(
     accepted: Sequence[Acceptance] = (),
     sweep: bool = False,
 ) -> Audit:
-    """The same seed and the same runs give the same numbers."""
+    """Audit the detectors on these runs. The same seed and the same runs give the same numbers."""
     doing(f"auditing {len(runs):,} runs")
     return detect_audit.audit(
         runs,
@@ -223,7 +223,7 @@ def audit_runs(
 
 
 def stored_benchmarks(repository: Path, *, config: Config, suite: str | None) -> tuple[tuple[str, ...], bytes | None]:
-    """The stored suites, and the newest run of one of them (default: the configuration's), as its file holds it."""
+    """Return the stored suites, and the newest run of one (default: the configuration's), encoded as a run file."""
     with open_history(config.history, repository) as history:
         suites = suite_names(history)
         chosen = suite or only_suite(history, config.suite)

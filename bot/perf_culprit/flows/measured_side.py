@@ -1,4 +1,4 @@
-"""One commit of a paired measurement: what its whole rounds say, in memory and in its file."""
+"""One commit of a paired measurement: its whole rounds, in memory and in its file."""
 
 import hashlib
 import uuid
@@ -17,13 +17,13 @@ from perf_culprit.model.run import Cost, Run
 from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.read.results.merge import join_executions
 
-MOST_BYTES: Final = 256 << 20  # as of a search's state
+MOST_BYTES: Final = 256 << 20  # as for a search's state
 DIGEST_CHARACTERS: Final = 8
 
 
 @dataclass(kw_only=True, slots=True)
 class MeasuredSide:
-    """`run` holds `rounds` whole ones, those of an earlier call included. `made`: `commit` with others' benchmarks."""
+    """`run` holds `rounds` whole rounds, including an earlier call's. `made` is `commit` with the head's benchmarks."""
 
     file: Path
     commit: str
@@ -40,7 +40,7 @@ class MeasuredSide:
         return self.file.stem
 
     def add(self, executions: Sequence[tuple[Path, Run]], *, seconds: float) -> None:
-        """One more round: each execution is a group of samples."""
+        """Add one round: each execution is a group of samples."""
         before = [(str(self.file), self.run)] if self.rounds else []
         number = self.rounds + 1
         joined = join_executions(
@@ -73,7 +73,7 @@ def paired(baseline: Run) -> Baseline:
 
 
 def new_job(kind: str, facts: Mapping[str, object]) -> str:
-    """A job's id. It begins alike for measurements whose options (`facts`, by name) have the same values."""
+    """Create a job's id. Ids of measurements with equal options (`facts`, by name) share their beginning."""
     digests = (
         hashlib.sha256(repr(fact).encode(errors="surrogateescape")).hexdigest()[:DIGEST_CHARACTERS]
         for fact in facts.values()
@@ -82,7 +82,7 @@ def new_job(kind: str, facts: Mapping[str, object]) -> str:
 
 
 def resume(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:
-    """Each side takes what its file holds; all refuse files of other commits, options or machines."""
+    """Resume each side from its file. Raise UsageError if the files are of other commits, options or machines."""
     runs = [_read(side.file) for side in sides]
     different = [name for side, run in zip(sides, runs, strict=True) for name in _differences(side, run, facts)]
     if not different and len({run.job for run in runs}) > 1:
@@ -95,7 +95,7 @@ def resume(sides: Sequence[MeasuredSide], facts: Mapping[str, object]) -> None:
         )
     for side, run in zip(sides, runs, strict=True):
         side.run = run
-        # An end between two files leaves one of them a round behind: it has nothing of that round.
+        # An interruption between two writes leaves one file a round behind, with nothing of that round.
         side.rounds = max(map(_rounds, runs))
 
 

@@ -47,19 +47,19 @@ from perf_culprit.read.results.surroundings import machine_environment, surround
 from perf_culprit.say.numbers import counted
 
 ANALYSES: Final = 4
-EXECUTIONS: Final = 2  # of a side in a round
-COUNT_ROUNDS: Final = 1  # counts and sizes repeat; that they do is what the second execution of each side shows
+EXECUTIONS: Final = 2  # per side in a round
+COUNT_ROUNDS: Final = 1  # counts and sizes repeat; the second execution of each side shows that they do
 LOG_NAME: Final = "log.txt"
-# Of the time of a measurement, writing its files takes at most this part; each is written whole after a round.
+# Writing files takes at most this share of a measurement's time. After a round, each file is written whole.
 WRITING_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasurePlan:
-    """What is asked for with what the configuration and this machine add: `rounds` of A B B A at most.
+    """The requested measurement, completed by the configuration and this machine: at most `rounds` of A B B A.
 
-    With `until_decided` it takes rounds until an interim analysis decides all metrics. `names`: of these benchmarks
-    alone; all where it is empty.
+    With `until_decided`, it adds rounds until an interim analysis decides all metrics. `names`: measure only these
+    benchmarks; all if it is empty.
     """
 
     asked: Measure
@@ -94,7 +94,7 @@ class MeasurePlan:
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What a measurement has to have in common with the one that it resumes, by option."""
+        """The options, by name, that a measurement must share with the one that it resumes."""
         return {
             "--run": self.commands.run,
             "--build": self.commands.build,
@@ -109,11 +109,11 @@ class MeasurePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """The files written, a baseline first; `rounds` are whole. `report`: what they say, of two commits.
+    """The files written, baseline first; `rounds` counts whole rounds. `report` judges them, for two commits only.
 
-    `confirm` are the files of the second measurement, baseline first, of the benchmarks in `flagged`.
-    `diagnoses`: per target what its trace says against the baseline's.
-    `fault` ended it early, or it `is_out_of_time`: another call can resume it.
+    `confirm`: the files of the second measurement of the benchmarks in `flagged`, baseline first. `diagnoses`: for each
+    target, its trace compared with the baseline's. `fault` ended it early, or it `is_out_of_time`: another call can
+    resume it.
     """
 
     files: tuple[Path, ...]
@@ -138,19 +138,19 @@ def measure_plan(asked: Measure, *, config: Config, say: Say, environ: Mapping[s
         asked = asked.replaced(minutes=minutes)
     part = _part(asked)
     if part is not None and part.indices != (1,):
-        commands = replace_commands(commands, also=())  # what the first part measures of the whole suffices
+        commands = replace_commands(commands, also=())  # the first part measures these for the whole
     plan = MeasurePlan(asked=asked, commands=commands, tool=tool, rounds=rounds, names=names, part=part)
     if config.affected == "off" or names or part is not None:
         return plan
     return _of_changes(plan, config=config, say=say, environ=environ or {})
 
 
-# Of other events a run is stored, or somebody asked for it.
+# Other events store a run, or somebody requested it: measure everything.
 _OF_CHANGES: Final = (None, "pull_request", "merge_group")
 
 
 def _of_changes(plan: MeasurePlan, *, config: Config, say: Say, environ: Mapping[str, str]) -> MeasurePlan:
-    """Without what the difference of the two commits, or a job's commit and its base, cannot reach."""
+    """Leave out what the difference between the two commits, or between a job's commit and its base, cannot reach."""
     asked, commands = plan.asked, plan.commands
     event, ends = environ.get("GITHUB_EVENT_NAME"), asked.commits
     if len(ends) == 1 and event is not None:
@@ -179,7 +179,7 @@ def _part(asked: Measure) -> Part | None:
 def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
     """Measure commits, interleaved, and write one run file for each; the first of several is the baseline.
 
-    Whatever ends it after the first whole round, the rounds until then are judged.
+    If an error or interrupt ends it after the first whole round, the rounds until then are judged.
     """
     repository, output = plan.asked.repository, plan.asked.output
     if not plan.is_reached:
@@ -206,7 +206,7 @@ def measure_commits(plan: MeasurePlan, *, config: Config, say: Say) -> Measured:
 
 
 def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measured:
-    """Files without results: whoever compares them is told why."""
+    """Write files without results, from which a comparison can tell why nothing was measured."""
     for side in sides:
         side.run = replace(side.run, commit=side.commit)
         side.write()
@@ -215,10 +215,10 @@ def _unmeasured(sides: Sequence[MeasuredSide], config: Config) -> Measured:
 
 
 def try_once(asked: Measure, *, config: Config, say: Say) -> Run:
-    """What one execution of HEAD gives, built as for a measurement; the error where it gives nothing."""
+    """Execute HEAD once, built as for a measurement, and return its run. Raise an error if it gives no result."""
     commands, tool = shell_commands(config, asked)
     commit = git.head_commit(asked.repository)
-    # Where it fails, the log stays: the error names it.
+    # On failure the log stays, because the error names it.
     folder = Path(mkdtemp(prefix="perf-culprit-try-"))
     log = folder / LOG_NAME
     with this_machine(asked.repository, commands, config=config, tool=tool, log=log) as workplace:
@@ -231,7 +231,7 @@ def try_once(asked: Measure, *, config: Config, say: Say) -> Run:
 
 
 class _Measurement:
-    """The sides, and those of a second measurement, while they fill."""
+    """The sides of a measurement and of its second one, while rounds are added."""
 
     def __init__(self, sides: Sequence[MeasuredSide], plan: MeasurePlan, config: Config, say: Say) -> None:
         self._sides = sides
@@ -277,7 +277,7 @@ class _Measurement:
             self._traces = write_traces(workplace, checkouts, plan=self._plan.trace, output=output, say=self._say)
 
     def _take_harness(self, workplace: Workplace) -> None:
-        """The head's benchmarks for all sides; where one side does not run with them, each keeps its own."""
+        """Use the head's benchmarks for all sides. If one side does not run with them, each keeps its own."""
         *others, head = self._sides
         repository, is_harness = self._plan.asked.repository, self._config.is_benchmark_file
         for side in others:
@@ -330,9 +330,9 @@ class _Measurement:
         *,
         names: Sequence[str] = (),
     ) -> None:
-        """Rounds up to the plan's, or to the analysis that decides all metrics, or as long as the time allows.
+        """Add rounds up to the plan's number, to the analysis that decides all metrics, or to the time limit.
 
-        With `names` only of these benchmarks.
+        With `names`, measure only these benchmarks.
         """
         what = f"{counted(len(names), 'benchmark')}, " if names else ""
         at_most = "of at most" if analyses or self._plan.asked.minutes is not None else "of"
@@ -357,7 +357,7 @@ class _Measurement:
         return kept
 
     def _round(self, workplace: Workplace, sides: Sequence[MeasuredSide], words: str, names: Sequence[str]) -> None:
-        """All of a round, or nothing of it."""
+        """Measure one round. If an execution fails, nothing of the round is kept."""
         results: dict[str, list[tuple[Path, Run]]] = {side.name: [] for side in sides}
         seconds = dict.fromkeys(results, 0.0)
         for _, side in interleaved(sides, rounds=1):
@@ -370,7 +370,7 @@ class _Measurement:
             side.add(results[side.name], seconds=seconds[side.name])
 
     def _executed(self, workplace: Workplace, side: MeasuredSide, names: Sequence[str]) -> tuple[Path, Run]:
-        """One execution; of counts one for each of the named benchmarks, alone."""
+        """Execute once. For counts, execute once for each named benchmark, alone."""
         if not names or workplace.commands.count is None:
             place, run = workplace.execute(side.checkout, variables=self._variables(side, names))
             return place, self._asked(run, names) if names else run
@@ -379,7 +379,7 @@ class _Measurement:
         return counts[-1][1][0], Run(benchmarks=own)
 
     def _versioned(self, side: MeasuredSide, run: Run) -> Run:
-        """With its benchmarks' versions: of a harness that does not run on both sides, one that is the side's own."""
+        """Add the benchmarks' versions. If the head's benchmarks were given up, missing versions are the side's own."""
         run = with_versions(run, self._plan.asked.repository, side.checkout)
         if not self._lost_harness:
             return run
@@ -396,7 +396,7 @@ class _Measurement:
         return False
 
     def _confirm(self, workplace: Workplace, output: Path) -> None:
-        """Measure what looks like a regression again, or what is left of that to be done."""
+        """Measure what looks like a regression again, or resume that second measurement."""
         report = self._report = self._judged()
         self._flagged = () if report is None else flagged(report)
         if not self._flagged:
@@ -413,7 +413,7 @@ class _Measurement:
             for side in self._sides
         ]
         if self._plan.asked.resume:
-            # Another measurement's, or none: then it begins.
+            # Start afresh if there are no files, or those of another measurement.
             with suppress(UsageError, DataError):
                 resume(self._again, facts)
         self._pace.deadline = self._began + self._limit
@@ -421,10 +421,10 @@ class _Measurement:
         self.write()
 
     def _judged(self) -> Report | None:
-        """What the whole rounds say; None of any number of commits but two."""
+        """Judge the whole rounds; None unless there are exactly two commits."""
         if len(self._sides) != 2:
             return None
-        # That other machines measure other parts is nothing to remark here.
+        # Ignore the part here: that other machines measure other parts is not worth a remark.
         baseline, target = (replace(side.run, part=None) for side in self._sides)
         report = judge_run(paired(baseline), target, config=self._config)
         return with_changed_files(report, self._plan.asked.repository, config=self._config)
@@ -453,7 +453,7 @@ class _Measurement:
             if self._traces
             else (),
             flagged=self._flagged,
-            # Half of a second measurement would leave everything open that the first one saw.
+            # An unfinished second measurement would leave every flagged benchmark undecided.
             confirm=tuple(side.file for side in self._again) if confirmed else (),
             fault=fault,
             is_out_of_time=fault is None and not (has_all and confirmed),
@@ -461,9 +461,9 @@ class _Measurement:
 
 
 def foreseen(plan: MeasurePlan, *, config: Config, say: Say) -> tuple[Cost, Foresight | None]:
-    """Executions at most and their seconds, by one of each side, and what the rounds would show.
+    """Estimate the maximum executions and their seconds, by one of each side, and what the rounds would show.
 
-    Builds are included, once. The latter is by the last measurement in the same folder; without one None.
+    Builds are included, once. The second value uses the last measurement in the same folder; None without one.
     """
     asked, output = plan.asked, plan.asked.output
     sides = _sides(plan, config)
@@ -499,7 +499,7 @@ def foreseen(plan: MeasurePlan, *, config: Config, say: Say) -> tuple[Cost, Fore
 def _seconds_of_one(
     workplace: Workplace, commit: str, *, is_counted: bool, variables: Mapping[str, str] | None = None
 ) -> float:
-    """Of one execution, whose result is lost. A count needs no counted execution to warm up."""
+    """Time one execution and discard its result. A count needs no counted execution to warm up."""
     begun = time.monotonic()
     if is_counted or workplace.commands.count is None:
         workplace.execute(commit, variables=variables)
@@ -528,13 +528,13 @@ def _sides(plan: MeasurePlan, config: Config) -> tuple[MeasuredSide, ...]:
     if asked.resume and plan.is_reached:
         resume(sides, plan.facts)
     for side in sides:
-        # The verdict that a measurement ended with before it was resumed was an analysis as well.
+        # The verdict at the end of an unfinished measurement was an analysis as well.
         more = 0 < side.rounds < plan.rounds
         side.run = replace(side.run, analyses=max(side.run.analyses, len(plan.analyses)) + more)
     return sides
 
 
 def undecided(report: Report) -> int:
-    """In how many metrics a change is neither proven nor excluded; all of them where nothing could be compared."""
+    """Count the metrics with a change neither proven nor excluded; at least 1 if nothing could be compared."""
     open_metrics = sum(not finding.is_decided for finding in report.findings)
     return open_metrics or int(not report.findings or report.conclusion is Conclusion.INCONCLUSIVE)

@@ -1,7 +1,7 @@
-"""dispatch -> judge: what stored runs suspect is measured in turn on another machine, which proves or refutes it.
+"""dispatch -> judge: measure in turn, on another machine, what stored runs suspect, to prove or refute it.
 
-A proof is a bisection that searches nothing: one dispatch, of one machine, with a number of rounds of the two ends that
-is known before any of them is seen. So the report's own rule judges them, as it judges files of `measure --flagged`.
+A proof is a bisection that searches nothing: one dispatch of one machine. Its number of rounds of the two ends is fixed
+before any of them is seen. So the report's own rule judges them, as it judges files of `measure --flagged`.
 """
 
 import hashlib
@@ -27,12 +27,12 @@ from perf_culprit.model.run import NO_COST, Benchmark, Cost, Environment, Run
 from perf_culprit.search.search_view import executions
 from perf_culprit.store.branch_files import BisectionConflictError
 
-PROOF: Final = "proof-"  # begins their ids
+PROOF: Final = "proof-"  # prefix of their ids
 NEXT_STEP: Final = "measure both commits in turn (docs/confirm.md)"
 
 
 def is_suspected(report: Report) -> bool:
-    """Whether something looks worse by stored runs or single files, and not by rounds."""
+    """Whether something looks worse by stored runs or single files rather than by rounds."""
     by_files = (one.looks_worse and one.reason.code is VerdictReason.SUSPECTED for one in report.findings)
     return any(by_files) or any(note.code is Remark.SUITE_MOVED for note in report.notes)
 
@@ -44,9 +44,9 @@ def with_note(report: Report, note: Reason) -> Report:
 def proven(
     report: Report, run: Run, *, base: str | None, run_id: int, config: Config, controller: Controller
 ) -> Report:
-    """The report after both commits were measured in turn; until then it says that they are.
+    """Return the report after both commits were measured in turn; until then, one with a note that they are.
 
-    `report` is of `run`, compared with `base`, of the workflow run `run_id`: called again, nothing is measured again.
+    `report` compares `run` with `base` for the workflow run `run_id`. A repeated call measures nothing again.
     """
     name = f"{PROOF}{run_id}-{hashlib.sha256(run.suite.encode()).hexdigest()[:8]}"
     if controller.bisections.load(name) is None:
@@ -79,7 +79,7 @@ def _begun(
         raise DataError("no benchmark with a direction is suspected", next_step=NEXT_STEP)
     lead = metrics[0]
     ends, now = (base, run.commit), controller.now()
-    # A B, B A, …: what drifts steadily meets both sides alike.
+    # A B, B A, …: a steady drift affects both sides equally.
     rounds = tuple(
         Job(id=f"round-{number + 1:04d}", commits=ends[:: 1 - 2 * (number % 2)], purpose=Purpose.REPRODUCE)
         for number in range(2 * ROUNDS)
@@ -103,7 +103,7 @@ def _begun(
 
 
 def _suspected(report: Report, run: Run) -> Iterator[AlarmedMetric]:
-    """The metrics of the benchmarks to measure again, the loudest first."""
+    """The metrics of the benchmarks to measure again, in the report's order."""
     names, measured = frozenset(flagged(report)), {entry.key for entry in run.benchmarks}
     for one in report.findings:
         sides = one.baseline, one.target
@@ -129,7 +129,7 @@ def _judged(report: Report, bisection: Bisection, *, config: Config) -> Report:
 
 
 def _sides(bisection: Bisection) -> tuple[Run, Run]:
-    """What the rounds gave, base first: an execution is one number of each metric, two of a side are one round."""
+    """Return the runs of base and target. An execution gives one number per metric; two of a side form a round."""
     search, components = bisection.search, bisection.environments[0] if bisection.environments else {}
     places = {job.id: place // 2 + 1 for place, job in enumerate(search.jobs)}
     results = sorted(search.results, key=lambda result: result.job_id)
@@ -155,7 +155,7 @@ def _sides(bisection: Bisection) -> tuple[Run, Run]:
 
 
 def _benchmarks(bisection: Bisection, executed: list[tuple[int, tuple[float | None, ...]]]) -> Iterator[Benchmark]:
-    """`executed`: the round of each execution, and its numbers in the order of the metrics."""
+    """Build the benchmarks. `executed`: each execution's round, and its numbers in the order of the metrics."""
     for number, entry in enumerate(() if bisection.alarm is None else bisection.alarm.metrics):
         values = [(place, row[number]) for place, row in executed if number < len(row)]
         if there := [(place, value) for place, value in values if value is not None]:

@@ -1,4 +1,4 @@
-"""report -> publish: the comment and the check run, and reading what an untrusted job left as artifacts."""
+"""report -> publish: write the comment and the check run, and read the artifacts of an untrusted job."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,15 +41,15 @@ from perf_culprit.say.report_parts import remarks
 
 MAX_REPORTS = 20
 MOST_ASKED_CHARACTERS = 60_000
-# What a reader of "only when something changed" wants to hear of.
+# Conclusions that count as "something changed".
 CHANGED = frozenset(Conclusion) - {Conclusion.INCONCLUSIVE, Conclusion.NO_CHANGE, Conclusion.FIRST_RUN}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Destination:
-    """Where to write, and under which account. Never taken from an artifact. The token stays out of the representation.
+    """The place and the account to write with, never from an artifact. The token stays out of the representation.
 
-    `measured_url` is the run that measured, where that is another one. `is_advice`: a stranger's code measured itself.
+    `measured_url`: the run that measured, if it is another one. `is_advice`: a stranger's code measured itself.
     """
 
     repository: str
@@ -69,14 +69,14 @@ class Destination:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredResult:
-    """What one job left: its report, and the runs behind it where they are there."""
+    """One job's report, and the runs behind it if they were stored."""
 
     report: Report
     results: JobResults | None
 
 
 def connect(destination: Destination) -> Host:
-    # PyGithub takes longer to load than all else that a job needs before it speaks to GitHub.
+    # PyGithub takes longer to load than everything else that a job needs before it contacts GitHub.
     from perf_culprit.github import github_host
 
     return github_host.connect(
@@ -112,7 +112,7 @@ def complete_check(check: Check, reports: Sequence[Report], destination: Destina
 
 
 def comment(host: Host, destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
-    """The sticky comment on pull request `number`; its address, or None where silence was asked for."""
+    """Write the sticky comment on pull request `number`. Return its address; None if the configuration wants none."""
     options = _options(destination, mark=marker(report.suite))
     body = render_markdown(report, options=options)
     if config.bisect.run is not None:
@@ -123,14 +123,14 @@ def comment(host: Host, destination: Destination, *, report: Report, number: int
 def joint_comment(
     host: Host, destination: Destination, *, reports: Sequence[Report], number: int, config: Config
 ) -> str | None:
-    """The one sticky comment for all suites; its address, or None where silence was asked for."""
+    """Write the one sticky comment for all suites. Return its address; None if the configuration wants none."""
     options = _options(destination, mark=joint_marker())
     body = render_joint(reports, options=options)
     return _upsert(host, options.marker, body, reports=reports, number=number, config=config)
 
 
 def asked_report(reports: Sequence[Report], destination: Destination) -> str:
-    """For the answer to who asked for it, which has words of its own besides."""
+    """Render the reports for the answer to a command, with room for the answer's own text."""
     room = MOST_ASKED_CHARACTERS // len(reports)
     return "\n\n".join(render_markdown(report, options=_options(destination), limit=room) for report in reports)
 
@@ -164,19 +164,19 @@ def fail_check(check: Check, *, reason: str, run_url: str) -> None:
 
 
 def leave_check_open(check: Check, *, reason: str, next_step: str | None) -> None:
-    """Neither passed nor failed: nobody knows the rules."""
+    """Complete the check as neither passed nor failed, because the rules are not known."""
     summary = unjudged_body(reason, next_step=next_step)
     check.complete(CheckResult(conclusion=CheckConclusion.NEUTRAL, title=Lack.NOT_JUDGED, summary=summary))
 
 
 def mark_outdated(host: Host, destination: Destination, *, lack: Lack, number: int, sha: str, reason: str) -> None:
-    """A line above each result that stands in the pull request: it is about an older head."""
+    """Put a line above each result in the pull request that marks it as being about an older head."""
     line = lack_line(lack, reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
     host.prefix_comments(number=number, start=RESULT_START, line=str(line))
 
 
 def _speaks(report: Report, config: Config) -> bool:
-    """What fails the check is never silent."""
+    """Whether to create a comment. A failing report is silent only if the configuration says never."""
     return {
         "always": True,
         "change": report.conclusion in CHANGED or report.failed,
@@ -188,11 +188,11 @@ def _speaks(report: Report, config: Config) -> bool:
 def fetch_results(
     host: Host, *, run_id: int, run_sha: str, sha: str, artifact: str, is_pull_request: bool
 ) -> tuple[StoredResult, ...]:
-    """The reports that the measuring run left, checked: they are a stranger's data and must speak of commit `sha`.
+    """Return the reports that the measuring run left, checked: they are untrusted data and must name commit `sha`.
 
-    `run_sha` is the commit that the run itself was of.
+    `run_sha` is the commit of the run itself.
 
-    Of a pull request GitHub's merge of it may have been measured; only its head is known to us.
+    For a pull request, GitHub's merge of it may have been measured; only its head is known to us.
     """
     results: dict[str, StoredResult] = {}
     for file in host.fetch_artifacts(run_id=run_id, head_sha=run_sha, name=artifact):
@@ -219,7 +219,7 @@ def fetch_results(
 
 
 def _with_parts_joined(results: Mapping[str, StoredResult]) -> dict[str, StoredResult]:
-    """By place: those of parts as one for each suite."""
+    """Return the results by place, with the parts of each suite joined into one."""
     joined: dict[str, StoredResult] = {}
     suites: dict[str, list[tuple[str, Report, JobResults]]] = {}
     for place, result in results.items():
@@ -231,7 +231,7 @@ def _with_parts_joined(results: Mapping[str, StoredResult]) -> dict[str, StoredR
 
 
 def _joined(parts: Sequence[tuple[str, Report, JobResults]]) -> StoredResult:
-    """Judging again takes only the ends of the first one's report, which all have to name."""
+    """Join the parts of a suite. All must name the same ends: judging again takes them from the first report only."""
     first, report, _ = parts[0]
     runs: dict[str, Run] = {}
     for place, other, _ in parts:
@@ -245,7 +245,7 @@ def _joined(parts: Sequence[tuple[str, Report, JobResults]]) -> StoredResult:
 
 
 def _refuse_covered(results: Mapping[str, StoredResult]) -> None:
-    """One suite, one report: of two the later one would be written over the earlier one."""
+    """Raise a DataError if two results share a suite: the later report would overwrite the earlier one."""
     places: dict[str, str] = {}
     for place, result in results.items():
         suite = result.report.suite
@@ -298,7 +298,7 @@ def _another_commit(place: str) -> DataError:
 def fetch_run(
     host: Host, *, run_id: int, sha: str, artifact: str | None, tool: str, config: Config, commit: str
 ) -> Run:
-    """Benchmark results in the artifacts of a workflow run, any known format. The environment is what they say."""
+    """Read benchmark results of any known format, with their environment, from the artifacts of a workflow run."""
     files = host.fetch_artifacts(run_id=run_id, head_sha=sha, name=artifact or None)
     sources = [
         replace(source, name=f"{file.name}/{source.name}")
@@ -309,7 +309,7 @@ def fetch_run(
 
 
 def published_results(repository: Path, *, number: int, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What the bot's comments in a pull request say: Markdown, a comment each."""
+    """Return the bot's results in a pull request: Markdown, one entry per comment."""
     address = (git.web_address(repository) or "").split("/")[-2:]
     name = environ.get("GITHUB_REPOSITORY") or "/".join(address)
     if not name:
@@ -330,7 +330,7 @@ def _destination(repository: str, environ: Mapping[str, str]) -> Destination:
 
 
 def publish_file(asked: Publish, *, config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """A report.json from disk to a pull request and a commit; what was written, in words."""
+    """Publish a report.json from disk to a pull request and a commit. Return a line for each."""
     report, sha, pull_request = read_report(asked.report), asked.sha, asked.pull_request
     name = asked.repository or environ.get("GITHUB_REPOSITORY")
     if not name or (pull_request is None and sha is None):

@@ -1,4 +1,4 @@
-"""The schemas of our files, from the types that check them: away from what a job needs, because they take all nouns.
+"""JSON schemas of our files, from the types that check them. Apart, because jobs need not import all these types.
 
 `python -m perf_culprit.flows.published_schemas` writes those of our JSON files to docs/.
 """
@@ -51,7 +51,7 @@ _NEWEST: Final = {name.rpartition("-v")[0]: name for name in SCHEMAS}
 
 
 def schema(name: str) -> bytes:
-    """The JSON schema of a file that is read or written: `run` or `run-v1`, `config`, `simulation-model`, ..."""
+    """Return the JSON schema of a file that is read or written: `run` or `run-v1`, `config`, `simulation-model`, ..."""
     if name in YAML_SCHEMAS:
         return (json.dumps(YAML_SCHEMAS[name](), indent=1, ensure_ascii=False) + "\n").encode()
     return schema_text(name if name in SCHEMAS else _NEWEST[name]).encode()
@@ -67,7 +67,7 @@ def schema_text(name: str) -> str:
         if "description" in one:
             one["description"] = cleandoc(one["description"])
         if "required" in one:
-            # A noun that is a part of another file need not say its own format there.
+            # A type that is part of another file need not state its own format there.
             one["required"] = [member for member in one["required"] if member != "format"]
     definitions[kind.__name__]["required"][:0] = ["format", "version"]
     whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "$defs": _used(top, definitions)}
@@ -75,7 +75,7 @@ def schema_text(name: str) -> str:
 
 
 def _used(part: object, definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """The definitions that `part` refers to, and those that these refer to, by name."""
+    """The definitions that `part` refers to, directly or indirectly, by name."""
     used: dict[str, Any] = {}
     parts = [part]
     while parts:

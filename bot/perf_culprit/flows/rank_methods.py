@@ -1,6 +1,6 @@
 """read -> explain: logs, profiles or traces of one revision -> suspects and impacted services.
 
-Apart from the comparison of two revisions, whose imports take as long as half a million lines of a log.
+Separate from the comparison of two revisions, whose imports take as long as half a million lines of a log.
 """
 
 from pathlib import Path
@@ -20,14 +20,14 @@ from perf_culprit.say.reason_text import sentence
 
 
 def diagnose_logs(asked: Diagnose) -> Diagnosis:
-    """Of execution logs."""
+    """Diagnose execution logs of one revision."""
     pattern = load_pattern(asked.pattern or "")
     doing("reading logs")
     reading = ReadingSettings(window_s=asked.window_s, method=asked.method)
     ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
     if asked.cluster is None:
         return diagnose_log(asked.log, pattern=pattern, reading=reading, ranking=ranking, workers=asked.workers)
-    # Workers have folders of their own.
+    # Workers run in folders of their own.
     names = [name if name == STDIN_NAME else str(Path(name).absolute()) for name in asked.log]
     with open_cluster(asked.cluster, names) as cluster:
         return diagnose_log(
@@ -42,7 +42,7 @@ def diagnose_logs(asked: Diagnose) -> Diagnosis:
 
 
 def diagnose_profiles(asked: Diagnose) -> tuple[Diagnosis, tuple[str, ...]]:
-    """The diagnosis, and remarks for the user: what the numbers mean, what was not used and why."""
+    """Return the diagnosis and remarks for the user: the meaning of the numbers, and unused records with the cause."""
     reading = read_profiles(asked.profile, format=asked.format, trusted=asked.trusted)
     ranking = RankingSettings(fluctuation_weight=asked.fluctuation_weight, minimum_self_ms=asked.minimum_self_ms)
     unused = [f"{count:,} not used: {RECORD_FAULTS[fault]}" for fault, count in reading.unused]

@@ -1,4 +1,4 @@
-"""history -> history: runs stored, imported or accepted, and histories copied between places."""
+"""history -> history: store, import or accept runs, and copy histories between places."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ from perf_culprit.store.compaction import GitBranchCompaction
 from perf_culprit.store.opening import HistoryPlace, copy_history, only_suite, open_history, prepare_database
 from perf_culprit.store.protocol import Store, StoredRun
 
-# collect -> history -> detect -> history: a run is stored with its verdict, or another tool's runs without.
+# collect -> history -> detect -> history: store a run with its verdict, or another tool's runs without.
 
 
 def record_files(
@@ -40,7 +40,7 @@ def record_files(
     stdin: BinaryIO | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> str:
-    """Judge and store: what was judged a regression is stored as one, so that it never becomes the new normal."""
+    """Judge and store a run. A regression is stored as one, so that it never becomes the new normal."""
     comparison = Compare(
         target=request.files,
         repository=request.repository,
@@ -68,9 +68,9 @@ def record_run(
     stored_runs: Sequence[str] = (),
     warn: Callable[[str], None] | None = None,
 ) -> str:
-    """Store the run with its regressions and categories; its name in the history.
+    """Store the run with its regressions and categories. Return its name in the history.
 
-    `warn` is called if runs are gone that were there before, when `stored_runs` were seen or between two attempts.
+    `warn` is called if stored runs are gone: since `stored_runs` were read, or between two attempts.
     """
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         history.expect(stored_runs)
@@ -84,9 +84,9 @@ def record_run(
 
 
 def judged_run(run: Run, report: Report) -> Run:
-    """The run as the history keeps it: with its assigned categories and the metrics that got or look worse.
+    """Return the run as the history keeps it: with its assigned categories and the metrics that got or look worse.
 
-    Later runs tell whether they stay so: a level that was only ever suspected must not become the baseline.
+    Later runs show whether they stay so: a level that was only ever suspected must not become the baseline.
     """
     regressions = [finding for finding in report.findings if is_flagged(finding)]
     categories = {finding.key: finding.category for finding in report.findings if finding.category}
@@ -106,8 +106,8 @@ def judged_run(run: Run, report: Report) -> Run:
 def import_history(request: Import, *, config: Config, token: str | None = None) -> Imported:
     """Store every run that names its commit, all or none.
 
-    Nothing is judged: a later run finds them as its baseline. The only suite of the files continues as the configured
-    one, several keep their names. Their environment stays what the files say, or unknown.
+    Nothing is judged; later runs use them as their baseline. A single suite is stored under the configured name;
+    several suites keep their names. The environment stays as in the files, or unknown.
     """
     read = collect_history(request.files, tool=request.tool, directions=config.direction_of)
     runs = [run for run in read if run.commit is not None]
@@ -136,7 +136,7 @@ def import_history(request: Import, *, config: Config, token: str | None = None)
 
 
 def _not_stored(history: Store, runs: Sequence[Run]) -> list[Run]:
-    """Without those whose numbers are stored for their commit: `record` writes an environment and a verdict too."""
+    """Return the runs whose numbers are not yet stored for their commit, under any environment and verdict."""
     there = {
         _numbers(stored)
         for suite in dict.fromkeys(run.suite for run in runs)
@@ -146,7 +146,7 @@ def _not_stored(history: Store, runs: Sequence[Run]) -> list[Run]:
 
 
 def _numbers(run: Run) -> tuple[object, ...]:
-    """What was measured, and the commit."""
+    """The suite, the commit and the measured numbers."""
     measured = frozenset((benchmark.key, benchmark.samples, benchmark.summary) for benchmark in run.benchmarks)
     counters = frozenset((table.name, table.values.tobytes()) for table in run.counters)
     return (run.suite, run.commit, measured, counters)
@@ -180,9 +180,9 @@ LOOKED_AT_RUNS = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Accepted:
-    """`benchmarks` empty: every benchmark that got worse at its commit. `stored` is False for what was known before.
+    """A stored acceptance. `benchmarks` empty: all that got worse at its commit. `stored`: False if it existed before.
 
-    `is_checked` is False where no stored run says which benchmarks there are.
+    `is_checked` is False if no stored run shows which benchmarks there are.
     """
 
     acceptance: Acceptance
@@ -201,10 +201,10 @@ def accept(
     place: HistoryPlace,
     pull_request: int | None = None,
 ) -> Accepted:
-    """Store that from `commit` (a full hash) on the level of `benchmark` is the new normal (None: of all).
+    """Store that the level of `benchmark` (None: of all) is the new normal from `commit` (a full hash) on.
 
-    `pull_request` is where it was said, so that the acceptance finds its way through a squash. A UsageError tells what
-    is wrong with the names or the reason.
+    `pull_request`: the place of the acceptance, from which it is found again after a squash. Raise UsageError if the
+    names or the reason are wrong.
     """
     acceptance = checked(
         Acceptance(
@@ -232,7 +232,7 @@ def accept(
 def _traded(
     history: Store, runs: Sequence[Run], acceptance: Acceptance, config: Config, place: HistoryPlace
 ) -> tuple[TradedChange, ...]:
-    """Both sides of the trade, as the commit's own run shows them; nothing where it can't be judged."""
+    """Return both sides of the trade, as the commit's own run shows them; empty if it cannot be judged."""
     run = next((run for run in reversed(runs) if run.commit == acceptance.commit), None)
     if run is None:
         return ()
@@ -244,7 +244,7 @@ def _traded(
 
 
 def accepted_changes(request: HistoryAccepted, *, config: Config) -> tuple[Acceptance, ...]:
-    """Newest first; of one that was said in a pull request, and stored again where it was merged, the latter."""
+    """List acceptances, newest first. One that was stored again when its pull request was merged is listed once."""
     with open_history(config.history, request.repository, url=request.history_url) as history:
         entries = history.accepted(only_suite(history, config.suite))
     if request.since is not None:
@@ -261,7 +261,7 @@ def accepted_changes(request: HistoryAccepted, *, config: Config) -> tuple[Accep
 
 
 def accept_here(request: Accept, *, config: Config) -> Accepted:
-    """The command line's form: the author is git's, the commit any revision of this repository."""
+    """Accept from the command line. The author defaults to git's; the commit is any revision of this repository."""
     if (request.benchmark is None) != request.all:
         raise UsageError(
             "give the name of one benchmark, or --all",
@@ -288,7 +288,7 @@ def _git_author(repository: Path) -> str:
 
 
 def _looked_at(history: Store, acceptance: Acceptance) -> list[Run]:
-    """The stored runs of the commit; without any, a named benchmark may be one of the newest runs'."""
+    """The commit's stored runs. Without any, the newest runs, which may have a named benchmark."""
     at_commit = _runs(history.runs(acceptance.suite, [acceptance.commit]))
     if at_commit or acceptance.benchmark is None:
         return at_commit
@@ -296,7 +296,7 @@ def _looked_at(history: Store, acceptance: Acceptance) -> list[Run]:
 
 
 def _named(runs: Sequence[Run], acceptance: Acceptance) -> tuple[Acceptance, ...]:
-    """By name where the history knows the names: what is named can be checked, and outlives other changes."""
+    """Add the names if the history has them: a named benchmark can be checked, and survives other changes."""
     if acceptance.benchmark is None:
         regressed = dict.fromkeys(_accepted_name(key, run) for run in runs for key in run.regressions)
         return tuple(replace(acceptance, benchmark=name) for name in regressed) or (acceptance,)
@@ -310,7 +310,7 @@ def _named(runs: Sequence[Run], acceptance: Acceptance) -> tuple[Acceptance, ...
 
 
 def _accepted_name(key: MetricKey, run: Run) -> str:
-    """A benchmark is accepted with all its metrics, of a table of counters only the one that got worse."""
+    """A benchmark is accepted with all its metrics, but of a table of counters only the one that got worse."""
     return key.full_name if any(key in table.keys for table in run.counters) else key.benchmark
 
 
@@ -324,7 +324,7 @@ ORIGIN: Final = "origin"
 
 
 def copy_between(request: HistoryCopy, *, config: Config, environ: Mapping[str, str]) -> tuple[Mapping[str, int], int]:
-    """What was copied, by kind, and how much was there before. Each place is `origin`, a repository or a database."""
+    """Copy a history. Count the files copied, by kind, and those already there. Places are `origin`, paths or URLs."""
     opened = []
     for name in (request.source, request.target):
         place = with_database(config, environ=environ, option=name).history
@@ -334,7 +334,7 @@ def copy_between(request: HistoryCopy, *, config: Config, environ: Mapping[str, 
 
 
 def migrate_database(config: Config) -> tuple[str, bool]:
-    """Where the configured database is, and False where its tables were there."""
+    """Create the tables of the configured database. Return its address, and False if the tables existed."""
     url = config.history.url
     if url is None:
         raise UsageError(
@@ -350,7 +350,7 @@ def history_size(request: HistoryStats, *, config: Config) -> HistorySize:
 
 
 def compact_history(request: HistoryCompact, *, config: Config) -> Compacted:
-    """One commit instead of all, on the condition that nobody else writes between; whole or not at all."""
+    """Replace all commits by one, provided that nobody else writes in between; all or nothing."""
     with _branch(request, config) as branch:
         return branch.compact()
 

@@ -1,4 +1,4 @@
-"""report -> publish: issues that follow the regressions of the default branch."""
+"""report -> publish: issues that track the regressions of the default branch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,20 +29,20 @@ from perf_culprit.say.issue_texts import (
 )
 from perf_culprit.store.opening import HistoryPlace, open_history
 
-# These say nothing about the code, so no issue is opened or closed by them.
+# These show nothing about the code, so no issue is opened or closed by them.
 SILENT = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN, Conclusion.NOT_AFFECTED)
 
 UPDATED = "Other benchmarks, or another release: the text above has the new numbers.\n"
 
-# Acceptances that may wait for their pull request to be merged: one request each.
+# The most acceptances that wait for their pull request to be merged: one request each.
 MOST_CARRIED = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Board:
-    """One run of the default branch and the issues there are. `accepted` is what the history says was accepted.
+    """A run of the default branch and the existing issues. `accepted` are the acceptances in the history.
 
-    `against_history` is None where the report itself is.
+    `against_history` is None if the report itself compares with the history.
     """
 
     host: Host
@@ -73,10 +73,10 @@ def track_regressions(
     against_history: Callable[[], Report],
     accepted: Sequence[Acceptance] = (),
 ) -> tuple[str, ...]:
-    """Open, reopen and close issues after a run of the default branch; what was done, in words.
+    """Open, reopen and close issues after a run of the default branch. Return what was done, as text.
 
-    `against_history` gives the same run's report against the stored history. It is asked only where `report` compares
-    with the commit before, which may be as slow: that cannot say that a level is back.
+    `against_history` gives the same run's report against the stored history. It is called only if `report` compares
+    with the commit before, which may be as slow: such a report cannot show a recovery.
     """
     if config.issues.when == "never" or report.target_commit is None or report.conclusion in SILENT:
         return ()
@@ -97,9 +97,9 @@ def track_regressions(
 def track_reference(
     host: Host, destination: Destination, *, report: Report, config: Config, repository: Path
 ) -> tuple[str, ...]:
-    """One issue about all that is worse than at a release; what was done, in words.
+    """Keep one issue about everything that is worse than at a release. Return what was done, as text.
 
-    It is updated where other benchmarks are worse, or than at another release, and else left alone, also where a
+    It is updated if other benchmarks are worse, or if the release is another one. Otherwise it is left alone, even if a
     person closed it.
     """
     reference = report.reference
@@ -138,20 +138,20 @@ def _names(issue: TrackedIssue, reference: str) -> bool:
 
 
 def _without_reference(issues: Mapping[str, TrackedIssue]) -> dict[str, TrackedIssue]:
-    """A run against the commit before says nothing of a release."""
+    """Leave out the issue about a release: a comparison with the commit before does not concern it."""
     return {key: issue for key, issue in issues.items() if key != reference_key()}
 
 
 def stored_acceptances(*, config: Config, place: HistoryPlace) -> tuple[Acceptance, ...]:
-    """What was accepted in the configured suite, oldest first."""
+    """The acceptances of the configured suite, oldest first."""
     with open_history(config.history, place.repository, url=place.url, token=place.token) as history:
         return history.accepted(config.suite)
 
 
 def carried_acceptances(host: Host, accepted: Sequence[Acceptance]) -> tuple[Acceptance, ...]:
-    """What was accepted of a pull request that is merged by now, as accepted of the commit that the merge made.
+    """Return acceptances of pull requests that are merged by now, with the commit that the merge made.
 
-    Only where the accepted commit was the head that was merged: what was pushed afterwards nobody has accepted.
+    The accepted commit must be the head that was merged: nobody has accepted what was pushed afterwards.
     """
     newest = [entry for entry in accepted if entry.pull_request is not None][-MOST_CARRIED:]
     commits = {
@@ -167,7 +167,7 @@ def carried_acceptances(host: Host, accepted: Sequence[Acceptance]) -> tuple[Acc
 
 
 def settle_acceptances(report: Report, *, config: Config, place: HistoryPlace) -> tuple[str, ...]:
-    """Store what this run of the default branch showed to be accepted, by name and at its commit; the names."""
+    """Store what this run of the default branch shows as accepted, by name and at its commit. Return the names."""
     commit = report.target_commit
     if commit is None:
         return ()
@@ -189,7 +189,7 @@ def settle_acceptances(report: Report, *, config: Config, place: HistoryPlace) -
 
 
 def _regressions(report: Report, config: Config) -> list[tuple[Finding, ...]]:
-    """By benchmark, in the report's order."""
+    """Group the regressions that deserve an issue by benchmark, in the report's order."""
     groups: dict[str, list[Finding]] = {}
     for finding in report.findings:
         loud = finding.level is Level.FAIL or config.issues.when == "regression"
@@ -203,7 +203,7 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
     joint = board.issues.get(JOINT)
     covered = frozenset(key for issue in board.issues.values() if issue.is_worse for key in issue.benchmarks)
     if board.config.bisect.automatic and board.config.issues.when_found:
-        # The search that begins by itself opens the issue, and may find that the alarm was none.
+        # The automatic search opens the issue. It may also find a false alarm.
         covered |= worse.keys()
     for key, group in worse.items():
         issue = board.issues.get(key)
@@ -231,10 +231,10 @@ def _opened(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
 
 
 def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str]:
-    """What is no longer worse. An undecided or missing benchmark closes nothing.
+    """Close issues whose benchmarks are no longer worse. An undecided or missing benchmark closes nothing.
 
-    Of a cause that was searched, runs alone do not tell a fixed commit from a faster machine: a check of its own
-    does (`dispatch.recovery`), or somebody accepts it.
+    If the cause was searched, runs alone do not tell a fixed commit from a faster machine. A separate check does
+    (`dispatch.recovery`), or somebody accepts it.
     """
     fine = _fine(board.report)
     recovered = cache(lambda: _recovered(board, fine))
@@ -254,7 +254,7 @@ def _closed(board: _Board, worse: Mapping[str, tuple[Finding, ...]]) -> list[str
 
 
 def _accepted(board: _Board, tracked: TrackedIssue) -> set[str]:
-    """The benchmarks, by key, that somebody accepted. What was accepted earlier says nothing of this issue's commit."""
+    """The accepted benchmarks, by key. An acceptance at another commit does not apply to this issue's commit."""
     return {
         benchmark_key(entry.benchmark)
         for entry in board.accepted
@@ -263,9 +263,9 @@ def _accepted(board: _Board, tracked: TrackedIssue) -> set[str]:
 
 
 def _recovered(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
-    """The benchmarks, by key, that the history shows at their level.
+    """The benchmarks, by key, that the history shows back at their level.
 
-    One that got better than the commit before need only look so: few stored runs prove nothing.
+    One that improved on the commit before only needs to look so: few stored runs prove nothing.
     """
     if board.against_history is None:
         return frozenset(fine)
@@ -283,7 +283,7 @@ def _recovered(board: _Board, fine: Mapping[str, str]) -> frozenset[str]:
 
 
 def _fine(report: Report) -> dict[str, str]:
-    """The benchmarks, by key, that exclude a worsening in every metric: where none was seen it may hide."""
+    """The benchmarks, by key, that exclude a worsening in every metric: an undecided metric may hide one."""
     fine: dict[str, bool] = {}
     for finding in report.findings:
         name = finding.key.benchmark
@@ -308,7 +308,7 @@ def _note(board: _Board, name: str | None, *, is_accepted: bool) -> str:
 
 
 def _commits(report: Report, repository: Path) -> CommitRange:
-    """From the newest baseline run to the target; without subjects where the checkout is too shallow to tell."""
+    """The commits from the newest baseline run to the target; without subjects if the checkout is too shallow."""
     bad = str(report.target_commit)
     good = next((choice.commit for choice in report.choices if choice.chosen and choice.commit), None)
     if good is None or not git.FULL_HASH.fullmatch(good):

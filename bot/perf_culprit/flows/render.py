@@ -44,17 +44,17 @@ def headline(report: Report) -> str:
 
 # A report as an HTML page.
 
-# Of the loudest findings: change points take milliseconds each.
+# Only the loudest findings: change points take milliseconds each.
 MOST_HISTORIES = 500
 
 
 def report_html(report: Report) -> str:
-    """The comment and every benchmark, with the change points of the stored runs of those that changed."""
+    """Render the comment and every benchmark, with the change points in the stored runs of those that changed."""
     drawn = [finding for finding in report.findings if len(finding.series) > FEWEST_VALUES][:MOST_HISTORIES]
     table = SeriesTable(
         place="history",
         series=tuple(
-            # Without the target, which is judged, and would hide the steps before it where it is far off.
+            # Without the target: it is judged separately, and if far off would hide the steps before it.
             Series(name="", values=finding.series[:-1], minimum_effect=finding.minimum_effect)
             for finding in drawn
         ),
@@ -65,7 +65,7 @@ def report_html(report: Report) -> str:
     return render_html(report, history)
 
 
-# A report that is in a file already.
+# A report that is already in a file.
 
 # 50,000 metrics against one run are 107 MB; an undecided one also lists a value of each stored run.
 MOST_REPORT_BYTES: Final = 512 << 20
@@ -76,5 +76,5 @@ def read_report(path: Path) -> Report:
 
 
 def saved_report(path: Path) -> bytes:
-    """The report of a file, checked, with its reasons in this version's words."""
+    """Read and check a report file, and encode it with its reasons in this version's words."""
     return report_json(read_report(path))

@@ -25,12 +25,12 @@ from perf_culprit.simulate.studies import calibrate, combinations, configuration
 
 # simulate -> detect -> report: a model of a design, by itself or against an older one.
 
-# Of each of a sweep's configurations: enough for an interval, and the sweep's time is this times as long.
+# For each configuration of a sweep: enough for an interval. The sweep takes this many times as long.
 SWEEP_REPLICATIONS: Final = 2
 # The fewest rounds in which one change among twenty outputs can be proven: 2 / 2^12 is below 0.01 / 20.
 COMPARED_REPLICATIONS: Final = 12
 
-Tell = Callable[[str], None]  # hears of the progress
+Tell = Callable[[str], None]  # receives progress messages
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +56,7 @@ def simulate_design(asked: Simulate, *, tell: Tell) -> SimulatedDesign:
 
 
 def compare_designs(asked: Simulate, against: Path, *, config: Config, tell: Tell) -> Report:
-    """The model judged against an older one."""
+    """Judge the model against an older one."""
     parameters = _parameters(asked)
     new, old = (load_design(path, parameters) for path in (asked.model, against))
     scenario = _scenario(new, asked)
@@ -74,7 +74,7 @@ def judge_designs(
     config: Config,
     tell: Callable[[str], None],
 ) -> Report:
-    """By the detector of benchmarks: replications are samples, and those of one number share their random numbers."""
+    """Judge by the detector of benchmarks: replications are samples, and those of one number share random numbers."""
     one = partial(replication.replications, seed=seed, tell=tell, fewest=COMPARED_REPLICATIONS)
     after = one(new, scenario, exactly=replications)
     before = one(old, scenario, exactly=len(after))
@@ -87,7 +87,7 @@ def judge_designs(
 
 
 def _parameters(asked: Simulate) -> dict[str, str]:
-    """What replaces the model file's own."""
+    """The values, by name, that replace the model file's own parameters."""
     for entry in asked.set:
         if not entry.partition("=")[0] or "=" not in entry:
             raise UsageError(f"{entry!r} is not NAME=VALUE", place="--set", next_step="such as: --set rate=17/s")
@@ -103,7 +103,7 @@ def counters_json(simulated: SimulatedDesign) -> bytes:
 
 
 def sweep_design(asked: Simulate, *, tell: Tell) -> SimulationReport:
-    """Every combination of the values under `sweep`."""
+    """Simulate every combination of the values under `sweep`."""
     design = load_design(asked.model, _parameters(asked))
     if not design.sweep:
         raise UsageError("has no sweep", place=str(asked.model), next_step="list values of parameters under sweep")
@@ -134,7 +134,7 @@ def saturate_design(asked: Simulate, *, tell: Tell) -> SimulationReport:
 
 
 def calibrate_design(asked: Simulate) -> SimulationReport:
-    """What the counters in `files` say of the demands that the model lists under `calibration`."""
+    """Estimate the demands that the model lists under `calibration` from measured counters."""
     design = load_design(asked.model, _parameters(asked))
     if not design.calibration:
         raise UsageError(
@@ -155,7 +155,7 @@ def _scenario(design: Design, asked: Simulate) -> str:
     return asked.scenario
 
 
-# git -> simulate -> detect: what the model files that a pull request changes say of its design.
+# git -> simulate -> detect: predictions by the model files that a pull request changes.
 
 # A model file is text that people write; a scenario takes seconds to minutes.
 MOST_BYTES: Final = 256 * 1024
@@ -165,7 +165,7 @@ MOST_PREDICTIONS: Final = 5
 def predict(
     repository: Path, models: Sequence[git.FileChange], *, config: Config, tell: Callable[[str], None]
 ) -> tuple[Prediction, ...]:
-    """Of each scenario that both sides of a changed model have; `tell` hears what cannot be simulated, and why."""
+    """Predict each scenario that both sides of a changed model have. `tell` gets what cannot be simulated and why."""
     predictions: list[Prediction] = []
     for change in models:
         if change.old_blob is None or change.blob is None:

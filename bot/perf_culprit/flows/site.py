@@ -1,4 +1,4 @@
-"""history -> detect -> report: a static site of everything that is stored, grown from what is there already."""
+"""history -> detect -> report: a static site of everything that is stored, extended from the files already there."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ PLOTTING: Final = "plotly.min.js"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuiltDashboard:
-    """What is in the folder now; `read` counts the runs that were read, `written` the files that were."""
+    """Counts of a built folder. `read` counts the runs that were read, `written` the files that were written."""
 
     series: int
     runs: int
@@ -53,9 +53,9 @@ def _usable_token(asked: BuildDashboard, token: str | None, host: str) -> str | 
 def build_dashboard(
     asked: BuildDashboard, *, config: Config, token: str | None = None, host: str = "https://github.com"
 ) -> BuiltDashboard:
-    """The site of all suites, of the runs on HEAD's own line; unchanged files are left as they are.
+    """Build the site of all suites, with the runs on HEAD's own line. Unchanged files are not written again.
 
-    `token` is for the repository's own remote, and `host` the only place that it goes to.
+    `token` is for the repository's own remote, and is sent only to `host`.
     """
     plotting = plotting_library()
     manifest = None if asked.rebuild else _earlier(asked.folder)
@@ -99,7 +99,7 @@ def build_dashboard(
 
 
 class _Reading:
-    """Panels from the history and from what an earlier build knew of it."""
+    """Panels from the history and from the files of an earlier build."""
 
     def __init__(self, history: Store, line: Mapping[str, int], config: Config, earlier: Sequence[Panel]) -> None:
         self._history, self._line, self._config = history, line, config
@@ -113,7 +113,7 @@ class _Reading:
         )
 
     def panels(self, suite: str) -> Iterator[Panel]:
-        """One per environment, that of the newest run first."""
+        """Yield one panel per environment, that of the newest run first."""
         stored = self._history.commits(suite)
         self._elsewhere += sum(count for commit, count in stored.items() if commit not in self._line)
         earlier = [panel for panel in self._earlier if panel.suite == suite]
@@ -194,8 +194,8 @@ def _dashboard(
 
 
 def plotting_library() -> bytes:
-    """Its script; a UsageError where it is not installed."""
-    # As plotly.offline reads it, which imports much more than a file's reader needs.
+    """Return the plotting library's script. Raise UsageError if it is not installed."""
+    # Read the file as plotly.offline does, but without its many imports.
     script = get_data("plotly", "package_data/plotly.min.js")
     if script is None:
         raise UsageError(
@@ -207,7 +207,7 @@ def plotting_library() -> bytes:
 
 
 def _earlier(folder: Path) -> Manifest | None:
-    """What an earlier build left, where this version left it."""
+    """Read an earlier build's manifest; None if it is missing or damaged. Raise UsageError if other files are there."""
     path = folder / MANIFEST
     if not path.exists():
         if folder.is_dir() and any(folder.iterdir()):
@@ -224,7 +224,7 @@ def _earlier(folder: Path) -> Manifest | None:
 
 
 def _restored(folder: Path, manifest: Manifest | None) -> tuple[Panel, ...]:
-    """The panels that were built by this version; none where anything of them is damaged."""
+    """The panels that this version built; empty if any of them is damaged."""
     if manifest is None or manifest.program != __version__:
         return ()
     try:
@@ -237,7 +237,7 @@ def _restored(folder: Path, manifest: Manifest | None) -> tuple[Panel, ...]:
 
 
 def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel], earlier: Manifest | None) -> int:
-    """How many were written. Data first, then what names it; what is superfluous goes last."""
+    """Write changed files, data before what refers to it, then delete superfluous ones. Return the number written."""
     manifest = Manifest(program=__version__, files=tuple(files), panels=tuple(entries))
     written = 0
     for name, data in {**files, MANIFEST: encode(manifest)}.items():
@@ -252,10 +252,10 @@ def _write(folder: Path, files: Mapping[str, bytes], entries: Sequence[KeptPanel
     return written
 
 
-# The values of panels, to be grown by the next build: chunks next to what the manifest says of them.
+# The values of panels, which the next build extends: chunks, with their names in the manifest.
 #
-# A chunk is a script that hands its values over, because a page that was opened from a disk may not read files. Its
-# name is that of its content: an unchanged one is not written again, and one that was damaged is not believed.
+# A chunk is a script that passes its values on, because a page that was opened from a disk may not read files. Its
+# name is the hash of its content: an unchanged one is not written again, and a damaged one is recognized.
 
 _VALUES_PER_CHUNK: Final = 50_000
 _CALLED: Final = 'perfCulprit.chunk("{}",'
@@ -269,7 +269,7 @@ def chunk_path(name: str) -> str:
 
 
 def kept(panel: Panel) -> tuple[KeptPanel, dict[str, bytes]]:
-    """What the manifest says of the panel, and its chunks by name."""
+    """Return the panel's entry in the manifest, and its chunks by name."""
     size = max(1, _VALUES_PER_CHUNK // max(len(panel.runs), 1))
     chunks = {}
     names = []
@@ -283,7 +283,7 @@ def kept(panel: Panel) -> tuple[KeptPanel, dict[str, bytes]]:
 
 
 def restored(entry: KeptPanel, chunks: Sequence[bytes]) -> Panel:
-    """The panel with its values; a DataError where a chunk is not what the manifest says."""
+    """Return the panel with its values. Raise DataError if a chunk does not match the manifest."""
     values = list(chain.from_iterable(map(_chunk_values, entry.chunks, chunks)))
     if len(values) != len(entry.panel.series) or any(len(one) != len(entry.panel.runs) for one in values):
         raise DataError("the chunks hold other series than the manifest", place=entry.panel.suite)

@@ -1,4 +1,4 @@
-"""Which part of a suite this machine measures: the same division on every machine that is given the same list."""
+"""The part of a suite that this machine measures. Every machine that gets the same list divides it in the same way."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -12,15 +12,15 @@ from perf_culprit.files import read_limited
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.run import Part
 
-PART_VARIABLE: Final = "PERF_CULPRIT_PART"  # the lines of --list that are this part's
+PART_VARIABLE: Final = "PERF_CULPRIT_PART"  # this part's lines of --list
 MOST_LIST_BYTES: Final = 16 << 20
 PRINTS: Final = "let --list print a line for each file, package or group, the same on each machine"
 
 
 def divide(workplace: Workplace, commits: Sequence[str], *, part: Part, command: str) -> tuple[Part, dict[str, str]]:
-    """The part, which knows what was divided, and by commit the part's lines of what `command` prints there.
+    """Return the part with its division's digest, and by commit the part's lines of what `command` prints there.
 
-    Lines are dealt one by one in the order of their hashes: parts differ by one line at most, and likes are spread.
+    Lines are dealt one by one in the order of their hashes: parts differ by one line at most, and similar ones spread.
     """
     printed = {commit: _lines(workplace, commit, command) for commit in commits}
     every = sorted(set(chain.from_iterable(printed.values())), key=lambda line: sha256(line.encode()).digest())

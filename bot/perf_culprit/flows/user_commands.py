@@ -1,4 +1,4 @@
-"""The user's commands as they run on a commit: from the command line or the configuration, measured or counted."""
+"""The user's commands on a commit: from the command line or the configuration, measured or counted."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,9 +25,9 @@ NOTHING: Final = ":"  # as a shell command
 
 
 def shell_commands(config: Config, asked: Measuring) -> tuple[Commands, str]:
-    """The named commands, else those of the configuration, and the format of their results.
+    """Return the requested commands, else those of the configuration, and the format of their results.
 
-    What only builds, or weighs what a build left (`metric`), needs no command that measures.
+    A `metric` of the build or of its output needs no command that measures.
     """
     run, also = asked.run, asked.also
     chosen = run or config.bisect.run or (NOTHING if is_built(asked.metric) else None)
@@ -39,7 +39,7 @@ def shell_commands(config: Config, asked: Measuring) -> tuple[Commands, str]:
         )
     commands = Commands(
         run=chosen,
-        # A configured build belongs to the configured run: a command of one's own may need none.
+        # A configured build belongs to the configured run; another run command may need none.
         build=asked.build or (None if run else config.bisect.build),
         run_timeout_seconds=asked.timeout,
         build_timeout_seconds=asked.build_timeout,
@@ -54,7 +54,7 @@ def shell_commands(config: Config, asked: Measuring) -> tuple[Commands, str]:
 
 
 def profiling(config: Config, asked: Bisect) -> Profiling:
-    """How the culprit is profiled: as asked, else as configured. A configured command belongs to the configured run."""
+    """Profiling of the culprit, as requested or configured. A configured command belongs to the configured run."""
     return Profiling(
         command=asked.profile or (None if asked.run else config.bisect.profile),
         budget_s=config.bisect.profile_seconds if asked.profile_seconds is None else asked.profile_seconds,
@@ -62,7 +62,7 @@ def profiling(config: Config, asked: Bisect) -> Profiling:
 
 
 def counting_commands(commands: Commands, *, metric: str | None, tool: str, say: Say) -> tuple[Commands, str]:
-    """The commands with the quantity that `metric` names and the format of its results, or as they were."""
+    """Return the commands with the quantity of `metric` and its result format; unchanged if it cannot be counted."""
     quantity = quantity_of(metric)
     if quantity is None:
         return commands, tool
@@ -82,10 +82,10 @@ NO_BUILD: Final = "there is no build command to time"
 
 
 def with_quantities(workplace: Workplace, runs: Sequence[Run], *, rounds: int, say: Say) -> list[Run]:
-    """The runs, one per commit, with what the commands ask for besides; with a note where it cannot be measured."""
+    """Add the other requested quantities to the runs, one per commit, or a note if one cannot be measured."""
     filled = list(runs)
     for quantity in workplace.commands.apart:
-        # What is resumed may hold it.
+        # A resumed run may already have it.
         if all(MetricKey(BENCHMARK, quantity) in run.keys for run in runs):
             continue
         filled = _with(workplace, filled, quantity, rounds=EXACT_ROUNDS if is_exact(quantity) else rounds, say=say)

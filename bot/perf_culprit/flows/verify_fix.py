@@ -1,4 +1,4 @@
-"""measure -> judge: whether a fix takes back what a culprit made worse, all three commits side by side."""
+"""measure -> judge: whether a fix undoes a culprit's regressions, with all three commits side by side."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Fix(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verified:
-    """Of a metric that the culprit made worse: what that was, and what is left of it."""
+    """A metric that the culprit made worse: its regression, and what is left of it after the fix."""
 
     culprit: Finding
     left: Finding
@@ -33,7 +33,7 @@ class Verified:
 
 
 def verify_fix(asked: Verify, *, config: Config, say: Say) -> tuple[Verified, ...]:
-    """Every metric that the culprit made worse, in the report's order; none where it made none worse."""
+    """Return every metric that the culprit made worse, in the report's order; empty if there is none."""
     culprit = git.resolve_commit(asked.repository, asked.culprit)
     parents = git.parents(asked.repository, culprit)
     if not parents:
@@ -63,7 +63,7 @@ def _findings(base: Run, target: Run, config: Config) -> Mapping[MetricKey, Find
 
 
 def fix_of(left: Verdict, gained: Verdict) -> Fix:
-    """`left`: the fix against the culprit's parent; `gained`: against the culprit."""
+    """Judge one metric. `left` compares the fix with the culprit's parent, `gained` compares it with the culprit."""
     if left in (Verdict.UNCHANGED, Verdict.IMPROVEMENT):
         return Fix.FIXED
     if left is Verdict.REGRESSION:
@@ -72,7 +72,7 @@ def fix_of(left: Verdict, gained: Verdict) -> Fix:
 
 
 def overall(verified: tuple[Verified, ...]) -> Fix:
-    """Of all of them: one that is left makes it partly fixed, and nothing gained anywhere not fixed."""
+    """Combine all answers: partly fixed if some regression is left, not fixed if nothing was gained anywhere."""
     answers = {one.answer for one in verified}
     if len(answers) == 1:
         return answers.pop()

@@ -1,1 +1,1 @@
-"""GitHub: what the bot needs of a host, the runner's files, and every request. The only importer of PyGithub."""
+"""GitHub: the bot's interface to a host, the runner's files, and every request. The only importer of PyGithub."""

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from urllib3.connectionpool import ConnectionPool
 
 
-# What a 200 has to be before anybody reads it: a proxy's page or half a document is no answer.
+# Validate a 200 before its content is read: a proxy's page or half a document is not an answer.
 
 NO_ANSWER: Final = "the answer is not what was asked for"
-# As after a failed server.
+# The same waits as after a server failure.
 WAITS_SECONDS: Final = (2.0, 4.0, 8.0)
 
 
 class StrictRequester(Requester):
-    """PyGithub's requester, which repeats a read or an edit whose answer is none; PyGithub would take it as done."""
+    """PyGithub's requester, but repeats reads and edits with an invalid answer, which PyGithub would accept."""
 
     def __init__(self, *, sleep: Callable[[float], None], **settings: Any) -> None:
         super().__init__(**settings)
@@ -51,7 +51,7 @@ class StrictRequester(Requester):
         *more: Any,
         **named: Any,
     ) -> tuple[int, dict[str, Any], str]:
-        # PyGithub and we ask for every listing by `per_page`, and GitHub's address of the next page holds it.
+        # PyGithub and we request every listing with `per_page`, and GitHub's address of the next page contains it.
         is_listing = "per_page" in (parameters or {}) or "per_page=" in url
         waits = iter(WAITS_SECONDS)
         while True:
@@ -65,12 +65,12 @@ class StrictRequester(Requester):
                 return answer
             wait_seconds = None if verb == "POST" else next(waits, None)
             if wait_seconds is None:
-                # Of a POST nobody knows whether it was done, as after a failed server.
+                # Whether a POST took effect is unknown, as after a server failure.
                 raise GithubException(502 if verb == "POST" else status, {"message": NO_ANSWER}, answered)
             self.pause(wait_seconds)
 
 
-# Where something is posted or edited, and the answer is what is there now.
+# Addresses where something is posted or edited and the answer is its new state.
 WRITTEN: Final = re.compile(r"/(?:check-runs|comments|issues)(?:/\d+)?$")
 
 
@@ -90,13 +90,13 @@ def is_done(url: str, status: int, body: str) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("id"), int)
 
 
-# What people are shown of a request: in one line, and as Markdown or plain text.
+# The parts of a request that people see: one line, and Markdown or plain text.
 SHOWN_LINES: Final = frozenset({"name", "title"})
 SHOWN_TEXTS: Final = frozenset({"body", "message", "summary", "text"})
 
 
 def inert(value: Any, key: str = "") -> Any:
-    """The one door for what GitHub shows: no character in it is invisible, whoever wrote it and wherever it stands."""
+    """Make every text for GitHub visible: the only place where invisible characters are removed, from any source."""
     match value:
         case str() if key in SHOWN_LINES:
             return visible(value)
@@ -127,17 +127,17 @@ def is_list(value: object) -> bool:
 
 
 def file_bytes(answer: Mapping[str, Any]) -> bytes:
-    """A file's content; a ValueError where it is not base64 or not as long as GitHub says."""
+    """Decode a file's content. Raise a ValueError if it is not base64 or not as long as GitHub states."""
     data = base64.b64decode("".join(str(answer["content"]).split()), validate=True)
     if len(data) != answer["size"]:
         raise ValueError(f"{len(data)} bytes of {answer['size']}")
     return data
 
 
-# What GitHub or the network refused, in the user's terms: what is missing and what to do next.
+# Refusals by GitHub or the network, in the user's terms: the cause and the next step.
 
 SHOWN_CHARACTERS = 200
-# What reading a field raises that is missing from an answer or of the wrong kind, in PyGithub as in our code.
+# Exceptions of reading a field that is missing or of the wrong kind, in PyGithub as in our code.
 INCOMPLETE = (MissingValueError, BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
 
 FORK_HINT = (
@@ -148,7 +148,7 @@ FORK_HINT = (
 
 @contextmanager
 def explained(doing: str) -> Iterator[None]:
-    """Turns every failure of a GitHub call inside into an InfrastructureError. `doing`: "post the comment"."""
+    """Turn every failure of a GitHub call inside into an InfrastructureError. `doing`: "post the comment"."""
     try:
         yield
     except GithubException as error:
@@ -160,7 +160,7 @@ def explained(doing: str) -> Iterator[None]:
 
 
 def refused(error: GithubException, *, doing: str) -> InfrastructureError:
-    """GitHub answered, but not with what was asked for."""
+    """The error for an answer from GitHub that is not the requested one."""
     message, headers = message_of(error), headers_of(error)
     if is_rate_limit(error):
         what, next_step = "the rate limit is used up", rate_limit_step(headers)
@@ -178,7 +178,7 @@ def refused(error: GithubException, *, doing: str) -> InfrastructureError:
 
 
 def unreachable(error: requests.RequestException, *, doing: str) -> InfrastructureError:
-    """No answer at all. The error's own text is left out: it may hold addresses and headers."""
+    """The error for no answer at all. It omits the original text, which may hold addresses and headers."""
     for kind, what, next_step in NETWORK_TEXTS:
         if isinstance(error, kind):
             return InfrastructureError(f"cannot {doing}: {what}", place="GitHub", next_step=next_step)
@@ -230,7 +230,7 @@ def headers_of(error: GithubException) -> Mapping[str, str]:
 
 
 def message_of(error: GithubException) -> str:
-    """GitHub's own words, with the first detail, on one short line."""
+    """GitHub's own message, with the first detail, on one short line."""
     data = error.data if isinstance(error.data, Mapping) else {}
     errors = data.get("errors")
     first = errors[0] if isinstance(errors, list) and errors else None
@@ -252,7 +252,7 @@ def rate_limit_step(headers: Mapping[str, str]) -> str:
 
 
 def permission_step(headers: Mapping[str, str]) -> str:
-    """The missing permission as it is written in a workflow: `pull-requests: write`."""
+    """The missing permission in the form of a workflow file: `pull-requests: write`."""
     accepted = headers.get("x-accepted-github-permissions", "")
     names = [part.strip().replace("_", "-").replace("=", ": ") for part in accepted.replace(",", ";").split(";")]
     # Comments on pull requests are open to `issues` and to `pull-requests`; the second is the narrower one to give.
@@ -265,7 +265,7 @@ def permission_step(headers: Mapping[str, str]) -> str:
 
 # The connection to one repository on GitHub, and its patience: what is retried, and how long it waits.
 
-# The name of GITHUB_TOKEN. `GET /user` is forbidden to that token, so the name cannot be asked for.
+# The name of GITHUB_TOKEN's account. That token may not call `GET /user`, so the name is fixed here.
 ACTIONS_BOT = "github-actions[bot]"
 API_VERSION = "2022-11-28"
 API_URL_STEP = "write https://api.github.com, or https://HOST/api/v3 for GitHub Enterprise Server"
@@ -275,7 +275,7 @@ RETRIES = 5
 RETRIED_STATUSES = (429, 500, 502, 503, 504)
 # Not POST: an answer that got lost must not make a second comment (posting.py).
 RETRIED_METHODS = frozenset({"GET", "PATCH", "PUT", "DELETE"})
-# GitHub asks for at least a minute after a secondary limit that names no time.
+# GitHub requires at least a minute after a secondary limit that states no time.
 SECONDARY_LIMIT_WAIT_SECONDS = 60.0
 MAXIMUM_LIMIT_WAIT_SECONDS = 120.0
 # A job needs about ten. GitHub allows GITHUB_TOKEN 1,000 an hour in a repository, and other workflows need some too: a
@@ -305,7 +305,7 @@ def connect(
     write_pause_seconds: float = 1.0,
     sleep: Sleep = time.sleep,
 ) -> Client:
-    """Sends nothing yet. The pauses are GitHub's advice against secondary rate limits."""
+    """Create a client without sending anything. The pauses follow GitHub's advice against secondary rate limits."""
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable():
         raise UsageError(
@@ -336,7 +336,7 @@ def connect(
             status_forcelist=list(RETRIED_STATUSES),
             secondary_rate_wait=SECONDARY_LIMIT_WAIT_SECONDS,
             max_rate_limit_wait=MAXIMUM_LIMIT_WAIT_SECONDS,
-            # The last answer reaches PyGithub, so that the message can say what it was.
+            # PyGithub gets the last answer, so that the message can include it.
             raise_on_status=False,
         ),
     )
@@ -344,7 +344,7 @@ def connect(
 
 
 class BudgetedToken(github.Auth.Token):
-    """The token of a job, for at most `MAXIMUM_REQUESTS` requests. PyGithub asks it to sign each one."""
+    """The token of a job, for at most `MAXIMUM_REQUESTS` requests. PyGithub calls it to sign each one."""
 
     def __init__(self, token: str) -> None:
         super().__init__(token)
@@ -362,7 +362,7 @@ class BudgetedToken(github.Auth.Token):
 
 
 class PatientRetry(github.GithubRetry):
-    """PyGithub's retry, which also waits after a 429 without Retry-After and gives up on long waits."""
+    """PyGithub's retry that also waits after a 429 without Retry-After and gives up on long waits."""
 
     def __init__(self, *, sleep: Sleep, **settings: Any) -> None:
         super().__init__(**settings)
@@ -402,7 +402,7 @@ def names_wait(response: "BaseHTTPResponse") -> bool:
 
 
 def limit_wait_seconds(headers: Mapping[str, str]) -> float:
-    """How long GitHub asks to wait: Retry-After, else until the hour's reset if nothing remains, else a minute."""
+    """The wait that GitHub requires: Retry-After, else until the hour's reset if nothing remains, else a minute."""
     by_name = {name.lower(): value for name, value in headers.items()}
     retry_after, reset = by_name.get("retry-after", ""), by_name.get("x-ratelimit-reset", "")
     if retry_after.isdecimal():

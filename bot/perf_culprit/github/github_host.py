@@ -1,4 +1,4 @@
-"""The functions of this package as the methods of one object: what `perf_culprit.github.host.Host` asks for."""
+"""The functions of this package as methods of one object that implements `perf_culprit.github.host.Host`."""
 
 from perf_culprit.github import posting, pull_requests, workflow_runs
 from perf_culprit.github.client import ACTIONS_BOT, Client
@@ -6,7 +6,7 @@ from perf_culprit.github.client import connect as connect_client
 
 
 class GitHub(Client):
-    """A connection (`perf_culprit.github.client.connect`) with everything that is asked of it."""
+    """A connection (`perf_culprit.github.client.connect`) with all methods of `Host`."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ class GitHub(Client):
 
 
 def connect(*, token: str, api_url: str, repository: str, bot_login: str = ACTIONS_BOT) -> GitHub:
-    """For a job: about ten requests, four of them writes, far below every limit, so it need not pause between them."""
+    """Connect for a job. It sends about ten requests, four of them writes: far below every limit, so without pauses."""
     client = connect_client(
         token=token,
         api_url=api_url,

@@ -1,4 +1,4 @@
-"""What the bot needs of the host of a repository, and how it finds its own texts there again."""
+"""The interface to the host of a repository, and the markers by which the bot recognizes its own texts there."""
 
 import hashlib
 import json
@@ -17,11 +17,11 @@ from perf_culprit.model.maintenance import Grant, Permission
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Report
 
-# Text within GitHub's limits, and text that Markdown leaves alone.
+# Text within GitHub's limits, and text that Markdown does not change.
 
 
 def cut_at_line(text: str, *, limit: int, pointer: str) -> str:
-    """`text`, or as many whole lines of it as fit into `limit` characters together with `pointer`."""
+    """Return `text`, or the whole lines of it that fit into `limit` characters together with `pointer`."""
     if len(text) <= limit:
         return text
     kept = text[: limit - len(pointer)]
@@ -36,7 +36,7 @@ def fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-# What a check run says in the end: the conclusion of a report, its texts, remarks on lines.
+# The final state of a check run: the conclusion of a report, its texts, remarks on lines.
 
 
 class CheckConclusion(StrEnum):
@@ -60,9 +60,9 @@ CONCLUSIONS: dict[Conclusion, CheckConclusion] = {
 
 
 def check_conclusion(reports: Sequence[Report]) -> CheckConclusion:
-    """Only a regression over the fail threshold fails the check; of several reports the worst counts."""
+    """Fail the check only for a regression over the fail threshold. The worst of several reports counts."""
     each = {CheckConclusion.FAILURE if report.failed else CONCLUSIONS[report.conclusion] for report in reports}
-    # Something wasn't measured, or the benchmarks' own files may have changed it: that is no success.
+    # Something was not measured, or the benchmarks' own files may have changed it: not a success.
     doubtful = {Remark.PARTLY_AFFECTED, Remark.PART_MISSING, Remark.HARNESS_CHANGED}
     if any(note.code in doubtful for report in reports for note in report.notes):
         each.add(CheckConclusion.NEUTRAL)
@@ -83,7 +83,7 @@ class Annotation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckResult:
-    """`summary` and `text` are Markdown; what exceeds the host's limit is cut at a line."""
+    """`summary` and `text` are Markdown; a text above the host's limit is cut at a line."""
 
     conclusion: CheckConclusion
     title: str
@@ -92,7 +92,7 @@ class CheckResult:
     annotations: tuple[Annotation, ...] = ()
 
 
-# The invisible first lines by which the bot finds its own comments and issues again: hashes and our own words only.
+# The invisible first lines by which the bot recognizes its own comments and issues: only hashes and fixed words.
 
 MAXIMUM_ID_CHARACTERS = 40
 ID_HASH_CHARACTERS = 8
@@ -108,12 +108,12 @@ ISSUE = re.compile(
 
 
 def marker(suite: str) -> str:
-    """The invisible first line by which the bot knows its own comment again."""
+    """The invisible first line by which the bot recognizes its own comment."""
     return f"<!-- perf-culprit:v1:{suite_id(suite)} -->"
 
 
 def suite_id(suite: str) -> str:
-    """The suite's name where it is plain; else what is plain of it and a hash, so that no two suites share one."""
+    """The suite's name if it is plain; else its plain part and a hash, so that no two suites share an id."""
     plain = re.sub(r"[^a-z0-9]+", "-", suite.lower())[:MAXIMUM_ID_CHARACTERS].strip("-")
     if plain and plain == suite and not ENDS_LIKE_A_HASH.search(plain):
         return plain
@@ -121,12 +121,12 @@ def suite_id(suite: str) -> str:
     return f"{plain}-{digest}".strip("-")
 
 
-# Ends a result: by it the next one knows whether anything was added, is gone or is proven now.
+# Ends a result. The next result compares it to tell whether a finding was added, is gone or is now proven.
 FINDINGS: Final = re.compile(r"<!-- perf-culprit:findings:([0-9a-f]{16}) -->\s*$")
 
 
 def findings_id(reports: Sequence[Report]) -> str:
-    """Of what is proven, looks worse or is over its budget: the same until one is added, gone or now proven."""
+    """A hash of what is proven, looks worse or is over its budget. It changes if one is added, gone or newly proven."""
     told = [
         (report.suite, one.key.benchmark, one.key.metric, one.verdict.value)
         for report in reports
@@ -144,43 +144,43 @@ def findings_id(reports: Sequence[Report]) -> str:
 
 
 def past_marker(mark: str) -> str:
-    """Of a result that another one replaced: nobody looks for it any more."""
+    """The marker of a result that another one replaced, which is never searched for."""
     return mark.replace("perf-culprit:v1:", "perf-culprit:past:", 1)
 
 
-# Of the one check run for all suites. No bracket keeps it apart from every suite's check.
+# The name of the one check run for all suites. The missing bracket separates it from every suite's check.
 JOINT_CHECK: Final = "perf-culprit: all suites"
 MAXIMUM_CHECK_CHARACTERS: Final = 80
 
 
 def check_name(suite: str) -> str:
-    """Of the check run: the suite's name where it can be shown, else what tells it from all others."""
+    """The name of the check run: the suite's name if it can be shown, else a unique id."""
     shown = visible(suite)[:MAXIMUM_CHECK_CHARACTERS]
     return f"perf-culprit ({shown if shown == suite else suite_id(suite)})"
 
 
 def requested_check_name(suite: str) -> str:
-    """Of the check run about what a comment asked for, where that is less than a push measures, or another base."""
+    """The name of the check run for a comment's request that measures less than a push or has another base."""
     return f"{check_name(suite)} as asked"
 
 
 def reference_check_name(suite: str) -> str:
-    """Of the check run about a release: in addition to that about the commit before, not instead of it."""
+    """The name of the check run about a release, in addition to that about the commit before."""
     return f"{check_name(suite)} against a release"
 
 
 def joint_marker() -> str:
-    """Of the one comment for all suites. The second colon keeps it apart from every suite's marker."""
+    """The marker of the one comment for all suites. The second colon separates it from every suite's marker."""
     return "<!-- perf-culprit:v1:suites:joint -->"
 
 
 def answer_marker(comment_id: int) -> str:
-    """Of the answer to a command. The second colon keeps it apart from every suite's marker."""
+    """The marker of the answer to a command. The second colon separates it from every suite's marker."""
     return f"{ANSWER_START}{comment_id} -->"
 
 
 def refusal_marker() -> str:
-    """Of the one answer in a thread to all who may not command there: no comment has the number 0."""
+    """The marker of the one answer in a thread to all people without rights: no comment has the number 0."""
     return answer_marker(0)
 
 
@@ -189,36 +189,36 @@ def benchmark_key(benchmark: str) -> str:
 
 
 def cause_key(*commits: str) -> str:
-    """Of an issue about one cause: its culprit, or both ends of what was searched."""
+    """The key of an issue about one cause: its culprit, or both ends of the search."""
     return hashlib.sha256(f"cause:{':'.join(commits)}".encode()).hexdigest()[:16]
 
 
 def reference_key() -> str:
-    """Of the one issue about what got worse since a release."""
+    """The key of the one issue about what got worse since a release."""
     return cause_key("reference")
 
 
 def culprit_marker(commit: str) -> str:
-    """Of the one comment on the pull request that brought a culprit."""
+    """The marker of the one comment on the pull request that introduced a culprit."""
     return f"<!-- perf-culprit:v1:culprit:{cause_key(commit)} -->"
 
 
 def issue_marker(suite: str, *, key: str, worse: bool, commit: str, benchmarks: Iterable[str] = ()) -> str:
-    """The invisible first line. It holds hashes and our own words only."""
+    """The invisible first line of an issue. It holds only hashes and fixed words."""
     listed = "".join(f" {name}" for name in sorted(benchmarks)[:500])
     state = "worse" if worse else "over"
     return f"<!-- perf-culprit:v1:regression:{suite_id(suite)}:{key}:{state}:{commit}{listed} -->"
 
 
 def tracked_commit(body: str) -> str | None:
-    """The commit that a tracking issue is about, from its text; the caller has checked who wrote it."""
+    """Return the commit of a tracking issue from its text. The caller has checked the author."""
     match = ISSUE.match(body)
     return match["commit"] if match else None
 
 
-# What the bot needs of the host of a repository: pull requests, comments, checks, artifacts, runs, issues, rights.
+# The bot's interface to a repository's host: pull requests, comments, checks, artifacts, runs, issues, rights.
 #
-# Whatever decides or words something works with `Host`; `perf_culprit.github` is the one host there is.
+# All code that decides or phrases something uses `Host`; `perf_culprit.github` is its only implementation.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -231,7 +231,7 @@ class PullRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PullRequestSearch:
-    """The pull requests with that head, or none and why. Two may share a head: each goes into another branch."""
+    """The pull requests with that head, or none and the reason. Two may share a head: each has another base branch."""
 
     pull_requests: tuple[PullRequest, ...] = ()
     reason: str = ""
@@ -239,7 +239,7 @@ class PullRequestSearch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PullRequestState:
-    """A pull request now. `from_fork` also where the fork is gone."""
+    """The current state of a pull request. `from_fork` is True also if the fork is gone."""
 
     head_sha: str
     base_branch: str
@@ -248,7 +248,7 @@ class PullRequestState:
 
 
 class NoArtifactError(DataError):
-    """The run has left nothing of that name."""
+    """The run left no artifact of that name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -258,7 +258,7 @@ class ArtifactFile:
 
 
 class Again(StrEnum):
-    """What a second attempt repeats."""
+    """The jobs that a second attempt repeats."""
 
     FAILED_JOBS = "failed jobs"
     ALL_JOBS = "all jobs"
@@ -273,9 +273,9 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrackedIssue:
-    """`is_worse`: the bot last said that the regression is there; if it is closed all the same, a person closed it.
+    """`is_worse`: the bot last wrote that the regression is there. If it is closed nevertheless, a person closed it.
 
-    `commit` is where it was found. `benchmarks` are the keys of a joint issue.
+    `commit` is where the regression was found. `benchmarks` are the keys of a joint issue.
     """
 
     number: int
@@ -295,16 +295,16 @@ class Check(Protocol):
     def url(self) -> str: ...
 
     def update(self, *, title: str, summary: str) -> None:
-        """How far it is; the check run stays in progress."""
+        """Show the progress; the check run stays in progress."""
 
     def complete(self, result: CheckResult) -> None: ...
 
 
 class Host(Protocol):
-    """One repository, seen as the bot's account. Every failure is a BotError that says what to do."""
+    """One repository, seen from the bot's account. Every failure is a BotError that states what to do."""
 
     def find_pull_request(self, *, event_name: str, event: Mapping[str, Any]) -> PullRequestSearch:
-        """Which pull request an event's run speaks about."""
+        """Find the pull request that an event's run belongs to."""
 
     def read_pull_request(self, *, number: int) -> PullRequestState: ...
 
@@ -312,57 +312,57 @@ class Host(Protocol):
         """Whether the pull request still has this head."""
 
     def merged_as(self, *, number: int, head_sha: str) -> str | None:
-        """The commit that merging this pull request made, if it was merged with exactly this head."""
+        """Return the commit that merging this pull request made, if it was merged with exactly this head."""
 
     def may_write(self, *, login: str) -> bool: ...
 
     def may(self, permission: Permission, *, number: int | None, workflow: str) -> Grant:
-        """Whether the token may write there; asking changes nothing."""
+        """Whether the token may write there; the query changes nothing."""
 
     def refusing_rules(self, *, branch: str) -> tuple[str, ...]:
-        """The rules of a branch that refuse a plain push."""
+        """Return the rules of a branch that refuse a plain push."""
 
     def read_branch_file(self, *, path: str, branch: str) -> bytes | None:
-        """None where the branch has no such file; whatever else keeps it from being read is an error."""
+        """Return the file; None if the branch has no such file. Any other obstacle is an error."""
 
     def acknowledge(self, *, comment_id: int) -> None:
-        """A sign under the comment that somebody is at work."""
+        """Put a sign under the comment that its command was received."""
 
     def upsert_comment(
         self, *, number: int, mark: str, body: str, create: bool = True, findings: str = ""
     ) -> str | None:
-        """Edit the bot's comment with that first line, or post it if there is none (and `create`); its address.
+        """Edit the bot's comment with that first line, or post it if there is none (and `create`). Return its address.
 
-        One of other `findings` is replaced: a new comment tells people, and the old one is hidden as outdated.
+        A comment with other `findings` is replaced: a new one notifies people, and the old one is hidden as outdated.
         """
 
     def prefix_comments(self, *, number: int, start: str, line: str) -> None:
-        """`line` below the marker of each of the bot's comments that begin with `start`."""
+        """Put `line` below the marker of each of the bot's comments that begin with `start`."""
 
     def results(self, *, number: int, start: str) -> tuple[str, ...]:
-        """The texts of the bot's comments that begin with `start`, answers to commands apart."""
+        """Return the texts of the bot's comments that begin with `start`, except answers to commands."""
 
     def answered_commands(self, *, number: int) -> tuple[int, ...]:
-        """The comments of a thread that the bot has answered as commands, newest first."""
+        """Return the ids of a thread's comments that the bot has answered as commands, newest first."""
 
     def check_run(
         self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
     ) -> AbstractContextManager[Check]:
-        """A new check run, completed whatever happens inside."""
+        """Create a check run and complete it whatever happens inside."""
 
     def has_check(self, *, name: str, head_sha: str) -> bool:
         """Whether the commit has a check run of that name."""
 
     def continued_check(self, *, name: str, head_sha: str, external_id: str, details_url: str | None = None) -> Check:
-        """The check run that an earlier job has started, or a new one."""
+        """Return the check run that an earlier job has started, or a new one."""
 
     def fetch_artifacts(self, *, run_id: int, head_sha: str, name: str | None = None) -> tuple[ArtifactFile, ...]:
-        """What a run left. Raises NoArtifactError where it left nothing of that name."""
+        """Return the artifacts of a run. Raise NoArtifactError if none has that name."""
 
     def dispatcher(self, *, workflow: str, ref: str) -> WorkflowRuns: ...
 
     def read_run(self, *, run_id: int) -> Mapping[str, Any]:
-        """A workflow run as an event describes it."""
+        """Return a workflow run in the form in which an event describes it."""
 
     def run_again(self, *, workflow: str, head_sha: str) -> Attempt | None: ...
 
@@ -373,15 +373,15 @@ class Host(Protocol):
     def open_issue(self, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> str: ...
 
     def reopen_issue(self, tracked: TrackedIssue, *, body: str, title: str | None = None, note: str = ...) -> str:
-        """Open, with another text, and with another title where one is given; `note` is a comment that says why."""
+        """Open the issue with another text and, if given, another title; `note` is a comment with the reason."""
 
     def commit_facts(self, *, commit: str) -> CommitFacts:
-        """Who wrote it, and how much it changes."""
+        """Return the author of a commit, and how much it changes."""
 
     def modified_files(self, *, base: str, head: str) -> tuple[str, ...]:
-        """What `head` changed of the files that it shares with `base`, a commit or a branch."""
+        """Return the files that `head` changed and that `base`, a commit or a branch, has as well."""
 
     def merged_pull_request(self, *, commit: str, branch: str) -> int | None:
-        """The pull request that brought this commit into the branch."""
+        """Return the pull request that brought this commit into the branch."""
 
     def close_issue(self, tracked: TrackedIssue, *, suite: str, note: str) -> str: ...

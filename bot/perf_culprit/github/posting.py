@@ -1,4 +1,4 @@
-"""What is posted once: the sticky comment, the check run, tracking issues."""
+"""Objects that are posted once: the sticky comment, the check run, tracking issues."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,7 +30,7 @@ from perf_culprit.github.host import (
     suite_id,
 )
 
-# POST that leaves one result: a lost answer is looked for before it is sent again.
+# POST with a single result: after a lost answer, search for the result before sending it again.
 
 ATTEMPTS = 3
 # A new object may be missing from listings for some seconds, so one look is not enough.
@@ -42,10 +42,10 @@ Result = TypeVar("Result")
 def post_once(
     client: Client, *, post: Callable[[], Result], find: Callable[[], Result | None], attempts: int = ATTEMPTS
 ) -> Result:
-    """`post()`'s result, or what `find()` sees of an attempt whose answer got lost.
+    """Return the result of `post()`, or what `find()` sees of an attempt whose answer got lost.
 
-    Refusals (4xx) are raised at once; rate limits are waited for; after a server or connection failure nobody knows
-    whether the change was made, so it is looked for until it can no longer be hidden.
+    Refusals (4xx) are raised at once, and rate limits are waited for. After a server or connection failure, the change
+    may have been made, so search for it until it can no longer be hidden.
     """
     try:
         return post()
@@ -78,12 +78,12 @@ def look_again(client: Client, find: Callable[[], Result | None]) -> Result | No
 # The sticky comment: one per suite and pull request, edited in place.
 
 MAXIMUM_BODY_CHARACTERS = 65_536
-# Begins the line that says that a result is of an older head; a new result replaces the whole comment.
+# Begins the line that marks a result as being of an older head; a new result replaces the whole comment.
 OUTDATED = "> ⚠️ "
 
 
 def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
-    """The comments of a thread that the bot has answered as commands, newest first."""
+    """Return the ids of a thread's comments that the bot has answered as commands, newest first."""
     with explained(f"read the comments of #{number}"):
         answers = own_comments(client, number=number, mark=ANSWER_START)
     matches = (ANSWER.match(answer.body or "") for answer in answers)
@@ -93,11 +93,11 @@ def answered_commands(client: Client, *, number: int) -> tuple[int, ...]:
 def upsert_comment(
     client: Client, *, number: int, mark: str, body: str, create: bool = True, findings: str = ""
 ) -> str | None:
-    """Edits the bot's comment of that first line on pull request or issue `number`, or posts one (if `create`).
+    """Edit the bot's comment with that first line on pull request or issue `number`, or post one (if `create`).
 
-    With `create=False` (nothing changed, and the user asked for silence) an earlier comment still gets the new text:
-    a red verdict must not outlive its cause. The comment's address, None where there is none. Of other `findings` it is
-    replaced by a new one: an edit tells nobody.
+    `create=False` means that nothing changed and the user asked for silence. An earlier comment still gets the new
+    text, because a red verdict must not outlive its cause. Return the comment's address, None if there is none. A
+    comment with other `findings` is replaced by a new one, because an edit notifies nobody.
     """
     body = body if body.startswith(mark) else f"{mark}\n{body}"
     if findings:
@@ -125,7 +125,7 @@ def upsert_comment(
     if create and before is not None and findings not in ("", before[1]):
         return _replaced(client, existing, mark=mark, body=body, number=number)
     with explained(f"edit the comment on #{number}"):
-        # Two jobs that raced may both have posted.
+        # Two racing jobs may both have posted.
         for duplicate in duplicates:
             delete(duplicate)
         if not same_text(kept.body, body):
@@ -134,7 +134,7 @@ def upsert_comment(
 
 
 def _replaced(client: Client, existing: list[IssueComment], *, mark: str, body: str, number: int) -> str:
-    """The new one first: of a job that is killed after it, the next one replaces both."""
+    """Post the new comment first: if the job is killed after that, the next one replaces both."""
     issue, newest = client.repository.get_issue(number), existing[-1].id
     with explained(f"post the comment on #{number}"):
         posted = post_once(
@@ -147,14 +147,14 @@ def _replaced(client: Client, existing: list[IssueComment], *, mark: str, body: 
             rest = old.body.replace("\r\n", "\n").partition("\n")[2]
             told = f"{past_marker(mark)}\n> Outdated: [the newer result]({posted.html_url}).\n\n{rest}"
             old.edit(cut_at_line(told, limit=MAXIMUM_BODY_CHARACTERS, pointer=_POINTER))
-            # Where it may not be hidden, its first line says as much.
+            # If it may not be hidden, its first line is enough.
             with suppress(GithubException, requests.RequestException):
                 old.minimize()
     return posted.html_url
 
 
 def prefix_comments(client: Client, *, number: int, start: str, line: str) -> None:
-    """`line` below the marker of each of the bot's results; it takes the place of an earlier such line."""
+    """Put `line` below the marker of each of the bot's results. It replaces an earlier line of this kind."""
     for comment in _results(client, number=number, start=start):
         mark, _, rest = comment.body.replace("\r\n", "\n").partition("\n")
         if rest.startswith(OUTDATED):
@@ -166,7 +166,7 @@ def prefix_comments(client: Client, *, number: int, start: str, line: str) -> No
 
 
 def results(client: Client, *, number: int, start: str) -> tuple[str, ...]:
-    """The texts of the bot's results, the oldest first."""
+    """Return the texts of the bot's results, oldest first."""
     return tuple(comment.body for comment in _results(client, number=number, start=start))
 
 
@@ -177,12 +177,12 @@ def _results(client: Client, *, number: int, start: str) -> list[IssueComment]:
 
 
 def own_comments(client: Client, *, number: int, mark: str) -> list[IssueComment]:
-    """Oldest first. Anybody can paste the marker, so the author counts too."""
+    """Return own comments, oldest first. Anybody can paste the marker, so the author is checked too."""
     comments = client.repository.get_issue(number).get_comments()
     own = [
         comment
         for comment in comments
-        # The author of a comment is null where the account is gone.
+        # The author of a comment is null if the account is gone.
         if getattr(comment.user, "login", "").lower() == client.bot_login.lower()
         and (comment.body or "").startswith(mark)
     ]
@@ -202,7 +202,7 @@ def same_text(stored: str, new: str) -> bool:
     return stored.replace("\r\n", "\n").strip() == new.replace("\r\n", "\n").strip()
 
 
-# The check run: started before the work, completed whatever happens, so that nobody waits for it in vain.
+# The check run: started before the work, completed whatever happens, so that it never stays in progress.
 
 MAXIMUM_TEXT_CHARACTERS = 65_535
 MAXIMUM_TITLE_CHARACTERS = 255
@@ -222,12 +222,12 @@ class CheckRun:
         return self.remote.html_url
 
     def update(self, *, title: str, summary: str) -> None:
-        """How far it is; the check run stays in progress."""
+        """Show the progress; the check run stays in progress."""
         with explained("update the check run"):
             self.remote.edit(status="in_progress", output=_output(title, summary))
 
     def complete(self, result: CheckResult) -> None:
-        """The first request concludes; further ones only append annotations, which GitHub takes 50 at a time.
+        """Complete the check run. The first request concludes; further ones only add annotations, 50 at a time.
 
         GitHub only appends: annotations of a request whose answer got lost may be shown twice.
         """
@@ -267,7 +267,7 @@ def _output(title: str, summary: str) -> dict[str, Any]:
 def continued_check(
     client: Client, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
 ) -> CheckRun:
-    """The check run of that external id, which an earlier job has started, or a new one."""
+    """Return the check run of that external id, which an earlier job has started, or a new one."""
     with explained("find the check run"):
         existing = _find(client, name=name, head_sha=head_sha, external_id=external_id)
     if existing is not None:
@@ -279,7 +279,7 @@ def continued_check(
 def check_run(
     client: Client, *, name: str, head_sha: str, external_id: str, details_url: str | None = None
 ) -> Iterator[CheckRun]:
-    """Starts a check run on `head_sha`; completes it as failed if the block raises or never completes it.
+    """Start a check run on `head_sha`. Complete it as failed if the block raises or never completes it.
 
     `external_id` (such as the id and attempt of the workflow's run) tells this check run from those of other runs.
     """
@@ -321,7 +321,7 @@ def _find(client: Client, *, name: str, head_sha: str, external_id: str) -> Remo
 
 
 def complete_after(error: BaseException, check: CheckRun) -> None:
-    """Says what went wrong, without a traceback. `error` is on its way up: a second failure only adds a note to it."""
+    """Show the error without a traceback. The caller raises `error`, so a second failure only adds a note to it."""
     try:
         check.complete(result_of(error))
     except BotError as second:
@@ -348,12 +348,12 @@ NO_RESULT = CheckResult(
 )
 
 
-# Tracking issues: one per benchmark that got worse on the default branch, found again by marker and author.
+# Tracking issues: one per benchmark that got worse on the default branch, recognized by marker and author.
 #
-# GitHub has no way to create an issue only if there is none, so jobs that race may open two. Each of them looks again
-# after it has opened one: of several the oldest stays open and the others are closed, whoever looks.
+# GitHub cannot create an issue only if there is none, so racing jobs may open two. Each of them looks again after it
+# has opened one. The oldest stays open and the others are closed, by whichever job looks.
 
-# Newest first. An issue that is further back is not found, and a new one is opened.
+# Newest first. An issue further back is not found, and a new one is opened.
 MOST_ISSUES: Final = 1_000
 TITLE_LIMIT: Final = 200
 BACK: Final = "The regression is back: the text above has the new numbers.\n"
@@ -361,7 +361,7 @@ _POINTER = "\n\nCut here: GitHub takes no longer text.\n"
 
 
 def tracked_issues(client: Client, *, suite: str) -> dict[str, TrackedIssue]:
-    """This suite's issues by key. Of several with one key the oldest open one counts; other open ones are closed."""
+    """Return this suite's issues by key. The oldest open one of a key counts; other open ones are closed."""
     with explained("read the tracking issues"):
         listed = client.repository.get_issues(
             state="all",
@@ -388,7 +388,7 @@ def tracked_issues(client: Client, *, suite: str) -> dict[str, TrackedIssue]:
 
 
 def _tracked(client: Client, issue: Issue, *, suite: str) -> TrackedIssue | None:
-    """Anybody can paste the marker, so the author counts too. Pull requests are issues to GitHub."""
+    """Read a tracking issue. Anybody can paste the marker, so its author is checked. Pull requests are listed, too."""
     match = ISSUE.match(issue.body or "")
     author = getattr(issue.user, "login", "")
     if match is None or author.lower() != client.bot_login.lower() or issue.pull_request is not None:
@@ -408,7 +408,7 @@ def _tracked(client: Client, issue: Issue, *, suite: str) -> TrackedIssue | None
 
 
 def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, labels: Iterable[str]) -> str:
-    """Open one, or find the one that another job opened meanwhile; its address."""
+    """Open an issue, or find the one that another job opened meanwhile. Return its address."""
     text = _fitting(body)
 
     def post() -> str:
@@ -420,7 +420,7 @@ def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, l
 
     with explained("open a tracking issue"):
         url = post_once(client, post=post, find=find)
-    # Listed once more, so that two racing jobs agree; what is too new to be listed, the next run sees.
+    # List again, so that two racing jobs agree. The next run sees issues that are too new to be listed.
     kept = tracked_issues(client, suite=suite).get(key)
     return url if kept is None else kept.url
 
@@ -428,9 +428,9 @@ def open_issue(client: Client, *, suite: str, key: str, title: str, body: str, l
 def reopen_issue(
     client: Client, tracked: TrackedIssue, *, body: str, title: str | None = None, note: str = BACK
 ) -> str:
-    """The same issue again, with the new facts as its text: the benchmark's story stays in one place."""
+    """Reopen the issue with the new facts as its text, so that a benchmark's history stays in one place."""
     with explained(f"reopen issue #{tracked.number}"):
-        # The comment first: of a job that is killed between the two, the next one does both again.
+        # The comment first: if the job is killed between the two, the next one does both again.
         _comment(client, tracked, _fitting(note))
         issue = client.repository.get_issue(tracked.number)
         issue.edit(title=title or NotSet, body=_fitting(body), state="open")
@@ -438,7 +438,7 @@ def reopen_issue(
 
 
 def close_issue(client: Client, tracked: TrackedIssue, *, suite: str, note: str) -> str:
-    """Say why, then close; the marker's state goes first, so that a second attempt repeats nothing."""
+    """Comment with the reason, then close. Edit the marker's state first, so that a second attempt repeats nothing."""
     head, _, rest = tracked.body.partition("\n")
     over = issue_marker(suite, key=tracked.key, worse=False, commit=tracked.commit, benchmarks=tracked.benchmarks)
     with explained(f"close issue #{tracked.number}"):

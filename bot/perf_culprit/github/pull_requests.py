@@ -16,7 +16,7 @@ from perf_culprit.github.runner_files import number_at, sha_at, text_at, value_a
 from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.maintenance import Grant, Permission, protection_step
 
-# Which pull request a run speaks about: from GitHub's event and API, never from an artifact.
+# The pull request that a run belongs to: from GitHub's event and API, never from an artifact.
 
 # GitHub ignores a `head` that it does not understand and lists every open pull request.
 MAXIMUM_PULL_REQUESTS = 300
@@ -25,7 +25,7 @@ MAXIMUM_ANSWERED = 3
 
 
 def find_pull_request(client: Client, *, event_name: str, event: Mapping[str, Any]) -> PullRequestSearch:
-    """`event` is the file at GITHUB_EVENT_PATH; whether its run is of the workflow that measures, the caller checks."""
+    """Find the event's pull request. `event` is the file at GITHUB_EVENT_PATH. The caller must check the workflow."""
     if event_name in ("pull_request", "pull_request_target"):
         return PullRequestSearch(pull_requests=(from_pull_request_event(event),))
     if event_name == "workflow_run":
@@ -46,7 +46,7 @@ def from_pull_request_event(event: Mapping[str, Any]) -> PullRequest:
 
 
 def from_workflow_run_event(client: Client, *, event: Mapping[str, Any]) -> PullRequestSearch:
-    """By head branch and commit: `workflow_run.pull_requests` is empty for forks."""
+    """Find it by head branch and commit: `workflow_run.pull_requests` is empty for forks."""
     cause = text_at(event, "workflow_run", "event")
     if cause != "pull_request":
         return PullRequestSearch(reason=f"the benchmarks ran on {cause!r}, not on a pull request")
@@ -92,14 +92,14 @@ def matching(
 
 
 def is_current(client: Client, pull_request: PullRequest) -> bool:
-    """Whether the pull request still has the judged head; asked right before posting, as runs may overtake."""
+    """Whether the pull request still has the judged head. Call it right before posting, as runs may overtake."""
     with explained(f"read pull request #{pull_request.number}"):
         pull = client.repository.get_pull(pull_request.number).raw_data
         return sha_at(pull, "head", "sha") == pull_request.head_sha
 
 
 def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
-    """The commit that merging this pull request made, if it was merged with exactly this head."""
+    """Return the commit that merging this pull request made, if it was merged with exactly this head."""
     with explained(f"read pull request #{number}"):
         try:
             pull = client.repository.get_pull(number)
@@ -110,7 +110,7 @@ def merged_as(client: Client, *, number: int, head_sha: str) -> str | None:
 
 
 def commit_facts(client: Client, *, commit: str) -> CommitFacts:
-    """Of more than 300 files GitHub lists 300."""
+    """Return author, date and size. GitHub lists at most 300 files."""
     with explained(f"read commit {commit[:10]}"):
         read = client.repository.get_commit(commit).raw_data
     author, stats = read["commit"]["author"], read["stats"]
@@ -124,14 +124,14 @@ def commit_facts(client: Client, *, commit: str) -> CommitFacts:
 
 
 def modified_files(client: Client, *, base: str, head: str) -> tuple[str, ...]:
-    """Since they parted. Of more than 300 files GitHub lists 300."""
+    """Return the files changed since the common ancestor, except new and deleted ones. GitHub lists at most 300."""
     with explained(f"compare {head[:10]} with its base"):
         files = client.repository.compare(base, head).raw_data.get("files", [])
     return tuple(one["filename"] for one in files if one["status"] not in ("added", "removed"))
 
 
 def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | None:
-    """The pull request that brought this commit into the branch; the oldest of several."""
+    """Return the pull request that brought this commit into the branch; the oldest of several."""
     with explained(f"find the pull request of {commit[:10]}"):
         try:
             listed = list(islice(client.repository.get_commit(commit).get_pulls(), MAXIMUM_PULL_REQUESTS))
@@ -140,13 +140,13 @@ def merged_pull_request(client: Client, *, commit: str, branch: str) -> int | No
     return min((pull.number for pull in listed if pull.merged_at is not None and pull.base.ref == branch), default=None)
 
 
-# What commands and `doctor` need of GitHub other than comments: rights, the pull request, a run once more.
+# Requests of commands and `doctor` other than comments: rights, the pull request, another run.
 
 WRITING: Final = ("admin", "write")
 
 
 def acknowledge(client: Client, *, comment_id: int) -> None:
-    """Eyes under the comment. GitHub keeps one per account, so sending it again does nothing."""
+    """React with eyes to the comment. GitHub keeps one per account, so sending it again does nothing."""
     repository = client.repository
     url = f"{repository.url}/issues/comments/{comment_id}/reactions"
     with explained("react to the comment"):
@@ -158,7 +158,7 @@ def acknowledge(client: Client, *, comment_id: int) -> None:
 
 
 def may_write(client: Client, *, login: str) -> bool:
-    """By the permission that the account has now; GitHub reports `maintain` as write and `triage` as read."""
+    """Whether the account may write now. GitHub reports `maintain` as write and `triage` as read."""
     with explained("read the author's permission"):
         try:
             return client.repository.get_collaborator_permission(login) in WRITING
@@ -178,7 +178,7 @@ def read_pull_request(client: Client, *, number: int) -> PullRequestState:
 
 
 def cancel_run(client: Client, *, run_id: int) -> bool:
-    """Whether a run was under way and is cancelled now."""
+    """Cancel a run. Return whether it was under way."""
     url = f"{client.repository.url}/actions/runs/{run_id}/cancel"
     with explained(f"cancel workflow run {run_id}"):
         try:
@@ -194,9 +194,9 @@ MAXIMUM_RUNS = 100
 
 
 def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None:
-    """Repeats the failed jobs of the newest run of `workflow` on `head_sha`, or all jobs where none failed.
+    """Repeat the failed jobs of the newest run of `workflow` on `head_sha`, or all jobs if none failed.
 
-    None where there is no run. What is repeated has the event, the commit and the rights of its first attempt.
+    None if there is no run. The new attempt has the event, the commit and the rights of the first one.
     """
     repository = client.repository
     with explained(f"find the runs of {workflow}"):
@@ -214,7 +214,7 @@ def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None
     if newest.status != "completed":
         return Attempt(url=newest.html_url, repeats=Again.NOTHING)
     if newest.conclusion == "action_required":
-        # Letting a newcomer's code run is a decision of its own, with his changes in view.
+        # Allowing a newcomer's code to run is a separate decision, made after viewing the changes.
         raise UsageError(
             f"{workflow} waits for an approval", place="the run", next_step="approve it in the pull request"
         )
@@ -231,7 +231,7 @@ def run_again(client: Client, *, workflow: str, head_sha: str) -> Attempt | None
         return True if run["run_attempt"] > newest.run_attempt else None
 
     with explained(f"run {workflow} again"):
-        # Repeated without a look, an attempt whose answer was lost would be refused as under way.
+        # Repeated without a check, an attempt with a lost answer would be refused as under way.
         post_once(client, post=post, find=find)
     return Attempt(url=newest.html_url, repeats=repeats)
 
@@ -246,7 +246,7 @@ REFUSING_RULES: Final = frozenset({"update", "pull_request", "required_signature
 def may(client: Client, permission: Permission, *, number: int | None, workflow: str) -> Grant:
     """Whether the token has `permission: write`. Nothing is written: each request names what cannot exist.
 
-    `number` is an issue or pull request to ask at, `workflow` the file of a workflow that can be dispatched.
+    `number`: an issue or pull request to try it at. `workflow`: the file of a workflow that can be dispatched.
     """
     repository = client.repository
     with explained(f"ask for the permission {permission}"):
@@ -264,7 +264,7 @@ def may(client: Client, permission: Permission, *, number: int | None, workflow:
 
 
 def _impossible(permission: Permission, *, number: int | None, workflow: str) -> tuple[str, dict[str, str]]:
-    """A path and a content that GitHub cannot take."""
+    """A path and a body that GitHub must refuse."""
     requests: dict[Permission, tuple[str, dict[str, str]]] = {
         Permission.ACTIONS: (f"actions/workflows/{workflow}/dispatches", {"ref": NO_BRANCH}),
         Permission.CHECKS: ("check-runs", {"name": "perf-culprit doctor", "head_sha": NO_COMMIT}),
@@ -279,7 +279,7 @@ def _grant(error: GithubException) -> Grant:
     is_protected = protection_step(message_of(error)) is not None
     if error.status == 422 and not is_protected:
         return Grant.HELD
-    # Issues that are switched off, a locked conversation, a workflow that is not there.
+    # Issues that are switched off, a locked conversation, a missing workflow.
     if error.status in (404, 410) or "locked" in message_of(error):
         return Grant.UNKNOWN
     if error.status == 403 and not is_protected and not is_rate_limit(error):
@@ -288,7 +288,7 @@ def _grant(error: GithubException) -> Grant:
 
 
 def refusing_rules(client: Client, *, branch: str) -> tuple[str, ...]:
-    """The rules of `branch` that refuse what the history pushes. Servers that know no rules have none."""
+    """The rules of `branch` that refuse the history's pushes. Empty if the server does not know rules."""
     url = f"{client.repository.url}/rules/branches/{branch}"
     with explained(f"read the rules of {branch}"):
         try:
@@ -298,18 +298,18 @@ def refusing_rules(client: Client, *, branch: str) -> tuple[str, ...]:
         return tuple(sorted({rule["type"] for rule in rules} & REFUSING_RULES))
 
 
-# A file of a branch, whole or not at all: who reads one decides by it.
+# A file of a branch, complete or not at all, because its readers decide by it.
 
 MAXIMUM_FILE_BYTES: Final = 256 * 1024
 
 
 def read_branch_file(client: Client, *, path: str, branch: str) -> bytes | None:
-    """None only where the branch has no such file."""
+    """Return the file; None only if the branch has no such file."""
     with explained(f"read {path} of {branch}"):
         try:
             answer = _get(client, f"contents/{quote(path)}?ref={quote(branch, safe='')}")
         except UnknownObjectException:
-            # Also what GitHub answers a token that may not read; to that one it doesn't show the branch either.
+            # GitHub answers the same to a token that may not read, but does not show it the branch either.
             if _get(client, f"git/ref/heads/{quote(branch)}")["ref"] == f"refs/heads/{branch}":
                 return None
             raise

@@ -12,11 +12,11 @@ from typing import Any, TextIO
 from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.model.run import FULL_HASH
 
-# GitHub's event file: values by their path, and a UsageError where one is missing or of the wrong kind.
+# GitHub's event file: values by their path, and a UsageError if one is missing or of the wrong kind.
 
 
 class MissingValueError(UsageError):
-    """The event, or another document of GitHub's, is not as GitHub writes it."""
+    """The event, or another document of GitHub's, lacks a value or has one of the wrong kind."""
 
 
 def workflow_files(event: Mapping[str, Any]) -> set[str]:
@@ -66,7 +66,7 @@ def not_an_event(keys: tuple[str, ...]) -> MissingValueError:
     )
 
 
-# The job's log, where the runner executes what looks like a command: untrusted text is printed so that it is none.
+# The job's log, where the runner executes text that looks like a command: untrusted text must not look like one.
 #
 # The runner takes `::command::` at a line's start and `##[command]` anywhere in a line, on stdout and on stderr.
 
@@ -80,8 +80,8 @@ class LogLevel(StrEnum):
 
 
 def neutral(text: str) -> str:
-    """`text` with every command broken by an invisible space."""
-    # Each pair of neighbours, also in `:::`.
+    """Break every command in `text` with an invisible space."""
+    # Each pair of colons, also in `:::`.
     broken = re.sub(r":(?=:)", f":{ZERO_WIDTH_SPACE}", text).replace("##[", f"#{ZERO_WIDTH_SPACE}#[")
     # The runner ends a line at a lone carriage return too; terminals would overwrite the line.
     return broken.replace("\r\n", "\n").replace("\r", "\n")
@@ -100,12 +100,12 @@ def group(stream: TextIO, title: str) -> Iterator[None]:
 
 
 def message_command(level: LogLevel, message: str, *, title: str) -> str:
-    """The command that shows `message` on the run's page. It stays one command whatever the text holds."""
+    """The command that shows `message` on the run's page. No text can end it early or add another."""
     return f"::{level} title={property_text(title)}::{command_text(message)}"
 
 
 def command_text(text: str) -> str:
-    # `##[` is a command wherever it stands, also inside another one.
+    # `##[` starts a command anywhere, also inside another one.
     escaped = text.replace("##[", f"#{ZERO_WIDTH_SPACE}#[")
     return escaped.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -120,10 +120,10 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,99}")
 
 
 def write_outputs(values: Mapping[str, str], *, path: Path) -> None:
-    """Appends to the file at GITHUB_OUTPUT.
+    """Append to the file at GITHUB_OUTPUT.
 
-    A plain `name=value` would let a value with a line end set further outputs. The random delimiter cannot be guessed
-    by whoever wrote the value.
+    A plain `name=value` would let a value with a line end set further outputs. The author of the value cannot guess the
+    random delimiter.
     """
     lines = "".join(assignment(name, value) for name, value in values.items())
     with (
@@ -135,7 +135,7 @@ def write_outputs(values: Mapping[str, str], *, path: Path) -> None:
 
 @contextmanager
 def writing(what: str, *, path: Path, variable: str) -> Iterator[None]:
-    """Into a file that the runner named in the environment's `variable`."""
+    """Turn errors of writing a file that the runner named in `variable` into an InfrastructureError."""
     try:
         yield
     except OSError as error:
@@ -155,13 +155,13 @@ def assignment(name: str, value: str) -> str:
 
 # The job summary: a file that the runner shows on the run's page.
 
-# Over this the runner drops the whole summary of the step.
+# Above this size the runner drops the whole summary of the step.
 MAXIMUM_BYTES = 1 << 20
 CUT_POINTER = "\n\nCut here: a job summary holds 1 MiB. The whole report is in `report.json`.\n"
 
 
 def append_summary(text: str, *, path: Path) -> None:
-    """Appends Markdown to the file at GITHUB_STEP_SUMMARY, cut at a line to what still fits into it."""
+    """Append Markdown to the file at GITHUB_STEP_SUMMARY, cut at a line to the room that is left in it."""
     with writing("the job summary", path=path, variable="GITHUB_STEP_SUMMARY"):
         room_bytes = MAXIMUM_BYTES - (path.stat().st_size if path.exists() else 0)
         data = f"{cut_to_bytes(text, limit_bytes=room_bytes - 1)}\n".encode()
@@ -171,7 +171,7 @@ def append_summary(text: str, *, path: Path) -> None:
 
 
 def cut_to_bytes(text: str, *, limit_bytes: int) -> str:
-    """Lines of `text` that fit as UTF-8. Lone surrogates, which UTF-8 cannot hold, become `?`."""
+    """Return the lines of `text` that fit as UTF-8. Lone surrogates, which UTF-8 cannot hold, become `?`."""
     data = text.encode("utf-8", "replace")
     if len(data) <= limit_bytes:
         return data.decode()

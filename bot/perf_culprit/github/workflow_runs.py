@@ -19,11 +19,11 @@ from perf_culprit.github.posting import post_once
 from perf_culprit.model.dispatch import RunArtifact, RunFacts, run_title
 from perf_culprit.model.maintenance import protection_step
 
-# Artifacts of a workflow run, as bytes. Whatever is in them comes from a stranger; `collect/` opens them.
+# Artifacts of a workflow run, as bytes from an untrusted source; `collect/` opens them.
 
 MEBIBYTE = 1 << 20
 PER_PAGE: Final = 100
-# Runs with more artifacts than this are asked for one by name.
+# In runs with more artifacts than this, one can be found by name only.
 MAXIMUM_PAGES = 10
 CHUNK_BYTES = 1 << 16
 # The address of an artifact's bytes is valid for a minute, so each attempt asks for a new one.
@@ -43,7 +43,7 @@ class ArtifactLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedArtifact:
-    """What GitHub says about an artifact. `digest` is `sha256:<hex>`, missing on older servers."""
+    """GitHub's data on an artifact. `digest` is `sha256:<hex>`, missing on older servers."""
 
     id: int
     name: str
@@ -60,10 +60,10 @@ class ListedArtifact:
 def fetch_artifacts(
     client: Client, *, run_id: int, head_sha: str, name: str | None = None, limits: ArtifactLimits | None = None
 ) -> tuple[ArtifactFile, ...]:
-    """The artifacts of run `run_id`, measured on `head_sha`: all, or those called `name`, which may end with `*`.
+    """Return the artifacts of run `run_id` on `head_sha`: all, or those called `name`, which may end with `*`.
 
-    Of artifacts with one name (a job that ran again) the newest counts. Raises DataError where there is nothing to
-    use: none, expired, too large, or bytes that differ from GitHub's digest.
+    If several have one name (a job that ran again), the newest counts. Raise DataError if there is nothing to use:
+    none, expired, too large, or bytes that differ from GitHub's digest.
     """
     limits = limits or ArtifactLimits()
     with explained("list the artifacts"):
@@ -160,7 +160,7 @@ def fetch(
 
 
 def redirect(client: Client, artifact: ListedArtifact) -> str:
-    """The address of the bytes, on another host. PyGithub would refuse that host, so it is not left to follow."""
+    """The address of the bytes, on another host. PyGithub would refuse that host, so it does not follow the link."""
     requester = client.repository.requester
     url = f"{client.repository.url}/actions/artifacts/{artifact.id}/zip"
     status, headers, body = requester.requestJson("GET", url)
@@ -177,7 +177,7 @@ def redirect(client: Client, artifact: ListedArtifact) -> str:
 
 
 def read(location: str, *, place: str, limits: ArtifactLimits) -> bytes:
-    """At most `limits.zip_bytes` and `limits.seconds`, whatever the server announces."""
+    """Read at most `limits.zip_bytes` in at most `limits.seconds`, whatever the server announces."""
     deadline = time.monotonic() + limits.seconds
     # A fresh session: the token stays with the API. The `auth` that adds nothing keeps requests from reading ~/.netrc.
     with (
@@ -220,12 +220,12 @@ def json_object(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-# Runs of the bisect workflow on GitHub: started, found again by their title, and what they left.
+# Runs of the bisect workflow on GitHub: started, found by their title, with their artifacts.
 
 WORKFLOW_FOLDER: Final = ".github/workflows"
 LOOKED_AT_PAGES: Final = 3
 READ_OF_RUN: Final = ("display_title", "event", "head_branch", "head_sha", "path", "status")
-# Servers that do not know `return_run_details` call the whole request invalid.
+# Servers without `return_run_details` call the whole request invalid.
 UNKNOWN_PARAMETER_STATUSES: Final = (400, 422)
 
 
@@ -243,7 +243,7 @@ class GitHubDispatcher:
         title = title or run_title(inputs["bisection"], inputs["dispatch"])
         with explained(f"start the {what} workflow"):
             try:
-                # A lost answer is looked for by the run's title before anything is sent again.
+                # After a lost answer, search for the run by its title before sending again.
                 return post_once(self._client, post=lambda: self._post(inputs), find=lambda: self.find(title))
             except GithubException as error:
                 if error.status not in (404, 422) or protection_step(message_of(error)):
@@ -266,11 +266,11 @@ class GitHubDispatcher:
                 raise
             workflow.create_dispatch(self._ref, dict(inputs), throw=True)
             return None
-        # A server that knows the parameter and nothing of runs answers without a body.
+        # A server that accepts the parameter but does not return the run answers without a body.
         return started.id if isinstance(started, WorkflowRun) else None
 
     def find(self, title: str) -> int | None:
-        """The newest run of the bisect workflow with this title."""
+        """Return the newest run of the bisect workflow with this title."""
         url = f"{self._client.repository.url}/actions/runs"
         with explained("look for the bisect workflow's runs"):
             for page in range(1, LOOKED_AT_PAGES + 1):
@@ -299,7 +299,7 @@ class GitHubDispatcher:
         return tuple(self._artifact(artifact) for artifact in wanted)
 
     def _artifact(self, artifact: ListedArtifact) -> RunArtifact:
-        """One that is broken or too large costs only itself."""
+        """Download an artifact. If it is broken or too large, only this one is lost."""
         try:
             return RunArtifact(name=artifact.name, zip_bytes=download(self._client, artifact, limits=self._limits))
         except DataError as error:
@@ -316,7 +316,7 @@ class GitHubDispatcher:
             return {name: run[name] for name in READ_OF_RUN}
 
     def _is_ours(self, run: Mapping[str, Any]) -> bool:
-        """The workflow's file on a branch of ours, started by a dispatch: its title cannot be a stranger's."""
+        """Whether a dispatch ran the workflow's file on our branch, so that the title cannot be a stranger's."""
         path = str(run["path"]).partition("@")[0]
         ours = ("workflow_dispatch", self._ref, f"{WORKFLOW_FOLDER}/{self._workflow}")
         return (run["event"], run["head_branch"], path) == ours

@@ -1,4 +1,4 @@
-"""Which benchmark tool a repository uses, and the commands that measure one commit with it."""
+"""The benchmark tools of a repository, and the commands that measure one commit with them."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from perf_culprit.init.repository import Repository, Suggestion
 
 
 def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
-    """What the repository's workflows measure by, then its tasks, then what its files let us guess."""
+    """Suggest commands from the repository's workflows, then from its tasks, then guesses from its other files."""
     sure, tried = workflow_suggestions(repository)
     guesses = (
         Suggestion(tool=tool, setup=setup, run=run)
@@ -33,7 +33,7 @@ def suggestions(repository: Repository) -> tuple[Suggestion, ...]:
 
 
 def _tasks(repository: Repository) -> Iterator[Suggestion]:
-    """A task that is called after benchmarks, of the files that name tasks."""
+    """Suggest a task named after benchmarks from each file with tasks."""
     for program, name, pattern, before in TASKS:
         if (match := re.search(pattern, repository.read(name), re.MULTILINE)) is not None:
             yield _task(f"{program} {match[1]}", repository, build=before, place=name)
@@ -58,7 +58,7 @@ def _task(text: str, repository: Repository, *, build: str, place: str) -> Sugge
 
 
 def _go_modules(repository: Repository) -> Suggestion | None:
-    """`./...` ends at the next go.mod: what the modules next to the top one measure is run there."""
+    """Run benchmarks in each module: `./...` stops at the next go.mod."""
     tests = [
         name for name in repository.matching(re.compile(r"_test\.go$")) if "func Benchmark" in repository.read(name)
     ]
@@ -76,7 +76,7 @@ def _pytest_benchmark(repository: Repository) -> Suggestion | None:
         return None
     packaged = "." if repository.has(r"^(pyproject\.toml|setup\.py)$") else None
     required = "-r requirements.txt" if not packaged and repository.has(r"^requirements\.txt$") else None
-    # The commit's own files come first: what was installed is the checked-out commit's, for both sides.
+    # The commit's own files come first: the installed package is the checked-out commit's, for both sides.
     path = "src" if (repository.root / "src").is_dir() else "."
     where = repository.bench_folder or "tests --benchmark-only"
     return Suggestion(
@@ -87,7 +87,7 @@ def _pytest_benchmark(repository: Repository) -> Suggestion | None:
 
 
 def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
-    """The project that names the package, or the nearest one of a source file that uses it."""
+    """Suggest the project that names the package, or the nearest one to a source file that uses it."""
     projects = repository.matching(re.compile(r"\.(cs|fs)proj$"))
     naming = [name for name in projects if "BenchmarkDotNet" in repository.read(name)]
     sources = repository.matching(re.compile(r"[Bb]ench.*\.(cs|fs)$")) if projects and not naming else []
@@ -100,7 +100,7 @@ def _benchmark_dot_net(repository: Repository) -> Suggestion | None:
 
 
 def _asv(repository: Repository) -> Suggestion | None:
-    """In environments of asv's own, as its configuration says: the package of the commit is installed there."""
+    """Suggest asv in its own environments, by its configuration: the commit's package is installed there."""
     name = next(iter(repository.matching(re.compile(r"(^|/)asv\.conf\.jsonc?$"))), None)
     if name is None:
         return None
@@ -111,12 +111,12 @@ def _asv(repository: Repository) -> Suggestion | None:
     return Suggestion(tool="asv", setup="pip install asv virtualenv", run=run, place=name, notes=command.notes)
 
 
-# It is a dependency, or a test asks for its fixture.
+# It is a dependency, or a test uses its fixture.
 PYTEST_BENCHMARK: Final = (
     (r"(pyproject\.toml|setup\.(py|cfg)|tox\.ini|requirements[^/]*\.txt|Pipfile)$", "pytest.benchmark"),
     (r"(^|/)(test_|bench)[^/]*\.py$|_test\.py$", r"(?m)^ *(async )?def test_\w+\([^)]*\bbenchmark\b"),
 )
-# Tool, the path of a file that shows it and what is in there (regular expressions), setup, run.
+# Tool, path and content of a file that shows it (regular expressions), setup, run.
 KNOWN: Final = (
     ("go test", r"_test\.go$", r"func Benchmark\w*\(", "", "go test -run '^$' -bench . -benchmem ./..."),
     (
@@ -136,7 +136,7 @@ KNOWN: Final = (
     ),
 )
 LOCKS: Final = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lockb?", "bun"), ("package-lock.json", "npm"))
-# Program, its file, the name of the task (a group), what a checkout needs before.
+# Program, its file, the name of the task (a group), the build that a checkout needs first.
 TASKS: Final = (
     ("make", "Makefile", r"^(bench(?:mark)?s?)\s*:(?!=)", ""),
     ("just", "justfile", r"^(bench(?:mark)?s?)\b[^:=\n]*:(?!=)", ""),

@@ -1,4 +1,4 @@
-"""Benchmarks that a build tool's files name: packages of Cargo, JMH in modules of Maven and Gradle, CMake's targets."""
+"""Benchmarks in the files of build tools: packages of Cargo, JMH in modules of Maven and Gradle, CMake's targets."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ def build_file_suggestions(repository: Repository) -> Iterator[Suggestion]:
     yield from _cmake(repository)
 
 
-# Cargo: a package is of the workspace at the top, or stands for itself.
+# Cargo: a package is a member of the top folder's workspace, or independent.
 
 
 def _criterion(repository: Repository) -> Iterator[Suggestion]:
@@ -39,7 +39,7 @@ def _criterion(repository: Repository) -> Iterator[Suggestion]:
 
 
 def _packages(repository: Repository) -> dict[str, Mapping[str, Any]]:
-    """Each Cargo.toml that is one, by its folder."""
+    """Parse each valid Cargo.toml, by its folder."""
     packages: dict[str, Mapping[str, Any]] = {}
     for name in repository.matching(re.compile(r"(^|/)Cargo\.toml$")):
         try:
@@ -66,7 +66,7 @@ def _is_member(folder: str, packages: Mapping[str, Mapping[str, Any]]) -> bool:
 
 
 def _cargo_bench(members: Mapping[str, Mapping[str, Any]]) -> str:
-    """Without `-p` where it is the package at the top alone."""
+    """Omit `-p` if the package at the top is the only one."""
     chosen = "" if set(members) == {""} else "".join(f" -p {_package_name(about)}" for about in members.values())
     return f"cargo bench{chosen}{_features(members)}"
 
@@ -77,7 +77,7 @@ def _package_name(about: Mapping[str, Any]) -> str:
 
 
 def _features(packages: Mapping[str, Mapping[str, Any]]) -> str:
-    """Cargo skips a benchmark without a word whose features are not asked for."""
+    """The features that benchmarks require: without them, Cargo silently skips a benchmark."""
     wanted = [
         str(feature) if len(packages) == 1 else f"{_package_name(about)}/{feature}"
         for about in packages.values()
@@ -90,14 +90,14 @@ def _features(packages: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _libtest(repository: Repository) -> Iterator[Suggestion]:
     if repository.says(r"\.rs$", r"#\[bench\]"):
-        # Behind `cfg(bench)` nothing is built without that flag.
+        # Code behind `cfg(bench)` is not built without that flag.
         flag = "RUSTFLAGS=--cfg=bench " if repository.says(r"\.rs$", r"\bcfg(_attr)?\(bench\b") else ""
         yield Suggestion(
             tool="cargo bench", setup="rustup toolchain install nightly", run=f"{flag}cargo +nightly bench"
         )
 
 
-# JMH: a module of Maven with a jar of its own, or run from its classes; Gradle's plugin has a task.
+# JMH: a module of Maven with its own jar, or run from its classes; Gradle's plugin has a task.
 
 
 def _maven(repository: Repository) -> Iterator[Suggestion]:
@@ -120,7 +120,7 @@ def _within(folder: str, name: str) -> str:
 
 
 def _shaded_jar(pom: str) -> str:
-    """What maven-shade-plugin calls the jar that holds JMH; "" without the plugin or its name."""
+    """The name of the jar with JMH that maven-shade-plugin makes; "" without the plugin or a name."""
     name = re.search(r"<finalName>([^<]+)</finalName>", pom) if "maven-shade-plugin" in pom else None
     if name is None:
         return ""
@@ -164,7 +164,7 @@ def _gradle(repository: Repository) -> Iterator[Suggestion]:
             yield Suggestion(tool="JMH (Gradle)", run=f"{command.text} && {command.after}", place=name)
 
 
-# CMake: the targets that are linked with Google Benchmark, and the options without which they are not there.
+# CMake: the targets that link Google Benchmark, and the options that enable them.
 
 LINKED: Final = re.compile(r"target_link_libraries\(\s*([\w.-]+)[^)]*\bbenchmark(::|_main\b|\b)")
 OPTION: Final = re.compile(r"(?:option|cmake_dependent_option)\(\s*(\w*BENCH\w*)\s+[^)]*\bOFF\s*\)", re.IGNORECASE)
@@ -195,7 +195,7 @@ def _cmake(repository: Repository) -> Iterator[Suggestion]:
 
 
 def _cmake_root(name: str, texts: Mapping[str, str]) -> str:
-    """The top, unless no file there leads to this one: then the nearest folder that is a project of its own."""
+    """The top folder, unless no file there leads to this one; then the nearest folder that is its own project."""
     folder = name.rpartition("/")[0]
     first = folder.split("/")[0]
     if not folder or re.search(

@@ -1,4 +1,4 @@
-"""The lines of a workflow's step: which of them measure, and which are of no use in a commit's own checkout."""
+"""Lines of a workflow's step: those that measure, and those that are useless in a commit's own checkout."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ TASKS: Final = (
     r"|mise|moon|turbo|lage|lerna|cargo (make|xtask))\b"
 )
 BENCHER: Final = re.compile(r"\bbencher\s+run\b")
-# Commands that measure: what they are called, and by what they are known.
+# Commands that measure: the tool's name, and a pattern that recognizes it.
 MEASURING: Final = tuple(
     (tool, re.compile(pattern, re.IGNORECASE))
     for tool, pattern in (
@@ -33,7 +33,7 @@ MEASURING: Final = tuple(
         ("script", r"^([A-Z_]+=\S+\s+)*(\w+\s+(run\s+)?)?(-\w+\s+)*[\w./-]*bench[\w./-]*(\s|$)"),
     )
 )
-# A line that only talks of benchmarks: it installs, fetches, compares, or compiles them.
+# A line that only mentions benchmarks: it installs, fetches, compares, or compiles them.
 TALK: Final = re.compile(
     r"^\s*(#|echo\b|which\b|cat\b|ls\b|cd\b|mkdir\b|mv\b|cp\b|rm\b|cmp\b|git\b|gh\b|curl\b|wget\b|diff\b|jq\b|sed\b|awk\b|tar\b"
     r"|sudo\b|(\S+/)?pip3?\b|uv (pip|sync|venv)\b|apt(-get)?\b|npm (ci|i|install)\b|pnpm (i|install)\b|yarn install\b"
@@ -43,11 +43,11 @@ TALK: Final = re.compile(
     r"|--no-run\b|--help\b|_build\b|\bcompile\b|GITHUB_(OUTPUT|ENV)|--collect-only|\bcompare\b|\bconvert\b|\breport\."
     r"|\bcheck-|\blint\b|\bbencher (archive|threshold|report)\b"
     rf"|{TASKS}.*\s(build|publish|deploy|install|compile|clean|prepare|download)[-_:A-Z]?\w*[Bb]ench"
-    # A script that only works on results.
+    # A script that only processes results.
     rf"|(summar|publish|upload|report|duration|comment|regression|merge|/check)[\w-]*\.({SCRIPTS})\b"
     rf"|\.({SCRIPTS}) (upload|publish|summary|ingest|merge|check)\b"
 )
-# A line that is of no use in a commit's own checkout.
+# A line that is useless in a commit's own checkout.
 NOISE: Final = re.compile(
     r"^(#|(which|ls|pwd|free|lscpu|nproc|df)\b|echo\b(?!.*>)|cat\s+\S+$|set -|asv machine\b|benchstat\b|critcmp\b"
     r"|git (config|fetch|checkout|remote|switch|stash|branch)\b|docker system\b|pip3? list\b"
@@ -60,29 +60,29 @@ LONGEST_LINE: Final = 4_000
 
 
 def measuring_tool(text: str) -> str:
-    """What the first line that measures is called; "" where none does."""
+    """The tool of the first line that measures; "" if no line does."""
     lines = [re.sub(r"^((cd \S+|set -[^;&]*)\s*(&&|;)\s*)+", "", line) for line in logical_lines(text)]
-    # What an environment is called says nothing of what is run in it.
+    # The name of an environment does not show what runs in it.
     lines = [re.sub(r"\b(pixi run) (-e|--environment)[= ]\S+", r"\1", line) for line in lines]
     lines = [line for line in lines if not TALK.search(line)]
     return next((tool for tool, pattern in MEASURING for line in lines if pattern.search(line)), "")
 
 
 def logical_lines(text: str) -> list[str]:
-    """Commands on lines of their own; a line longer than any that people write is none."""
+    """Split commands into lines. A line longer than people write is dropped."""
     joined = re.sub(r"\\\n\s*", " ", text)
     return [line.strip() for line in joined.splitlines() if line.strip() and len(line) <= LONGEST_LINE]
 
 
 def without_noise(text: str) -> str:
-    """Without the lines that only talk; a script with a control structure stays whole."""
+    """Drop the lines that are of no use. A script with a control structure stays whole."""
     if CONTROL.search(text):
         return text.strip()
     return "\n".join(line for line in logical_lines(text) if not NOISE.search(line))
 
 
 def bencher_command(text: str) -> tuple[str, str]:
-    """What `bencher run` is given to run, and its adapter."""
+    """Return the command that `bencher run` executes, and its adapter."""
     line = next(line for line in logical_lines(text) if BENCHER.search(line))
     try:
         words = shlex.split(BENCHER.split(line, maxsplit=1)[1])

@@ -1,4 +1,4 @@
-"""Which step of a repository's own workflows measures, and what it takes to measure one commit by it."""
+"""The measuring steps of a repository's own workflows, and how to measure one commit in the same way."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ from perf_culprit.init.native_output import OUTPUT, TIMED_NOTE, TRIED, TRIED_NOT
 from perf_culprit.init.repository import Repository, Suggestion
 from perf_culprit.init.workflow_jobs import OTHER_SYSTEMS, Job, Step, jobs
 
-# A step of these is a whole suite, whose command is written again.
+# Sources whose step is a whole suite; their command is rewritten.
 REWRITTEN: Final = ("asv", "Julia", "CodSpeed", "cargo codspeed", "Bencher")
 CHECKS_OUT: Final = re.compile(r"actions/checkout|\bgit (checkout|switch|worktree|stash|reset)\b")
 GAB: Final = "github-action-benchmark"
@@ -26,7 +26,7 @@ USUAL_RUNNER: Final = re.compile(r"^ubuntu-(latest|2[24]\.04)$")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measuring:
-    """A job, where in it is measured, by which command, and the file that the results go to, if one is named."""
+    """A measuring step of a job, its command, and its result file, if one is named."""
 
     job: Job
     position: int
@@ -41,12 +41,12 @@ class Measuring:
 
     @property
     def score(self) -> float:
-        """How sure it is that this is the suite that the project watches."""
+        """How certain it is that this is the suite that the project watches."""
         events = set(self.job.events)
         score = SCORES.get(self.source, 70.0)
         score += 12 * bool(NAMED.search(self.job.title)) + 4 * bool(events & {"push", "pull_request"})
         score -= 30 * bool(OTHER_SYSTEMS.search(self.job.runner)) + 15 * bool(TRIED.search(self.command))
-        # A script after a download works on results.
+        # A script after a download processes results.
         earlier = " ".join(step.uses for step in self.job.steps[: self.position])
         score -= 20 * ("download-artifact" in earlier and self.source in ("task", "script"))
         return score - 25 * (events <= {"release", "issue_comment", "workflow_run"})
@@ -58,7 +58,7 @@ class Measuring:
 
 
 def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list[Suggestion]]:
-    """One for each job that measures, the surest first, and apart from them those that only try benchmarks out."""
+    """Suggest each job that measures, the surest first; in a second list, jobs that only try benchmarks out."""
     every = [one for job in jobs(repository) for one in _of_job(job)]
     whole = [_elsewhere(one, every) for one in every]
     by_job: dict[str, list[Measuring]] = {}
@@ -69,7 +69,7 @@ def workflow_suggestions(repository: Repository) -> tuple[list[Suggestion], list
     return [one for one in each if one.is_sure], [one for one in each if not one.is_sure]
 
 
-# How a suite is measured and stored, not what it is.
+# Parts of a command that concern how a suite is measured and stored, not which suite it is.
 MANNER: Final = re.compile(
     r"(?m)^\s*(rm|cp|mkdir|export|find|\. )\s.*$|\(export [^\n]*"
     r"|\s--?(benchmark-\S+|codspeed|save-baseline|baseline|output-format|dump-file|tag|ref|report|store|count|benchtime|benchmem)"
@@ -78,7 +78,7 @@ MANNER: Final = re.compile(
 
 
 def suites(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """The first, and the next that a workflow measures by a tool, too, if it is another one: they are watched apart."""
+    """The first suggestion, and the next sure one by a tool if it is another suite; they are watched separately."""
     first, *others = suggestions
     same = set(_words(first))
     second = [
@@ -96,7 +96,7 @@ def _words(one: Suggestion) -> list[str]:
 
 
 def _same_kind(those: list[Measuring]) -> list[Measuring]:
-    """What one job measures by the surest tool, or stores, step by step, up to where it checks out another commit."""
+    """A job's measurements by the surest tool, step by step, until the job checks out another commit."""
     steps = those[0].job.steps
     alike = [one for one in those if one.source == those[0].source and one.is_sure == those[0].is_sure]
     if those[0].source in REWRITTEN:
@@ -104,13 +104,13 @@ def _same_kind(those: list[Measuring]) -> list[Measuring]:
     first = min(one.position for one in alike)
     changes = [i for i in range(first + 1, len(steps)) if CHECKS_OUT.search(f"{steps[i].uses}\n{steps[i].run}")]
     until = next(iter(changes), len(steps))
-    # A base and a head are one suite.
+    # A base and a head belong to one suite.
     near = {(one.step.folder, SIDES.sub("", one.command)): one for one in alike if one.position < until}
     return list(near.values())
 
 
 def _elsewhere(one: Measuring, others: list[Measuring]) -> Measuring:
-    """A job that only stores what another one of the file measured stands for that one."""
+    """Replace a job that only stores the results of another job in the file by that job."""
     takes = any("download-artifact" in step.uses for step in one.job.steps)
     if one.command and not (takes and one.source == GAB and not measuring_tool(one.command)):
         return one
@@ -121,7 +121,7 @@ def _elsewhere(one: Measuring, others: list[Measuring]) -> Measuring:
 
 
 def _kept(one: Measuring) -> str:
-    """The file that it is told to write, else what the job keeps."""
+    """The file that the command writes by its options, else the file that the job uploads."""
     told = re.search(
         r"\s(?:-o|--out(?:put)?(?:-(?:json|file))?)[= ]['\"]?([\w./-]+\.(?:json|txt|csv|xml))", one.command
     )
@@ -129,7 +129,7 @@ def _kept(one: Measuring) -> str:
 
 
 def _uploaded(one: Measuring) -> str:
-    """What the job keeps of a measurement."""
+    """The file with results that the job uploads."""
     later = one.job.steps[one.position + 1 :]
     paths = [step.given.get("path", "").strip() for step in later if step.action.endswith("/upload-artifact")]
     return next((path for path in paths if path and "\n" not in path and not FOR_PEOPLE.search(path)), "")
@@ -158,7 +158,7 @@ def _of_job(job: Job) -> Iterator[Measuring]:
             command, adapter = bencher_command(step.run)
             one = Measuring(job=job, position=end, command=command, source="Bencher", tool=adapter)
             file = re.search(r"\s--file[= ]['\"]?([\w./-]+)", step.run)
-            # With a file it may be given nothing that measures.
+            # With a file, its own command may not measure.
             others = _written(job, end, file[1]) if file and not measuring_tool(command) else [(end, command)]
             output = file[1] if file else ""
             yield from (replace(one, position=position, command=text, output=output) for position, text in others)
@@ -168,7 +168,7 @@ def _of_job(job: Job) -> Iterator[Measuring]:
 
 
 def _written(job: Job, end: int, output: str) -> list[tuple[int, str]]:
-    """The steps that the file comes from, each with its command and the measurement that it is made of."""
+    """The steps that produce the file, each with its command and the measurement that it uses."""
     writers = _writers(job, end, output)
     if not writers:
         return [(0, "")]
@@ -184,10 +184,10 @@ def _written(job: Job, end: int, output: str) -> list[tuple[int, str]]:
 
 
 def _writers(job: Job, end: int, output: str) -> list[int]:
-    """The steps before the one that stores which write the file, else the one that measures, else the last one."""
+    """The steps before the storing one that write the file; else the measuring one, else the last one."""
     stores = [i for i in range(end) if job.steps[i].action.endswith(GAB)]
     before = [i for i in range(end) if job.steps[i].run and not job.steps[i].is_skipped]
-    # What another store has read is its own.
+    # Files that another store has read are its own.
     before = [i for i in before if not stores or i > stores[-1]] or before
     name = output.rpartition("/")[2]
     written = re.compile(rf"(>|\btee)(\s+-\S+)*\s*\S*{re.escape(name)}")
@@ -236,7 +236,7 @@ def _suggestion(those: list[Measuring], repository: Repository) -> Suggestion:
 
 
 def _ways(commands: list[Command]) -> Iterator[list[Command]]:
-    """The best first; then by what they print after all; then by the time of what only prints."""
+    """Yield the best way first; then by printed results; then with the time of commands that only print."""
     yield commands
     yield [replace(command, is_timed=False) for command in commands]
     plain = [command.is_timed or not (command.after or OUTPUT in command.text) for command in commands]
@@ -254,21 +254,21 @@ def _run(those: list[Measuring], commands: list[Command], done: Preparation) -> 
         names = [f"{i}-{one.output.rpartition('/')[2]}" for i, one in enumerate(those, 1)]
         commands = [command.into(name) for command, name in zip(commands, names, strict=True)]
     for command, one in zip(commands, those, strict=True):
-        # What several fill together is copied once.
+        # A folder that several commands fill together is copied once.
         parts = [part for part in parts if not command.after or part != command.after]
         parts += [placed(command.line, _within(one, done)), command.after * (not command.is_timed)]
     return _launched(_joined(parts), done.launcher)
 
 
 def _needs_folder(those: list[Measuring], commands: list[Command]) -> bool:
-    """Whether they write results of their own; those that print, or fill one folder, write one together."""
+    """Whether each writes its own results; commands that print, or fill one folder, write one result together."""
     afters = {command.after for command in commands}
     outputs = {one.output for one in those if one.source == GAB}
     return len(those) > 1 and (len(afters) > 1 or len(outputs) > 1 or any(OUTPUT in one.text for one in commands))
 
 
 def _joined(parts: Iterable[str]) -> str:
-    """One command: on one line where each part is, so that `sh -e` ends at the first that fails."""
+    """Join to one command: on one line if possible, so that `sh -e` ends at the first failure."""
     texts = [part for part in parts if part]
     return ("\n" if any("\n" in text or text.endswith("&") for text in texts) else " && ").join(texts)
 
@@ -280,7 +280,7 @@ def _launched(command: str, launcher: str) -> str:
 def _native(one: Measuring, done: Preparation, repository: Repository) -> Command:
     text = "\n".join(one.step.variants) if one.step.variants and one.source != "Bencher" else one.command
     if one.source == "asv":
-        # Where its files are stands in variables.
+        # The place of its files is in variables.
         own = dict(re.findall(r"""(?m)^\s*(?:export\s+)?(\w+)=["']?([^"'\n]*)""", one.step.run))
         texts = {**one.step.environment, **own}
         text = re.sub(r"\$\{?(\w+)\}?", lambda match: texts.get(match[1], match[0]), text)
@@ -293,7 +293,7 @@ def _native(one: Measuring, done: Preparation, repository: Repository) -> Comman
 
 
 def _lost(those: list[Measuring], done: Preparation) -> Iterator[str]:
-    """What of a job is not carried over."""
+    """The parts of a job that are not carried over."""
     job = those[0].job
     for key, values in job.others.items():
         if f"matrix.{key}" not in {*done.matrix_keys, *(one.step.matrix_key for one in those)}:

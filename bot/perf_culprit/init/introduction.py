@@ -1,4 +1,4 @@
-"""What `init` says: what it found, how a history comes along, and the pull request that brings the files."""
+"""Messages of `init`: its suggestions, the import of a history, and the text of the pull request with the files."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from perf_culprit.init.repository import Repository, Suggestion, look
 from perf_culprit.init.workflow_files import Choice
 
 MOST_SHOWN: Final = 5
-# `--from`, and by what a suggestion is known to be that tool's.
+# Values of `--from`, and the tool names of their suggestions.
 KNOWN_BY: Final = {
     "gab": "github-action-benchmark",
     "codspeed": "CodSpeed",
@@ -30,7 +30,7 @@ def comes_from(suggestion: Suggestion, origin: str) -> bool:
 
 
 def shown_suggestions(suggestions: Sequence[Suggestion], chosen: Sequence[Suggestion]) -> Iterator[str]:
-    """What was found and where, and of the chosen ones what could not be known."""
+    """Show the suggestions with their places, and the notes of the chosen ones."""
     yield f"found: {', '.join(each.tool for each in suggestions)}"
     for number, each in enumerate(suggestions[:MOST_SHOWN], 1):
         if each.place:
@@ -43,7 +43,7 @@ def shown_suggestions(suggestions: Sequence[Suggestion], chosen: Sequence[Sugges
 
 
 def suite_names(chosen: Sequence[Suggestion]) -> list[str]:
-    """Of several each has a name: its workflow's file, else its job, else its step; of one alone none."""
+    """Names for several suites: the workflow's file, else the job, else the step. A single suite has no name."""
     if len(chosen) < 2:
         return [""]
     parts = [re.findall(r"([\w.-]+)\.ya?ml|, (?:job|step) ([^,(]+)", each.place) for each in chosen]
@@ -54,7 +54,7 @@ def suite_names(chosen: Sequence[Suggestion]) -> list[str]:
 
 
 def history_step(origin: str, root: Path) -> str:
-    """How what the other tool kept becomes the history here."""
+    """Explain how to import the history of the other tool."""
     repository = look(root)
     if origin == "gab":
         folder = _given(repository, "benchmark-data-dir-path") or "dev/bench"
@@ -79,7 +79,7 @@ def _given(repository: Repository, name: str) -> str:
 
 
 def pull_request_text(choices: Sequence[Choice], notes: Sequence[str]) -> str:
-    """Title, an empty line, and the text."""
+    """The title, an empty line, and the text."""
     commands = "".join(
         f"    {line}\n"
         for choice in choices

@@ -1,4 +1,4 @@
-"""What comes before the measuring step of a job: tools of the machine, and builds of the checkout."""
+"""The preparation before the measuring step of a job: tools of the machine, and builds of the checkout."""
 
 import re
 import shlex
@@ -8,13 +8,13 @@ from typing import Any, Final
 from perf_culprit.init.command_lines import CONTROL, NOISE, logical_lines, measuring_tool
 from perf_culprit.init.workflow_jobs import Job, Step
 
-# Actions that set nothing up, and of those the ones without which something may be missing.
+# Actions that set nothing up, and those among them without which something may be missing.
 IGNORED_ACTIONS: Final = re.compile(
     r"checkout|/cache|-cache\b|artifact|harden-runner|github-script|paths-filter|disk|unwanted|qemu|\bauth\b|login|credential"
     r"|benchmark|codspeed|bencher|comment|label|gcloud|publish|deploy|pages|release|slack|notif|commit|push|status|codecov|wait"
 )
 LEFT_OUT: Final = re.compile(r"\bauth\b|login|credential|gcloud")
-# What tells a base from a head, which are one suite.
+# Words that tell a base from a head, which are one suite.
 SIDES: Final = re.compile(r"\b(base|baseline|head|pr|main|master|before|after|current|new|old|target)\b")
 ACTION_COMMANDS: Final = (
     (re.compile(r"^ramsey/composer-install"), "composer install --no-interaction --no-progress"),
@@ -33,9 +33,9 @@ PROJECT_PIP: Final = re.compile(
 )
 OWN_VENV: Final = re.compile(r"\buv (venv|sync)\b|\b(virtualenv|python3? -m venv) ")
 CODSPEED_BUILD: Final = re.compile(r"\bcargo\s+codspeed\s+build\b")
-# `echo NAME=VALUE >> $GITHUB_ENV`, of a value that is no command.
+# `echo NAME=VALUE >> $GITHUB_ENV`, with a value that is not a command's output.
 STORED_VARIABLE: Final = re.compile(r"echo\s+['\"]?([A-Z_]\w*)=([^'\"\n>$]*?)['\"]?\s*>>\s*['\"]?\$\{?GITHUB_ENV")
-# A step that runs, but not to build.
+# A step that runs something, but does not build.
 TESTS: Final = re.compile(
     r"\bsmoke\b|^(run )?(unit )?tests?\b|\blint|clippy|^check\b|\bdoc(s|umentation)?\b", re.IGNORECASE
 )
@@ -53,9 +53,9 @@ UNUSED: Final = re.compile(
 
 @dataclass(slots=True)
 class Preparation:
-    """What the steps before the measuring one do, in their order.
+    """The commands of the steps before the measuring one, in their order.
 
-    `builds` are those for `cargo codspeed`, `launcher` what enters the environment that an action made.
+    `builds` are those for `cargo codspeed`; `launcher` enters the environment that an action made.
     """
 
     setup: list[str] = field(default_factory=list)
@@ -87,14 +87,14 @@ def preparation_of(job: Job, position: int) -> Preparation:
         elif step.run and measuring_tool(step.run) in ("", "task", "script"):
             _commands(step, done, in_venv=in_venv)
     if in_venv:
-        # What `pip install .` leaves outside would be one commit's, for both sides.
+        # Without it, both sides would use the one commit that `pip install .` installs.
         shared = " --system-site-packages" if done.launcher else ""
         done.build.insert(0, f"python3 -m venv{shared} .venv && {VENV}")
     return done
 
 
 def _before_it(step: Step) -> Step:
-    """What its own step prepares: of commands of asv and Bencher only this is kept, others stay as they are."""
+    """The preparation in the measuring step itself, if that runs asv or Bencher; nothing of other steps."""
     text = re.split(r"(?m)^.*\b(?:asv\s+(?:run|continuous)|bencher\s+run)\b", step.run, maxsplit=1)
     lines = logical_lines(text[0]) if len(text) > 1 else []
     is_asv = len(text) > 1 and "bencher run" not in step.run
@@ -103,7 +103,7 @@ def _before_it(step: Step) -> Step:
 
 
 def _as_command(step: Step) -> Step:
-    """Actions that only do what one command does."""
+    """Replace an action that only runs one command by that command."""
     if step.action.endswith("/py-dependency-install"):
         return replace(step, uses="", run=f"pip install -r {step.given.get('path', 'requirements.txt')}")
     command = next((command for pattern, command in ACTION_COMMANDS if pattern.search(step.action)), "")
@@ -116,7 +116,7 @@ def _action(step: Step, done: Preparation) -> None:
     elif "download-artifact" in step.action:
         done.notes.append("it takes an artifact of another job, which the build has to make")
     elif not IGNORED_ACTIONS.search(step.action):
-        # A pull request's code must not write what a later job reads.
+        # A pull request's code must not write a cache that a later job reads.
         given = {key: value for key, value in step.given.items() if value and "cache" not in key}
         done.steps.append({"uses": step.uses, **({"with": given} if given else {})})
         name = given.get("environment-name") or given.get("activate-environment")
@@ -160,24 +160,24 @@ def _commands(step: Step, done: Preparation, *, in_venv: bool) -> None:
         if is_setup:
             done.setup.append(re.sub(r"(^|&& )apt", r"\1sudo apt", part))
     if built := "\n".join(part for part, is_setup in zip(parts, is_machine, strict=True) if not is_setup):
-        # What counts instructions for CodSpeed prints no times.
+        # A build that counts instructions for CodSpeed prints no times.
         done.build.append(placed(re.sub(r"\s-DCODSPEED_MODE=\S+", "", built), step))
 
 
 def _each_value(step: Step, line: str) -> list[str]:
-    """A build for each value of the matrix that it names."""
+    """Return the build for each value of the matrix that the line names."""
     each = [text for variant in step.variants for text in logical_lines(variant) if CODSPEED_BUILD.search(text)]
     return each or [_without_empty(line, step)]
 
 
 def _without_empty(line: str, step: Step) -> str:
-    """Without options whose value only GitHub knows."""
+    """Drop options whose value only GitHub has."""
     empty = "|".join(re.escape(name) for name, value in step.environment.items() if not value)
     return re.sub(rf"\s--?[\w-]+[= ]['\"]?\$\{{?({empty})\}}?['\"]?(?=\s|$)", "", line) if empty else line
 
 
 def placed(command: str, step: Step) -> str:
-    """In the step's folder, environment and shell, leaving those of what follows as they are."""
+    """Run the command in the step's folder, environment and shell, without changing those of later commands."""
     environment = " ".join(f"{name}={_quoted(value)}" for name, value in _environment(step))
     inner = f"export {environment}\n{command}" if environment else command
     if other := OTHER_SHELL.search(step.shell):

@@ -1,4 +1,4 @@
-"""A command of a workflow, so changed that its tool's own results reach `$PERF_CULPRIT_OUTPUT` or are printed."""
+"""Changes to a workflow's command, so that its tool's results reach `$PERF_CULPRIT_OUTPUT` or are printed."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from perf_culprit.init.repository import Repository
 OUTPUT: Final = '"$PERF_CULPRIT_OUTPUT"'
 
 
-# How the time of a whole command is taken.
+# The timer of a whole command.
 TIMER: Final = "time sh -e -c"
 
 
@@ -23,9 +23,8 @@ TIMER: Final = "time sh -e -c"
 class Command:
     """`output` is the file that the workflow reads; `after` follows the text, at the top of the checkout.
 
-    `builds` are lines that built for CodSpeed before. `is_stored`: another tool reads the output today.
-    `is_timed`: no reader is known to know it, so that the last resort is how long all of it takes. `is_tried`: it only
-    tries benchmarks out.
+    `builds` are earlier lines that built for CodSpeed. `is_stored`: another tool reads the output today. `is_timed`: no
+    reader for its output is known, so the last resort is its total time. `is_tried`: it only tries benchmarks out.
     """
 
     text: str
@@ -47,11 +46,11 @@ class Command:
         return f"mkdir -p {OUTPUT}\n{shell} -- {shlex.quote(self.text)}"
 
     def within(self, name: str) -> str:
-        """A path of the command's folder, from the top of the checkout."""
+        """A path of the command's folder, relative to the top of the checkout."""
         return f"{self.folder}/{name}" if self.folder not in ("", ".") else name
 
     def into(self, name: str) -> "Command":
-        """Its results in a file of that name, where several are read together."""
+        """Write the results into a file of that name, because several results are read together."""
         inside = f'"$PERF_CULPRIT_OUTPUT/{name}"'
         if self.is_timed:
             return self
@@ -61,7 +60,7 @@ class Command:
 
 
 def native(command: Command, repository: Repository) -> Command:
-    """By the first rule that knows the tool; else the file that the workflow names, else what is printed."""
+    """Apply the first rule for the tool; without one, use the file that the workflow names, or the printed text."""
     plain = _printed(command)
     for pattern, rule in RULES:
         if re.search(pattern, plain.text, re.IGNORECASE):
@@ -70,7 +69,7 @@ def native(command: Command, repository: Repository) -> Command:
 
 
 def copied(command: Command) -> Command:
-    """The named file is the result, unless the command prints what would be in it."""
+    """Copy the named file as the result, unless the command prints the file's content."""
     if not command.output or command.after or OUTPUT in command.text:
         return command
     if "*" in command.output:
@@ -78,14 +77,14 @@ def copied(command: Command) -> Command:
     return replace(command, after=f"cp -r {command.output} {OUTPUT}")
 
 
-# A measurement that is only tried out, as tests do.
+# A measurement that only tries benchmarks out, as tests do.
 TRIED: Final = re.compile(r"--quick\b|-benchtime[= ]1x\b|--dry-run\b|\bbench\b.*--test\b|smoke|--profile[= ]test")
 TRIED_NOTE: Final = "it only tries the benchmarks out, as a test does"
 TIMED_NOTE: Final = "no known tool was seen in it: the time of the whole command is measured, not what it prints"
 
 
 def _printed(command: Command) -> Command:
-    """`| tee FILE` and `> FILE` hide or copy what is to be printed; of several lines only those into the file count."""
+    """Remove `| tee FILE` and `> FILE`, which hide or copy the output. If only some lines have it, only those count."""
     name = re.escape(command.output.rpartition("/")[2]) or r"(?:/dev/null|[^\s;&|]+\.\w+)"
     file = rf"['\"]?[^\s;&|'\"]*{name}['\"]?"
     redirected = re.compile(
@@ -103,13 +102,13 @@ def _printed(command: Command) -> Command:
 
 
 def _option(text: str, names: str, wanted: str) -> str | None:
-    """`text` with the value of one of the options replaced; None where none is there."""
+    """Replace the value of one of the options in `text`; None if it has none of them."""
     pattern = re.compile(rf"(--?(?:{names}))(=|\s+)('[^']*'|\"[^\"]*\"|\S+)")
     return pattern.sub(rf"\1\2{wanted}", text) if pattern.search(text) else None
 
 
 def _appended(text: str, program: str, option: str) -> str:
-    """`option` behind the last line that names the program."""
+    """Append `option` to the last line that names the program."""
     lines = text.splitlines()
     last = max((i for i, line in enumerate(lines) if program in line), default=len(lines) - 1)
     while lines[last].rstrip().endswith("\\") and last + 1 < len(lines):
@@ -119,10 +118,10 @@ def _appended(text: str, program: str, option: str) -> str:
 
 
 def _to_file(names: str, program: str, option: str) -> Callable[[Command, Repository], Command]:
-    """A rule for a tool with an option for its results' file."""
+    """Return a rule for a tool with an option for its result file."""
 
     def rule(command: Command, _: Repository) -> Command:
-        # A loop names a file in each of its turns.
+        # A loop names a new file in each iteration.
         if named := re.search(rf"--?(?:{names})[= ]['\"]?(\S*\$\{{?\w+\}}?[^\s'\"]*)", command.text):
             parts = re.sub(r"\$\{?\w+\}?", "*", named[1]).rpartition("/")
             return _gathered(command, f"*{parts[0].strip('./')}/{parts[2]}")
@@ -141,7 +140,7 @@ def _to_file(names: str, program: str, option: str) -> Callable[[Command, Reposi
 
 
 def _vitest(command: Command, program: str, option: str) -> Command:
-    """All of it, where the workflow has a part of it in each of several jobs."""
+    """Run the whole suite, even if the workflow splits it into several jobs."""
     whole = re.sub(r"\s--shard[= ]\S+", "", command.text)
     plain = replace(command, text="\n".join(dict.fromkeys(whole.splitlines())))
     changed = _option(plain.text, "outputJson", OUTPUT)
@@ -166,7 +165,7 @@ def _hyperfine(command: Command, _: Repository) -> Command:
 
 
 def _asv(command: Command, repository: Repository) -> Command:
-    """Of this one commit, in environments of asv's own, as the project uses it; its results from a new folder."""
+    """Measure this commit only, in asv's own environments, as the project does, with results in an empty folder."""
     entered = re.search(r"(?m)^cd\s+['\"]?([^\s'\"]+)", command.text)
     folder = PurePosixPath(command.folder or (entered[1] if entered else "."))
     named = re.search(r"--conf(?:ig)?[= ]['\"]?([^\s'\"]+)", command.text)
@@ -194,10 +193,10 @@ def _asv(command: Command, repository: Repository) -> Command:
 def _cargo(command: Command, repository: Repository) -> Command:
     text = re.sub(r"(?m)^.*\bcargo\s+codspeed\s+build\b.*\n?", "", command.text)
     text = re.sub(r"\bcargo\s+codspeed\s+run\b[^\n;&]*", "cargo bench", text)
-    # cargo-criterion keeps its samples in a form of its own, and has options of its own.
+    # cargo-criterion has its own format for samples, and its own options.
     text = re.sub(r"(?m)^(.*\bcargo\s+(?:\+\S+\s+)?)criterion\b(.*)", _plain_bench, text)
     if command.builds:
-        # What CodSpeed ran is what was built for it.
+        # CodSpeed ran the benchmarks that were built for it.
         text = "\n".join(dict.fromkeys(bench_command(line) for line in command.builds))
     notes = ("measured by the benchmarks' own harness, not by CodSpeed's",) * ("codspeed" in command.text)
     if command.output:
@@ -216,9 +215,9 @@ def _plain_bench(line: re.Match[str]) -> str:
 
 
 def compiling(text: str) -> str:
-    """What compiles the benchmarks that `cargo bench` measures: the time of an execution is not for that.
+    """The command that compiles the benchmarks of `cargo bench`, since compiling must not count as execution time.
 
-    Of a script with a loop or a condition nothing, since its lines do not stand alone.
+    Empty for a script with a loop or a condition, since its lines are not independent.
     """
     if CONTROL.search(text):
         return ""
@@ -229,7 +228,7 @@ def compiling(text: str) -> str:
 
 
 def bench_command(line: str) -> str:
-    """`cargo codspeed build …` as cargo's own command, without the way of counting; a lone word is a benchmark."""
+    """Convert `cargo codspeed build …` to `cargo bench`, without the measurement mode; a lone word is a benchmark."""
     words = re.findall(
         r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+", re.split(r"\bcargo\s+codspeed\s+build\b", line, maxsplit=1)[1]
     )
@@ -258,7 +257,7 @@ def _jmh(command: Command, repository: Repository) -> Command:
 
 
 def _gathered(command: Command, pattern: str) -> Command:
-    """Files wherever the tool left them, since a task may enter folders; the next execution leaves new ones."""
+    """Collect files from all folders, since a task may enter some, and delete them before the next execution."""
     into = f"mkdir -p {OUTPUT} && find . -path '{pattern}' -exec cp --parents {{}} {OUTPUT} ';' -delete"
     return replace(command, after=into, output="")
 
@@ -311,7 +310,7 @@ RULES: Final[tuple[tuple[str, Callable[[Command, Repository], Command]], ...]] =
 )
 
 
-# What a task of npm, tox or make, or a script, runs stands in a file of the repository.
+# The command of a task of npm, tox or make, or of a script, is in a file of the repository.
 
 
 def _by_task(command: Command, repository: Repository) -> Command:
@@ -330,7 +329,7 @@ def _by_task(command: Command, repository: Repository) -> Command:
     return replace(copied(command), is_timed=not is_known)
 
 
-# A tool's own option for its results' file, in a task that says which.
+# A tool's own option for its result file, in a task that uses it.
 RESULTS: Final = re.compile(
     r"(?:-rff|--benchmark_out|--benchmark-json|--export-json|--outputJson|--outputFile|--dump-file)[= ]"
     r"['\"]?([\w./-]+\.(?:json|xml|csv))"
@@ -341,7 +340,7 @@ def _by_body(command: Command, text: str, repository: Repository) -> Command | N
     if "BenchmarkDotNet" in text or re.search(r"dotnet\b.*[Bb]enchmark", text):
         return _dotnet(command, repository)
     if "vitest bench" in text:
-        # pnpm, yarn and bun hand options on as they are.
+        # pnpm, yarn and bun pass options on unchanged.
         dashes = "-- " if re.search(r"\bnpm\b", command.text) and " -- " not in command.text else ""
         return _vitest(command, "", f"{dashes}--outputJson=")
     if "--benchmark-json" in text and "posargs" in text:
@@ -359,13 +358,13 @@ OTHER_COMMIT: Final = re.compile(r"\bgit (checkout|switch|worktree|stash)\b|\bas
 
 
 def _inner(bodies: list[str]) -> str:
-    """What measures in a script that compares by itself, where nothing of it is the script's own."""
+    """The measuring line in a script that does the comparison itself; only a line without the script's variables."""
     lines = [re.sub(r"^[@-]+|\s*\|\s*tee\s.*", "", line) for text in bodies for line in logical_lines(text)]
     plain = [" ".join(word for word in line.split() if "$" not in word) for line in lines if '"' not in line]
     return next((line for line in plain if measuring_tool(line) not in ("", "task", "script")), "")
 
 
-# What prints, or writes to a file that a workflow keeps, what some reader knows.
+# Commands whose printed text, or file kept by a workflow, can be read.
 READ: Final = re.compile(
     "|".join(pattern for pattern, _ in RULES)
     + r"|\b(mitata|tinybench|benchmark\.js|nanobench|pyperf|benchmark_harness|BenchmarkTools|console\.table)\b"
@@ -374,7 +373,7 @@ READ: Final = re.compile(
     r"|PERFHERDER_DATA",
     re.IGNORECASE,
 )
-# What a program is built of stands in its source.
+# The libraries of a program can be seen in its source.
 SOURCE: Final = (r"bench[^/]*(/.*)?\.(c|cc|cpp|cxx|h|hpp)$", r"benchmark/benchmark\.h|catch_?(2|test)|nanobench|celero")
 
 
@@ -399,7 +398,7 @@ TASK_FILES: Final = (
 
 
 def _bodies(command: Command, repository: Repository, depth: int = 2) -> Iterator[str]:
-    """The text of each file and task that it names, and of those that these name."""
+    """Yield the text of each file and task that the command names, and of those that these name."""
     for text in _named(command, repository):
         yield text
         if depth:
@@ -439,7 +438,7 @@ def package_scripts(repository: Repository, name: str) -> dict[str, str]:
 
 
 def _section(text: str, words: list[str]) -> str:
-    """Lines of a task's own, from one that names it on; the whole file would speak of others."""
+    """The lines of the named tasks only: the whole file would include others."""
     lines = text.splitlines()
     wanted = [word for word in words if len(word) > 3]
     starts = [

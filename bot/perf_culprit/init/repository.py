@@ -1,4 +1,4 @@
-"""A repository's files as `init` looks at them, and what it suggests to run there."""
+"""A repository's files as `init` reads them, and its suggestions of what to run there."""
 
 import os
 import re
@@ -15,11 +15,10 @@ BENCH_FOLDERS: Final = ("bench", "benches", "benchmarks", "tests/bench", "tests/
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suggestion:
-    """`setup` prepares the machine once, after the workflow's `steps`; `build` each checkout; `run` measures it.
+    """`setup` prepares the machine once, after the workflow's `steps`; `build` prepares a checkout; `run` measures it.
 
-    `format` is the tool whose results they are, where no content can tell. `place` is where this was found, `notes`
-    what could not be known or is left out. `others` are what `--try` runs where `run` gives no result. `is_sure`: a
-    workflow measures by it.
+    `format` is the tool of the results, if their content cannot show it. `place` is where this was found. `notes` list
+    unknown and omitted parts. `--try` runs `others` if `run` gives no result. `is_sure`: a workflow measures with it.
     """
 
     tool: str

@@ -1,4 +1,4 @@
-"""The workflow files that `init` writes, and what `init --check` finds outdated or unsafe in them."""
+"""The workflow files that `init` writes, and the checks of `init --check` for outdated or unsafe parts."""
 
 import json
 import re
@@ -18,14 +18,14 @@ from perf_culprit.release import COMMIT, IS_RELEASE
 
 # The files that `init` writes: those of the documentation, filled in.
 
-# Of the 60 that the job has in the template: what is left is for its set-up, builds and the report.
+# The template's job has 60 minutes: the rest is for its set-up, builds and the report.
 MINUTES: Final = 45
 ONE_FILE: Final = ("perf.yml",)
 SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.yml")
 BACKFILL: Final = ("perf-backfill.yml",)
 CONFIGURATION: Final = ".github/perf-culprit.yml"
 WORKFLOWS: Final = ".github/workflows"
-# Of a repository that locks its actions; GitHub runs a locked workflow by the commits that stand there.
+# The lockfile of actions, in some repositories; GitHub runs a locked workflow with the commits listed there.
 LOCK: Final = f"{WORKFLOWS}/actions.lock"
 RELOCK: Final = "run `gh actions-lock` and commit it"
 SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/main/docs/config.schema.json"
@@ -33,10 +33,10 @@ SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/mai
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """What was found out or answered. With a commit `since` old ones are measured, and nothing else is written.
+    """The choices for the files. With a commit `since`, old commits are measured, and nothing else is written.
 
-    `steps` and `services` are the existing workflow's, for the job that measures; only a file of our own has one.
-    `others` are what `--try` runs where `run` gives no result; `suite` names one of several.
+    `steps` and `services` come from the existing workflow, for the measuring job; only a file of our own has one.
+    `--try` runs `others` if `run` gives no result; `suite` names one of several.
     """
 
     run: str
@@ -55,7 +55,7 @@ class Choice:
 
 
 def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
-    """Path in the repository -> content. Further suites are jobs of their own next to the first one's."""
+    """Return content by path in the repository. Further suites get their own jobs next to the first one's."""
     form, names = ("split", SPLIT) if choice.split else ("one-file", ONE_FILE)
     if choice.since:
         form, names = "backfill", BACKFILL
@@ -74,7 +74,7 @@ def _filled(text: str, choice: Choice) -> str:
     if choice.setup.startswith("pip install ") and not re.search(r"[&;\n]", choice.setup) and not choice.steps:
         install = f"{choice.setup} {own}"
     else:
-        # The Python of the benchmarks, which a step sets up, may be too old for us.
+        # A step may set up a Python for the benchmarks that is too old for us.
         ours = f"pipx install {own}" if choice.steps else f"pip install {own}"
         install = f"{choice.setup} && {ours}" if choice.setup else ours
     build = f"--build {shlex.quote(choice.build)} " if choice.build else ""
@@ -99,7 +99,7 @@ def _filled(text: str, choice: Choice) -> str:
 
 
 def _with_job(text: str, choice: Choice) -> dict[str, str]:
-    """What the existing job has besides commands: tools and services in our own file, else inputs of the called one."""
+    """The existing job's other parts: tools and services in a file of ours, else inputs of the called workflow."""
     steps = "".join(_block([dict(step)], 6) for step in choice.steps)
     services = f"    services:\n{_block(dict(choice.services), 6)}" if choice.services else ""
     inputs = "".join(
@@ -130,7 +130,7 @@ def _block(value: Any, indent: int) -> str:
 
 
 def scalar(text: str) -> str:
-    """As YAML that reads back as the same text: plain, a block of lines, else in double quotes, which JSON's are."""
+    """Write text as YAML that reads back the same: plain, a block of lines, or JSON's double quotes."""
     plain = f"|-\n{' ' * 10}" + text.replace("\n", f"\n{' ' * 10}") if "\n" in text else text
     try:
         reads_back = yaml.safe_load(f"key: {plain}") == {"key": text}
@@ -142,17 +142,17 @@ def scalar(text: str) -> str:
 def _configuration(choice: Choice) -> str:
     lines = [f"# yaml-language-server: $schema={SCHEMA}", "minimum-effect: 5%", "levels: {warn: 5%, fail: 10%}"]
     if choice.split:
-        # What /perf-bisect runs stands on the default branch, where no pull request can change it.
+        # /perf-bisect's command is on the default branch, where no pull request can change it.
         lines += ["bisect:", f"  run: {scalar(choice.run)}"]
         lines += [f"  build: {scalar(choice.build)}"] * bool(choice.build)
     return "\n".join(lines) + "\n"
 
 
-# What is outdated or unsafe in a repository's own workflow files.
+# Checks for outdated or unsafe parts in a repository's own workflow files.
 
 OURS: Final = "perf-culprit/perf-culprit"
 PINNED: Final = re.compile(r"[0-9a-f]{40}")
-# What our called workflows ask for; GitHub starts no run whose caller grants less.
+# The permissions of our called workflows; GitHub starts no run whose caller grants less.
 CALLED: Final[Mapping[str, frozenset[str]]] = {
     "reusable-measure.yml": frozenset(),
     "reusable-bisect.yml": frozenset(),
@@ -160,7 +160,7 @@ CALLED: Final[Mapping[str, frozenset[str]]] = {
     "reusable-report.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
     "reusable-command.yml": frozenset({"actions", "checks", "contents", "issues", "pull-requests"}),
 }
-# What /perf-run gives the workflow that measures.
+# The inputs that /perf-run passes to the measuring workflow.
 ASKED: Final = ("request", "head", "base", "benchmarks", "rounds")
 MOST_CALLED_PARTS: Final = 10  # reusable-measure.yml names each
 MEASURES: Final = r"perf-culprit (measure|bisect)"
@@ -171,7 +171,7 @@ FOREIGN_EVENTS: Final = ("pull_request_target", "issue_comment", "workflow_run")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remark:
-    """`is_unsafe`: somebody could misuse it; else it is wrong or out of date."""
+    """`is_unsafe`: somebody could misuse it; otherwise it is wrong or out of date."""
 
     file: str
     text: str
@@ -213,7 +213,7 @@ def check_files(root: Path) -> tuple[Remark, ...]:
 
 
 def _of_lock(root: Path, name: str, workflow: Mapping[Any, Any]) -> Iterator[Remark]:
-    """Of a repository that has a lockfile. It has the actions of steps, without their folder; no called workflow."""
+    """Check the lockfile, if there is one. It lists actions of steps, without their folder, but no called workflow."""
     if not (file := root / LOCK).is_file():
         return
     try:
@@ -233,7 +233,7 @@ def _of_lock(root: Path, name: str, workflow: Mapping[Any, Any]) -> Iterator[Rem
 
 
 def _of_recording(name: str, workflow: Mapping[Any, Any], asked: Collection[str]) -> Iterator[Remark]:
-    """Of jobs that run our action themselves; what the called ones need they say."""
+    """Check jobs that run our action themselves. Called workflows declare their own permissions."""
     for job, about in workflow["jobs"].items():
         granted = about.get("permissions") if isinstance(about, dict) else None
         if not isinstance(granted, dict) or granted.get("contents") != "write":
@@ -290,7 +290,7 @@ def _of_parts(name: str, job: str, about: Mapping[str, Any]) -> Iterator[Remark]
 
 
 def _of_base(name: str, workflow: Mapping[Any, Any], events: Any) -> Iterator[Remark]:
-    """Where a base is no commit with a run, what is compared with stored runs fails no check."""
+    """Check that bases have stored runs: without one, a comparison with stored runs fails no check."""
     steps = [
         step
         for job in workflow["jobs"].values()
@@ -343,13 +343,13 @@ def _of_job(
 
 
 def _steps(job: Mapping[str, Any], pattern: str = "") -> list[dict[str, Any]]:
-    """The steps whose command matches."""
+    """The steps with a matching command."""
     steps = [step for step in job.get("steps") or () if isinstance(step, dict)]
     return [step for step in steps if re.search(pattern, str(step.get("run", "")))]
 
 
 def _of_secrets(name: str, job: str, levels: list[Mapping[Any, Any]]) -> Iterator[Remark]:
-    """What the environment of workflow, job and measuring step holds; without such a step there is no reader."""
+    """Find secrets in the environment of workflow, job and measuring step; without such a step nothing reads them."""
     for level in levels if len(levels) > 2 else ():
         environment = level.get("env")
         for variable, value in environment.items() if isinstance(environment, dict) else ():

@@ -13,9 +13,9 @@ from perf_culprit.init.repository import Repository
 WORKFLOW_FILE: Final = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$")
 EXPRESSION: Final = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 COMPARISON: Final = re.compile(r"^!?([\w.-]+)(?:\s*(==|!=)\s*'([^']*)')?$")
-# The machines that are not ours: their steps are of no use in a job on Linux.
+# Machines of other systems: their steps are useless in a job on Linux.
 OTHER_SYSTEMS: Final = re.compile(r"windows|macos|osx|darwin|arm64|aarch64|-arm\b", re.IGNORECASE)
-# The folder above the checkout, and in it the repository's.
+# The folder above the checkout, and the repository's folder in it.
 CHECKED_OUT: Final = re.compile(r"\$\{\{\s*runner\.workspace\s*\}\}/[\w.-]+")
 ENVIRONMENTS: Final = re.compile(
     r"^os$|runtime|version|python|node|php|ruby|java|jdk|toolchain|compiler|framework|platform|arch|runner|machine",
@@ -25,7 +25,7 @@ STORED_OUTPUT: Final = re.compile(
     r"""echo\s+['"]?([A-Za-z_][\w-]*)=((?:[^'"\n>$`]|\$\{\{[^}]*\}\})*?)['"]?\s*>>\s*['"]?\$\{?GITHUB_OUTPUT"""
 )
 OUTCOMES: Final = re.compile(r"failure\(\)|cancelled\(\)|always\(\)")
-# What an expression is called in a command that `measure` runs.
+# Values of expressions in a command that `measure` runs.
 IN_COMMANDS: Final[Mapping[str, str]] = {
     "github.workspace": "$PWD",
     "github.sha": "$PERF_CULPRIT_COMMIT",
@@ -36,15 +36,15 @@ IN_COMMANDS: Final[Mapping[str, str]] = {
 }
 
 
-# The same as variables of the runner, which a command that is measured does not get.
+# The same as variables of the runner, which a measured command does not get.
 VARIABLES: Final = re.compile(r"\$\{?(GITHUB_WORKSPACE|GITHUB_SHA|RUNNER_TEMP|RUNNER_OS|RUNNER_ARCH)\b\}?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One step. `given` is its `with`; `unknown` are expressions that only GitHub can resolve, left empty.
+    """A step. `given` is its `with`; `unknown` lists expressions that only GitHub can resolve, which are left empty.
 
-    `variants` are its command for each value of the one key of the matrix that it names, `matrix_key`.
+    `variants` has its command for each value of `matrix_key`, the only key of the matrix that it names.
     """
 
     name: str = ""
@@ -66,7 +66,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """`place` is its file and name; `events` start it; `others` are values of its matrix that were not chosen."""
+    """`place`: its file and name. `events`: its triggers. `others`: the values of its matrix that were not chosen."""
 
     place: str
     title: str
@@ -79,7 +79,7 @@ class Job:
 
 
 def jobs(repository: Repository) -> Iterator[Job]:
-    """Of every workflow file that is YAML and not ours; a job that calls one of them has that one's steps."""
+    """Yield the jobs of valid workflow files that are not ours. A job that calls a file has that file's steps."""
     texts = {name: repository.read(name) for name in repository.matching(WORKFLOW_FILE)}
     workflows = {name: _workflow(text) for name, text in texts.items() if "perf-culprit" not in text}
     called: set[str] = set()
@@ -96,7 +96,7 @@ def jobs(repository: Repository) -> Iterator[Job]:
 
 
 def _workflow(text: str) -> Mapping[str, Any]:
-    """Every scalar as the text that stands there: `3.10` is a version, `on` no truth."""
+    """Parse YAML with every scalar as text: `3.10` is a version, `on` is not true."""
     try:
         return _mapping(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506 - makes nothing but text, lists and mappings
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -131,7 +131,7 @@ def _jobs(
             events=tuple(str(event) for event in (events if isinstance(events, dict) else _list(events))),
             steps=tuple(_at_top(list(_steps(inner, resolvable, (workflow, about), others)))),
             runner=_resolved(_plain(about.get("runs-on", "")), resolvable)[0],
-            # No secret reaches the job that runs foreign code, and no matrix is there.
+            # The job that runs foreign code gets no secrets and has no matrix.
             services={} if "${{" in str(about.get("services")) else _mapping(about.get("services")),
             others={key: [_plain(one) for one in rest] for key, rest in others.items()},
             notes=tuple(_notes(about)),
@@ -139,7 +139,7 @@ def _jobs(
 
 
 def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> Iterator[Any]:
-    """The steps of the repository's own actions instead of those that measure by them."""
+    """Inline the steps of the repository's own actions that measure."""
     for step in steps:
         uses = str(step.get("uses", "")) if isinstance(step, dict) else ""
         inner = (
@@ -154,7 +154,7 @@ def _inlined(steps: Iterable[Any], repository: Repository, depth: int = 3) -> It
 
 
 def _of_action(uses: str, given: Mapping[str, Any], repository: Repository) -> Iterator[Any]:
-    """Its steps, with what it is given instead of `inputs.NAME`."""
+    """Yield the action's steps, with its inputs instead of `inputs.NAME`."""
     path = uses.removeprefix("./").rstrip("/")
     action = _workflow(repository.read(f"{path}/action.yml") or repository.read(f"{path}/action.yaml"))
     defaults = {name: _mapping(about).get("default", "") for name, about in _mapping(action.get("inputs")).items()}
@@ -171,7 +171,7 @@ def _replaced(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def _outputs(steps: Iterable[Any], values: Mapping[str, str]) -> dict[str, str]:
-    """What steps say by `echo NAME=VALUE >> $GITHUB_OUTPUT` for others, where the value is no command's."""
+    """Outputs that steps set by `echo NAME=VALUE >> $GITHUB_OUTPUT`, unless a command gives the value."""
     return {
         f"steps.{about['id']}.outputs.{name}": _resolved(value, values)[0]
         for about in steps
@@ -189,7 +189,7 @@ def _notes(about: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _matrix(matrix: Any) -> tuple[dict[str, str], dict[str, list[Any]]]:
-    """The first combination, one on Linux where there is one, as `matrix.NAME` values; and what else there was."""
+    """Return `matrix.NAME` values of the first combination, preferably on Linux, and the other values."""
     lists = {key: _list(value) for key, value in _mapping(matrix).items() if key not in ("include", "exclude")}
     lists = {key: [one for one in value if "${{" not in str(one)] for key, value in lists.items()}
     includes = [entry for entry in _list(_mapping(matrix).get("include")) if isinstance(entry, dict)]
@@ -227,7 +227,7 @@ def _steps(
     levels: tuple[Mapping[str, Any], ...],
     others: Mapping[str, list[Any]],
 ) -> Iterator[Step]:
-    """`levels` are the workflow and the job, which state environment and defaults of their steps."""
+    """Yield the steps. `levels`: the workflow and the job, which set environment and defaults of their steps."""
     defaults: dict[str, Any] = {}
     outer: dict[str, str] = {}
     for level in levels:
@@ -238,7 +238,7 @@ def _steps(
         }
         defaults |= _mapping(_mapping(level.get("defaults")).get("run"))
     inside = {**values, **{f"env.{key}": value for key, value in outer.items()}}
-    # What the file's own expressions name stands in the steps already.
+    # Values that the file's own expressions use are already in the steps.
     texts = str(levels)
     outer = {
         key: value
@@ -251,7 +251,7 @@ def _steps(
 
 
 def _at_top(steps: list[Step]) -> Iterator[Step]:
-    """The folder that the repository itself is checked out into is the top of a commit's checkout."""
+    """Move the folder that the repository is checked out into to the top of a commit's checkout."""
     checkouts = [step.given for step in steps if step.action == "actions/checkout" and not step.given.get("repository")]
     paths = [re.escape(given["path"].strip("./")) for given in checkouts if given.get("path")]
     if not paths:
@@ -303,8 +303,8 @@ def _step(
 
 
 def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list[Any]]) -> tuple[str, tuple[str, ...]]:
-    """The key of the matrix that the command names, and the command for each of its values."""
-    # Of two keys all combinations would be too many; what CodSpeed counts by makes no other benchmark.
+    """Return the key of the matrix that the command names, and the command for each of its values."""
+    # Two keys would have too many combinations; the instrument of CodSpeed does not make another benchmark.
     plain = re.sub(r"(?m)^\s*echo .*$|(-m|--measurement-mode)[= ]\S*\$\{\{.*?\}\}", "", command)
     named = [
         key
@@ -323,12 +323,12 @@ def _variants(command: str, values: Mapping[str, str], others: Mapping[str, list
 
 
 def _keys(key: str, values: list[Any]) -> Iterator[str]:
-    """What a key of the matrix is called in expressions; entries of `include` have names of their own."""
+    """The names of a matrix key in expressions; entries of `include` have names of their own."""
     yield from (re.escape(name) for one in values for name in one) if key == "include" else [re.escape(key)]
 
 
 def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
-    """`${{ … }}` replaced by its value; what has none goes, since GitHub would resolve it in our workflow's place."""
+    """Replace `${{ … }}` by its value, or by nothing, since GitHub would resolve it for our workflow instead."""
     text = CHECKED_OUT.sub("${{ github.workspace }}", text)
     named = [(name, _value(name, values)) for name in EXPRESSION.findall(text)]
     unknown = [name for name, value in named if value is None]
@@ -337,14 +337,14 @@ def _resolved(text: str, values: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def _value(expression: str, values: Mapping[str, str]) -> str | None:
-    """What it names, or what stands for it where nothing else is given (`inputs.x || 'y'`)."""
+    """The value of an expression, or its literal default (`inputs.x || 'y'`)."""
     first, *others = re.split(r"\s*\|\|\s*", expression)
     literal = re.fullmatch(r"'([^']*)'", others[-1]) if others else None
     return values.get(first) or (literal[1] if literal else values.get(first))
 
 
 def _may_run(condition: str, values: Mapping[str, str]) -> bool:
-    """Whether a step of this job would run on Linux, as far as one comparison says; what is not known may."""
+    """Whether a step would run on Linux, as far as one comparison shows. A step with unknown values may run."""
     plain = condition.strip().removeprefix("${{").removesuffix("}}").strip()
     if OUTCOMES.search(plain) and "!" not in plain:
         return False

@@ -1,5 +1,5 @@
 """A server for coding assistants (Model Context Protocol, over standard input and output): docs/assistants.md.
 
-Each tool is a command of ours in a process of its own: a call that is cancelled ends it, and its errors are the
-command line's. What a command writes as JSON is what the tool answers, made inert and bounded (`answer`).
+Each tool runs one of our commands in a separate process. Cancelling a call ends it, and its errors are the command
+line's. The tool answers with the command's JSON, made inert and bounded (`answer`).
 """

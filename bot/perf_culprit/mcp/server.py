@@ -1,4 +1,4 @@
-"""The server: tools and resources by name, those that run the repository's own code, and how long it lives."""
+"""The server: its tools and resources by name, those that run the repository's code, and its lifetime."""
 
 import gc
 from collections.abc import Awaitable, Callable, Iterator
@@ -44,7 +44,7 @@ Minutes = Annotated[float, Field(gt=0, le=24 * 60, description="Then the answer 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """As `Reading`. One measurement at a time: side by side each would slow the others down."""
+    """Like `Reading`, but with one measurement at a time: parallel ones would slow each other down."""
 
     TOOLS: ClassVar = ("measure", "bisect")
     place: Place
@@ -107,14 +107,14 @@ Given = ParamSpec("Given")
 
 
 def serve(repository: Path, *, allow_run: bool) -> None:
-    """Until the client closes our standard input. A command whose server died ends when it next says what it does."""
-    gc.enable()  # one process per command needs none; this one stays
+    """Serve until the client closes standard input. A command whose server died ends at its next progress message."""
+    gc.enable()  # one process per command needs none; this one keeps running
     with _pinned(repository, allow_run=allow_run) as place:
         build_server(place).run()
 
 
 def build_server(place: Place) -> "MCPServer[Any]":
-    """Tools that run something are not even listed without `place.settings`."""
+    """Create the server. Without `place.settings`, tools that run something are not even listed."""
     families: tuple[Reading | Running, ...] = (Reading(place), *((Running(place),) if place.settings else ()))
     server: MCPServer[Any] = MCPServer(
         "perf-culprit",
@@ -136,7 +136,7 @@ def build_server(place: Place) -> "MCPServer[Any]":
 
 
 def _tool(family: Reading | Running, name: str) -> Tool:
-    """A misspelt argument is refused; the SDK would ignore it, and a search run without its limit."""
+    """Create a tool that refuses misspelt arguments. The SDK would ignore them and run a search without its limit."""
     hints = ToolAnnotations(read_only_hint=isinstance(family, Reading), open_world_hint=False)
     tool = Tool.from_function(_answering(getattr(family, name)), name=name, annotations=hints)
     arguments = tool.fn_metadata.arg_model
@@ -146,7 +146,7 @@ def _tool(family: Reading | Running, name: str) -> Tool:
 
 
 def _answering(tool: Callable[Given, Awaitable[CallToolResult]]) -> Callable[Given, Awaitable[CallToolResult]]:
-    """What fails on purpose is an answer, too: its words hold foreign names."""
+    """Return expected errors as inert answers, too, because their text contains foreign names."""
 
     @wraps(tool)
     async def answered(*given: Given.args, **named: Given.kwargs) -> CallToolResult:
@@ -160,8 +160,8 @@ def _answering(tool: Callable[Given, Awaitable[CallToolResult]]) -> Callable[Giv
 
 @contextmanager
 def _pinned(repository: Path, *, allow_run: bool) -> Iterator[Place]:
-    """The repository; where commands may run, with the configuration as it is now: a later edit changes none."""
-    git.common_folder(repository)  # an error where it is no repository
+    """Yield the repository. If commands may run, pin the current configuration, so that later edits have no effect."""
+    git.common_folder(repository)  # an error if it is not a repository
     with TemporaryDirectory(prefix="perf-culprit-") as folder:
         place = Place(root=repository.resolve(), scratch=Path(folder).resolve())
         if not allow_run:

@@ -1,4 +1,4 @@
-"""The tools that coding assistants may call: each runs a command of ours, and answers what is inert."""
+"""The tools that coding assistants may call: each runs one of our commands and returns an inert answer."""
 
 import json
 import os
@@ -29,14 +29,14 @@ from perf_culprit.flows.render import saved_report
 from perf_culprit.python_child import python
 from perf_culprit.say.inert import plain, plain_lines
 
-# What a tool answers: foreign data under one name that says so, inert, and no longer than an assistant can read.
+# Answers of tools: foreign data under one name that marks it as such, inert, and short enough for an assistant.
 
 MOST_CHARACTERS: Final = 40_000
 MOST_TEXT: Final = 1_000
 MOST_ERROR: Final = 4_000
-# Entries of a list inside an item, the fewer the larger the answer.
+# Entries of a list inside an item: fewer in a larger answer.
 MOST_INSIDE: Final = (100, 30, 10, 3)
-# Whole call trees: suspects and totals say what they come to.
+# Whole call trees: suspects and totals summarize them.
 TREES: Final = "nodes"
 
 
@@ -61,7 +61,7 @@ def answer(
     form: str | None = None,
     files: Sequence[str] = (),
 ) -> CallToolResult:
-    """`document` within MOST_CHARACTERS. Of the list under its key `page` as many from `offset` on as there is room."""
+    """Return `document` within MOST_CHARACTERS, with as many items of its list `page` from `offset` on as fit."""
     items = document.get(page, []) if page else []
     rest, shown, cut = _part({**document, page: []} if page else document, items[offset:])
     after, left_out = offset + len(shown), [f"{cut:,} entries of lists inside"] if cut else []
@@ -79,7 +79,7 @@ def answer(
 
 
 def failure(message: str, *, exit_code: int) -> CallToolResult:
-    """`exit_code` as the command line's: 2 usage or configuration, 3 no usable data, 4 git or the machine."""
+    """Return an error. `exit_code` is the command line's: 2 usage or settings, 3 no usable data, 4 git or machine."""
     content = {"untrusted": {"error": plain_lines(message[:MOST_ERROR]), "exit_code": exit_code}}
     return _result(content, is_error=True)
 
@@ -87,7 +87,7 @@ def failure(message: str, *, exit_code: int) -> CallToolResult:
 def _part(
     around: Mapping[str, Any], items: Sequence[Any], inside: Sequence[int] = MOST_INSIDE
 ) -> tuple[Any, list[Any], int]:
-    """What is around the items, as many of them as fit, and how many entries of lists were cut."""
+    """Return the rest of the document, as many items as fit, and how many entries of lists were cut."""
     rest, cut = _bounded(around, inside[0])
     room = MOST_CHARACTERS - _length(rest)
     shown: list[Any] = []
@@ -98,19 +98,19 @@ def _part(
             break
         shown.append(part)
         cut += cut_there
-    # Fewer items are better than items without their inside.
+    # Fewer items are better than items without their content.
     if room >= 0 or len(shown) > 1 or len(inside) == 1:
         return rest, shown, cut
     return _part(around, items, inside[1:])
 
 
 def inert(text: str) -> str:
-    """Foreign text without what could hide or act in it, and not without end."""
+    """Remove everything from foreign text that could hide or act in it, and limit its length."""
     return plain_lines(text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…")
 
 
 def _bounded(value: Any, most: int) -> tuple[Any, int]:
-    """The value with inert strings and short lists, and how many entries that left out."""
+    """Return the value with inert strings and short lists, and the number of entries left out."""
     if isinstance(value, str):
         return inert(value), 0
     if not isinstance(value, Mapping | list):
@@ -128,21 +128,21 @@ def _length(value: Any) -> int:
 
 
 def _result(content: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
-    """As data, and as the text that older clients read."""
+    """Return the content as data, and as text for older clients."""
     text = TextContent(type="text", text=json.dumps(content, ensure_ascii=False))
     return CallToolResult(content=[text], structured_content=content, is_error=is_error)
 
 
-# The repository that a server was started in: which files, commits and commands of it the tools may use.
+# The repository in which a server was started: its files, commits and commands that the tools may use.
 
 MOST_AT_ONCE: Final = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """`scratch` holds what the tools write, as long as the server lives.
+    """`scratch` holds the files that the tools write, as long as the server lives.
 
-    `settings` are options that pin the commands which may run; none: none may.
+    `settings` are options that pin the commands that may run; empty if none may.
     """
 
     root: Path
@@ -159,7 +159,7 @@ class Place:
         return [str(self.file(name)) for name in names]
 
     def file(self, name: str) -> Path:
-        """One that lies in the repository, wherever its links lead, and not in git's own folder."""
+        """Resolve a file of the repository or `scratch`, after following links, but not in git's own folder."""
         if "\0" in name:
             raise UsageError("a path has no zero byte", place="path", next_step="give the path of a file")
         path = (self.root / name).resolve()
@@ -177,7 +177,7 @@ class Place:
         return git.resolve_commit(self.root, revision)
 
     def own_commit(self, revision: str) -> str:
-        """One whose code may run: of a branch of ours, not what a stranger's pull request brought."""
+        """Resolve a commit whose code may run: on a branch of ours, not one that a stranger's pull request brought."""
         commit = self.commit(revision)
         if not git.is_on_own_branch(self.root, commit):
             raise UsageError(
@@ -188,11 +188,11 @@ class Place:
         return commit
 
 
-# One command of ours in a process of its own: reports as it goes, ends when its call is cancelled.
+# One of our commands in its own process: it reports its progress, and ends when its call is cancelled.
 
 MOST_BYTES: Final = 64 << 20
 MOST_LOG: Final = 16_000
-# bisect and measure remove their worktrees in it.
+# bisect and measure remove their worktrees in this time.
 STOP_SECONDS: Final = 20.0
 ERROR: Final = "error: "
 KINDS: Final = {kind.exit_code: kind for kind in (UsageError, DataError, InfrastructureError)}
@@ -201,7 +201,7 @@ Tell = Callable[[str], Awaitable[None]]
 
 
 async def run_json(command: str, *options: str, place: Place, tell: Tell) -> tuple[Any, bytes]:
-    """What a command writes as JSON, whatever its exit code; its error where that is nothing."""
+    """Return the JSON that a command writes, whatever its exit code. Raise its error if it writes none."""
     with TemporaryDirectory(prefix="perf-culprit-") as folder:
         file = Path(folder) / "answer.json"
         _, failure = await _run([command, *options, f"--json={file}"], place=place, tell=tell)
@@ -212,7 +212,7 @@ async def run_json(command: str, *options: str, place: Place, tell: Tell) -> tup
 
 
 async def run_text(command: str, *options: str, place: Place, tell: Tell) -> str:
-    """What a command prints; its error where it fails."""
+    """Return the text that a command prints. Raise its error if it fails."""
     output, failure = await _run([command, *options], place=place, tell=tell)
     if failure is not None:
         raise failure
@@ -220,7 +220,7 @@ async def run_text(command: str, *options: str, place: Place, tell: Tell) -> str
 
 
 async def _run(arguments: Sequence[str], *, place: Place, tell: Tell) -> tuple[str, BotError | None]:
-    """The beginning of what it prints, and why it failed. `tell` hears the other lines of its standard error."""
+    """Return the beginning of its output, and its error or None. `tell` gets the other lines of standard error."""
     command = python("-m", "perf_culprit", *arguments)
     async with (
         place.turns,
@@ -256,7 +256,7 @@ async def _stop(process: Process) -> None:
     if process.returncode is not None:
         return
     with anyio.CancelScope(shield=True):
-        # As Ctrl-C does: a command that reads then removes its temporary files, too.
+        # As with Ctrl-C, commands that only read then remove their temporary files, too.
         process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
         with anyio.move_on_after(STOP_SECONDS):
             await process.wait()
@@ -264,7 +264,7 @@ async def _stop(process: Process) -> None:
             process.kill()
 
 
-# The tools that only read: what is stored and reported, why, and what would decide.
+# The tools that only read: stored runs and reports, reasons, and the plan of a search.
 
 Name: TypeAlias = Annotated[str, Field(max_length=1000)]
 Revision: TypeAlias = Annotated[str, Field(max_length=200, description="Commit, branch or tag.")]
@@ -337,7 +337,7 @@ class Reading:
         findings = [
             one
             for one in document["findings"]
-            # By the names that other answers show.
+            # Compare the names that other answers show.
             if inert(one["benchmark"]) == benchmark and metric in (None, inert(one["metric"]))
         ]
         if not findings:
@@ -411,7 +411,7 @@ class Reading:
 
 
 async def judged(place: Place, call: Call, *options: str, files: Sequence[Path] = ()) -> CallToolResult:
-    """What `compare` says, kept in a file for `report` and `why`; `files` are named besides."""
+    """Return the report of `compare`, kept in a file for `report` and `why`; the answer also names `files`."""
     document, data = await run_json("compare", "--verbose", *options, place=place, tell=teller(call))
     kept = place.scratch / f"report-{len(list(place.scratch.iterdir()))}.json"
     replace_file(kept, data)
@@ -419,12 +419,12 @@ async def judged(place: Place, call: Call, *options: str, files: Sequence[Path] 
 
 
 def named(**options: str | float | None) -> list[str]:
-    """Options of the command line for what is given."""
+    """Options of the command line for the given values."""
     return [f"--{name}={value}" for name, value in options.items() if value is not None]
 
 
 def teller(call: Call) -> Tell:
-    """Each line as one step of progress."""
+    """Report each line as one step of progress."""
     steps = 0
 
     async def tell(line: str) -> None:
