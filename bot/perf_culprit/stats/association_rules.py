@@ -209,8 +209,8 @@ def _at_least(share_of_instants: float) -> int:
 def relative_entropy(observed: Floats, expected: Floats) -> Floats:
     """Relative entropy of two shares, elementwise: q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)); infinite if p excludes q.
 
-    Chernoff's bound for n independent trials: a share at least this far from p on one side has a chance of at
-    most exp(-n * entropy) [Chernoff 1952, Hoeffding 1963].
+    Chernoff's bound: in n independent trials a share this far from p on one side has probability at most
+    exp(-n * entropy) [Chernoff 1952, Hoeffding 1963].
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         happened = np.where(observed > 0, observed * np.log(observed / expected), 0.0)
