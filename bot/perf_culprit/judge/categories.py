@@ -21,7 +21,7 @@ from perf_culprit.stats.engine import judge
 from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
-LEVEL_UNITS: Final = 3  # runs that a level is the mean of: a single run beyond the bound proves nothing
+LEVEL_UNITS: Final = 3  # runs that make up a level: a single run beyond the bound proves nothing
 FEWEST_BEFORE: Final = 4  # baseline runs that must remain to show the variation between runs
 
 

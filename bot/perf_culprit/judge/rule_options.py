@@ -7,9 +7,9 @@ from perf_culprit.stats.association_rules import Mining
 class RuleOptions(RuleEnsembleConfig):
     """User settings and experimental options. `discretisation` and `ensemble` name methods of [F11].
 
-    `single` is one model of all runs, for comparison. `confidence_change` flags a counter. Its value 0.25 is a medium
-    level (68% of instants) that falls to 30%, or a shift by one and a half standard deviations. A very different value
-    for more than half of the test also reaches it. `alpha` bounds how often a counter's rules fail by chance. `warm_up`
+    `single` is one model of all runs, for comparison. `confidence_change` flags a counter. A medium level (68% of
+    instants) that falls to 30%, or a shift by one and a half standard deviations, gives 0.25. A very different value
+    for more than half of the test reaches it too. `alpha` bounds how often a counter's rules fail by chance. `warm_up`
     and `cool_down` are the dropped fractions of a test. `interval_s`: None finds an interval that holds a sample of the
     slowest counter and divides a test into at most `intervals`. The nearest and newest `most_models` runs are mined.
     With `prefer_near_duplicates` only runs of the target's environment are, if there are two; a single one must agree

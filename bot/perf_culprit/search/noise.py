@@ -86,8 +86,8 @@ class MachineNoise:
 
         It is the bound of the ends or, if smaller, of all executions around their nearest end's level. It is never less
         than the certain variation of repetitions: the ends may have missed a slow spell, and states may look like the
-        ends. With fewer than `FEW_RESIDUALS` of these and no end repeated, the plain estimate is used. This is a
-        presumption that cannot name a commit.
+        ends. With fewer than `FEW_RESIDUALS` degrees of freedom and no end repeated, the plain estimate is used. It is
+        a presumption that cannot name a commit.
         """
         squares, dof = self._of_all
         if self.samples_tell:

@@ -1,9 +1,9 @@
 """Closed-form marginal likelihoods: how well a pattern of slow and fast commits explains the samples.
 
-Model: y = mu + sum_j delta_j x_j + u_b + e with e ~ N(0, sigma^2 / w), u_b ~ N(0, lambda^2 sigma^2) for block b. Prior:
-mu flat, p(sigma^2) ~ 1/sigma^2, delta | sigma^2 ~ N(0, g sigma^2), half normal if delta > 0 is required. The average
-over lambda in `LAMBDAS` has a prior of 1 / sqrt(1 + lambda^2): most machines are stable. The largest lambda is the
-projection of the block means (docs/evidence/bisection.md).
+Model: y = mu + sum_j delta_j x_j + u_b + e with e ~ N(0, sigma^2 / w), u_b ~ N(0, lambda^2 sigma^2) for block b.
+Prior: mu flat, p(sigma^2) ~ 1/sigma^2, delta | sigma^2 ~ N(0, g sigma^2), half normal if delta > 0 is required.
+The average over lambda in `LAMBDAS` has a prior of 1 / sqrt(1 + lambda^2): most machines are stable. The largest
+lambda is the projection of the block means (docs/evidence/bisection.md).
 """
 
 from dataclasses import dataclass

@@ -3,9 +3,9 @@
 1. Counts that are constant on each side are compared directly. The other steps judge all other values.
 2. The common shift of all benchmarks of a kind is removed (`shared_shift`) and judged separately.
 3. The variance within sides, moderated over the suite, and a heavy tail give the likelihood of a difference
-(`unit_noise`).
+   (`unit_noise`).
 4. The suite's other labellings correct the tail. With enough of them, a call must exceed the loudest benchmark under
-every other labelling (`relabelling`). With many units the shape of the noise is learned (`mode_scores`).
+   every other labelling (`relabelling`). With many units the shape of the noise is learned (`mode_scores`).
 5. `Tiers` sets the share of unchanged runs in which any benchmark is suspected or proven.
 """
 
