@@ -1,5 +1,5 @@
 """Evidence per metric from a detector, and the policy that judges it.
 
-A detector is a module of this package that fits one or both protocols of `detector`; it is in use once it
-is in `detectors`, under what it judges.
+A detector is a module of this package that implements one or both protocols of `detector`. It is in use once it is
+listed in `detectors`, under the kind of measurement that it judges.
 """

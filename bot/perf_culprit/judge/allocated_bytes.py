@@ -1,4 +1,4 @@
-"""Bytes per operation: what a whole run allocated, divided by a number of operations that differs from run to run."""
+"""Bytes per operation: the allocation of a whole run, divided by a number of operations that varies between runs."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,7 +16,7 @@ SMALLEST_ALLOCATION: Final = 8.0  # Go's smallest size class
 
 
 def least_told(pairs: Sequence[MetricPair], suite: SuiteUnits) -> Floats:
-    """(m,): the logarithm of the smallest change that is an allocation; 0 of other units."""
+    """(m,): the logarithm of the smallest change that can be an allocation; 0 for other units."""
     size = np.where(suite.size > 0, suite.size, SMALLEST_ALLOCATION)
     least: Floats = np.where(
         [is_bytes_per_operation(pair.metric.unit) for pair in pairs], np.log1p(SMALLEST_ALLOCATION / size), 0.0
@@ -25,7 +25,7 @@ def least_told(pairs: Sequence[MetricPair], suite: SuiteUnits) -> Floats:
 
 
 def smaller_than_allocation(pair: MetricPair, baseline: Side, target: Side) -> Reason | None:
-    """Why a difference is none: it is smaller than anything that an operation can allocate."""
+    """The reason to ignore a difference that is smaller than any allocation of an operation; otherwise None."""
     difference = round(abs(target.value - baseline.value), 3)
     if not is_bytes_per_operation(pair.metric.unit) or not 0 < difference < SMALLEST_ALLOCATION:
         return None

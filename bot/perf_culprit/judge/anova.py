@@ -1,6 +1,6 @@
 """One-way ANOVA of the target's samples against the baseline's [H13], in addition to the engine's judgement.
 
-docs/detectors/anova.md says why samples of one file do not decide; with `unit: sample` they do.
+docs/detectors/anova.md explains why samples of one file do not decide; with `unit: sample` they do.
 """
 
 import math
@@ -24,7 +24,7 @@ from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.two_groups import levene, one_way_anova, welch
 
 ID: Final = "anova"
-# Of files of unchanged code, one a side, as benchmarks/accuracy/by_sample.py measures them: what the test calls.
+# False alarms of the test on unchanged code, one file per side, measured by benchmarks/accuracy/by_sample.py.
 FALSE_BY_SAMPLE: Final = 0.14
 FALSE_RUNS_BY_SAMPLE: Final = 0.75
 
@@ -36,7 +36,7 @@ WIDE_HALF_WIDTH: Final = 0.10
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-    """One evidence per pair, in order."""
+    """Return one evidence per pair, in order."""
     assessed = assess(pairs, options, test=ID, describe=_describe)
     if options.settings.unit != "sample":
         return assessed
@@ -45,7 +45,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
 
 
 def _by_sample(evidence: Evidence) -> Evidence:
-    """What the published test alone says: all samples of a side are taken for independent."""
+    """The result of the published test alone, which assumes that all samples of a side are independent."""
     before, after, p_value = evidence.baseline, evidence.target, evidence.details.get("p_anova")
     if evidence.test == EXACT:
         return evidence
@@ -72,7 +72,7 @@ def _by_sample(evidence: Evidence) -> Evidence:
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
-    del options  # nothing of it is a matter of settings
+    del options  # no setting affects this
     target, baseline = suite.target, suite.baseline
     of_target, of_baseline = target.moments(), baseline.moments()
     is_sampled = np.minimum(of_target.count, of_baseline.count) > 1
@@ -99,7 +99,7 @@ def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorO
 
 
 def _half_widths(moments: Moments) -> list[float | None]:
-    """Of the means' 95% confidence intervals, relative to them; None of fewer than two samples, and of zero."""
+    """Relative half-widths of the means' 95% intervals; None for fewer than two samples or a zero mean."""
     critical = special.stdtrit(np.maximum(moments.count - 1, 1), 0.5 + HALF_WIDTH_LEVEL / 2)
     error: Floats = np.sqrt(moments.variance / moments.count)
     is_told = (moments.mean != 0) & (moments.count > 1)
@@ -108,7 +108,7 @@ def _half_widths(moments: Moments) -> list[float | None]:
 
 
 def _uncertain(half_width: float, coefficient_of_variation: float) -> tuple[Reason, ...]:
-    """A warning where the target's mean is known worse than [H13] asks for, with the repetitions that would do."""
+    """Warn if the target's mean is less certain than [H13] requires, and give the repetitions that would do."""
     if half_width <= WIDE_HALF_WIDTH:
         return ()
     needed = repetitions_for_half_width(coefficient_of_variation, half_width=WIDE_HALF_WIDTH, level=HALF_WIDTH_LEVEL)

@@ -1,4 +1,4 @@
-"""What every detector of counters is worth on a history of recorded counters."""
+"""Audit of the counter detectors on a history of recorded counters."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,18 +19,18 @@ from perf_culprit.model.run import CounterTable, MetricKey, Run
 from perf_culprit.stats.ragged import Floats
 
 FEWEST_TRIALS: Final = 3
-# Counters of a table that are judged, drawn at random: rules between all pairs of thousands take minutes per run.
+# Counters per table that are judged, drawn at random: rules between all pairs of thousands take minutes per run.
 MOST_COUNTERS: Final = 100
 INJECTED_TRIALS: Final = 3
 INJECTED_EFFECTS: Final = (0.1, 0.2, 0.5)
-# Of the counters get the change at a time: few enough that the others still show what is normal.
+# Share of the counters that are changed at a time: few enough that the others still show what is normal.
 INJECTED_SHARE: Final = 0.1
 
 
 def audit_counters(
     runs: Sequence[Run], *, settings: PolicySettings, choose: Choose, rng: np.random.Generator, most_trials: int
 ) -> tuple[CounterAudit, ...]:
-    """One entry per detector of counters; none where too few runs have any."""
+    """Return one entry per counter detector; empty if too few runs have counters."""
     with_counters = _drawn([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
     if len(with_counters) <= FEWEST_TRIALS:
         return ()
@@ -49,7 +49,7 @@ def _audit(
 ) -> CounterAudit:
     alarms = [alarms_of(entry, judge) for entry in judged]
     by_counters = name == rule_ensemble.ID
-    # A chart cannot be surer than its number of baseline runs (docs/detectors/control-chart.md).
+    # A chart cannot be more certain than its number of baseline runs allows (docs/detectors/control-chart.md).
     surest = [max(settings.proven, 1 / len(entry.trial.baseline.runs)) for entry in judged]
     return CounterAudit(
         detector=name,
@@ -63,7 +63,7 @@ def _audit(
 
 
 def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> float | None:
-    """The share of the counters without an alarm that are called once they are larger by `effect`."""
+    """The share of counters without an alarm that are called once they are larger by `effect`."""
     tried, detected = 0, 0
     for entry in judged:
         quiet = [f.key for f in entry.findings if f.verdict in QUIET]
@@ -75,7 +75,7 @@ def _power(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.r
     return detected / tried if tried else None
 
 
-# Of the violation ratio; None is what each counter's baseline runs show.
+# Thresholds of the violation ratio; None is the threshold from each counter's baseline runs.
 THRESHOLDS: Final = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, None)
 SWEPT_TRIALS: Final = 10
 
@@ -83,7 +83,7 @@ SWEPT_TRIALS: Final = 10
 def sweep_thresholds(
     runs: Sequence[Run], *, settings: PolicySettings, choose: Choose, rng: np.random.Generator
 ) -> tuple[SweepPoint, ...]:
-    """Precision and recall of control charts by threshold [N12]."""
+    """Measure precision and recall of control charts for each threshold [N12]."""
     with_counters = _drawn([structs.replace(run, benchmarks=()) for run in runs if run.counters], rng)
     chart = settings.control_chart.model_copy(update={"violation_threshold": None})
     judge = Judge(
@@ -99,7 +99,7 @@ def sweep_thresholds(
 
 
 def _planted(judged: Sequence[JudgedTrial], judge: Judge, effect: float, rng: np.random.Generator) -> Floats:
-    """(n, 3): of each counter its violation ratio, its own threshold, and 1 where it was made larger."""
+    """(n, 3): each counter's violation ratio, its own threshold, and 1 if it was enlarged."""
     rows = []
     for entry in judged:
         scored = [one.key for one in entry.findings if one.score is not None]
@@ -124,7 +124,7 @@ def _swept(planted: Floats, effect: float) -> Iterator[SweepPoint]:
 def _enlarged(
     entry: JudgedTrial, keys: Sequence[MetricKey], judge: Judge, effect: float, rng: np.random.Generator
 ) -> tuple[set[MetricKey], Sequence[Finding]]:
-    """Some of the counters, drawn at random, and the findings where they are larger by `effect`."""
+    """Draw some counters at random, and return them with the findings if they were larger by `effect`."""
     chosen = {keys[index] for index in rng.permutation(len(keys))[: max(int(INJECTED_SHARE * len(keys)), 1)]}
     target = entry.trial.target
     tables = tuple(_larger(table, chosen, effect) for table in target.counters)
@@ -137,7 +137,7 @@ def _larger(table: CounterTable, keys: set[MetricKey], effect: float) -> Counter
 
 
 def _drawn(runs: Sequence[Run], rng: np.random.Generator) -> list[Run]:
-    """With at most MOST_COUNTERS of each table, the same in all runs."""
+    """Keep at most MOST_COUNTERS of each table, the same in all runs."""
     names: dict[str, list[str]] = {}
     for run in runs:
         for table in run.counters:

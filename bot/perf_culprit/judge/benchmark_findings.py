@@ -1,4 +1,4 @@
-"""What the evidence on benchmarks comes to: a verdict for each, and its response-time category."""
+"""The verdict for each benchmark from its evidence, and its response-time category."""
 
 from collections.abc import Sequence
 
@@ -23,9 +23,9 @@ def benchmark_findings(
     *,
     inherits: bool,
 ) -> list[Finding]:
-    """One finding per pair, its evidence and its category.
+    """Return one finding per pair, from its evidence and its category.
 
-    `inherits`: a level that its baseline had left its category with is not the target's doing.
+    `inherits`: if the baseline was already beyond its category, the target did not cause it.
     """
     findings = []
     for pair, entry, category in zip(pairs, evidence, categories, strict=True):
@@ -47,7 +47,7 @@ def _decided(evidence: Evidence, metric: MetricSettings, settings: PolicySetting
 
 
 def _left(decided: Decided, category: CategoryChange, settings: PolicySettings) -> Decided:
-    """Leaving the category is a change by itself, of as much as the target is beyond it."""
+    """Judge leaving the category as a change of its own, as large as the target's distance beyond the limit."""
     if category.beyond is None or category.rate > settings.suspected or decided.verdict in PROVEN:
         return decided
     is_proven = category.rate <= settings.proven
@@ -67,7 +67,7 @@ def _left(decided: Decided, category: CategoryChange, settings: PolicySettings) 
 
 
 def _is_beyond(category: CategoryChange, evidence: Evidence, settings: PolicySettings) -> bool:
-    """Whether the level is surely beyond the category: by its own rate, or by all of the change's interval."""
+    """Whether the level is surely beyond the category: by its own rate, or by the whole interval of the change."""
     if category.beyond is None or category.rate <= settings.proven:
         return category.beyond is not None
     interval, change = evidence.confidence_interval, evidence.relative_change

@@ -18,7 +18,7 @@ MOST_CHECKS: Final = 500
 
 
 def checked_budgets(target: Run, settings: PolicySettings) -> tuple[BudgetCheck, ...]:
-    """One for each metric that has a budget, the exceeded ones first."""
+    """Return one check per metric that has a budget, exceeded ones first."""
     checks = sorted(_checks(target, settings), key=lambda check: list(BudgetState).index(check.state))
     return tuple(checks[:MOST_CHECKS])
 
@@ -59,9 +59,9 @@ def _checked(benchmark: Benchmark, budget: BudgetConfig, settings: PolicySetting
 
 
 def _ends(benchmark: Benchmark) -> tuple[float, float, float]:
-    """The value, and how low and high it may be: Olive's 95% interval of the units' median, of few all of them.
+    """The value with its lower and upper bound: Olive's 95% interval of the units' median, or all units if few.
 
-    A unit is a process or an execution; of one that has none, a sample. A single number is taken as it is.
+    A unit is a process or an execution; without them, a sample. A single number has no margin.
     """
     if benchmark.summary is not None:
         stated = estimate(benchmark, MEDIAN)

@@ -1,6 +1,6 @@
-"""Response-time categories [H13]: which one a benchmark was given, and whether its level has left it.
+"""Response-time categories [H13]: the one that a benchmark was given, and whether its level has left it.
 
-The level is judged against the category's upper bound, not against the baseline: many small steps leave it too.
+The level is judged against the category's upper bound, not the baseline: many small steps exceed it too.
 """
 
 import math
@@ -21,17 +21,17 @@ from perf_culprit.stats.engine import judge
 from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
-LEVEL_UNITS: Final = 3  # that one level is taken of: a single run beyond the bound proves nothing
-FEWEST_BEFORE: Final = 4  # baseline runs that have to remain, to show how runs differ
+LEVEL_UNITS: Final = 3  # runs that make up a level: a single run beyond the bound proves nothing
+FEWEST_BEFORE: Final = 4  # baseline runs that must remain to show the variation between runs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CategoryChange:
-    """`assigned` and `now`: names of categories; None where a metric has none.
+    """`assigned` and `now`: names of categories; None if the metric has none.
 
-    `limit_ms` is the assigned one's upper bound; `beyond`: by how much the target is over it, as a fraction, None where
-    it is not. `rate`: the share of unchanged runs in which any benchmark whose level is at its bound looks as far
-    beyond. `is_inherited`: the level that the target started from is beyond it too.
+    `limit_ms` is the upper bound of `assigned`. `beyond`: how far the target exceeds it, as a fraction, or None if it
+    does not. `rate`: the share of unchanged runs at the bound in which any benchmark looks this far beyond.
+    `is_inherited`: the level before the target was already beyond it.
     """
 
     assigned: str | None = None
@@ -45,9 +45,9 @@ class CategoryChange:
 def category_changes(
     pairs: Sequence[MetricPair], evidence: Sequence[Evidence], settings: PolicySettings, *, runs: Sequence[Run] | None
 ) -> list[CategoryChange]:
-    """One per pair. Only those beyond their bound are judged, all of them together.
+    """Return one per pair. Only benchmarks beyond their bound are judged, all of them together.
 
-    `runs`: the baseline's from oldest to newest, also those that are none for this metric; None of a paired one.
+    `runs`: the baseline's, oldest to newest, also those excluded for this metric; None for a paired baseline.
     """
     changes = [_change(pair, entry, settings.of(pair.key)) for pair, entry in zip(pairs, evidence, strict=True)]
     beyond = {pairs[row].key: row for row, change in enumerate(changes) if change.beyond is not None}
@@ -67,9 +67,9 @@ def category_changes(
 
 
 def _change(pair: MetricPair, evidence: Evidence, settings: MetricSettings) -> CategoryChange:
-    """The category assigned by hand, stored with the baseline or of its oldest run, and the target's.
+    """Find the category that was set by hand, stored with the baseline or that of its oldest run; and the target's.
 
-    Only response times have categories. A stored name that is no longer configured is as good as none.
+    Only response times have categories. A stored name that is no longer configured is ignored.
     """
     milliseconds = milliseconds_per(pair.metric.unit)
     if evidence.target is None or milliseconds is None or not has_categories(pair.metric) or pair.obstacle is not None:
@@ -94,7 +94,7 @@ def has_categories(metric: Metric) -> bool:
 
 
 def category_limits(metric: Metric, categories: Sequence[CategoryConfig]) -> tuple[tuple[str, float], ...]:
-    """Names and upper bounds in the metric's unit; none where it has no categories."""
+    """Names and upper bounds in the metric's unit; empty if it has no categories."""
     milliseconds = milliseconds_per(metric.unit)
     if milliseconds is None or not has_categories(metric):
         return ()
@@ -108,7 +108,7 @@ def category_of(time_ms: float, categories: Sequence[CategoryConfig]) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Level:
-    """Logarithms of units' medians over the bound: the newest (t,), and what those before differ by (b,)."""
+    """Logarithms of units' medians over the bound: of the newest (t,), and the deviations of those before (b,)."""
 
     newest: Floats
     before: Floats
@@ -118,7 +118,7 @@ class _Level:
     def of(
         cls, pair: MetricPair, evidence: Evidence, earlier: Sequence[Benchmark] | None, limit_ms: float
     ) -> "_Level | None":
-        """Of too few target runs the newest runs before it count too: a level is not what one run measured."""
+        """Add the newest runs before the target if it has too few runs: a single run does not make a level."""
         if earlier is None:
             executions = executions_of(pair)
             if executions is None:
@@ -141,7 +141,7 @@ class _Level:
 
 
 def _milliseconds(run: Benchmark) -> float:
-    """The run's median; NaN, which no level has, in another unit than time."""
+    """The run's median in milliseconds; NaN, which no level contains, if the unit is not a time."""
     factor = milliseconds_per(run.metric.unit)
     if factor is None:
         return math.nan
@@ -151,7 +151,7 @@ def _milliseconds(run: Benchmark) -> float:
 
 
 def _machine_shift(evidence: Evidence) -> float:
-    """What the engine took out of the target's change, as a logarithm."""
+    """The shift that the engine removed from the target's change, as a logarithm."""
     baseline, target, change = evidence.baseline, evidence.target, evidence.relative_change
     if evidence.rate is None or baseline is None or target is None or change is None or baseline.value <= 0:
         return 0.0
@@ -159,7 +159,7 @@ def _machine_shift(evidence: Evidence) -> float:
 
 
 def _without_trend(values: Floats) -> Floats:
-    """(b,): about a straight line, so that a slow creep is no noise; of few about their mean."""
+    """(b,): residuals about a straight line, so that slow drift is not noise; about the mean if there are few."""
     count, rest = len(values), np.asarray(values - values.mean())
     if count < FEWEST_BEFORE:
         return rest
@@ -170,7 +170,7 @@ def _without_trend(values: Floats) -> Floats:
 
 
 def _rates(levels: Sequence[_Level], tiers: Tiers) -> list[float]:
-    """By the engine, each side's units in the order of time; 1 where the level is below the bound."""
+    """Rates from the engine, each side's units in order of time; 1 for a level below the bound."""
     if not levels:
         return []
     before, newest = (max(len(getattr(one, side)) for one in levels) for side in ("before", "newest"))

@@ -1,6 +1,6 @@
-"""Change points of the stored runs: an alarm where the newest runs are a new level, never for one odd run.
+"""Change points of the stored runs: an alarm if the newest runs are at a new level, never for a single odd run.
 
-docs/detectors/change-point.md has the rule, its rates, and how many runs it needs.
+docs/detectors/change-point.md has the rule, its rates, and the number of runs it needs.
 """
 
 from collections.abc import Sequence
@@ -31,13 +31,13 @@ from perf_culprit.stats.steps import (
 ID: Final = "change_point"
 LIMIT: Final = LimitRule(spans_history=True)
 
-# Only the alarms of the runs just before the target can silence it; twice the wait after an alarm shows them.
+# Only alarms shortly before the target can suppress its own; twice the wait after an alarm is enough to see them.
 LOOKED_BACK: Final = 2 * REFRACTORY
 SHOWN_HASH: Final = 12
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-    """One evidence per pair, in order. A series of values per run is all that counts, not the samples within one."""
+    """Return one evidence per pair, in order. Only the series of one value per run counts, not the samples within."""
     evidence: dict[int, Evidence] = {}
     by_length: dict[int, dict[int, tuple[float, ...]]] = {}
     for index, pair in enumerate(pairs):
@@ -64,7 +64,7 @@ def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
 
 
 def _values(pair: MetricPair) -> tuple[tuple[float, ...], Reason | None]:
-    """One value per run, the target's last, or why there is no series to judge."""
+    """Return one value per run, the target's last, or the reason why there is no series to judge."""
     benchmarks = (*pair.baseline, pair.target)
     if pair.obstacle is not None:
         return (), pair.obstacle
@@ -76,7 +76,7 @@ def _values(pair: MetricPair) -> tuple[tuple[float, ...], Reason | None]:
 
 
 def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect: float) -> Evidence:
-    """A series that is worth a second look; `strength` is for the case that there is no alarm."""
+    """Judge a series that needs a closer look; `strength` is reported if there is no alarm."""
     target = len(series) - 1
     alarms = online_alarms(series, minimum_effect=minimum_effect, first_judged=target - LOOKED_BACK)
     newest = alarms[-1] if alarms else None
@@ -104,7 +104,7 @@ def _assess(pair: MetricPair, series: Floats, strength: float, *, minimum_effect
 
 
 def _silent(pair: MetricPair, series: Floats, strength: float) -> Evidence:
-    """`strength` is at most the limit: other conditions than it may have kept the gate silent."""
+    """Return evidence without an alarm. `strength` is at most the limit: other conditions may have prevented it."""
     return _evidence(pair, series[:-NEWEST], series[-NEWEST:], strength=strength)
 
 
@@ -123,7 +123,7 @@ def _evidence(pair: MetricPair, earlier: Floats, later: Floats, *, strength: flo
 
 
 def _place(pair: MetricPair, index: int) -> tuple[int, str | None]:
-    """How many runs before the target, and the commit where it is known."""
+    """Number of runs before the target, and the commit if it is known."""
     commit = pair.commits[index] if index < len(pair.commits) else None
     return len(pair.baseline) - index, commit[:SHOWN_HASH] if commit else None
 

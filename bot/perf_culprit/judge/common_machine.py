@@ -1,4 +1,4 @@
-"""Whether both sides were measured on the same hardware."""
+"""Check that both sides were measured on the same hardware."""
 
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import Reason, VerdictReason, because
@@ -6,9 +6,9 @@ from perf_culprit.model.run import Run
 
 
 def hardware_differences(baseline: Baseline, target: Run) -> tuple[Reason, ...]:
-    """What differs, one reason per component, if no baseline run has the target's hardware; else nothing.
+    """Return one reason per differing component if no baseline run has the target's hardware; otherwise nothing.
 
-    Paired runs shared their machine, whatever their files say.
+    Paired runs shared their machine, even if their files disagree.
     """
     if baseline.source is BaselineSource.PAIRED or not baseline.runs:
         return ()

@@ -1,4 +1,4 @@
-"""Counter tables of several runs made comparable: rows that stand for equal times, whatever was stored of them."""
+"""Make counter tables of several runs comparable: all rows stand for equal times, samples or stored medians."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.run import CounterTable
 from perf_culprit.stats.common_rate import reduced, row_seconds, span_seconds
 
-# Rows this much shorter than the others' hold noticeably more noise: with a tenth less time per row a tenth more
-# variance, so that 11% instead of 10% of the samples are outside 5/95 limits.
+# Rows that are more than this factor shorter are noticeably noisier: a tenth less time per row means a tenth more
+# variance. Then 11% instead of 10% of the samples are outside 5/95 limits.
 SAME_ROWS: Final = 1.05
-# A stored run whose rows are so long that the target has fewer of them than this was another kind of test.
+# If a stored run's rows are so long that the target has fewer of them than this, it was another kind of test.
 FEWEST_ROWS: Final = 10
-# Tests whose lengths differ by more than this are worth a remark.
+# Tests whose lengths differ by more than this factor get a remark.
 OTHER_LENGTH: Final = 1.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class CommonRows:
-    """`target` and `baseline`, in order, with rows of one length; None for a table whose rows are too long for that.
+    """`target` and `baseline`, in order, with rows of one length; None for a table whose rows are too long.
 
-    `parts`: how many times the target's test fits into each baseline table, at least 1.
+    `parts`: number of times that the target's test fits into each baseline table, at least 1.
     """
 
     target: CounterTable
@@ -31,10 +31,10 @@ class CommonRows:
 
 
 def common_rows(target: CounterTable, baseline: Sequence[CounterTable]) -> CommonRows:
-    """Reduce what is sampled more finely than the longest rows that any side was stored with, and nothing else.
+    """Reduce only tables that are sampled more finely than the longest rows stored on any side.
 
-    The history stores medians of intervals of long tables. They vary less than samples, so samples are reduced in the
-    same way before anything is compared. Tables as sampled are left as they are: their rates do not matter.
+    The history stores long tables as medians of intervals. They vary less than samples, so samples are reduced in the
+    same way before the comparison. If no side is reduced, tables stay as sampled: their rates do not matter.
     """
     target_span = span_seconds(target)
     usable = [_fits(table, target, target_span) for table in baseline]

@@ -1,4 +1,4 @@
-"""What a run's findings come to: the conclusion, what would have been seen, their order, and their confirmation."""
+"""A run's conclusion, its detectable effect, the order of its findings, and their confirmation."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -28,7 +28,7 @@ CONCLUSIONS: Final = {
 
 
 def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = None) -> Conclusion:
-    """The loudest verdict, in `Conclusion`'s own order. What could not be tested is silent where anything could be."""
+    """The most serious verdict, in the order of `Conclusion`. Untested metrics count only if nothing was tested."""
     present = {CONCLUSIONS[finding.verdict] for finding in findings if finding.verdict in CONCLUSIONS}
     if any(finding.looks_worse for finding in findings) or (suite is not None and suite.is_suspected):
         present.add(Conclusion.SUSPECTED)
@@ -40,9 +40,9 @@ def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = No
 
 
 def smallest_detectable(findings: Sequence[Finding]) -> float | None:
-    """The change that would have been seen in every metric in which none was: the largest of theirs.
+    """The change that would have been seen in every unchanged metric: the largest of their detectable effects.
 
-    Limits and votes exclude no effect of any size: metrics judged by them have no part in this.
+    Limits and votes exclude no effect of any size, so metrics judged by them do not count here.
     """
     unchanged = (entry for entry in findings if entry.verdict in QUIET and entry.accepted is None)
     return max((entry.detectable_effect for entry in unchanged if entry.detectable_effect is not None), default=None)
@@ -68,15 +68,15 @@ def is_flagged(finding: Finding) -> bool:
 
 
 def flagged_benchmarks(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """The benchmarks to measure again, in the order of the findings: regressions, and what looks like one."""
+    """Return the benchmarks to measure again, in the order of the findings: regressions, and suspected ones."""
     return tuple(dict.fromkeys(finding.key.benchmark for finding in findings if is_flagged(finding)))
 
 
 def confirmed(first: Sequence[Finding], second: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The first findings; those that were flagged become what the second measurement says of them.
+    """Return the first findings; flagged ones are replaced by the result of the second measurement.
 
-    `second` judges independent executions of both sides in turn by the same rule, its rates over the flagged metrics
-    only. What was not measured again stays: a missing measurement speaks for nobody.
+    `second` judges independent, alternating executions of both sides by the same rule. Its rates cover only the flagged
+    metrics. A finding that was not measured again stays: a missing measurement is no evidence.
     """
     again = {finding.key: finding for finding in second}
     return tuple(_confirmed(finding, again.get(finding.key)) for finding in first)
@@ -88,12 +88,12 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
     if again is None:
         return _noted(finding, because(Remark.NOT_MEASURED_AGAIN))
     if finding.reason.code in BY_CATEGORY and again.category_now == finding.category_now:
-        # What many commits did is no difference between two of them.
+        # The accumulated change of many commits cannot be seen between two of them.
         return finding
     change = again.relative_change
     if again.verdict is Verdict.REGRESSION:
         return _noted(replace(again, series=finding.series), because(Remark.CONFIRMED, change=change))
-    # Refuted where the second interval has no such change in it; else the question is open.
+    # Refuted if the second interval excludes such a change; otherwise the question is open.
     is_refuted = again.verdict in {Verdict.UNCHANGED, Verdict.IMPROVEMENT}
     code = VerdictReason.REFUTED if is_refuted else VerdictReason.NOT_CONFIRMED
     rounds = None if is_refuted else again.reason.arguments.get("rounds")
@@ -103,7 +103,7 @@ def _confirmed(finding: Finding, again: Finding | None) -> Finding:
 
 
 def withdrawn(finding: Finding, reason: Reason, verdict: Verdict = Verdict.UNTESTED) -> Finding:
-    """The finding without its alarm."""
+    """Return the finding without its alarm."""
     return replace(
         finding,
         verdict=verdict,

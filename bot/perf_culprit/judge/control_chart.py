@@ -1,4 +1,4 @@
-"""Control charts of samples and of counters [N12]: docs/detectors/control-chart.md has rule, reasons and rates."""
+"""Control charts of samples and of counters [N12]; docs/detectors/control-chart.md has rule, reasons and rates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ from perf_culprit.stats.ragged import Floats
 ID: Final = "control_chart"
 LIMIT: Final = LimitRule(is_share=True, is_set=lambda policy: policy.control_chart.violation_threshold is not None)
 
-# scipy's p-value of Shapiro and Wilk holds up to this many samples.
+# scipy's p-value of Shapiro and Wilk is valid up to this number of samples.
 SHAPIRO_SAMPLES: Final = 5000
-# The smallest of these that would have been found is reported: in steps of a tenth.
+# The smallest detectable one of these effects is reported; steps of a tenth.
 EFFECTS: Final = np.geomspace(0.005, 10.0, 80)
 
 
@@ -39,8 +39,8 @@ EFFECTS: Final = np.geomspace(0.005, 10.0, 80)
 class Charted:
     """`own_excesses` are those of the baseline runs, each against the others.
 
-    `ratios` (len(EFFECTS),): the violation ratios that the target would have had at least, were it worse by so much.
-    `medians` are those of the runs.
+    `ratios` (len(EFFECTS),): least violation ratios of the target, had it been worse by each of EFFECTS. `medians` are
+    those of the runs.
     """
 
     chart: Chart
@@ -51,12 +51,12 @@ class Charted:
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-    """One evidence per pair, in order: a benchmark is called where the engine calls it and its samples leave limits."""
+    """Return one evidence per pair, in order; a call needs the engine's call and samples outside the limits."""
     return assess(pairs, options, test=ID, describe=_describe)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
-    del suite  # a chart is of samples
+    del suite  # a chart uses samples
     return [_description(pair, options) for pair in pairs]
 
 
@@ -77,7 +77,7 @@ def _description(pair: MetricPair, options: DetectorOptions) -> Description:
 
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
-    """One evidence per counter of each table, in order."""
+    """Return one evidence per counter of each table, in order."""
     entries = [
         _assess(key, metric, obstacle, prepared, options)
         for pair in tables
@@ -201,7 +201,7 @@ def _normality(prepared: Prepared) -> Mapping[str, float]:
 
 
 def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:
-    """Of targets worse by each of `EFFECTS`, in 90% of them at least; the smaller of both ways where none is good."""
+    """Violation ratios in 90% of targets worse by each of `EFFECTS`; the smaller one if no direction is good."""
     if not made.limits.center:
         return None
     sign = metric.direction.worse_sign
@@ -213,9 +213,9 @@ def _worse_ratios(target: Floats, made: Chart, metric: Metric) -> Floats | None:
 
 
 def _with_chances(options: DetectorOptions, entries: Sequence[tuple[Evidence, Charted | None]]) -> list[Evidence]:
-    """How often chance brings such an excess, from those of all these metrics' baseline runs, and such a median.
+    """Add the probability of such an excess, from these metrics' baseline runs, and of such a median.
 
-    And the effect from which on the target would have been more out of control than any baseline run ever was.
+    Also add the effect at which the target would have been more out of control than any baseline run.
     """
     drawn = [charted for _, charted in entries if charted is not None and len(charted.own_excesses)]
     of_baseline = np.concatenate([charted.own_excesses for charted in drawn]) if drawn else np.empty(0)

@@ -1,4 +1,4 @@
-"""The load that a table of counters was under: its own, or that of another table of the run, aligned in time."""
+"""The load of a table of counters: its own, or that of another table of the run, aligned in time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from perf_culprit.model.run import CounterTable
 from perf_culprit.stats.common_rate import reduced, row_seconds, span_seconds
 from perf_culprit.stats.ragged import Floats
 
-# Tables of one run overlap in time; where less than this part does, their clocks have nothing to do with each other.
+# Tables of one run overlap in time; with less overlap than this, their clocks are unrelated.
 SAME_CLOCK: Final = 0.5
-# Recordings of one test whose clocks differ are laid one on another by their starts if their lengths differ by less.
+# Recordings with different clocks are aligned by their starts if their lengths differ by less than this share.
 SAME_LENGTH: Final = 0.2
 FINER: Final = 1.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Load:
-    """`values` (n,) at the rows of a table, NaN where unknown; `name` of the quantity. `remark` on where it is from."""
+    """`values` (n,) at the rows of a table, NaN where unknown; `name` of the quantity; `remark` on the source."""
 
     values: Floats
     name: str | None
@@ -28,10 +28,10 @@ class Load:
 
 
 def load_of(table: CounterTable, beside: Sequence[CounterTable], *, name: str | None = None) -> Load | Reason | None:
-    """The load at each row of `table`: its own, else that of the tables `beside` it in its run.
+    """Find the load at each row of `table`: its own, or else that of other tables `beside` it in its run.
 
-    `name` is the quantity to take where several are recorded, default the first. Loads of one name are those of
-    several drivers, and add up. A reason where there is a load, but no clock that it shares with the table.
+    `name` selects the quantity if several are recorded; default the first. Loads of one name come from several drivers
+    and are added. Returns a reason if a load exists but shares no clock with the table.
     """
     if table.load is not None:
         return Load(values=table.load, name=table.load_name)
@@ -54,7 +54,7 @@ def load_of(table: CounterTable, beside: Sequence[CounterTable], *, name: str | 
 
 
 def _shift(table: CounterTable, driver: CounterTable) -> float | None:
-    """Seconds to add to the driver's clock; None where nothing tells. Skews of less than a row need no correction."""
+    """Seconds to add to the driver's clock; None if unknown. Skews of less than a row need no correction."""
     spans = span_seconds(table), span_seconds(driver)
     overlap = min(table.times_s[-1], driver.times_s[-1]) - max(table.times_s[0], driver.times_s[0])
     if overlap >= SAME_CLOCK * min(spans):
@@ -67,9 +67,8 @@ def _shift(table: CounterTable, driver: CounterTable) -> float | None:
 def _aligned(table: CounterTable, driver: CounterTable, shift: float) -> Floats:
     """The driver's load in the middle of each of the table's rows, NaN where it did not record.
 
-    A row as sampled usually stands for the time since the one before (sar, perfmon, perf), a row of medians for the
-    time from its instant on. A driver that is finer is reduced to such rows first: one second's load is no quarter of
-    a minute's.
+    A sampled row usually covers the time since the previous one (sar, perfmon, perf), a row of medians the time after
+    its instant. A finer driver is first reduced to such rows: the load of one second does not represent a minute.
     """
     row_s, own_s = row_seconds(table), row_seconds(driver)
     if row_s is not None and own_s is not None and own_s * FINER < row_s:

@@ -1,4 +1,4 @@
-"""What is compared with what, for counters: each table of the target with the same table of the baseline's runs."""
+"""Counters to compare: each table of the target with the same table of the baseline's runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +23,11 @@ MOST_NAMED: Final = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class BaselineTable:
-    """One baseline run's table next to the target's: where its counters are, and what brings them to the target's unit.
+    """One baseline run's table paired with the target's: the places of its counters, and factors to the target's unit.
 
-    `run` is the whole run. `columns` (m,): the column of each of the pair's counters, ABSENT where this run has none
-    that may be used. `factors` (m,): what its values are multiplied with. `parts`: how many tests as long as the
-    target's its table holds. `load` at its rows, as in `TablePair`.
+    `run` is the whole run. `columns` (m,): the column of each of the pair's counters, ABSENT if this run has no usable
+    one. `factors` (m,) multiply its values. `parts`: number of tests as long as the target's in its table. `load` at
+    its rows, as in `TablePair`.
     """
 
     run: Run
@@ -47,11 +47,11 @@ class BaselineTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TablePair:
-    """One source's counters on both sides. Its m counters are those of the target that any baseline run has too.
+    """One source's counters on both sides. Its m counters are those of the target that any baseline run also has.
 
-    `metrics` are the ones to judge by: a direction may be the user's. `columns` (m,) is where they are in `target`.
-    `baseline` has one entry per run that has the table, oldest first. `obstacles` (m entries) say why a counter cannot
-    be compared at all, None where it can. `run` is the whole target. `unsettled` as in `Baseline`.
+    `metrics` are used for judging: a direction may be the user's. `columns` (m,) are their places in `target`.
+    `baseline` has one entry per run that has the table, oldest first. `obstacles` (m entries) are reasons why a counter
+    cannot be compared, or None. `run` is the whole target. `unsettled` as in `Baseline`.
     """
 
     run: Run
@@ -73,7 +73,7 @@ class TablePair:
         return self.target.values[:, self.columns[chosen]]
 
     def medians(self, index: int) -> tuple[float, ...]:
-        """One value of one counter per run from oldest to newest, the target's last; runs without values left out."""
+        """One value of one counter per run, oldest to newest, the target's last; skips runs without values."""
         one = slice(index, index + 1)
         runs = (*(run.values(one) for run in self.baseline), self.target_values(one))
         finite = (values[np.isfinite(values)] for values in runs)
@@ -82,7 +82,7 @@ class TablePair:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CounterPairing:
-    """`tables` in the target's order; `missing` and `new` as in `Pairing`; `notes` on what was done to the tables."""
+    """`tables` in the target's order; `missing` and `new` as in `Pairing`; `notes` on the preparation of the tables."""
 
     tables: tuple[TablePair, ...]
     missing: tuple[MetricKey, ...] = ()
@@ -91,7 +91,7 @@ class CounterPairing:
 
 
 def tests_apart(baseline: Sequence[Run], target: Run) -> tuple[Run, ...]:
-    """Each test as a run of its own, where a run holds several of what is one table in the target."""
+    """Return each test as a run of its own, if a run holds several tests that are one table in the target."""
     if len(target.counters) != 1:
         _refuse_several(baseline, target)
         return tuple(baseline)
@@ -100,7 +100,7 @@ def tests_apart(baseline: Sequence[Run], target: Run) -> tuple[Run, ...]:
 
 
 def _refuse_several(baseline: Sequence[Run], target: Run) -> None:
-    """No table of the target has the name of one of the baseline: which test should be judged is not known."""
+    """Raise an error if no table of the target is named as one of the baseline: the test to judge is ambiguous."""
     names = [table.name for table in target.counters]
     before = {table.name for run in baseline for table in run.counters}
     kinds = {frozenset(metric.name for metric in table.metrics) for table in target.counters}
@@ -112,7 +112,7 @@ def _refuse_several(baseline: Sequence[Run], target: Run) -> None:
 
 
 def _tests(run: Run, wanted: set[str]) -> Iterator[Run]:
-    """The benchmarks stay with the last: a report's missing ones are those of the newest run."""
+    """Split a run into its tests. The last keeps the benchmarks: a report lists those missing from the newest run."""
     tables = run.counters
     if len(tables) < 2 or not all(wanted & {metric.name for metric in table.metrics} for table in tables):
         yield run
@@ -128,11 +128,11 @@ def pair_counters(
     direction: Callable[[Metric, MetricKey], Direction] | None = None,
     ignored: Callable[[MetricKey], bool] | None = None,
 ) -> CounterPairing:
-    """Pair the target's counters with the baseline's by table and name; an only table is paired whatever its name.
+    """Pair the target's counters with the baseline's by table and name; a single table is paired whatever its name.
 
-    All tables of a pair have rows of one length: what the history stored as medians is compared with such medians.
-    A run that was judged a regression in a counter is no baseline for that counter. `direction` overrides a metric's;
-    `ignored` counters are left out on both sides.
+    All tables of a pair have rows of one length: medians stored in the history are compared with such medians. A run
+    that was judged a regression in a counter is no baseline for that counter. `direction` overrides a metric's.
+    `ignored` counters are skipped on both sides.
     """
     pairs: list[TablePair] = []
     new: list[MetricKey] = []
@@ -163,13 +163,13 @@ def pair_counters(
 
 def _same_table(table: CounterTable, run: Run, target: Run) -> CounterTable | None:
     named = next((entry for entry in run.counters if entry.name == table.name), None)
-    # Files are often named for their run; where there is only one there is no doubt which one it is.
+    # Files are often named after their run; if there is only one, it is unambiguous.
     only = len(run.counters) == len(target.counters) == 1
     return run.counters[0] if named is None and only else named
 
 
 def _under_load(pair: TablePair) -> TablePair:
-    """With the loads of all its tables, each from its own run; the target's quantity where runs recorded several."""
+    """Add the loads of all its tables, each from its own run; prefer the target's quantity if runs recorded several."""
     load = load_of(pair.target, _others(pair.run, pair.name))
     name = load.name if isinstance(load, Load) else None
     return replace(
@@ -187,7 +187,7 @@ def _others(run: Run, name: str) -> list[CounterTable]:
 
 
 def _load_remarks(pair: TablePair) -> list[Reason]:
-    """Where the target's load is from, if from another table, and that a clock does not fit, if in any run."""
+    """Report a clock that does not fit, if any run has one; otherwise the other table of the target's load."""
     loads = (pair.load, *(entry.load for entry in pair.baseline))
     misfits = [load for load in loads if isinstance(load, Reason)]
     if misfits:

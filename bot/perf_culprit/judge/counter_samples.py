@@ -1,4 +1,4 @@
-"""From counter tables to samples that can be charted: known values, at one load, without idle time [N12, section 4]."""
+"""Samples for charts from counter tables: known values, at one load, without idle time [N12, section 4]."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ from perf_culprit.model.run import Metric
 from perf_culprit.stats.density import idle_boundary
 from perf_culprit.stats.ragged import Floats
 
-# Counters copied out of their tables at one time: enough to read memory in order, few enough to stay small.
+# Counters copied from their tables at a time: enough to read memory in order, few enough to stay small.
 BLOCK_COUNTERS: Final = 64
 
 
@@ -29,9 +29,9 @@ BLOCK_COUNTERS: Final = 64
 class Prepared:
     """Sorted samples of one metric: the target's, and one array per baseline run that has any.
 
-    `parts`: the runs cut into pieces as long as the target's test, where any is longer. `load_difference`: of the
-    target's load from any that the baseline knows, where nothing could be scaled. `unfiltered` is the target before
-    its idle time was dropped, where that happened. `allowance` is that of `medians`.
+    `parts`: the runs cut into pieces as long as the target's test, if any is longer. `load_difference`: distance of the
+    target's load from all loads of the baseline, if nothing could be scaled. `unfiltered` is the target before its idle
+    time was dropped, if it was. `allowance` is that of `medians`.
     """
 
     target: Floats
@@ -50,7 +50,7 @@ class Prepared:
 
 
 def prepare(pair: TablePair, *, drop_idle: bool) -> Iterator[Prepared]:
-    """Each counter of the table, in order."""
+    """Prepare each counter of the table, in order."""
     loads = table_loads(pair)
     cuts = [run.parts for run in pair.baseline]
     for start in range(0, len(pair.metrics), BLOCK_COUNTERS):
@@ -88,7 +88,7 @@ def _prepared(
 
 
 def cut_runs(runs: Sequence[tuple[Floats, int]]) -> tuple[tuple[Floats, ...], ...]:
-    """Each run in pieces of equal length, sorted, NaN left out; empty where no run is cut."""
+    """Cut each run into pieces of equal length, sorted, without NaN; empty if no run is cut."""
     if all(cut == 1 for _, cut in runs):
         return ()
     return tuple(tuple(piece for own in np.array_split(run, cut) if len(piece := _ordered(own))) for run, cut in runs)
@@ -99,7 +99,7 @@ def _ordered(values: Floats) -> Floats:
 
 
 def without_idle_time(prepared: Prepared) -> Prepared:
-    """Drop each run's samples left of the minimum between its two modes, where most baseline runs have two modes.
+    """Drop each run's samples left of the minimum between its two modes, if most baseline runs have two modes.
 
     A target with a second mode that the baseline does not have shows a change, not idle time.
     """
@@ -129,7 +129,7 @@ def without_idle_time(prepared: Prepared) -> Prepared:
 
 
 def _boundaries(runs: Sequence[Floats]) -> list[float | None] | None:
-    """One per run; None as soon as too many runs have a single mode."""
+    """Return one boundary per run; None if too many runs have a single mode."""
     boundaries: list[float | None] = []
     single = 0
     for run in runs:

@@ -1,4 +1,4 @@
-"""Rates that a tool computes from the times of the same benchmark: the same finding again, so judged once, as time."""
+"""Rates that a tool computes from the times of the same benchmark: a duplicate finding, so only the time is judged."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -13,19 +13,19 @@ from perf_culprit.model.finding import Baseline
 from perf_culprit.model.run import Benchmark, Direction, MetricKey, Run
 
 RATE_ENDINGS = ("/s", "/sec", "_per_second")
-# Relative: what is printed with six digits is the same number. Go prints MB/s with two decimals.
+# Relative tolerance: numbers printed with six digits are equal. Go prints MB/s with two decimals.
 PRECISION = 1e-5
-# How much more than their rounding times have to differ.
+# The times must differ by this multiple of their rounding.
 CLEARLY = 10.0
 
 
 def without_derived(
     baseline: Baseline, target: Run, *, keep: Callable[[MetricKey], bool]
 ) -> tuple[Baseline, Run, tuple[str, ...]]:
-    """Both sides without the rates that are a constant over the times next to them in every run, and their names.
+    """Remove the rates that are a constant divided by the times in every run; also return their names.
 
-    Where the work per call changed too, the constant did: such a rate says something of its own and stays. So does
-    one that the user `keep`s, and one without repeated samples, because nobody can tell.
+    If the work per call changed too, the constant changed: such a rate is informative and stays. Rates that the user
+    `keep`s and rates without repeated samples, which cannot be checked, also stay.
     """
     if len({benchmark.name for benchmark in target.benchmarks}) == len(target.benchmarks):
         return baseline, target, ()
@@ -49,7 +49,7 @@ def without_derived(
 
 
 def _candidates(benchmarks: Sequence[Benchmark]) -> Iterator[tuple[Benchmark, list[Benchmark]]]:
-    """Each rate of a benchmark, and what may be its times."""
+    """Yield each rate of a benchmark with its possible times."""
     by_name = sorted(benchmarks, key=attrgetter("name"))
     for _, group in groupby(by_name, key=attrgetter("name")):
         metrics = list(group)
@@ -75,11 +75,11 @@ def _is_function(rate: MetricKey, time: MetricKey, runs: Sequence[dict[MetricKey
             rounding = PRECISION / 2 + _rounding(own) + _rounding(other)
             least, most = max(least, own * other * (1 - rounding)), min(most, own * other * (1 + rounding))
             coarsest = max(coarsest, rounding)
-    # Of times that hardly differ, a coarse constant would be no wonder.
+    # If times hardly differ, a roughly constant product proves nothing.
     return len(set(times)) > 1 and least <= most and max(times) - min(times) >= CLEARLY * coarsest * min(times)
 
 
 def _rounding(number: float) -> float:
-    """The most by which a number differs from what was printed with as many decimals, as a fraction of it."""
+    """The largest rounding error of a number printed with this many decimals, as a fraction of it."""
     exponent = Decimal(repr(number)).as_tuple().exponent
     return 0.5 * 10.0**exponent / abs(number) if number and isinstance(exponent, int) else 0.0

@@ -1,4 +1,4 @@
-"""What every detector is: a module with an identity, and a function per kind of measurement that it judges."""
+"""The interface of detectors: a module with an ID, and a function per kind of measurement that it judges."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from perf_culprit.stats.unit_table import Tiers
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DetectorOptions:
-    """`paired`: the executions of both sides were measured in turn on one machine, in rounds."""
+    """`paired`: the executions of both sides alternated on one machine, in rounds."""
 
     settings: PolicySettings = field(default_factory=PolicySettings)
     paired: bool = False
@@ -26,9 +26,9 @@ class DetectorOptions:
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """`evidence` per pair, in order; `suite`: how far all benchmarks moved together, where the detector asks that.
+    """`evidence` per pair, in order; `suite`: how far all benchmarks moved together, if the detector computes it.
 
-    `notes` are on the runs.
+    `notes` apply to the runs.
     """
 
     evidence: Sequence[Evidence]
@@ -51,12 +51,12 @@ class LimitRule:
 
 
 class Detector(Protocol):
-    """A module of `bot/perf_culprit/judge/`: it describes what was measured, the policy judges.
+    """A module of `bot/perf_culprit/judge/`: it describes the measurements, the policy judges.
 
-    A metric about which it can say nothing has neither rate nor score, and a reason.
+    A metric that it cannot judge has neither rate nor score, but a reason.
     """
 
-    # Lower-case, as the user writes it in the configuration.
+    # Lower-case, as written in the configuration.
     ID: str
 
 
@@ -64,11 +64,11 @@ class BenchmarkDetector(Detector, Protocol):
     """Judges the samples of benchmarks."""
 
     def detect(self, pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-        """One evidence per pair, in order."""
+        """Return one evidence per pair, in order."""
 
 
 class CounterDetector(Detector, Protocol):
     """Judges the series of counters."""
 
     def detect_counters(self, tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
-        """One evidence per counter of each table (its `metrics`), in order."""
+        """Return one evidence per counter of each table (its `metrics`), in order."""

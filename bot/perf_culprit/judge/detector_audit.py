@@ -1,6 +1,6 @@
-"""What every detector is worth on a history: how often it would have been wrong, and injected changes that it finds.
+"""Audit of every detector on a history: its rate of false alarms, and the injected changes that it finds.
 
-docs/detectors/audit.md says what the numbers mean and what they do not.
+docs/detectors/audit.md explains the numbers and their limits.
 """
 
 import math
@@ -37,10 +37,10 @@ from perf_culprit.model.reason import AuditReason, Reason, because
 from perf_culprit.model.run import Benchmark, MetricKey, Run
 from perf_culprit.stats.variance_components import VarianceComponents, variance_components
 
-# Fewer comparisons of stored runs say nothing about a rate; the samples within the runs then have to do.
+# Fewer comparisons of stored runs do not show a rate; then the samples within the runs are used.
 FEWEST_TRIALS = 3
 SPLITS = 20
-# The newest runs tell how the machines are now; older ones would only cost time.
+# The newest runs show how the machines are now; older ones would only cost time.
 MOST_TRIALS = 60
 PLANTED_CHANGES: Final = 20  # of each size
 
@@ -56,10 +56,10 @@ def audit(
     counter_detector: str = DEFAULT_COUNTER_DETECTOR,
     sweep: bool = False,
 ) -> Audit:
-    """Judge the runs of one suite, given oldest first, by every detector at these settings.
+    """Judge the runs of one suite, oldest first, by every detector at these settings.
 
-    `choose` gives a run its baseline from those before it. `detector` and `counter_detector` are in force. `sweep`:
-    also by threshold of control charts.
+    `choose` selects a run's baseline from the runs before it. `detector` and `counter_detector` are the configured
+    ones. `sweep`: also vary the threshold of control charts.
     """
     measured = [replace(run, counters=()) for run in runs if run.benchmarks]
     chosen = tuple(detectors or DETECTORS)
@@ -98,7 +98,7 @@ def audit(
 def _judged(
     runs: Sequence[Run], judges: Mapping[str, Judge], *, choose: Choose, rng: np.random.Generator
 ) -> tuple[TrialKind, dict[str, list[JudgedTrial]]]:
-    """Each detector's trials: the stored runs where there are enough, else halves of them; none if neither will do."""
+    """Run each detector's trials: on stored runs if there are enough, else on halves of them; empty if impossible."""
     first = max(len(runs) - MOST_TRIALS, 0)
     bare = [replace(run, regressions=()) for run in runs]
     comparable = (index for index in range(first, len(bare)) if choose(bare[:index], bare[index]).runs)
@@ -117,7 +117,7 @@ def _audit_detector(
     judge: Judge, judged: Sequence[JudgedTrial], kind: TrialKind, *, rng: np.random.Generator
 ) -> DetectorAudit:
     alarms = [alarms_of(entry, judge, surely_unchanged=kind is TrialKind.SPLIT_RUNS) for entry in judged]
-    recent = judged[len(judged) // 2 :]  # whose baselines are the largest
+    recent = judged[len(judged) // 2 :]  # their baselines are the largest
     quiet = [entry for entry in judged[-1].findings if entry.verdict in QUIET]
     limits = [MetricLimit(key=entry.key, effect=entry.detectable_effect) for entry in quiet]
     return DetectorAudit(
@@ -148,14 +148,14 @@ def _notes(kind: TrialKind, *, runs: int, audits: Sequence[DetectorAudit]) -> It
         yield because(AuditReason.FEW_TRIALS, trials=trials, rate=3 / trials)
 
 
-# A mixed model of more takes seconds and says the same.
+# A mixed model of more takes seconds and gives the same result.
 MOST_METRICS: Final = 20
 MOST_RUNS: Final = 20
 MOST_SAMPLES: Final = 30
 
 
 def noise_sources(runs: Sequence[Run]) -> NoiseSources | None:
-    """Of the newest runs, the medians over some of their timed benchmarks; None where nothing could be fitted."""
+    """Medians over some timed benchmarks of the newest runs; None if nothing could be fitted."""
     newest = runs[-MOST_RUNS:]
     measured = defaultdict[MetricKey, list[Benchmark]](list)
     for benchmark in chain.from_iterable(run.benchmarks for run in newest):
@@ -180,7 +180,7 @@ def _components(benchmarks: Sequence[Benchmark]) -> VarianceComponents | None:
     for number, benchmark in enumerate(benchmarks):
         sizes = benchmark.group_sizes or (len(benchmark.samples),)
         group = np.repeat(np.arange(len(sizes)), sizes)
-        # From all processes alike, not the first ones'.
+        # From all processes evenly, not only from the first ones.
         kept = np.unique(np.linspace(0, len(group) - 1, min(len(group), MOST_SAMPLES)).round().astype(np.intp))
         values.append(np.array(benchmark.samples)[kept])
         runs.append(np.full(len(kept), number))

@@ -1,4 +1,4 @@
-"""The detectors that are in use, by what they judge and by name."""
+"""The detectors in use, by kind of measurement and name."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -18,9 +18,9 @@ COUNTER_DETECTORS: Final[dict[str, CounterDetector]] = {
     control_chart.ID: control_chart,
     rule_ensemble.ID: rule_ensemble,
 }
-# Of the detectors whose scores have a limit instead of a rate.
+# The detectors whose scores have a limit instead of a rate.
 LIMIT_RULES: Final[dict[str, LimitRule]] = {one.ID: one.LIMIT for one in (control_chart, change_point, rule_ensemble)}
-# What the report's reader has to know of how these have judged.
+# Remarks for the report's reader on how these detectors judged.
 COUNTER_REMARKS: Final[dict[str, Callable[[Sequence[TablePair], DetectorOptions], Sequence[Reason]]]] = {
     rule_ensemble.ID: rule_ensemble.remarks
 }

@@ -1,6 +1,6 @@
-"""Deviations between consecutive versions, and those that were only a transient regression [B17, section V], as data.
+"""Deviations between consecutive versions, with transient regressions marked [B17, section V], as data.
 
-A matrix: one row per metric, one cell per version. No multiplicity control: it is a picture to look at, not a gate.
+A matrix: one row per metric, one cell per version. It is for viewing, not a gate: no multiplicity control.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from perf_culprit.stats.ragged import Ragged
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A metric's versions that have enough samples, oldest first, and where their estimates start."""
+    """A metric's versions that have enough samples, oldest first; and those that have `too_few`."""
 
     names: list[str]
     samples: list[tuple[float, ...]]
@@ -38,7 +38,7 @@ class _Measured:
 def deviation_matrix(
     versions: Sequence[Version], *, minimum_effect: float = DEFAULTS[Kind.BENCHMARK]
 ) -> DeviationMatrix:
-    """Compare every metric's consecutive versions, given oldest first. Summaries take no part."""
+    """Compare every metric's consecutive versions, given oldest first. Summaries are skipped."""
     measured: dict[MetricKey, _Measured] = {}
     metrics: dict[MetricKey, Metric] = {}
     for version in versions:
@@ -90,7 +90,7 @@ def _rows(
 
 
 def _estimates(samples: Sequence[tuple[float, ...]]) -> tuple[MedianEstimate, MedianEstimate]:
-    """Of the medians, and of the means."""
+    """Estimate the medians and the means."""
     if not samples:
         nothing = MedianEstimate(np.empty(0), np.empty(0), np.empty(0))
         return nothing, nothing
@@ -164,9 +164,9 @@ def _verdict(
 def _transient_regressions(
     names: Sequence[str], estimate: MedianEstimate, cells: Sequence[Cell], *, minimum_effect: float
 ) -> tuple[TransientRegression, ...]:
-    """The regressions whose former level an improvement reaches again; the earliest such level counts.
+    """Find the regressions whose former level an improvement reaches again; the earliest such level counts.
 
-    A level is reached where the intervals overlap or the medians differ by less than the minimum effect (choice).
+    A level is reached if the intervals overlap or the medians differ by less than the minimum effect (our choice).
     """
     low, high = estimate.bounds(LEVEL)
     open_regressions: list[int] = []

@@ -1,4 +1,4 @@
-"""One run's value with whatever is known of its error, from samples or from a tool's summary."""
+"""One run's value with its error, if known, from samples or from a tool's summary."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from perf_culprit.model.run import Benchmark, Summary
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """`error` is the standard error of `value`; what is not known is None. `runs` counts the runs behind it."""
+    """`error` is the standard error of `value`; unknown fields are None. `runs` counts the runs behind it."""
 
     value: float
     statistic: str
@@ -25,7 +25,7 @@ class Estimate:
 
     @property
     def moments(self) -> tuple[float, float, int] | None:
-        """Mean, standard deviation and count, where this is a mean and all are known."""
+        """Mean, standard deviation and count, if this is a mean and all are known."""
         if self.statistic != MEAN or self.standard_deviation is None or self.count is None or self.count < 2:
             return None
         return self.value, self.standard_deviation, self.count
@@ -43,7 +43,7 @@ class Estimate:
 
 
 def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
-    """The benchmark's `statistic`; samples are reduced to it."""
+    """Compute the benchmark's `statistic`, from its samples if it has no summary."""
     if (summary := benchmark.summary) is None:
         return _of_samples(benchmark.samples, statistic)
     if statistic == MEDIAN != summary.statistic and summary.median is not None:
@@ -66,7 +66,7 @@ def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
 
 
 def _deviation(summary: Summary) -> float | None:
-    """The stated one; else the largest that this mean, minimum and maximum leave possible (Bhatia & Davis 2000)."""
+    """The stated deviation; else the largest one possible for this mean, minimum and maximum (Bhatia & Davis 2000)."""
     low, high, count = summary.minimum, summary.maximum, summary.count or 0
     if summary.standard_deviation is not None or summary.statistic != MEAN or low is None or high is None or count < 2:
         return summary.standard_deviation
@@ -75,7 +75,7 @@ def _deviation(summary: Summary) -> float | None:
 
 
 def averaged(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean of the runs' values; its error from theirs or from their scatter, whichever is larger."""
+    """The mean of the runs' values; its error from their errors or from their scatter, whichever is larger."""
     values = [entry.value for entry in estimates]
     runs = len(values)
     mean = fmean(values)

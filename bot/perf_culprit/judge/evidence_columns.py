@@ -1,4 +1,4 @@
-"""Evidence that does not come from the engine: of what was not tested, and of changes that have no size."""
+"""Evidence that does not come from the engine: for untested metrics, and for changes without a size."""
 
 import math
 from typing import Final
@@ -7,10 +7,10 @@ from perf_culprit.model.finding import Evidence, Side
 from perf_culprit.model.reason import Reason
 from perf_culprit.model.run import Metric, MetricKey
 
-# No test: of numbers that vary with nothing but the program.
+# No statistical test: these numbers depend only on the program.
 EXACT: Final = "exact"
 UNTESTED: Final = "none"
-# The published ANOVA of samples, in place of the engine's judgement of units.
+# The published ANOVA of samples, instead of the engine's judgement of units.
 BY_SAMPLE: Final = "anova_by_sample"
 
 
@@ -23,7 +23,7 @@ def untested(
     target: Side | None = None,
     change: float | None = None,
 ) -> Evidence:
-    """Of a metric that no test is made of: described, where there is something to describe."""
+    """Return evidence for an untested metric, with the values that are known."""
     return Evidence.of(
         key=key,
         metric=metric,
@@ -36,6 +36,6 @@ def untested(
 
 
 def relative(target: float, baseline: float) -> float | None:
-    """The change as a fraction of the baseline; None where that is (nearly) zero."""
+    """The change as a fraction of the baseline; None if the baseline is (nearly) zero."""
     change = (target - baseline) / abs(baseline) if baseline else math.nan
     return change if math.isfinite(change) else None

@@ -1,6 +1,6 @@
-"""Counts of whole commands: so exact that one stored run can judge, and never taken for quieter than they were seen.
+"""Counts of whole commands: exact enough that one stored run can judge, but never assumed less noisy than observed.
 
-docs/measure.md#counts has what was measured.
+docs/measure.md#counts describes the measurements.
 """
 
 import math
@@ -22,15 +22,15 @@ from perf_culprit.stats.power import POWER
 from perf_culprit.stats.ragged import Floats
 
 TEST: Final = "counts"
-# What a run's count may be off before two of them were seen: a scaled inverse chi-square prior [Smyth 2004], whose two
-# degrees of freedom leave 1% for a command of ten times this spread.
+# Error assumed for a run's count before two were seen: a scaled inverse chi-square prior [Smyth 2004]. Its two degrees
+# of freedom leave 1% for a command of ten times this spread.
 PRIOR_SPREAD: Final = 2e-4
 PRIOR_FREEDOM: Final = 2.0
-FEWEST_RUNS: Final = 3  # that show how counts differ from run to run
+FEWEST_RUNS: Final = 3  # needed to show how counts differ between runs
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions, detector: BenchmarkDetector) -> Assessed:
-    """One evidence per pair, in order: counts as here, all else by `detector`."""
+    """Return one evidence per pair, in order; counts are judged here, all others by `detector`."""
     counted = [index for index, pair in enumerate(pairs) if _is_counted(pair)]
     if not counted:
         return detector.detect(pairs, options)
@@ -52,14 +52,14 @@ def _is_counted(pair: MetricPair) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Errors:
-    """Squared errors of the logarithm's change and their degrees of freedom, (k,): of the prior and what was seen."""
+    """Squared errors of the logarithm's change and their degrees of freedom, (k,): from the prior and from the data."""
 
     difference: float
     squared: Floats
     freedom: Floats
 
     def distance(self, share: float) -> float:
-        """What the least certain of them leaves this share beyond, on both sides together."""
+        """The distance that is exceeded with this probability, both sides together, under the least certain error."""
         return float((special.stdtrit(self.freedom, 1 - share / 2) * np.sqrt(self.squared)).max())
 
     @property
@@ -69,7 +69,7 @@ class _Errors:
 
 
 def _tested(pair: MetricPair, options: DetectorOptions, *, metrics: int) -> Evidence:
-    """The least convincing of three t-tests of logarithms, Bonferroni over the suite's counts."""
+    """Run three t-tests of logarithms and keep the least significant, with Bonferroni over the suite's counts."""
     errors, least = _errors(pair), math.log1p(options.settings.of(pair.key).minimum_effect)
     p_value, change, half = errors.p_value, errors.difference, errors.distance(1 - LEVEL)
     rate = min(p_value * metrics, 1.0) if abs(change) >= least else 1.0
@@ -94,7 +94,7 @@ def _tested(pair: MetricPair, options: DetectorOptions, *, metrics: int) -> Evid
 
 
 def _errors(pair: MetricPair) -> _Errors:
-    """By the prior alone; by the spread of executions within runs; by that of the baseline's runs."""
+    """Errors from the prior alone, from the spread of executions within runs, and from that of the baseline's runs."""
     target, *runs = (np.log(run.samples) for run in (pair.target, *pair.baseline))
     means = np.array([run.mean() for run in runs])
     count = len(runs)

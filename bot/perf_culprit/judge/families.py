@@ -1,4 +1,4 @@
-"""Which metrics share what they know of their noise."""
+"""Groups of metrics that share an estimate of their noise."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
@@ -13,10 +13,10 @@ Result = TypeVar("Result")
 
 
 def families(kinds: Iterable[Hashable], *, alone: Iterable[bool]) -> Integers:
-    """A number per metric, shape (m,): those of one kind share one, and who is `alone` has a number to itself.
+    """Number the metrics, shape (m,): metrics of one kind share a number; one that is `alone` has its own.
 
-    A metric is alone as long as a level that it was called for may be a new one: as noise, its step would hide that of
-    every other metric which follows it a run later.
+    A metric is alone while a level that it was called for may be a new one. Treated as noise, its step would hide that
+    of every other metric which follows it a run later.
     """
     numbers: dict[Hashable, int] = {}
     pairs = zip(kinds, alone, strict=True)
@@ -27,7 +27,7 @@ def families(kinds: Iterable[Hashable], *, alone: Iterable[bool]) -> Integers:
 def by_kind(
     items: Sequence[Item], kinds: Sequence[Hashable], assess: Mapping[Any, Callable[[Sequence[Item]], Sequence[Result]]]
 ) -> Sequence[Result]:
-    """What the function of each item's kind gives for it among the others of that kind, in order."""
+    """Apply the function of each kind to all its items, and return the results in order."""
     if len(set(kinds)) == 1:
         return assess[kinds[0]](items)
     results: dict[int, Result] = {}
@@ -40,6 +40,6 @@ def by_kind(
 def in_families(
     items: Sequence[Item], assess: Callable[[Sequence[Item]], Sequence[Result]], *, alone: Iterable[bool]
 ) -> list[Result]:
-    """What `assess` gives for each item among those of its family, in order."""
+    """Apply `assess` to the items of each family, and return the results in order."""
     numbers = families(repeat(None, len(items)), alone=alone).tolist()
     return list(by_kind(items, numbers, dict.fromkeys(numbers, assess)))

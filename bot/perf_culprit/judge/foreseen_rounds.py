@@ -1,4 +1,4 @@
-"""What rounds of a paired measurement would show, by the noise of an earlier one: the plan of `measure`."""
+"""Expected result of the rounds of a paired measurement, from the noise of an earlier one: the plan of `measure`."""
 
 import math
 from collections.abc import Iterable
@@ -23,15 +23,15 @@ from perf_culprit.model.run import Run
 from perf_culprit.stats.shared_shift import without_block_means
 from perf_culprit.stats.variance_components import variance_components
 
-# A mixed model of more takes seconds and says the same.
+# A mixed model of more takes seconds and gives the same result.
 MOST_MODELLED: Final = 10
 
 
 def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySettings) -> Foresight | None:
-    """What this number of `rounds` would show of metrics like these; None where the earlier ones tell nothing.
+    """Predict what this number of `rounds` would show for such metrics; None if earlier rounds show nothing.
 
-    Every metric is taken as the only one that changes. What the sides of a round have in common cancels; the error of
-    the change is that of the executions' values around their round, taken as normal.
+    Every metric is treated as the only one that changes. Common effects of the sides of a round cancel. The error of
+    the change is that of the executions' values around their round, assumed normal.
     """
     measured = [
         (pair, executions)
@@ -63,7 +63,7 @@ def foresee(baseline: Baseline, target: Run, *, rounds: int, settings: PolicySet
 
 
 def _repeated(pair: MetricPair) -> Executions | None:
-    """The executions, where there are two rounds of positive values."""
+    """The executions, if there are two rounds of positive values."""
     executions = None if pair.obstacle is not None else executions_of(pair)
     if executions is None or len(set(executions.round)) < 2 or min(map(min, executions.samples)) <= 0:
         return None
@@ -82,7 +82,7 @@ def _noise(executions: Executions) -> float:
 
 
 def _sources(measured: Iterable[Executions]) -> tuple[float | None, float | None]:
-    """Standard deviations of executions in a round and of samples in an execution, medians; None: not told apart."""
+    """Median standard deviations of executions in a round and of samples in an execution; None if not separable."""
     fitted: list[tuple[float, float]] = []
     for executions in measured:
         sizes = [len(samples) for samples in executions.samples]

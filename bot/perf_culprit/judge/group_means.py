@@ -1,9 +1,9 @@
-"""Groups of benchmarks that the configuration names: the geometric mean of their changes, with its interval.
+"""Groups of benchmarks from the configuration: the geometric mean of their changes, with its interval.
 
-benchstat prints such a mean without an interval. Benchmarks of one run are not independent, so nothing is gained here
-by their number: on logarithms the group's bounds are the means of the metrics' bounds. For normal errors that covers
-at least as often as each of them, however they depend on each other, because a standard deviation of a mean is at most
-the mean of the standard deviations.
+benchstat prints such a mean without an interval. Benchmarks of one run are not independent, so their number narrows
+nothing here. On logarithms the group's bounds are the means of the metrics' bounds. For normal errors their coverage is
+at least that of each metric under any dependence. The reason: a mean's standard deviation is at most the mean of the
+standard deviations.
 """
 
 import math
@@ -15,7 +15,7 @@ from perf_culprit.model.report import GroupMean
 
 
 def group_means(findings: Sequence[Finding], groups: Iterable[GroupConfig]) -> tuple[GroupMean, ...]:
-    """One for each group and metric's name; metrics of different names have no mean."""
+    """Return one mean per group and metric name; metrics of different names are never combined."""
     return tuple(mean for group in groups for mean in _of_group(group, findings))
 
 

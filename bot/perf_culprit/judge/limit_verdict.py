@@ -27,10 +27,10 @@ from perf_culprit.stats.common_rate import interval_medians
 from perf_culprit.stats.multiplicity import known_q_values, number, numbers
 from perf_culprit.stats.ragged import Floats
 
-FEWEST_SAMPLES: Final = 4  # that a counter's limits are judged by
-# Percentiles of a counter's samples: where none of them moves by the minimum effect, no change is called.
+FEWEST_SAMPLES: Final = 4  # needed to judge a counter's limits
+# Percentiles of a counter's samples: if none of them moves by the minimum effect, no change is called.
 MOVED: Final = (5, 50, 95)
-# Counters to draw; their samples are sorted once more.
+# Counters to draw; each needs its samples sorted once more.
 MOST_CHARTS: Final = 200
 
 
@@ -42,11 +42,11 @@ def decide_by_limit(
     policy: PolicySettings,
     by_effect: bool,
 ) -> Decided:
-    """`by_effect`: the medians must also differ by the minimum effect, as with benchmarks.
+    """Decide by the score and its limit. `by_effect`: the medians must also differ by the minimum effect.
 
-    `q_value` is that of the excess over the limit. It suffices, of enough runs (two of them do not show how runs
-    differ), and so does the level of the target's median among the runs' medians, or that
-    the operator set the limit.
+    `q_value` is that of the excess over the limit. A small one suffices if there are enough runs; two do not show how
+    runs differ. Two other conditions also suffice: the level of the target's median among the runs' medians, and a
+    limit set by the operator.
     """
     score, limit = evidence.score, evidence.threshold
     if score is None or limit is None:
@@ -87,7 +87,7 @@ def _rule(evidence: Evidence) -> LimitRule:
 
 
 def _visible(evidence: Evidence) -> float | None:
-    """None where a larger change was not seen."""
+    """The detectable effect; None if a larger change was not called."""
     visible, change = evidence.excess.detectable_effect, evidence.relative_change
     if visible is None or change is None:
         return visible
@@ -104,7 +104,7 @@ def _too_few_samples(evidence: Evidence) -> Reason | None:
 
 
 def surest(evidence: Evidence, policy: PolicySettings) -> float:
-    """The false discovery rate that can be asked for: n exchangeable baseline runs cannot show less than 1 / n."""
+    """The attainable false discovery rate: n exchangeable baseline runs cannot show less than 1 / n."""
     runs = evidence.baseline.runs if evidence.baseline is not None else 1
     return max(policy.proven, 1 / runs)
 
@@ -112,7 +112,7 @@ def surest(evidence: Evidence, policy: PolicySettings) -> float:
 def counter_findings(
     tables: Sequence[TablePair], evidence: Sequence[Evidence], settings: PolicySettings
 ) -> list[Finding]:
-    """One finding per evidence. Only changed counters get a series: medians of long series take their time."""
+    """Return one finding per evidence. Only changed counters get a series: medians of long series are slow."""
     q_values = known_q_values(numbers(entry.excess.chance for entry in evidence))
     places = chain.from_iterable(((pair, index) for index in range(len(pair.metrics))) for pair in tables)
     ranked = sorted(range(len(evidence)), key=lambda row: -violation(evidence[row]))
@@ -128,7 +128,7 @@ def counter_findings(
         changed = decided.verdict in PROVEN
         regressed = decided.verdict is Verdict.REGRESSION
         finding = Finding.judged(
-            # A table has thousands of counters: what could not be scaled matters where something changed.
+            # A table has thousands of counters: notes on scaling matter only where something changed.
             structs.replace(entry, notes=()) if decided.verdict in QUIET else entry,
             verdict=decided.verdict,
             reason=decided.reason,
@@ -142,7 +142,7 @@ def counter_findings(
 
 
 def _moved_little(evidence: Evidence, pair: TablePair, index: int, minimum_effect: float) -> bool:
-    """Whether neither the median nor a tail of the samples moved by the minimum effect: a new spread is a change."""
+    """Whether neither the median nor a tail of the samples moved by the minimum effect; a new spread is a change."""
     if reaches(_worsening(evidence), minimum_effect):
         return False
     target, runs, _ = _charted_sides(evidence, pair, index)
@@ -152,7 +152,7 @@ def _moved_little(evidence: Evidence, pair: TablePair, index: int, minimum_effec
 
 
 def chance_notes(findings: Iterable[Finding]) -> list[Reason]:
-    """How many metrics are out of control, and how many would be if nothing had changed: 1 in (baseline runs + 1)."""
+    """Report how many metrics are out of control, and how many chance would give: 1 in (baseline runs + 1)."""
     charted = [finding for finding in findings if finding.excess.chance is not None]
     if not charted:
         return []
@@ -166,7 +166,7 @@ def is_out_of_control(evidence: Evidence) -> bool:
 
 
 def violation(evidence: Evidence) -> float:
-    """Relative to the threshold, which is the order to present them in [N12, section 5.3.1]."""
+    """The score relative to the threshold, which determines the order of presentation [N12, section 5.3.1]."""
     if not evidence.score or evidence.threshold is None:
         return 0.0
     return evidence.score / evidence.threshold if evidence.threshold else float("inf")
@@ -181,7 +181,7 @@ def _scored(code: VerdictReason, evidence: Evidence, *, limit: float, effect: fl
 
 
 def _worsening(evidence: Evidence) -> float:
-    """Of the medians, positive where it is bad; where no way is good, any change is."""
+    """Worsening of the medians, positive if it is bad; if no direction is good, the absolute change."""
     if (change := evidence.relative_change) is None:
         above = evidence.target is not None and evidence.target.value > 0
         change = float("inf") if above else -float("inf")
@@ -190,7 +190,7 @@ def _worsening(evidence: Evidence) -> float:
 
 
 def _side(evidence: Evidence, worsening: float, *, by_effect: bool) -> Verdict:
-    """Which side of the limits is violated more than usual; the bad one counts first [METHODS 2.7]."""
+    """The verdict by the side of the limits that is violated more than usual; the bad one comes first [METHODS 2.7]."""
     if not (sign := evidence.metric.direction.worse_sign):
         return Verdict.REGRESSION
     if by_effect:
@@ -199,7 +199,7 @@ def _side(evidence: Evidence, worsening: float, *, by_effect: bool) -> Verdict:
     worse, better = violated if sign > 0 else violated[::-1]
     if worse or better:
         return Verdict.REGRESSION if worse else Verdict.IMPROVEMENT
-    # Both sides a little, or a detector that does not tell them apart.
+    # Both sides are violated a little, or the detector does not distinguish them.
     return Verdict.IMPROVEMENT if worsening < 0 else Verdict.REGRESSION
 
 
@@ -207,7 +207,7 @@ MOST_INTERVALS: Final = 160
 
 
 def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
-    """Of the counter at `index` of the pair, with the limits or levels that its evidence names."""
+    """Add the chart of the counter at `index` of the pair, with the limits or levels that its evidence names."""
     target, runs, is_scaled = _charted_sides(finding, pair, index)
     drawn = Drawn(
         baseline_samples=_some(runs),
@@ -218,7 +218,7 @@ def with_chart(finding: Finding, pair: TablePair, index: int) -> Finding:
 
 
 def _charted_sides(evidence: Evidence, pair: TablePair, index: int) -> tuple[Floats, Sequence[Floats], bool]:
-    """The target's samples and each run's, and whether they had to be scaled to one load."""
+    """Return the target's samples and each run's, and whether they had to be scaled to one load."""
     if _rule(evidence).is_share:
         (target, scaled), is_scaled = at_one_load(pair, index)
         return target, scaled, is_scaled
@@ -238,7 +238,7 @@ def _time_series(evidence: Evidence, times_s: Floats, values: Floats, *, is_scal
     step_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1)
     edges_s = np.linspace(times_s[0], times_s[-1] + step_s, count + 1)
     medians = interval_medians(times_s, values[:, None], edges_s=edges_s)[:, 0]
-    # An instant that came a little late leaves an interval empty, which is no gap.
+    # An instant that came slightly late leaves an empty interval, which is not a gap.
     alone = np.isnan(medians[1:-1]) & np.isfinite(medians[:-2]) & np.isfinite(medians[2:])
     medians[1:-1][alone] = (medians[:-2] / 2 + medians[2:] / 2)[alone]
     start_s, interval_s = float(edges_s[0]), float(edges_s[1] - edges_s[0])
@@ -247,7 +247,7 @@ def _time_series(evidence: Evidence, times_s: Floats, values: Floats, *, is_scal
         violations = evidence.rules.violations
     else:
         lower, upper = (evidence.details.get(f"{side}_control_limit", np.nan) for side in ("lower", "upper"))
-        # The lowest of the values were dropped as idle, and violate nothing.
+        # The lowest values were dropped as idle time, and are no violations.
         idle = np.nanquantile(values, evidence.details.get("idle_share", 0.0))
         below = (medians < lower) & (medians >= idle)
         violations = tuple(

@@ -1,7 +1,7 @@
-"""The ruler: a small fixed workload measured with every run, which tells how fast the machine was.
+"""The ruler: a small fixed workload measured with every run, which shows how fast the machine was.
 
-Its time is the load of METHODS 2.5: what the baseline's benchmarks do when the ruler's time differs is fitted, and all
-samples are brought to the ruler's usual time, whatever detector judges them afterwards.
+Its time is the load of METHODS 2.5. A line is fitted to the baseline's benchmarks against the ruler's time. All samples
+are then scaled to the ruler's usual time, before any detector judges them.
 """
 
 import math
@@ -20,18 +20,18 @@ from perf_culprit.model.run import Benchmark, Metric, MetricKey, Run
 from perf_culprit.stats.load_scaling import LEAST_SPEARMAN, fit_load, fit_quality, scaling_factors
 from perf_culprit.stats.ragged import Floats
 
-# A line through fewer points fits always.
+# A line through fewer points always fits.
 MINIMUM_RUNS: Final = 5
 
 
 def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[Baseline, Run, Reason]:
-    """Both sides at the ruler's median time, without the ruler itself, which is no benchmark of the user's.
+    """Scale both sides to the ruler's median time, and remove the ruler, which is not the user's benchmark.
 
-    With what was scaled and how well that fits, or why nothing was.
+    Also return what was scaled and the quality of the fit, or the reason why nothing was.
 
-    Times are multiplied with (slope * usual + intercept) / (slope * ruler + intercept), rates divided by it, everything
-    else is left. Where the fit is bad (Spearman below 0.5) or cannot be made nothing is scaled. Baseline runs without
-    the ruler cannot be scaled: they are left out, or kept where nothing is scaled.
+    Times are multiplied by (slope * usual + intercept) / (slope * ruler + intercept), rates are divided by it, other
+    values stay. Nothing is scaled if the fit is bad (Spearman below 0.5) or impossible. Baseline runs without the ruler
+    cannot be scaled: they are left out, or kept if nothing is scaled.
     """
     unit = next((entry.metric.unit for entry in target.benchmarks if entry.key == ruler), "")
     measured = [(run, level) for run in baseline.runs if (level := _level(run, ruler, unit)) is not None]
@@ -46,7 +46,7 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
     levels = np.array([level for _, level in measured])
     model = fit_load(levels, common)
     fit = fit_quality(levels, common, model=model)
-    # A line that falls predicts its own points too, but no machine is slow on the ruler and fast on the rest.
+    # A falling line predicts its own points too, but no machine is slow on the ruler and fast on the rest.
     if fit.spearman < LEAST_SPEARMAN or model.slope <= 0:
         spearman = float(fit.spearman * np.sign(model.slope))
         return *plain, because(Remark.RULER_NOT_FOLLOWED, spearman=spearman)
@@ -67,7 +67,7 @@ def scale_by_ruler(baseline: Baseline, target: Run, ruler: MetricKey) -> tuple[B
 
 
 def _level(run: Run, ruler: MetricKey, unit: str) -> float | None:
-    """The run's median time of the ruler, in `unit`."""
+    """The run's median time of the ruler, in `unit`; None if there is no usable one."""
     if (benchmark := next((entry for entry in run.benchmarks if entry.key == ruler), None)) is None:
         return None
     factor = conversion_factor(benchmark.metric.unit, unit)
@@ -80,7 +80,7 @@ def _without(run: Run, ruler: MetricKey) -> Run:
 
 
 def _common_levels(runs: Sequence[Run]) -> Floats | None:
-    """How slow each run was, shape (runs,), about 1: the median over the benchmarks that all runs measured."""
+    """Relative slowness of each run, shape (runs,), about 1: the median over the benchmarks that all runs measured."""
     tables = [
         {
             entry.key: (entry.value, entry.metric.unit)
@@ -98,7 +98,7 @@ def _common_levels(runs: Sequence[Run]) -> Floats | None:
 
 
 def _exponent(metric: Metric) -> int:
-    """How the metric follows the machine's slowness: times with it, rates against it, counts and sizes not at all."""
+    """Exponent of the machine's slowness in the metric: 1 for times, -1 for rates, 0 for counts and sizes."""
     if milliseconds_per(metric.unit) is not None:
         return 1
     return -1 if is_rate(metric.unit) else 0

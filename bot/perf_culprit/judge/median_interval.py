@@ -1,6 +1,6 @@
 """Medians with Olive's confidence intervals, and the two conditions of a deviation [B17].
 
-A change is called where the engine calls it and both conditions hold. docs/detectors/median-interval.md has the rates.
+A change is called if the engine calls it and both conditions hold. docs/detectors/median-interval.md has the rates.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ ID: Final = "median_interval"
 
 
 def detect(pairs: Sequence[MetricPair], options: DetectorOptions) -> Assessed:
-    """One evidence per pair, in order."""
+    """Return one evidence per pair, in order."""
     return assess(pairs, options, test=ID, describe=_describe)
 
 
 def _describe(pairs: Sequence[MetricPair], suite: SuiteUnits, options: DetectorOptions) -> Sequence[Description]:
-    del options  # the level is the source's
+    del options  # the source fixes the level
     counts = suite.samples.sizes.reshape(-1, 2)
     enough = np.flatnonzero(counts.min(axis=1) >= MINIMUM_SAMPLES)
     described = {row: Description(obstacle=_too_few(*counts[row].tolist())) for row in range(len(pairs))}
@@ -74,7 +74,7 @@ def _deviations(target: Ragged, baseline: Ragged, enough: np.ndarray) -> list[De
 
 
 def _half_widths(estimate: MedianEstimate) -> Floats:
-    """Relative to the median; NaN of zero."""
+    """Half-widths relative to the median; NaN for a median of zero."""
     width = estimate.bounds()[1] - estimate.median
     is_told = estimate.median != 0
     return np.divide(width, np.abs(estimate.median), out=np.full_like(width, np.nan), where=is_told)
@@ -85,5 +85,5 @@ def _finest(first: Floats, second: Floats) -> Floats:
 
 
 def _at_least(estimate: MedianEstimate, error: Floats) -> MedianEstimate:
-    """A clock cannot tell medians apart that differ by less than its step (choice: half a step as standard error)."""
+    """Limit the error to at least half a step: a clock cannot tell closer medians apart (our choice)."""
     return MedianEstimate(estimate.median, np.maximum(estimate.error, error), estimate.degrees_of_freedom)

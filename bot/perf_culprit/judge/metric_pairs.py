@@ -1,4 +1,4 @@
-"""What is compared with what: each metric of the target with the same metric of the baseline's runs."""
+"""Metrics to compare: each metric of the target with the same metric of the baseline's runs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +22,11 @@ SHOWN = 12  # characters of a version
 class MetricPair:
     """One metric on both sides, in the target's unit.
 
-    `metric` is the one to judge by: its direction may be the user's, not the tool's. `baseline` has one entry per run
-    that measured the metric, oldest first, at least one; `positions` are those runs' places among all, `commits` theirs
-    where known. `obstacle` says why the sides cannot be compared at all. `targets` are the target's runs: of several
-    files each is one, else it is one.
-    `is_unsettled`: one of the runs may be the first of a new level (`Baseline.unsettled`).
+    `metric` is used for judging: its direction may be the user's, not the tool's. `baseline` has one entry per run that
+    measured the metric, oldest first, at least one. `positions` are those runs' places among all, `commits` their
+    commits if known. `obstacle` is the reason why the sides cannot be compared at all. `targets` are the target's runs:
+    one per file if there are several files, otherwise one. `is_unsettled`: one of the runs may be the first of a new
+    level (`Baseline.unsettled`).
     """
 
     key: MetricKey
@@ -51,7 +51,7 @@ class MetricPair:
 
     @property
     def series(self) -> tuple[float, ...]:
-        """One value per run from oldest to newest, the target's last."""
+        """One value per run, oldest to newest, the target's last."""
         return (*(benchmark.value for benchmark in self.baseline), self.target.value)
 
 
@@ -83,7 +83,7 @@ def pair_metrics(
             elif name not in regressed:
                 runs[name] = [benchmark], [position]
     pairs, new = [], []
-    # Mostly the same for all metrics.
+    # Usually the same for all metrics.
     shared: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[str | None, ...]]] = {}
     for benchmark in target.benchmarks:
         key, metric = benchmark.key, benchmark.metric
@@ -116,18 +116,18 @@ def pair_metrics(
 
 
 def some_samples(runs: Sequence[Benchmark]) -> tuple[float, ...]:
-    """For drawing: the runs' samples by size, of many some."""
+    """Choose samples to draw: the runs' samples sorted by size, thinned out if there are many."""
     return some_of(sorted(chain.from_iterable(run.samples for run in runs)))
 
 
 def some_of(ordered: Sequence[float]) -> tuple[float, ...]:
-    """At most MOST_DRAWN of them, at even distances of rank."""
+    """Return at most MOST_DRAWN of them, evenly spaced in rank."""
     last, most = len(ordered) - 1, min(len(ordered), MOST_DRAWN)
     return tuple(ordered[round(i * last / (most - 1))] for i in range(most)) if last else tuple(ordered)
 
 
 def metric_families(pairs: Sequence[MetricPair]) -> Integers:
-    """A number per metric name, shape (m,): metrics of one name share the prior of their variances."""
+    """Number the metric names, shape (m,): metrics of one name share the prior of their variances."""
     return families((pair.metric.name for pair in pairs), alone=(pair.is_unsettled for pair in pairs))
 
 
@@ -140,10 +140,10 @@ def _pair(
     trusted_direction: bool,
     older: str | None,
 ) -> MetricPair:
-    """`older`: another version of the benchmark, where all earlier runs measured others than the target."""
+    """Pair one metric. `older`: another version of the benchmark, if all earlier runs measured other versions."""
     obstacle, converted = None, tuple(earlier)
     if not all(benchmark.metric == target.metric for benchmark in earlier):
-        # Of several obstacles the newest run's.
+        # If there are several obstacles, report the newest run's.
         obstacle = obstacle_of(target.metric, [run.metric for run in reversed(earlier)], trusted_direction)
         factors = [conversion_factor(run.metric.unit, metric.unit) for run in earlier]
         converted = tuple(
@@ -165,7 +165,7 @@ def _unmeasurable(target: Benchmark, baseline: Sequence[Benchmark]) -> Reason | 
 
 
 def obstacle_of(metric: Metric, earlier: Iterable[Metric], trusted_direction: bool) -> Reason | None:
-    """Why `metric` cannot be compared with the `earlier` ones, by the first that differs; None where it can."""
+    """Reason why `metric` cannot be compared with the `earlier` ones, from the first that differs; None if it can."""
     for other in earlier:
         if conversion_factor(other.unit, metric.unit) is None:
             return because(Untested.UNIT_CHANGED, before=other.unit or "none", now=metric.unit or "none")
@@ -175,7 +175,7 @@ def obstacle_of(metric: Metric, earlier: Iterable[Metric], trusted_direction: bo
 
 
 def scaled(benchmark: Benchmark, metric: Metric, factor: float) -> Benchmark:
-    """All its numbers multiplied, as those of `metric`."""
+    """Multiply all numbers of the benchmark by the factor, and set its `metric`."""
     summary = benchmark.summary
     return structs.replace(
         benchmark.with_metric(metric),

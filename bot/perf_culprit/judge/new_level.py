@@ -1,4 +1,4 @@
-"""What earlier alarms do to a baseline: only a level that lasts is kept apart from the runs before it."""
+"""Effect of earlier alarms on a baseline: only a level that lasts is separated from the runs before it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,10 +16,10 @@ SHOWN_METRICS = 10
 
 
 def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ...]]:
-    """The baseline whose runs' `regressions` are what they are no baseline for, and what to tell of it.
+    """Limit the runs' `regressions` to the metrics that they are no baseline for, and return the remarks on it.
 
     On the branch itself runs at a worse level are left out, so that the regression is reported until it is accepted. A
-    target that left the branch after it got worse is judged by the runs since: it inherited that level.
+    target that branched off after the regression inherited that level, so only the runs since then judge it.
     """
     flagged = {key for run in baseline.runs for key in run.regressions}
     if not (keys := sorted(flagged & set(target.keys))):
@@ -27,7 +27,7 @@ def settled(baseline: Baseline, target: Run) -> tuple[Baseline, tuple[Reason, ..
     runs = (*baseline.runs, target)
     values = _values(runs, keys)
     if baseline.is_branched:
-        # Its own change is no evidence of what happened before it left.
+        # Its own change is no evidence of what happened before it branched off.
         values[:, -1] = np.nan
     by_metric = {
         key: new_levels(
@@ -61,7 +61,7 @@ def _without_marks(baseline: Baseline) -> Baseline:
 
 
 def _values(runs: Sequence[Run], keys: Sequence[MetricKey]) -> Floats:
-    """One number per metric and run (m, n); NaN where the run has none in the unit of the newest, the target."""
+    """One number per metric and run (m, n); NaN where the run has none in the unit of the target, the newest."""
     values = np.full((len(keys), len(runs)), np.nan)
     rows = {key: row for row, key in enumerate(keys)}
     units: dict[MetricKey, str] = {}

@@ -1,4 +1,4 @@
-"""Both sides of a counter at one load [N12, section 4.1]; where that cannot be, as they are, with the reason."""
+"""Scale both sides of a counter to one load [N12, section 4.1]; if impossible, keep them and give the reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,15 +23,15 @@ from perf_culprit.stats.load_scaling import (
 )
 from perf_culprit.stats.ragged import Floats
 
-# Samples that have no value at another load are left out while they are few (a ramp-up); else nothing is scaled.
+# Up to this share of samples without a value at another load (a ramp-up) is left out; with more, nothing is scaled.
 MOST_UNSCALABLE: Final = 0.05
-# Samples without a load (before the test and after it) are left out while they are fewer; else nothing is scaled.
+# At least this share of samples must have a load; the others (before and after the test) are left out.
 FEWEST_LOADED: Final = 0.5
-# A difference of load between target and baseline that a reader has to know of where nothing could be scaled.
+# Difference of load between target and baseline that is reported if nothing could be scaled.
 NOTABLE_LOAD_DIFFERENCE: Final = 0.05
-# Of a change of load, what a counter does that follows it: a part of it, or as much and a little of its own noise.
+# Range of a counter's change relative to the load's if it follows the load: a part of it, or all and some noise.
 FOLLOWED_LOAD: Final = (0.1, 1.25)
-# Loads that the baseline knows well enough to say what a counter does under them: the percentiles of its limits.
+# Percentiles between which the baseline's loads are frequent enough to predict a counter: those of its limits.
 USUAL_LOADS: Final = (5, 95)
 
 Sides = tuple[Floats, tuple[Floats, ...]]
@@ -39,7 +39,7 @@ Sides = tuple[Floats, tuple[Floats, ...]]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Loads:
-    """The load at each instant on both sides; `target` is None, and `reason` says why, where nothing can be scaled."""
+    """The load at each instant on both sides; if nothing can be scaled, `target` is None and `reason` explains it."""
 
     target: Floats | None = None
     runs: tuple[Floats, ...] = ()
@@ -61,30 +61,30 @@ class Loads:
 
     @property
     def difference(self) -> float:
-        """Of the target's median load from the baseline's, as a fraction."""
+        """Difference between the target's and the baseline's median load, as a fraction."""
         return self.level / self.reference - 1 if self.reference else 0.0
 
     @property
     def unusual(self) -> float:
-        """The difference where the target was under a load about which the baseline says nothing, else 0."""
+        """The difference if the target's load is outside the usual loads of the baseline, else 0."""
         is_usual = abs(self.difference) < NOTABLE_LOAD_DIFFERENCE or self.lowest <= self.level <= self.highest
         return 0.0 if is_usual else self.difference
 
     @property
     def unseen(self) -> bool:
-        """Whether the target's load is farther from all usual ones than these are from each other.
+        """Whether the target's load is farther from all usual loads than these are from each other.
 
-        A line may be extended by its own length at most: what bends there, queues first of all, nobody has seen.
+        A line may be extrapolated by its own length at most: beyond it, unseen effects such as queues may bend it.
         """
         beyond = max(self.lowest - self.level, self.level - self.highest)
         return bool(self.unusual) and beyond > self.highest - self.lowest
 
 
 def load_as_cause(change: float | None, difference: float) -> Reason | None:
-    """Whether a load that the baseline never saw explains a relative change of the medians.
+    """The reason if a load that the baseline never saw explains a relative change of the medians, else None.
 
-    `difference` of the loads, 0 where the load is a usual one. A counter follows the load in part or wholly; what
-    changes against it, more than it or not at all has other causes.
+    `difference` of the loads, 0 if the load is usual. A counter follows the load partly or fully. A change in the
+    opposite direction, a larger one or none at all has other causes.
     """
     if change is None or not difference:
         return None
@@ -93,7 +93,7 @@ def load_as_cause(change: float | None, difference: float) -> Reason | None:
 
 
 def without_load(medians: RunMedians, difference: float) -> RunMedians:
-    """What is left of the target's median where it follows a load that is so different as far as a counter may."""
+    """Remove the change that an unusual load can explain from the target's median."""
     usual = float(np.mean(medians.runs))
     if not difference or usual == 0:
         return medians
@@ -126,13 +126,13 @@ def table_loads(pair: TablePair) -> Loads:
 
 
 def load_notes(tables: Sequence[TablePair]) -> list[Reason]:
-    """Another load is no finding of the code's, but whoever reads the counters has to know of it."""
+    """Report a different load: it is no finding about the code, but readers of the counters need to know it."""
     largest = max((table_loads(pair).difference for pair in tables), key=abs, default=0.0)
     return [because(Remark.LOAD_DIFFERS, change=largest)] if abs(largest) >= NOTABLE_LOAD_DIFFERENCE else []
 
 
 def at_one_load(pair: TablePair, index: int) -> tuple[Sides, bool]:
-    """One counter as it is charted but for idle time, in the order of time; and whether it had to be scaled."""
+    """One counter as charted but with idle time, in order of time; and whether it had to be scaled."""
     one = slice(index, index + 1)
     (target,), *runs = (
         measured_values(values) for values in (pair.target_values(one), *(r.values(one) for r in pair.baseline))
@@ -144,7 +144,7 @@ def at_one_load(pair: TablePair, index: int) -> tuple[Sides, bool]:
 def scale(
     metric: Metric, target: Floats, runs: tuple[Floats, ...], loads: Loads, details: dict[str, float]
 ) -> tuple[Sides, Reason | None]:
-    """Both sides at the reference load, or the reason why not; what the fit was like goes into `details`."""
+    """Scale both sides to the reference load, or return the reason why not; the quality of fit goes into `details`."""
     if loads.target is None:
         return (target, runs), loads.reason
     load, values = np.concatenate(loads.runs), np.concatenate(runs)
@@ -172,10 +172,10 @@ def scale(
 
 
 def _misfit(metric: Metric, model: LinearLoad, quality: FitQuality, loads: Loads) -> Reason | None:
-    """Why a line says nothing of what the counter does under the target's load.
+    """Reason why a line does not describe the counter under the target's load; None if it does.
 
-    A time that is shorter under more load is no effect of it: clients that wait for each answer ask less of a slow
-    system. Scaled, a slower system would look like a smaller load.
+    A time that falls with more load is no effect of load: clients that wait for each answer send less to a slow system.
+    Scaled, a slower system would look like a smaller load.
     """
     if quality.spearman < LEAST_SPEARMAN:
         return because(Remark.UNSCALED_INDEPENDENT, spearman=quality.spearman)
@@ -187,7 +187,7 @@ def _misfit(metric: Metric, model: LinearLoad, quality: FitQuality, loads: Loads
 
 
 def measured_values(values: Floats) -> Floats:
-    """A transposed copy, a counter per row; infinite and absurd numbers are as good as missing, tiny ones are zero."""
+    """Copy and transpose, one counter per row; infinite and absurd numbers become missing, tiny ones zero."""
     copied = np.array(values.T, order="C")
     sizes = np.abs(copied)
     copied[sizes > LARGEST] = np.nan

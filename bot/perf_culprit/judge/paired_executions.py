@@ -1,4 +1,4 @@
-"""The executions behind a paired metric, each reduced to one number, in their rounds."""
+"""The executions of a paired metric, each reduced to one number, in their rounds."""
 
 import math
 from bisect import bisect_left
@@ -14,49 +14,49 @@ from perf_culprit.model.run import Benchmark
 from perf_culprit.stats.power import noncentrality
 from perf_culprit.stats.ragged import Floats
 
-# Of A B B A: the ways in which two of four executions can be the target's.
+# For A B B A: the number of ways to choose the target's two of four executions.
 WAYS_PER_ROUND: Final = 6
-# A number of rounds beyond this is no advice.
+# A larger number of rounds is no useful advice.
 MOST_ROUNDS: Final = 1_000
-# More than this, a millionfold, is no number that tells anything.
+# A larger change, a millionfold, is meaningless.
 LARGEST: Final = 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Executions:
-    """`samples` of each execution, baseline's and target's, with `is_target` and its `round`; same lengths."""
+    """`samples` of each execution, baseline's and target's, with `is_target` and its `round`; all of one length."""
 
     samples: tuple[tuple[float, ...], ...]
     is_target: tuple[bool, ...]
     round: tuple[int, ...]
 
     def medians(self) -> Floats:
-        """(n,): of each execution's samples."""
+        """(n,): the median of each execution's samples."""
         return np.array([np.median(samples) for samples in self.samples])
 
 
 def least_rounds(proven: float) -> int:
-    """Rounds of A B B A below which no labelling of the executions is as rare, however large the difference."""
+    """Rounds of A B B A below which no labelling is rare enough, however large the difference."""
     return max(2, math.ceil(math.log(2 / proven) / math.log(WAYS_PER_ROUND)))
 
 
 def shown_by_rounds(rounds: int, noise: float, *, alpha: float) -> float:
-    """The change that this number of rounds A B B A finds with the power; `noise` as a logarithm, of an execution."""
+    """The change that these rounds of A B B A detect with the power; `noise` of an execution as a logarithm."""
     return math.expm1(min(noncentrality(3.0 * rounds - 1, alpha=alpha) * noise / math.sqrt(rounds), math.log(LARGEST)))
 
 
 def rounds_that_show(change: float, noise: float, *, alpha: float, least: int) -> int | None:
-    """The fewest, and not fewer than `least`, that find such a change with the power."""
+    """The fewest rounds, at least `least`, that detect such a change with the power; None beyond MOST_ROUNDS."""
     choices = range(least, MOST_ROUNDS + 1)
     place = bisect_left(choices, True, key=lambda count: shown_by_rounds(count, noise, alpha=alpha) <= change)
     return choices[place] if place < len(choices) else None
 
 
 def executions_of(pair: MetricPair) -> Executions | None:
-    """The executions of rounds in which both sides were executed; None where there is no such round.
+    """The executions of rounds in which both sides were executed; None if there is no such round.
 
-    A benchmark without rounds is one execution, for its groups are processes of it. Where the round of any is not
-    known, all of them count as one round: they were executed in turn.
+    A benchmark without rounds is one execution, because its groups are processes of it. If any round is unknown, all
+    executions count as one round: they alternated.
     """
     groups = [
         (is_target, *entry)
@@ -80,7 +80,7 @@ def executions_of(pair: MetricPair) -> Executions | None:
 
 
 def _split(benchmarks: Sequence[Benchmark]) -> list[tuple[int | None, tuple[float, ...]]]:
-    """Each execution's round, None where it is not known, and its samples."""
+    """Each execution's round, None if it is unknown, and its samples."""
     groups: list[tuple[int | None, tuple[float, ...]]] = []
     for benchmark in benchmarks:
         samples = benchmark.samples or (benchmark.value,)

@@ -1,4 +1,4 @@
-"""Where the series of panels stand: which changes were accepted or bisected, and what got worse since a release."""
+"""Status of the panels' series: accepted or bisected changes, and regressions since a release."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,15 +18,15 @@ from perf_culprit.model.series import (
     Standing,
 )
 
-# A change point is placed to within a few runs.
+# A change point is located to within a few runs.
 NEAR_RUNS: Final = 3
-# Bursts that begin at fewer runs than this share begin at the change in so few cases, too.
+# If bursts start at a smaller share of the runs than this, they also rarely start at the change.
 _RARE: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Circumstances:
-    """What is known in addition to the numbers. `line`: each commit's place, the newest at 0."""
+    """Context beyond the numbers. `line`: each commit's place, the newest at 0."""
 
     line: Mapping[str, int]
     accepted: Sequence[Acceptance] = ()
@@ -34,7 +34,7 @@ class Circumstances:
 
 
 def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[ShownChange]:
-    """One that may have come with several commits came with the one that a bisection or another change names."""
+    """Show each change; if several commits are possible, choose the one that a bisection or another change names."""
     for number, panel in enumerate(panels):
         changes = [
             (row, series, change, _culprit(change, series, panel, around), *_beginnings(change, series, panel))
@@ -61,9 +61,9 @@ def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[Sh
 
 
 def _beginnings(change: ChangePoint, series: PanelSeries, panel: Panel) -> tuple[int, int]:
-    """The first and the last run that the new level can have begun with.
+    """The first and the last run at which the new level can have begun.
 
-    A level begins with a commit's first run. A burst near the change shifts it by as many runs as bursts last.
+    A level begins with a commit's first run. A burst near the change shifts it by up to the length of a burst.
     """
     runs, index = panel.runs, change.index
     starts = [i for i in range(1, len(runs)) if runs[i].commit != runs[i - 1].commit]
@@ -75,7 +75,7 @@ def _beginnings(change: ChangePoint, series: PanelSeries, panel: Panel) -> tuple
     is_new = [None if value is None else (value - middle) * sign > 0 for value in series.values]
     first, last = index - _burst(is_new[index:high], like=False), index + _burst(is_new[low:index], like=True)
     within = [at for at in starts if first <= at <= last]
-    # Inside of a commit's runs: at one of their ends.
+    # If it lies within a commit's runs, take one of their ends.
     return (
         (within[0], within[-1])
         if within
@@ -87,13 +87,13 @@ def _beginnings(change: ChangePoint, series: PanelSeries, panel: Panel) -> tuple
 
 
 def _burst(is_new: Sequence[bool | None], *, like: bool) -> int:
-    """How many runs the longest stay at the other level lasts; 0 where there are hardly any."""
+    """Length in runs of the longest stay at the other level; 0 if such stays are rare."""
     stays = [len(list(group)) for key, group in groupby(one for one in is_new if one is not None) if key is like]
     return max(stays, default=0) if len(stays) > _RARE * len(is_new) else 0
 
 
 def _first_run(panel: Panel, line: Mapping[str, int], commit: str) -> int | None:
-    """The index of the first run that has the commit."""
+    """The index of the commit's first run; None if there is none."""
     if commit not in line:
         return None
     index = bisect_left(panel.runs, -line[commit], key=lambda run: -line[run.commit])
@@ -101,7 +101,7 @@ def _first_run(panel: Panel, line: Mapping[str, int], commit: str) -> int | None
 
 
 def _acceptance(change: ChangePoint, series: PanelSeries, panel: Panel, around: Circumstances) -> Acceptance | None:
-    """What accepted the change: at its commit or later, and before the series' next change."""
+    """The acceptance of the change: at its commit or later, and before the series' next change."""
     following = min((other.index for other in series.changes if other.index > change.index), default=len(panel.runs))
     for entry in around.accepted:
         if entry.suite == panel.suite and entry.covers(series.key):
@@ -112,7 +112,7 @@ def _acceptance(change: ChangePoint, series: PanelSeries, panel: Panel, around: 
 
 
 def _culprit(change: ChangePoint, series: PanelSeries, panel: Panel, around: Circumstances) -> NamedCulprit | None:
-    """The commit that a stored bisection of this series named nearest to the change."""
+    """The commit nearest to the change that a stored bisection of this series named."""
     near: list[tuple[int, int, NamedCulprit]] = []
     for entry in around.culprits:
         if (entry.suite, entry.key) == (panel.suite, series.key):
@@ -125,7 +125,7 @@ def _culprit(change: ChangePoint, series: PanelSeries, panel: Panel, around: Cir
 def standing(
     panels: Sequence[Panel], changes: Sequence[ShownChange], commits: Sequence[Commit], line: Mapping[str, int]
 ) -> Standing:
-    """Since the newest release before the newest run; changes that somebody accepted do not count."""
+    """Status since the newest release before the newest run; accepted changes do not count."""
     newest = min((line[panel.runs[-1].commit] for panel in panels if panel.runs), default=0)
     oldest = max((line[panel.runs[0].commit] for panel in panels if panel.runs), default=-1)
     tagged = [one for one in commits if one.tag and newest < line[one.hash] <= oldest]

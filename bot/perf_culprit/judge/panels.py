@@ -1,6 +1,6 @@
 """Stored runs become a dashboard's panels: a value per run and metric, and the changes of each series.
 
-A panel grows from what an earlier build knew: only new runs are read, and only series with new values are judged again.
+A panel extends that of an earlier build: only new runs are read, and only series with new values are judged again.
 """
 
 import math
@@ -20,17 +20,17 @@ from perf_culprit.model.run import HARDWARE_COMPONENTS, Benchmark, Metric, Metri
 from perf_culprit.model.series import Panel, PanelRun, PanelSeries, Series
 from perf_culprit.stats.ragged import Floats, Integers
 
-# Which of a run's reductions stands for a summary's statistic; "value" and what nobody knows are means.
+# The reduction of a run that matches a summary's statistic; "value" and unknown statistics are means.
 _REDUCTIONS: Final[Mapping[str, int]] = {MEDIAN: 1, "min": 2, "minimum": 2}
 _DIGITS: Final = 6
-# Larger panels judge a series at every fourth value, each at its own turn: a level needs eight runs anyway, and the
-# build after one new run takes a quarter of the time.
+# Larger panels judge a series at every fourth value, each at its own turn: a level needs eight runs anyway. The build
+# after one new run then takes a quarter of the time.
 _MANY_SERIES: Final = 500
 _TURNS: Final = 4
 
 
 class StatisticChangedError(Exception):
-    """A run states another statistic than the earlier panel holds: grow it from nothing."""
+    """A run states another statistic than the earlier panel: rebuild the panel from scratch."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _Column:
 
 @dataclass(slots=True)
 class _Row:
-    """A metric's place. `stated`: what its summaries call their statistic. `before`: the values of `earlier`."""
+    """A metric's place. `stated`: the statistics that its summaries name. `before`: the values of `earlier`."""
 
     number: int
     metric: Metric
@@ -70,7 +70,7 @@ class PanelGrowth:
             self._rows[series.key] = _Row(number, series.metric, stated, series, before)
 
     def keep(self, commits: Collection[str]) -> None:
-        """The earlier panel's runs of these commits."""
+        """Keep the earlier panel's runs of these commits."""
         if self._earlier is None:
             return
         values = np.array([row.before for row in self._rows.values()])
@@ -81,7 +81,7 @@ class PanelGrowth:
                 self._columns.append(_Column((-self._line[run.commit], index), run, rows, points))
 
     def add(self, run: Run) -> None:
-        """A run that was read: newer ones first."""
+        """Add a run; newer ones come first."""
         rows, points = [], []
         for benchmark in run.benchmarks:
             row = self._rows.setdefault(benchmark.key, _Row(len(self._rows), benchmark.metric))
@@ -107,7 +107,7 @@ class PanelGrowth:
         turns = _TURNS if len(self._rows) > _MANY_SERIES else 1
         series = []
         for key, row in sorted(self._rows.items()):
-            # As `run_values`: medians where all runs have them, else what the summaries state, if they agree.
+            # Same rule as `run_values`: medians if all runs have them, else the summaries' statistic, if they agree.
             named = row.stated - {"value"} or row.stated
             statistic = MEDIAN if not named else next(iter(named)) if len(named) == 1 else None
             numbers = values[_REDUCTIONS.get(statistic or "", 0), row.number]
@@ -132,7 +132,7 @@ class PanelGrowth:
 
 
 def _rounded(value: float) -> float:
-    """NaN for a number that nobody measures."""
+    """Round to six digits; NaN for an implausibly large number."""
     return float(f"{value:.{_DIGITS}g}") if abs(value) <= LARGEST else math.nan
 
 
@@ -150,7 +150,7 @@ def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], 
     if earlier is not None and (earlier.judged, earlier.minimum_effect) == (judged, one.minimum_effect):
         same = np.flatnonzero(np.isfinite(row.before))
         if np.array_equal(row.before[same[:judged]], values[places[:judged]]):
-            # The same values may be at other runs' places now.
+            # The same values may now belong to other runs.
             changes = tuple(
                 replace(change, index=int(places[np.searchsorted(same, change.index)])) for change in earlier.changes
             )
@@ -162,6 +162,6 @@ def _judged(one: PanelSeries, row: _Row, values: Floats, labels: Sequence[str], 
 
 
 def environment_of(run: Run) -> dict[str, str]:
-    """What keeps its numbers apart from those of other machines."""
+    """The components that separate its numbers from those of other machines."""
     components = run.environment.components
     return {name: components[name] for name in HARDWARE_COMPONENTS if name in components}

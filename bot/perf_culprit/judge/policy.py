@@ -1,4 +1,4 @@
-"""Where evidence becomes verdicts, and verdicts a conclusion. docs/decision-rule.md states the rule in words."""
+"""Convert evidence to verdicts, and verdicts to a conclusion. docs/decision-rule.md states the rule in words."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ __all__ = ["PolicySettings", "judge"]
 
 DEFAULT_DETECTOR: Final = "anova"
 DEFAULT_COUNTER_DETECTOR: Final = "control_chart"
-# By how much all benchmarks have to move together before the report speaks of it.
+# Common shift of all benchmarks from which on the report mentions it.
 NOTABLE_SHIFT: Final = 0.01
 
 
@@ -54,7 +54,7 @@ def judge(
     counter_detector: str = DEFAULT_COUNTER_DETECTOR,
     settings: PolicySettings,
 ) -> Judgement:
-    """Judge every metric of `target`, and the run as a whole. A target that measured nothing is an error.
+    """Judge every metric of `target`, and the run as a whole. A target without measurements is an error.
 
     `detector` judges the benchmarks, `counter_detector` the counters.
     """
@@ -96,7 +96,7 @@ def judge(
     hardware = () if settings.ignore_environment else hardware_differences(baseline, target)
     if hardware:
         findings = [withdrawn(finding, hardware[0]) for finding in findings]
-        # First, since the first note is what the report gives as the reason.
+        # First, because the report shows the first note as the reason.
         conclusion, notes = Conclusion.OTHER_HARDWARE, [*hardware, *notes]
     else:
         conclusion = conclusion_of(findings, suite=assessed.suite)
@@ -106,7 +106,7 @@ def judge(
     return Judgement(
         conclusion=conclusion,
         findings=tuple(sorted(findings, key=reading_order)),
-        # What another part of the suite may have is neither gone nor new.
+        # Metrics of other parts of the suite are neither missing nor new.
         missing=() if target.part else pairing.missing + counters.missing,
         new=() if any(run.part for run in baseline.runs) else pairing.new + counters.new,
         detectable_effect=smallest_detectable(findings),
@@ -116,7 +116,7 @@ def judge(
 
 
 def _suite_notes(suite: SuiteChange | None, *, paired: bool) -> list[Reason]:
-    """How far all benchmarks moved together, where that is worth a word."""
+    """Report how far all benchmarks moved together, if it is notable."""
     if suite is None or abs(suite.change) < NOTABLE_SHIFT:
         return []
     if suite.is_suspected and not paired:
@@ -148,7 +148,7 @@ def _counter_pairing(baseline: Baseline, target: Run, settings: PolicySettings) 
 
 
 def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Judgement:
-    """A first run, unless there are stored runs that were only left out for their hardware."""
+    """The conclusion without a baseline: a first run, unless stored runs were left out only for their hardware."""
     if not baseline.only_other_hardware:
         return Judgement(conclusion=Conclusion.FIRST_RUN, new=new)
     left_out = (choice.reason for choice in baseline.choices if choice.reason.code is BaselineReason.OTHER_HARDWARE)
@@ -159,7 +159,7 @@ def _nothing_to_compare(baseline: Baseline, *, new: tuple[MetricKey, ...]) -> Ju
 
 
 def _accepted(finding: Finding, accepted: Sequence[Acceptance]) -> Finding:
-    """An accepted regression, or suspicion, fails nothing and is the new baseline; its numbers are still shown."""
+    """An accepted regression or suspicion fails nothing and is the new baseline; its numbers are still shown."""
     if not is_flagged(finding):
         return finding
     acceptances = [entry for entry in accepted if entry.covers(finding.key)]
@@ -183,7 +183,7 @@ def _baseline_notes(baseline: Baseline, findings: Sequence[Finding]) -> list[Rea
 
 
 def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], settings: PolicySettings) -> list[Reason]:
-    """Said when the category is assigned; a stored one was said before."""
+    """Report newly assigned categories; stored ones were reported before."""
     slow = Counter[str]()
     for pair, finding in zip(pairs, findings, strict=True):
         fastest = settings.of(pair.key).categories[0].name
@@ -194,7 +194,7 @@ def _category_notes(pairs: Sequence[MetricPair], findings: Sequence[Finding], se
 
 
 def _beyond_notes(categories: Sequence[CategoryChange], findings: Sequence[Finding], *, inherits: bool) -> list[Reason]:
-    """What is beyond its category and no finding: its baseline was so too, or it may be noise."""
+    """Report levels beyond their category without a finding: the baseline was beyond too, or it may be noise."""
     beyond = Counter(
         (Remark.CATEGORY_LEFT_BEFORE if inherits and change.is_inherited else Remark.CATEGORY_UNSURE, change.assigned)
         for change, finding in zip(categories, findings, strict=True)

@@ -1,4 +1,4 @@
-"""From an audit's numbers to settings, with the reasons."""
+"""Recommend settings from an audit's numbers, with the reasons."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,7 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.model.accuracy import CounterAudit, DetectorAudit, Recommendation
 from perf_culprit.model.reason import AuditReason, Reason, because
 
-# Round numbers that a person would write into a configuration.
-# The configuration takes up to the last.
+# Round numbers that a person would configure. The last one is the largest that the configuration accepts.
 ROUND_EFFECTS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0)
 
 
@@ -19,9 +18,9 @@ def recommend(
     detector: str,
     counter_detector: str,
 ) -> Recommendation:
-    """Of the detectors that hold their stated rates the one that finds most, then the one that is wrong least.
+    """Recommend the detector that finds most of those that hold their stated rates; then the one least often wrong.
 
-    Where none keeps it, the one that is wrong least, and a stricter profile.
+    If none holds them, recommend the one with fewest false alarms, and a stricter profile.
     """
     reasons: list[Reason] = []
     chosen = _counter_detector(counters, counter_detector, reasons)
@@ -54,7 +53,7 @@ def _order(audit: DetectorAudit, *, is_quiet: bool, configured: str) -> tuple[fl
 
 
 def _counter_detector(counters: Sequence[CounterAudit], configured: str, reasons: list[Reason]) -> str | None:
-    """The one in force if it holds its stated rate, else one that does, else the one in force."""
+    """The configured detector if it holds its stated rate, else one that does, else the configured one."""
     if not counters:
         return None
     quiet = [entry.detector for entry in counters if entry.is_quiet]

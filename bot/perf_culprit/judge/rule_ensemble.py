@@ -1,4 +1,4 @@
-"""An ensemble of association rules between counters [F11]: docs/detectors/rule-ensemble.md has reasons and rates."""
+"""An ensemble of association rules between counters [F11]; docs/detectors/rule-ensemble.md has reasons and rates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ ID: Final = "rule_ensemble"
 LIMIT: Final = LimitRule(is_set=lambda policy: policy.rule_ensemble.profile == "thesis")
 
 MOST_NOTES: Final = 3
-# From three runs on their spread is known well enough for the stated rate of false alarms.
+# With three runs or more, their spread is known well enough for the stated rate of false alarms.
 ENOUGH_RUNS: Final = 3
-# What an unusual load leaves unexplained is no change if runs differ as much in more than this share of cases.
+# After an unusual load is accounted for, the rest is no change if runs differ as much more often than this.
 CHANCE: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Ensemble:
-    """Everything that the counters' evidence is made of; `series` are the training runs' and, last, the target's."""
+    """The input of the counters' evidence; `series` are those of the training runs and, last, of the target."""
 
     tables: Sequence[TablePair]
     training: Training
@@ -57,7 +57,7 @@ class _Ensemble:
 
 
 def detect_counters(tables: Sequence[TablePair], options: DetectorOptions) -> list[Evidence]:
-    """One evidence per counter of each table, in order. All tables are one system: rules join their counters."""
+    """Return one evidence per counter of each table, in order. All tables are one system: rules join them."""
     return assess(tables, rule_options(options.settings.rule_ensemble), tiers=options.tiers)
 
 
@@ -81,9 +81,9 @@ def assess(tables: Sequence[TablePair], options: RuleOptions, *, tiers: Tiers | 
 def _with_levels(
     made: _Ensemble, evidence: Sequence[Evidence], *, loads: Sequence[float], tiers: Tiers
 ) -> list[Evidence]:
-    """With the chance of the target's median among those of the nearest runs.
+    """Add the probability of the target's median among those of the nearest runs.
 
-    A counter is inconclusive where what an unusual load leaves unexplained is no more than such runs differ by.
+    A counter is inconclusive if, after accounting for an unusual load, it differs no more than such runs do.
     """
     judged = [counter for counter, entry in enumerate(evidence) if entry.score is not None]
     medians = [_medians(made, counter) for counter in judged]
@@ -122,7 +122,7 @@ def _medians(made: _Ensemble, counter: int) -> RunMedians:
 
 
 def _ensemble(tables: Sequence[TablePair], options: RuleOptions) -> _Ensemble | Reason:
-    """Or the reason why there is none."""
+    """Build the ensemble, or return the reason why there is none."""
     training = choose_training(tables, options)
     if not training.runs:
         return because(Untested.ONLY_REGRESSIONS)
@@ -214,13 +214,13 @@ def _doubts(made: _Ensemble) -> list[Reason]:
 
 
 def remarks(tables: Sequence[TablePair], options: DetectorOptions) -> list[Reason]:
-    """Which runs trained the models: the report's reader judges by them, too."""
+    """Report the runs that trained the models, so that readers can judge the result."""
     training = choose_training(tables, rule_options(options.settings.rule_ensemble))
     return [training_remark(training)] if training.runs else []
 
 
 def side(runs: Sequence[Floats]) -> Side | None:
-    """Of the intervals' medians, over runs; None without any value."""
+    """Summarize the intervals' medians over runs; None without any value."""
     measured = [kept for values in runs if len(kept := values[np.isfinite(values)])]
     if not measured:
         return None

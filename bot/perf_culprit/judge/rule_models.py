@@ -1,4 +1,4 @@
-"""One rule model per baseline run, held against its peers and then against the target (METHODS 4.2 to 4.6)."""
+"""One rule model per baseline run, checked against its peers and then the target (METHODS 4.2 to 4.6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ from perf_culprit.stats.rule_change import (
     rounds_of_blame,
 )
 
-# How far a counter's shares of levels are from before (cosine distance) when it moved by itself; shares that differ by
-# chance are nearer, and it only decides which of several counters is blamed for broken rules between them.
+# Cosine distance of a counter's level shares from before if it moved by itself; differences by chance are smaller. It
+# only decides which of several counters is blamed for broken rules between them.
 MOVED = 0.2
 
-# The spread of two runs is hardly known: limits of one degree of freedom at one percent would find nothing any more.
+# The spread of two runs is very uncertain: limits of one degree of freedom at one percent would find nothing.
 TWO_RUNS = 2
 ALPHA_OF_TWO_RUNS = 0.1
 
-# Rules at a time whose values are looked at instant by instant: some tens of megabytes.
+# Rules whose values are checked instant by instant in one step: some tens of megabytes.
 BLOCK = 1 << 14
 
 
@@ -49,11 +49,11 @@ class Violated:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Model:
-    """What one model says of m counters: shapes (m,) over all counters, duplicates included.
+    """One model's result for m counters: shapes (m,) over all counters, duplicates included.
 
-    `measured`: in its run and in the target. `ruled`: it has a rule that good runs keep. `flagged`: the target
-    breaks one. `wrong` (m, words) are the instants at which a broken rule's premise holds and the level is another.
-    `merged` (m,) is each counter's number among those that were mined, `kept` (k,) the counter of each such number.
+    `measured`: in its run and in the target. `ruled`: it has a rule that good runs keep. `flagged`: the target breaks
+    one. `wrong` (m, words): the instants at which a broken rule's premise holds, but not its consequent. `merged` (m,)
+    is each counter's number among those that were mined, `kept` (k,) the counter of each such number.
     """
 
     scale: Scale
@@ -70,9 +70,9 @@ class Model:
 def build_models(
     runs: Sequence[Floats], target: Floats, groups: Sequence[Sequence[int]], options: RuleOptions
 ) -> list[Model]:
-    """In the order of `runs` (n, m each); one for all of them where the options ask for a single model.
+    """Build the models in the order of `runs` (n, m each); only one for all runs if the options request a single model.
 
-    The baseline of three levels is a model's own environment, that of equal widths the whole repository.
+    Three levels are relative to a model's own environment, equal widths to the whole repository.
     """
     everything = equal_width_scale(np.vstack(runs)) if options.discretisation == "equal_width" else None
     models: dict[int, Model] = {}
@@ -88,9 +88,9 @@ def build_models(
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Group:
-    """Runs of one environment as levels, duplicates merged: counters at the same level at every instant of every run.
+    """Runs of one environment as levels. Duplicates are merged: counters at the same level at all instants of all runs.
 
-    Such counters have the same rules, and between each other only rules that nothing breaks; one of them is mined.
+    They have the same rules, and rules between them are never broken. Only one of them is mined.
     """
 
     scale: Scale
@@ -132,7 +132,7 @@ class _Group:
         of_counter = self.items.counters[rules.consequents]
         outcome = apply_rules(rules, self.target_bits, self.items)
         change = confidence_change(rules.confidence, outcome.confidence)
-        # NaN, of a premise that never holds, is not above the threshold.
+        # NaN, for a premise that never holds, is not above the threshold.
         accusing = np.flatnonzero(change > options.confidence_change)
         if not options.is_published:
             tried = np.bincount(of_counter, minlength=len(self.kept))[of_counter]
@@ -159,29 +159,29 @@ class _Group:
         )
 
     def _guarded(self, rules: Rules, broken: Integers, outcome: Outcome, own: Levels, alpha: float) -> Integers:
-        """The broken rules that no good run would break, and that speak against their own counter."""
+        """The broken rules that no good run would break, and that are evidence against their own counter."""
         broken = broken[self._beyond_runs(rules.take(broken), alpha)]
         moved = shares_change(self.items, own, self.target) > MOVED
         return broken[self._accuse(rules, broken, np.flatnonzero(outcome.premises), moved)]
 
     def _signatures(self, rules: Rules, options: RuleOptions) -> tuple[Rules, Floats]:
-        """The rules that every run of the environment keeps, and the lowest confidence that is to be expected of each.
+        """The rules that every run of the environment keeps, and the lowest confidence expected of each.
 
-        What good runs break is no signature of them: without this a counter whose level differs from run to run is
-        flagged by most models in any run.
+        A rule that good runs break is dropped. Otherwise most models would flag a counter whose level differs from run
+        to run, in any run.
         """
         peers = np.array([apply_rules(rules, bits, self.items).confidence for bits in self.bits])
         broken: Booleans = confidence_change(rules.confidence, peers) > options.confidence_change
         kept: Booleans = ~np.any(broken, axis=0)
         if len(self.bits) == 1:
-            # The best of many premises looks better than it is, and no other run says by how much.
+            # The best of many premises looks better than it is, and no other run shows by how much.
             counts = len(self.levels[0]) * rules.support / rules.confidence
             alpha = options.mining.alpha / max(self.items.total, 1)
             return rules, lowest_plausible_share(rules.confidence, counts, alpha=alpha)
         return rules.take(kept), np.fmin.reduce(peers, axis=0)[kept]
 
     def _accuse(self, rules: Rules, broken: Integers, satisfied: Integers, moved: Booleans) -> Booleans:
-        """Which of the broken rules speak against their consequent, because no premise of theirs is to blame before."""
+        """Whether each broken rule is evidence against its consequent: no premise of it is blamed earlier."""
         of_item = np.append(self.items.counters, NO_COUNTER)
         premises, consequents = of_item[rules.premises], of_item[rules.consequents]
         rounds = rounds_of_blame(premises[satisfied], consequents[satisfied], np.isin(satisfied, broken), moved=moved)
@@ -191,9 +191,9 @@ class _Group:
         return accusing
 
     def _beyond_runs(self, rules: Rules, alpha: float) -> Booleans:
-        """Whether under each rule's premise the counter is elsewhere, or more restless, than one more good run may be.
+        """Whether each rule's counter, under the premise, is beyond the range of one more good run in level or spread.
 
-        A share of instants is no measure for that: it hardly falls as a run drifts away until it falls at once.
+        The share of instants is no measure for that: as a run drifts away, it hardly falls and then drops at once.
         """
         if len(self.bits) == TWO_RUNS:
             alpha = max(alpha, ALPHA_OF_TWO_RUNS)
@@ -203,7 +203,7 @@ class _Group:
             moments = [self._moments(part, *run) for run in zip(self.bits, self.values, strict=True)]
             mean, deviation = self._moments(part, self.target_bits, self.target_values)
             low, high = prediction_limits(np.array([run[0] for run in moments]), alpha=alpha / 2)
-            # Only more spread is a change for the worse, so that all of the other half is on this side.
+            # Only more spread is a change for the worse, so the whole probability is on this side.
             _, most = prediction_limits(np.array([run[1] for run in moments]), alpha=alpha)
             unknown = ~np.isfinite(high)
             beyond[start : start + BLOCK] = unknown | (mean < low) | (mean > high) | (deviation > most)
@@ -215,9 +215,9 @@ class _Group:
 
 
 def _beyond_chance(outcome: Outcome, expected: Floats, alpha: Floats) -> Booleans:
-    """Whether so few matches are rarer than `alpha` where each premise is matched with the `expected` share."""
+    """Whether this number of matches is rarer than `alpha` if each premise is matched with the `expected` share."""
     confidence = np.nan_to_num(outcome.confidence, nan=1.0)
-    # A premise that never holds takes nothing from a certainty.
+    # A premise that never holds adds no evidence.
     surprise = np.where(outcome.premises > 0, relative_entropy(confidence, expected), 0.0) * outcome.premises
     rare: Booleans = (surprise >= -np.log(alpha)) & (confidence < expected)
     return rare

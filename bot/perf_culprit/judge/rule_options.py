@@ -1,19 +1,19 @@
-"""What can be chosen about the rule ensemble."""
+"""Options of the rule ensemble."""
 
 from perf_culprit.config.policy_settings import RuleEnsembleConfig
 from perf_culprit.stats.association_rules import Mining
 
 
 class RuleOptions(RuleEnsembleConfig):
-    """What users set, and what only experiments do. `discretisation` and `ensemble` name methods of [F11].
+    """User settings and experimental options. `discretisation` and `ensemble` name methods of [F11].
 
-    `single` is one model of all runs, for comparison. `confidence_change` flags a counter: 0.25 is a medium level (68%
-    of instants) that falls to 30%, a shift by one and a half standard deviations, or something quite different for more
-    than half of the test. `alpha` bounds how often a counter's rules fail by chance. `warm_up` and `cool_down` are the
-    fractions of a test that are dropped. `interval_s`: None finds one that holds a sample of the slowest counter, so
-    long that a test has no more than `intervals`. `most_models` of the nearest and newest runs are mined. With
-    `prefer_near_duplicates` only runs of the target's environment are, where there are two; a single one must agree
-    with the majority. `weights` are the user's own for models by commit; those not named weigh 1.
+    `single` is one model of all runs, for comparison. `confidence_change` flags a counter. A medium level (68% of
+    instants) that falls to 30%, or a shift by one and a half standard deviations, gives 0.25. A very different value
+    for more than half of the test reaches it too. `alpha` bounds how often a counter's rules fail by chance. `warm_up`
+    and `cool_down` are the dropped fractions of a test. `interval_s`: None finds an interval that holds a sample of the
+    slowest counter and divides a test into at most `intervals`. The nearest and newest `most_models` runs are mined.
+    With `prefer_near_duplicates` only runs of the target's environment are, if there are two; a single one must agree
+    with the majority. `weights` are the user's own for models by commit; others weigh 1.
     """
 
     alpha: float = 0.01
@@ -36,5 +36,5 @@ class RuleOptions(RuleEnsembleConfig):
 
 
 def rule_options(config: RuleEnsembleConfig) -> RuleOptions:
-    """The thesis learns from all runs, however near."""
+    """Convert the configuration; the thesis learns from all runs, near or not."""
     return RuleOptions.model_construct(prefer_near_duplicates=config.profile != "thesis", **dict(config))

@@ -1,4 +1,4 @@
-"""All counters of a run side by side at a common rate (METHODS 4.1), whatever table and clock they come from."""
+"""All counters of a run at a common rate (METHODS 4.1), whatever table and clock they come from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from perf_culprit.model.run import CounterTable, Run
 from perf_culprit.stats.common_rate import common_window, interval_medians
 from perf_culprit.stats.ragged import Floats
 
-# With fewer a level's share says nothing.
+# With fewer instants a level's share is meaningless.
 MINIMUM_INSTANTS = 10
 # [F11, 5.4.2]: 200 s for counters sampled every 180 s, because rates do not match exactly.
 RATE_MARGIN = 1.1
-# Sources of one run overlap in time; where less than this part does, their clocks have nothing to do with each other.
+# Sources of one run overlap in time; with less overlap than this, their clocks are unrelated.
 SAME_CLOCK = 0.5
 
 
@@ -23,7 +23,7 @@ SAME_CLOCK = 0.5
 class Series:
     """`values` (n, m) of all tables' counters in order, then their loads; NaN where missing.
 
-    `starts_s`: per table the first instant on its own clock. `interval_s` lies between instants.
+    `starts_s`: each table's first instant on its own clock. `interval_s` is the time between instants.
     """
 
     values: Floats
@@ -33,7 +33,7 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Source:
-    """One table of one run: its times on the run's clock, its counters, and what its own clock is ahead by."""
+    """One table of one run: its times on the run's clock, its counters, and the lead of its own clock."""
 
     times_s: Floats
     table: CounterTable | None
@@ -42,7 +42,7 @@ class _Source:
 
 
 def normalise(tables: Sequence[TablePair], runs: Sequence[Run], options: RuleOptions) -> tuple[Series, ...]:
-    """The runs and, last, the target, all with the same interval. A run too short for it has few instants or none."""
+    """Return the runs and, last, the target, all with the same interval. A short run has few instants or none."""
     sources = [_sources(tables, run) for run in (*runs, None)]
     windows = [_window(entry, options) for entry in sources]
     interval_s = options.interval_s or _interval(sources, windows, options.intervals)
@@ -61,7 +61,7 @@ def _sources(tables: Sequence[TablePair], run: Run | None) -> list[_Source]:
 
 
 def _source(pair: TablePair, run: Run | None) -> _Source:
-    """Of the target where `run` is None; without instants where the run lacks the table."""
+    """Return the target's source if `run` is None; without instants if the run lacks the table."""
     if run is None:
         values = pair.target_values(slice(None))
         return _Source(times_s=pair.target.times_s, table=pair.target, values=values, ahead_s=0.0)
@@ -76,7 +76,7 @@ def _from_own_start(source: _Source) -> _Source:
 
 
 def _spans(sources: Sequence[_Source]) -> list[tuple[float, float]]:
-    """Of the sources that were sampled at least twice; one instant has no duration."""
+    """Time spans of the sources that were sampled at least twice; one instant has no duration."""
     return [(float(s.times_s[0]), float(s.times_s[-1])) for s in sources if len(s.times_s) > 1]
 
 
@@ -88,7 +88,7 @@ def _window(sources: Sequence[_Source], options: RuleOptions) -> tuple[float, fl
 def _interval(
     sources: Sequence[Sequence[_Source]], windows: Sequence[tuple[float, float]], most_instants: int
 ) -> float:
-    """Longer tests get longer intervals: what costs is the number of instants."""
+    """Choose longer intervals for longer tests, because the cost depends on the number of instants."""
     steps = [float(np.median(np.diff(s.times_s))) for entry in sources for s in entry if len(s.times_s) > 1]
     longest = max((end - start for start, end in windows), default=0.0)
     return max(RATE_MARGIN * max(steps, default=1.0), longest / most_instants)
@@ -96,7 +96,7 @@ def _interval(
 
 def _series(sources: Sequence[_Source], window: tuple[float, float], interval_s: float, most_instants: int) -> Series:
     start, end = window
-    # A window that rounding made a hair too short still holds its last interval.
+    # If rounding made a window slightly too short, it still holds its last interval.
     count = min(max(int((end - start) / interval_s + 1e-9), 0), most_instants)
     edges_s = start + interval_s * np.arange(count + 1, dtype=np.float64)
     columns = [_columns(source.times_s, source.values, edges_s) for source in sources]

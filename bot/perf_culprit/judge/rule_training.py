@@ -1,4 +1,4 @@
-"""Which baseline runs train the models, which of them share an environment, and what their models weigh."""
+"""Selection of the baseline runs that train the models, their groups by environment, and their models' weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from perf_culprit.model.run import Environment, Run, is_package
 from perf_culprit.stats.model_votes import normalised, stacking_weights
 from perf_culprit.stats.ragged import Floats
 
-# They name one machine or one week's image of it, so that no two runs would be alike.
+# They name one machine or one week's image of it, so no two runs would match.
 NO_LIKENESS = frozenset({"host", "runner_image"})
-# One near-duplicate alone is no majority, and nothing shows how much good runs differ.
+# One near-duplicate alone is no majority, and does not show how much good runs differ.
 ENOUGH_NEAR_DUPLICATES = 2
 
 
@@ -21,7 +21,7 @@ ENOUGH_NEAR_DUPLICATES = 2
 class Training:
     """`runs` from oldest to newest, with their models' `weights` (runs,) and `groups`: positions of equal environment.
 
-    `nearest` are the positions of the runs most like the target. `decisive` are those of its own environment where they
+    `nearest` are the positions of the runs most like the target. `decisive` are those of its own environment if they
     must agree with the majority. `left_out` counts runs judged regressions.
     """
 
@@ -34,7 +34,7 @@ class Training:
 
 
 def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Training:
-    """Good runs only: those with a regression in any of these tables' counters are left out whole."""
+    """Choose good runs only: runs with a regression in any of these tables' counters are left out completely."""
     target = tables[0].run.environment
     names = {pair.name for pair in tables}
     available = {id(entry.run): entry.run for pair in tables for entry in pair.baseline}
@@ -62,7 +62,7 @@ def choose_training(tables: Sequence[TablePair], options: RuleOptions) -> Traini
 
 
 def similarity(environment: Environment, target: Environment) -> tuple[int, ...]:
-    """Per component of either side 1 where both are known and equal, else 0 [F11, 6.1.4.2]."""
+    """Return 1 for each component of either side that is known and equal on both, else 0 [F11, 6.1.4.2]."""
     one, other = environment.components, target.components
     names = sorted(filter(_is_likeness, one.keys() | other.keys()))
     return tuple(int(one.get(name) == other.get(name)) for name in names)
@@ -91,12 +91,12 @@ def _identity(environment: Environment) -> frozenset[tuple[str, str]]:
 
 
 def _is_likeness(component: str) -> bool:
-    """Packages are many and no machine: they would outvote it."""
+    """Whether the component counts: packages do not, because they are many and would outweigh the machine."""
     return component not in NO_LIKENESS and not is_package(component)
 
 
 def _in_order(runs: list[Run]) -> list[Run]:
-    """Tables of one run each list it, so the order they were found in is that of age unless a table is new."""
+    """Sort by time. Each table lists its run, so the given order is that of age unless a table is new."""
     times = [run.time for run in runs]
     if any(time is None for time in times):
         return runs

@@ -1,4 +1,4 @@
-"""The models' answers as one per counter: votes, threshold, and the instants in violation (METHODS 4.5 and 4.6)."""
+"""The models' answers combined into one per counter: votes, threshold, and violations (METHODS 4.5 and 4.6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Combined:
-    """Of m counters, shapes (m,): `score` is the weight of the models that flag it, out of control above `threshold`.
+    """The result for m counters, shapes (m,): `score` is the weight of the models that flag it, limited by `threshold`.
 
-    `able` is the weight of those that could flag it, because good runs keep a rule of theirs. `models` and `flagged`
-    count models. NaN where no model knows the counter.
+    `able` is the weight of the models that could flag it, because good runs keep one of their rules. `models` and
+    `flagged` count models. NaN if no model knows the counter.
     """
 
     score: Floats
@@ -28,10 +28,10 @@ class Combined:
 
 
 def combine(models: Sequence[Model], weights: Floats, options: RuleOptions, *, decisive: Sequence[int]) -> Combined:
-    """`weights` (models,) sum to 1; models that do not know a counter have no vote on it.
+    """Combine the models; `weights` (models,) sum to 1, and models that do not know a counter have no vote on it.
 
-    The score is not above what the `decisive` models alone give it: a counter that is as ever to the runs of the
-    target's own environment has not changed, whatever runs of others say.
+    The score is at most that of the `decisive` models alone. A counter that is normal for the target's own environment
+    has not changed, whatever runs of other environments show.
     """
     measured = np.array([model.measured for model in models])
     flagged = np.array([model.flagged for model in models]) & measured
@@ -54,9 +54,9 @@ def combine(models: Sequence[Model], weights: Floats, options: RuleOptions, *, d
 
 
 def in_violation(models: Sequence[Model], weights: Floats, counter: int, *, instants: int) -> Booleans:
-    """The instants (n,) at which models with half of the flagging weight or more see a broken rule of the counter.
+    """Instants (n,) at which models with at least half of the flagging weight see a broken rule of the counter.
 
-    Choice: the source counts mismatches for one model; of several the majority decides, as for the flag itself.
+    The source counts mismatches for one model; with several, the majority decides, as for the flag itself (our choice).
     """
     flagging = [(model, weight) for model, weight in zip(models, weights, strict=True) if model.flagged[counter]]
     if not flagging:
@@ -68,6 +68,6 @@ def in_violation(models: Sequence[Model], weights: Floats, counter: int, *, inst
 
 
 def spans(instants: Booleans) -> list[tuple[int, int]]:
-    """Stretches of true: first instant and the one after the last."""
+    """Stretches of true values: first instant and the one after the last."""
     steps = np.diff(np.concatenate([[False], instants, [False]]).astype(np.int8))
     return list(zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True))

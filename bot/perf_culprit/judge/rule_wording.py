@@ -1,4 +1,4 @@
-"""What a reader sees of the models: rules in words ("when load is high, cpu is high"), and votes by run."""
+"""The reader's view of the models: rules in words ("when load is high, cpu is high"), and votes by run."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,12 @@ from perf_culprit.stats.association_rules import NO_ITEM
 from perf_culprit.stats.ragged import Floats
 
 THREE_LEVELS = ("low", "medium", "high")
-# Enough to see what changed; a counter may have hundreds.
+# Enough to see the change; a counter may have hundreds.
 MOST_RULES = 5
 
 
 def counter_names(tables: Sequence[TablePair]) -> tuple[str, ...]:
-    """One per column of `Series.values`, with the table's name where there are several."""
+    """Names of the columns of `Series.values`, prefixed by the table's name if there are several."""
     counters = [(pair.name, metric.name) for pair in tables for metric in pair.metrics]
     loads = [(pair.name, pair.target.load_name or "load") for pair in tables]
     return tuple(name if len(tables) == 1 else f"{table} {name}" for table, name in (*counters, *loads))
@@ -57,7 +57,7 @@ def model_votes(training: Training, models: Sequence[Model], weights: Floats, co
 
 
 def training_remark(training: Training) -> Reason:
-    """Which runs the models learned from, the newest first, and how many were left out."""
+    """Report the runs that the models learned from, newest first, and how many were left out."""
     names = [run_name(run, number) for number, run in enumerate(training.runs, 1)]
     return because(
         Remark.RULES_LEARNED_FROM, count=len(names), runs=tuple(reversed(names)), left_out=training.left_out or None

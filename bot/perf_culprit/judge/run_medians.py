@@ -1,6 +1,6 @@
-"""What runs as wholes say of a counter: the target's median among the medians of the baseline's runs.
+"""Evidence from whole runs about a counter: the target's median among the medians of the baseline's runs.
 
-Samples of one run share its machine and its hour. However many of them are outside limits, that is one run's word.
+Samples of one run share its machine and its time. Any number of them outside limits is the evidence of one run.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from perf_culprit.stats.engine import judge
 from perf_culprit.stats.ragged import Floats
 from perf_culprit.stats.unit_table import Tiers, UnitTable
 
-FEW_RUNS: Final = 3  # fewer do not show how runs differ by themselves
+FEW_RUNS: Final = 3  # fewer do not show the variation between runs
 BATCHES: Final = 8
-# Batches of fewer samples have medians too rough to tell anything.
+# Medians of smaller batches are too rough.
 SMALLEST_BATCH: Final = 4
-# Of a normal sample: the variance of its median times its size, over its variance (pi / 2).
+# Factor for a normal sample: the variance of its median times its size, over its variance (pi / 2).
 MEDIAN_FACTOR: Final = float(np.pi / 2)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RunMedians:
-    """`runs` (r,), r >= 1. `allowance`: the squared error that the target's median has beyond what the runs show."""
+    """`runs` (r,), r >= 1. `allowance`: squared error of the target's median beyond the variation between the runs."""
 
     target: float
     runs: Floats
@@ -33,9 +33,9 @@ class RunMedians:
 
 
 def median_allowance(target: Floats, runs: Sequence[Floats], *, longer: bool) -> float:
-    """Of samples in the order of time, NaN where missing. `longer`: some runs are longer than the target.
+    """Estimate it from samples in order of time, NaN where missing. `longer`: some runs are longer than the target.
 
-    From three runs on, as long as the target, their medians show what such medians are not sure of.
+    With at least three runs as long as the target, their medians already show the uncertainty of such medians.
     """
     few = len(runs) < FEW_RUNS
     if not runs or not (few or longer):
@@ -46,21 +46,21 @@ def median_allowance(target: Floats, runs: Sequence[Floats], *, longer: bool) ->
 
 
 def _level(values: Floats) -> float:
-    """The median; 0 of no values."""
+    """The median; 0 without values."""
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else 0.0
 
 
 def _scale(target: float, baseline: float) -> float:
-    """What the baseline's noise is worth at the target's level; no less at one that is lower by chance."""
+    """Scale of the baseline's noise at the target's level; not reduced for a level that is lower by chance."""
     return min(2 * target / baseline, 1.0) if target > 0 < baseline else 1.0
 
 
 def median_error(values: Floats) -> float:
-    """The squared standard error of the median of `values` (n,), in the order of time, NaN left out.
+    """The squared standard error of the median of `values` (n,), in order of time; NaN is ignored.
 
-    By the medians of batches, which know how samples depend on each other [Alexopoulos & Seila 1998, section 3]; of a
-    short series as if they did not.
+    Long series use medians of batches, which reflect the dependence of samples [Alexopoulos & Seila 1998, section 3].
+    Short series are treated as independent.
     """
     values = values[np.isfinite(values)]
     size = len(values) // BATCHES
@@ -72,14 +72,14 @@ def median_error(values: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LevelChance:
-    """How often an unchanged run's median is as far from those of the baseline's runs: of this counter, of any."""
+    """How often an unchanged run's median is this far from those of the baseline's runs: for this counter, for any."""
 
     p_value: float
     rate: float
 
 
 def level_chances(entries: Sequence[tuple[RunMedians, Metric]], *, tiers: Tiers) -> list[LevelChance]:
-    """By the engine, one per entry. Counters share how much runs differ, but no shift: each is another quantity."""
+    """Judge by the engine, one per entry. Counters share the variation of runs, but no shift: quantities differ."""
     if not entries:
         return []
     medians, metrics = zip(*entries, strict=True)
@@ -87,7 +87,7 @@ def level_chances(entries: Sequence[tuple[RunMedians, Metric]], *, tiers: Tiers)
     values = np.full((len(medians), most + 1), np.nan)
     for row, entry in enumerate(medians):
         values[row, most - len(entry.runs) : most], values[row, most] = entry.runs, entry.target
-    # Of a counter that was zero: whatever it becomes is all of it.
+    # A counter that was zero is measured relative to its new value.
     size = np.array([abs(float(np.median(entry.runs))) or abs(entry.target) or 1.0 for entry in medians])
     allowance = np.zeros_like(values)
     allowance[:, most] = [entry.allowance for entry in medians]
@@ -103,7 +103,7 @@ def level_chances(entries: Sequence[tuple[RunMedians, Metric]], *, tiers: Tiers)
 
 
 def _locations(values: Floats, size: Floats) -> Floats:
-    """Logarithms where all numbers of a counter are positive, else multiples of its usual size."""
+    """Logarithms if all numbers of a counter are positive, else multiples of its usual size."""
     positive = np.nanmin(values, axis=1) > 0
     logs = np.log(values, out=np.full_like(values, np.nan), where=positive[:, None] & ~np.isnan(values))
     return np.where(positive[:, None], logs, values / size[:, None])

@@ -1,4 +1,4 @@
-"""One value per run of a metric: what series over commits are made of."""
+"""One value per run of a metric, for series over commits."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def run_values(benchmarks: Sequence[Benchmark]) -> tuple[float, ...] | None:
-    """The median of each run's samples; where runs state another statistic and no median, that of all.
+    """The median of each run's samples; if runs state another statistic and no median, that one for all.
 
-    None where runs state different ones: a mean among medians would look like a change.
+    None if runs state different ones: a mean among medians would look like a change.
     """
     statistic = common_statistic(benchmarks, preferred=MEDIAN)
     return None if statistic is None else tuple(estimate(entry, statistic).value for entry in benchmarks)
@@ -29,7 +29,7 @@ def run_values(benchmarks: Sequence[Benchmark]) -> tuple[float, ...] | None:
 def metric_series(
     runs: Sequence[Run], *, minimum_effect: "Callable[[MetricKey], float]", pattern: str = "*"
 ) -> tuple[Series, ...]:
-    """One series per metric of the benchmarks that match the shell pattern, in the unit of its newest run."""
+    """Return one series per metric of the benchmarks that match the shell pattern, in the unit of its newest run."""
     measured: dict[MetricKey, dict[int, Benchmark]] = {}
     for index, run in enumerate(runs):
         for benchmark in run.benchmarks:

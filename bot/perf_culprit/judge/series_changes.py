@@ -1,4 +1,4 @@
-"""Where series of runs changed, and when a bot that sees only the past would have said so."""
+"""Changes in series of runs, and the time at which a bot that sees only the past would have reported them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from perf_culprit.stats.steps import FEWEST_VALUES, FIRST_JUDGED, detectable_ste
 
 
 def judge_series(table: SeriesTable, *, online: bool) -> tuple[SeriesChanges, ...]:
-    """One result per series, in order. Too few values in every series are an error; in some, they lack values."""
+    """Return one result per series, in order. Raise an error if every series has too few values."""
     judged = tuple(judge_one(series, table.labels, online=online) for series in table.series)
     if all(entry.values_lacking for entry in judged):
         raise DataError(
@@ -50,7 +50,7 @@ def _lack(entry: SeriesChanges) -> str:
 
 
 def _with_power(entry: SeriesChanges) -> SeriesChanges:
-    """Nothing found says little without what would have been found."""
+    """Add the detectable step: finding nothing is informative only with the size that would have been found."""
     if entry.values_lacking or (entry.changes and (entry.alarms is None or entry.alarms)):
         return entry
     values = np.array(entry.series.values)

@@ -1,4 +1,4 @@
-"""More noise, which no change of the level shows: samples of one execution that scatter more than before."""
+"""More noise without a change of the level: samples of one execution scatter more than before."""
 
 import math
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ LEAST_FACTOR: Final = 1.25  # docs/evidence/error-rates.md#shapes
 
 
 def with_shapes(pairs: Sequence[MetricPair], findings: Sequence[Finding], *, rate: float) -> list[Finding]:
-    """With a note where a benchmark became more noisy; `rate`: of unchanged runs with any such note, at most."""
+    """Add a note to each benchmark that became noisier; `rate`: largest share of unchanged runs with such a note."""
     noted = [noisier(pair, level=rate / len(pairs)) for pair in pairs]
     return [replace(one, notes=(*one.notes, *filter(None, (note,)))) for one, note in zip(findings, noted, strict=True)]
 
 
 def noisier(pair: MetricPair, *, level: float) -> Reason | None:
-    """By the ranks of the executions' spreads (Wilcoxon 1945): from the 10th to the 90th percentile of logarithms."""
+    """Compare the ranks of the executions' spreads (Wilcoxon 1945): the 10th to 90th percentile of logarithms."""
     executions = None if pair.obstacle else executions_of(pair)
     if executions is None or any(len(own) < FEWEST_SAMPLES or min(own) <= 0 for own in executions.samples):
         return None

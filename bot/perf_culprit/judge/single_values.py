@@ -11,9 +11,9 @@ from perf_culprit.model.run import Benchmark, CounterTable, Run
 
 
 def single_values(baseline: Baseline, target: Run) -> tuple[Baseline, Run]:
-    """Both sides with the target's tables of one instant as benchmarks of one sample each.
+    """Return both sides with the target's tables of one instant as benchmarks of one sample each.
 
-    A run that has such a table with more instants keeps it as it is, and has nothing to compare it with.
+    A run whose table has more instants keeps the table, and has nothing to compare it with.
     """
     names = {table.name for table in target.counters if _is_single(table)}
     if not names:

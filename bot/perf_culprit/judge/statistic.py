@@ -1,4 +1,4 @@
-"""Which statistic of a metric is compared, and which numbers can be."""
+"""Choice of the statistic that is compared, and of the numbers that can be."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from perf_culprit.model.run import Benchmark, Summary
 
 MEAN = "mean"
 MEDIAN = "median"
-# No benchmark measures numbers beyond these.
+# No benchmark measures numbers outside this range.
 SMALLEST, LARGEST = 1e-60, 1e60
 
 
 def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) -> str | None:
-    """`preferred` if all summaries state it, else what they all do ("value" may be any); None where they disagree."""
+    """`preferred` if all summaries state it, else the one all state ("value" may be any); None if they disagree."""
     if all(entry.summary is None or states(entry.summary, preferred) for entry in benchmarks):
         return preferred
     named = {entry.summary.statistic for entry in benchmarks if entry.summary is not None}
@@ -21,13 +21,13 @@ def common_statistic(benchmarks: Sequence[Benchmark], *, preferred: str = MEAN) 
 
 
 def unmeasurable(benchmark: Benchmark) -> float | None:
-    """The first number that is neither zero nor of a magnitude whose squared quotients do not overflow."""
+    """The first number that is not zero and too large or small for its squared quotients; None if there is none."""
     summary = benchmark.summary
     numbers: tuple[float, ...] = benchmark.samples
     if summary is not None:
         numbers = (summary.value, summary.standard_deviation or 0.0, *(summary.confidence_interval or ()))
         numbers += () if summary.median is None else (summary.median,)
-    # In C where all is well, which is nearly always: a suite has millions of samples.
+    # Run in C for the usual case that all is well: a suite has millions of samples.
     if min(numbers) >= SMALLEST and max(numbers) <= LARGEST:
         return None
     return next((number for number in numbers if number != 0 and not SMALLEST <= abs(number) <= LARGEST), None)

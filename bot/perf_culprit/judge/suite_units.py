@@ -1,4 +1,4 @@
-"""The units of a suite's benchmarks as the engine wants them: an execution, a file or a stored run is a unit."""
+"""The units of a suite's benchmarks in the engine's form: an execution, a file or a stored run is a unit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from perf_culprit.model.run import Metric
 from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
 from perf_culprit.stats.unit_table import UnitTable
 
-FEWEST_NUMBERS: Final = 4  # that two units have in common by being the same file, or by not varying, not by chance
+FEWEST_NUMBERS: Final = 4  # equal numbers that two units share as copies or constants, not by chance
 CLOSE: Final = 1e-9
-# Block, whether it is the target's, and the how-manieth of that.
+# Block, whether it is the target's, and its index among those.
 Place = tuple[int, bool, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unit:
-    """`samples` of one unit, or its one number."""
+    """`samples` of one unit, or its single number."""
 
     place: Place
     samples: tuple[float, ...]
@@ -34,10 +34,10 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SuiteUnits:
-    """Of m benchmarks. `values` (m, U) are medians, NaN where missing; `counts` (m, U) how many samples are behind.
+    """The units of m benchmarks. `values` (m, U) are medians, NaN where missing; `counts` (m, U) their sample counts.
 
-    `is_logarithmic` (m,): the table holds logarithms; of numbers that are not positive it holds multiples of `size`
-    (m,), the baseline's. `samples`: both sides' of each benchmark, baseline first, (2m rows).
+    `is_logarithmic` (m,): the table holds logarithms; otherwise, for numbers that are not positive, multiples of the
+    baseline's `size` (m,). `samples`: both sides' of each benchmark, baseline first, (2m rows).
     """
 
     places: tuple[Place, ...]
@@ -57,7 +57,7 @@ class SuiteUnits:
         return self.samples.rows(np.arange(0, len(self.samples.sizes), 2))
 
     def centers(self) -> tuple[Floats, Floats]:
-        """(m,) of baseline and target: geometric means where the table is logarithmic, so that their quotient is it."""
+        """(m,) for each side: geometric means if the table is logarithmic, so that their quotient is the change."""
         sides = (~self.table.is_target, self.table.is_target)
         return tuple(self._center(self.values[:, side]) for side in sides)  # type: ignore[return-value]
 
@@ -70,13 +70,13 @@ class SuiteUnits:
         return np.where(is_zero, 0.0, np.where(self.is_logarithmic, np.exp(means), means))
 
     def runs(self) -> tuple[Integers, Integers]:
-        """(m,) units of baseline and target."""
+        """(m,): units of the baseline and of the target."""
         present = ~np.isnan(self.values)
         return present[:, ~self.table.is_target].sum(axis=1), present[:, self.table.is_target].sum(axis=1)
 
 
 def units_of(pair: MetricPair, *, paired: bool) -> list[Unit]:
-    """Baseline first; none where rounds have one side only, or where the sides state different statistics."""
+    """The units, baseline first; empty if rounds have one side only, or if the sides state different statistics."""
     if paired:
         return _executions(pair)
     statistic = common_statistic((*pair.baseline, pair.target), preferred=MEDIAN)
@@ -107,10 +107,10 @@ def _executions(pair: MetricPair) -> list[Unit]:
 
 
 def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]]) -> tuple[list[list[Unit]], int]:
-    """The units that differ from the others of their side in some benchmark, and how many were left out.
+    """Return the units that differ from the others of their side in some benchmark, and how many were left out.
 
-    Exact counts are the same in every run, so they make no copy; nor do fewer different numbers than FEWEST_NUMBERS,
-    which a coarse clock repeats. A round that lost a side is left out with it.
+    Exact counts are the same in every run, so they prove no copy. Fewer different numbers than FEWEST_NUMBERS, which a
+    coarse clock repeats, prove none either. A round that lost a side is left out completely.
     """
     contents: dict[Place, list[tuple[int, Unit]]] = {}
     for row, is_exact in enumerate(_are_exact(pairs).tolist()):
@@ -135,7 +135,7 @@ def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]])
 
 
 def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *, paired: bool) -> SuiteUnits:
-    """Of pairs that have `units` on both sides; neither is empty."""
+    """Build the units of pairs that have `units` on both sides; neither argument is empty."""
     flat = list(chain.from_iterable(units))
     places = tuple(sorted({unit.place for unit in flat}))
     column = {place: index for index, place in enumerate(places)}
@@ -172,7 +172,7 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *,
 
 
 def is_exact(metric: Metric) -> bool:
-    """Whether the same code gives the same number."""
+    """Whether the same code always gives the same number."""
     return is_deterministic(metric.unit) or is_count(metric)
 
 
@@ -181,9 +181,9 @@ def _are_exact(pairs: Sequence[MetricPair]) -> Booleans:
 
 
 def _repeats(values: Floats, kind: Integers) -> Booleans:
-    """(m,): of a kind whose numbers (m, U) are mostly the same in all units, such as cycles of a simulated machine.
+    """(m,): whether numbers (m, U) of the kind are mostly equal in all units, such as cycles of a simulated machine.
 
-    FEWEST_NUMBERS of these differ and have four digits or more: a coarse clock repeats itself too.
+    FEWEST_NUMBERS of these must differ and have four digits or more, because a coarse clock repeats itself too.
     """
     same = (values == values[:, :1]).all(axis=1) & (values[:, 0] > 0)
     number = np.where(same, values[:, 0], 1.0)
@@ -196,7 +196,7 @@ def _repeats(values: Floats, kind: Integers) -> Booleans:
 
 
 def _locations(values: Floats, exact: Booleans, is_target: Booleans) -> tuple[Floats, Booleans, Floats]:
-    """Logarithms (m, U) where all numbers are positive, or counts that are zero throughout a side."""
+    """Logarithms (m, U) if all numbers are positive, or counts that are zero throughout a side."""
     present = ~np.isnan(values)
     lowest = np.where(present, values, np.inf).min(axis=1)
     is_zero = np.where(present, values == 0, False)

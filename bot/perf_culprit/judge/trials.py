@@ -1,4 +1,4 @@
-"""Comparisons whose answers are known or can be checked: a history judged run by run, and halves of single runs."""
+"""Comparisons with known or checkable answers: a history judged run by run, and halves of single runs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from perf_culprit.stats.binomial import share_interval
 from perf_culprit.stats.order_interval import MINIMUM_SAMPLES
 
 PLANTED: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
-# What would be the baseline of a run, given all runs before it, oldest first; a stage above knows.
+# Returns the baseline of a run, given all runs before it, oldest first; provided by the caller.
 Choose = Callable[[Sequence[Run], Run], Baseline]
-# What stays changed for this number of runs is not chance: a mode that comes in 20% of runs comes twice in a row in 4%.
+# A change that lasts for this number of runs is not chance: a mode in 20% of runs occurs twice in a row in 4%.
 LASTS = 2
-# Of a half: more would take long and show nothing else.
+# Per half: more would take long and show nothing else.
 MOST_EXECUTIONS = 40
 
 
@@ -36,7 +36,7 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedTrial:
-    """A trial and all that was said of it."""
+    """A trial and its findings."""
 
     trial: Trial
     findings: tuple[Finding, ...]
@@ -58,10 +58,10 @@ class Judge:
 
 
 def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0) -> list[JudgedTrial]:
-    """Every run, oldest first, judged when it was the newest: against what would have been its baseline then.
+    """Judge every run, oldest first, as if it was the newest, against the baseline that it would have had then.
 
-    What a run is judged to be is what later runs find stored, as with the bot itself; of the runs before `first` it is
-    what was stored. A run without a baseline is no trial.
+    Later runs see the regressions judged here, as with the bot itself; runs before `first` keep the stored ones. A run
+    without a baseline is no trial.
     """
     earlier, judged = list(runs[:first]), []
     for index in range(first, len(runs)):
@@ -84,7 +84,7 @@ def replay(runs: Sequence[Run], *, judge: Judge, choose: Choose, first: int = 0)
 
 
 def split_trials(runs: Sequence[Run], *, count: int, rng: np.random.Generator) -> list[Trial]:
-    """Random halves of the runs' samples, `count` trials in all; none where no run has enough samples for two sides."""
+    """Random halves of the runs' samples, `count` trials in total; none if no run has enough samples for two sides."""
     enough = [run for run in map(_divisible, runs) if run.benchmarks]
     if not enough:
         return []
@@ -107,7 +107,7 @@ def _divisible(run: Run) -> Run:
 
 
 def _split(benchmark: Benchmark, rng: np.random.Generator) -> tuple[Benchmark, Benchmark]:
-    """Processes are torn apart: both halves have samples of each. What is drawn at random was executed in turn."""
+    """Split all processes: both halves have samples of each. A random draw corresponds to alternating execution."""
     order = rng.permutation(len(benchmark.samples)).tolist()
     middle = len(order) // 2
     first, second = (
@@ -124,7 +124,7 @@ def _split(benchmark: Benchmark, rng: np.random.Generator) -> tuple[Benchmark, B
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alarms:
-    """Of one trial: the proofs and suspicions of an unchanged metric, how many were right, how many had an answer.
+    """Alarms of one trial: false ones of unchanged metrics, how many were right, how many metrics were judged.
 
     `unknown`: alarms of the newest run, which no later run can confirm or refute yet.
     """
@@ -139,7 +139,7 @@ class Alarms:
 
 
 def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = False) -> Alarms:
-    """An alarm lasts if the following runs, judged against the same baseline, move the metric the same way."""
+    """Classify alarms: one lasts if the following runs, against the same baseline, move the metric the same way."""
     called = [entry for entry in judged.findings if entry.verdict in CALLED]
     answered = sum(entry.verdict is not Verdict.UNTESTED for entry in judged.findings)
     if surely_unchanged or not called:
@@ -155,14 +155,14 @@ def alarms_of(judged: JudgedTrial, judge: Judge, *, surely_unchanged: bool = Fal
 
 
 def _direction(finding: Finding) -> int:
-    """1 where it was called worse, -1 better, 0 neither."""
+    """1 if it was called worse, -1 if better, 0 if neither."""
     if finding.verdict not in CALLED:
         return 0
     return 1 if finding.verdict is Verdict.REGRESSION or finding.looks_worse else -1
 
 
 def wrong_runs(alarms: Sequence[Alarms], verdicts: frozenset[Verdict] = PROVEN) -> Rate:
-    """Runs with a false alarm, of those whose alarms are all decided."""
+    """Runs with a false alarm, among those whose alarms are all decided."""
     decided = [entry for entry in alarms if entry.wrong or not entry.unknown]
     return rate(sum(bool(entry.of(verdicts)) for entry in decided), len(decided))
 
@@ -176,11 +176,11 @@ def rate(count: int, trials: int) -> Rate:
     return Rate(count=count, trials=trials, low=low, high=high)
 
 
-# What would have been findings: a change in one quiet metric at a time, so that the others show what is normal.
+# Injected changes: one quiet metric is changed at a time, so that the others show what is normal.
 
 
 def planted_power(judged: Sequence[JudgedTrial], judge: Judge, *, draws: int, rng: np.random.Generator) -> list[Power]:
-    """Of each size of PLANTED the share of `draws` in which the metric is proven worse, and at least suspected."""
+    """The shares of `draws` in which a metric, worse by each size of PLANTED, is proven so or at least suspected."""
     quiet = [(entry.trial, finding.key) for entry in judged for finding in entry.findings if finding.verdict in QUIET]
     if not quiet:
         return []

@@ -1,6 +1,6 @@
-"""Evidence on benchmarks: what the engine says of their units, and what the chosen detector says.
+"""Evidence on benchmarks: the engine's result for their units, and that of the chosen detector.
 
-docs/decision-rule.md states in words what becomes of it.
+docs/decision-rule.md states in words how it is used.
 """
 
 import math
@@ -25,18 +25,18 @@ from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.unit_table import Judgement, SuiteShift
 
 LEVEL: Final = 0.95  # of the engine's intervals
-# What stands for a paired target: the baseline's value, moved by the change.
+# Statistic of a paired target: the baseline's value, moved by the change.
 PAIRED: Final = "paired"
-# A share of a baseline that is so near to zero says nothing.
+# A larger share of a baseline this near to zero is meaningless.
 LARGEST_CHANGE: Final = 1e12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Description:
-    """What a detector says of one benchmark in addition to the engine.
+    """A detector's result for one benchmark in addition to the engine.
 
-    `obstacle`: it cannot judge it at all. `objection`: its own rule sees no change, so that none is called. `score` and
-    `threshold` as in `Evidence`. `half_widths`: relative, of baseline and target.
+    `obstacle`: it cannot judge the benchmark at all. `objection`: its own rule sees no change, so no change is called.
+    `score` and `threshold` as in `Evidence`. `half_widths`: relative, of baseline and target.
     """
 
     details: Mapping[str, float] = field(default_factory=dict)
@@ -52,7 +52,7 @@ Describe = Callable[[Sequence[MetricPair], SuiteUnits, DetectorOptions], Sequenc
 
 
 def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, describe: Describe) -> Assessed:
-    """One evidence per pair, in order, and how far all of them moved together."""
+    """Return one evidence per pair, in order, and how far all of them moved together."""
     evidence: dict[int, Evidence] = {}
     of_pairs = [units_of(pair, paired=options.paired) if pair.obstacle is None else [] for pair in pairs]
     for index, (pair, units) in enumerate(zip(pairs, of_pairs, strict=True)):
@@ -76,7 +76,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
 
 
 def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
-    """Per metric its numbers by name; what does not exist or is infinite is left out."""
+    """Return each metric's numbers by name, without missing or infinite ones."""
     finite = {name: (numbers.tolist(), np.isfinite(numbers).tolist()) for name, numbers in columns.items()}
     return [{name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]} for row in range(count)]
 
@@ -88,7 +88,7 @@ def _without_units(options: DetectorOptions) -> Reason:
 
 
 def _suite_change(shift: SuiteShift, options: DetectorOptions) -> SuiteChange:
-    """Rounds leave it in: what their sides do not share is the code's."""
+    """Convert the shift. Paired rounds leave it in: a difference between their sides comes from the code."""
     is_small = abs(shift.change) < math.log1p(options.settings.minimum_effect)
     return SuiteChange(
         change=math.expm1(shift.change),
@@ -147,7 +147,7 @@ class _Rows:
         change, low, high = self.change[row], self.low[row], self.high[row]
         objection = described.objection or smaller_than_allocation(pair, self.baseline[row], self.target[row])
         if objection is not None:
-            # What is not called may be smaller than the minimum effect.
+            # A change that is not called may be smaller than the minimum effect.
             low, high = min(low, self.effect[row]), max(high, 1 / (1 + self.effect[row]) - 1)
         before, after = self.baseline[row], self.target[row]
         is_bounded = abs(change) < LARGEST_CHANGE and (before.value != 0 or change == 0)
@@ -156,7 +156,7 @@ class _Rows:
             after = _moved(after, before, max(change, least))
         worse = self.visible[0 if pair.metric.direction.worse_sign >= 0 else 1][row]
         coarse = self.is_constant[row] and milliseconds_per(pair.metric.unit) is not None
-        # From zero there is no relative change, and all the same a change.
+        # A change from zero has no relative size, but is still a change.
         is_told = is_bounded or self.is_exact[row]
         return Evidence.of(
             key=pair.key,
@@ -184,12 +184,12 @@ class _Rows:
 
 
 def _to_prove(judgement: Judgement, rounds: int | None, proven: float) -> list[int | None]:
-    """(m,): of each suspected change, how many rounds of this noise prove it among as many benchmarks."""
+    """(m,): for each suspected change, the rounds of this noise that would prove it among these benchmarks."""
     if rounds is None:
         return [None] * len(judgement.change)
     alpha = proven / max(int(np.isfinite(judgement.error).sum()), 1)
     least = max(least_rounds(proven), rounds + 1)
-    # What was noticed is rather smaller than it looked: by a standard error.
+    # A noticed change is probably smaller than it looked: subtract a standard error.
     sizes = np.expm1(np.maximum(np.abs(judgement.change) - judgement.error, 0))
     is_open = judgement.is_suspected & ~judgement.is_proven & np.isfinite(sizes)
     return [
@@ -207,7 +207,7 @@ def _unbounded(baseline: Side, is_told: bool) -> Reason | None:
 
 
 def _moved(target: Side, baseline: Side, change: float) -> Side:
-    """The baseline's value with the change within rounds: the sides' own values may differ the other way."""
+    """Use the baseline's value with the change within rounds: the sides' own values may differ the other way."""
     return replace(target, value=baseline.value + abs(baseline.value) * change, statistic=PAIRED)
 
 

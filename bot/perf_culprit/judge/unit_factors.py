@@ -1,4 +1,4 @@
-"""Units of time and size as tools spell them, and the factor between two of them."""
+"""Units of time and size in the tools' spellings, and the factor between two of them."""
 
 import math
 from functools import cache
@@ -20,7 +20,7 @@ DETERMINISTIC_UNITS = BYTES_PER_OPERATION | {"allocs/op", "allocs", "allocations
 
 
 def conversion_factor(source: str, target: str) -> float | None:
-    """What a number in `source` is multiplied with to be in `target`; None where they measure different things."""
+    """Factor that converts a number in `source` to `target`; None if they measure different things."""
     if source == target:
         return 1.0
     source_kind, source_scale = _parsed(source)
@@ -35,7 +35,7 @@ def milliseconds_per(unit: str) -> float | None:
 
 
 def is_rate(unit: str) -> bool:
-    """Something per time, such as ops/s."""
+    """Whether the unit is something per time, such as ops/s."""
     kind, _ = _parsed(unit)
     return "time" in kind[1:] and kind[0] != "time"
 
@@ -73,6 +73,6 @@ def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
 
 
 def least_change(unit: str) -> float:
-    """The relative change below which nothing can fall: times, rates, counts and sizes are never negative."""
+    """The largest possible relative fall: -1 for times, rates, counts and sizes, which are never negative."""
     is_positive = milliseconds_per(unit) is not None or is_rate(unit) or is_deterministic(unit)
     return -1.0 if is_positive else -math.inf

@@ -1,4 +1,4 @@
-"""One metric's verdict from its evidence: the decision rule of docs/decision-rule.md, and nothing else."""
+"""One metric's verdict from its evidence: only the decision rule of docs/decision-rule.md."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from perf_culprit.model.reason import Reason, VerdictReason, because
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decided:
-    """`worsening`: the relative change, positive where it is bad; infinite from zero."""
+    """`worsening`: the relative change, positive if it is bad; infinite from zero."""
 
     verdict: Verdict
     reason: Reason
@@ -21,7 +21,7 @@ class Decided:
 
 
 def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings) -> Decided:
-    """By the tier that the engine's rate falls into, and then by the interval."""
+    """Decide by the tier of the engine's rate, and then by the interval."""
     worsening = worsening_of(evidence)
     if evidence.rate is None or worsening is None:
         reason = evidence.evidence_reason or because(VerdictReason.NOTHING_TESTED)
@@ -31,7 +31,7 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
         return Decided(verdict=_proven(worsening), reason=_proof(evidence), worsening=worsening)
     if objection is None and evidence.rate <= policy.suspected:
         return Decided(verdict=Verdict.SUSPECTED, reason=_what_decides(evidence), worsening=worsening)
-    # What the detector's own rule holds back shows that this size is not always seen.
+    # If the detector's own rule holds a change back, this size is not always detected.
     is_held_back = objection is not None and evidence.rate <= policy.suspected
     visible = None if is_held_back else evidence.precision.visible_change
     if _excludes(evidence, metric.minimum_effect):
@@ -47,7 +47,7 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
 
 
 def decide_by_sample(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings) -> Decided:
-    """As published: there is one tier."""
+    """Decide as published, with a single tier."""
     worsening = worsening_of(evidence) or 0.0
     p_value = 1.0 if evidence.p_value is None else evidence.p_value
     if p_value < policy.proven and reaches(worsening, metric.minimum_effect):
@@ -78,7 +78,7 @@ def _what_decides(evidence: Evidence) -> Reason:
 
 
 def _excludes(evidence: Evidence, effect: float) -> bool:
-    """Whether the interval has no change of the minimum effect in it: a factor, and the same way down."""
+    """Whether the interval excludes changes of the minimum effect: a factor, symmetric in both directions."""
     interval = evidence.confidence_interval
     if interval is None:
         return evidence.test == EXACT and evidence.relative_change == 0
@@ -94,12 +94,12 @@ def level_of(worsening: float, metric: MetricSettings) -> Level:
 def worsening_of(evidence: Evidence) -> float | None:
     sign = evidence.metric.direction.worse_sign
     if evidence.relative_change is not None:
-        # Of a metric with no known direction any departure counts against the target.
+        # For a metric without a known direction, any change counts against the target.
         return evidence.relative_change * sign if sign else abs(evidence.relative_change)
     if evidence.baseline is None or evidence.target is None or evidence.baseline.value != 0:
         return None
     if evidence.target.value == 0:
         return 0.0
-    # From zero to something is a change of any size: Go's first allocation.
+    # From zero to something is a change of any size, such as Go's first allocation.
     bad = sign == 0 or evidence.target.value * sign > 0
     return math.inf if bad else -math.inf

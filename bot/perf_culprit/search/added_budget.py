@@ -1,4 +1,4 @@
-"""More budget for a search that stopped without enough."""
+"""A larger budget for a search that stopped for lack of it."""
 
 from typing import Final
 
@@ -10,9 +10,9 @@ UNFINISHED: Final = frozenset({OutcomeKind.BUDGET_SPENT, OutcomeKind.INCONCLUSIV
 
 
 def with_budget(state: SearchState, executions: int) -> SearchState:
-    """The search with a larger budget; where it had stopped for the smaller one it resumes, with all its data.
+    """Return the search with a larger budget; if it had stopped for the smaller one, it resumes with all its data.
 
-    It takes up the reproduction again, which all the data pass at once where the change was reproduced before.
+    It restarts at the reproduction, which all the data pass at once if the change was reproduced before.
     """
     if executions <= state.settings.budget_executions:
         return state

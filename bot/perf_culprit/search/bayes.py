@@ -16,15 +16,15 @@ from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 
 __all__ = ["advance", "next_rounds", "partial_outcome", "progress", "suspects"]
 
-MORE_AT_ONCE: Final = 4  # rounds under way at once where each may be the last that is needed
-SHOWN_SUSPECTS: Final = 3  # in the line of progress
-LEAST_POSTERIOR: Final = 0.005  # less is no suspect worth a look
+MORE_AT_ONCE: Final = 4  # rounds in progress at once if each may be the last one needed
+SHOWN_SUSPECTS: Final = 3  # suspects in the progress line
+LEAST_POSTERIOR: Final = 0.005  # suspects below this are not shown
 
 Round = tuple[Purpose, tuple[int, ...]]
 
 
 def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911 - a phase each
-    """Up to `k` further rounds: purpose and commits (0..N; merge bases are -1, -2, …), before shuffling."""
+    """Return up to `k` further rounds: purpose and commits (0..N; merge bases are -1, -2, …), before shuffling."""
     state, last = standing.state, standing.reach.size
     pending = len(standing.pending)
     match state.phase:
@@ -32,7 +32,7 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:  # noqa: PLR0911
             bases = tuple(-1 - place for place in range(len(state.commit_range.merge_bases)))
             return [(Purpose.MERGE_BASE, (0, *bases, last))] * min(k, max(FIRST_ANALYSIS // 2 - pending, 0))
         case Phase.REPRODUCE:
-            # Alternation: good, bad, bad, good. As many again as there are, so that a plain change costs few.
+            # Alternate: good, bad, bad, good. Double the existing number, so that a clear change costs few.
             done = pending + len(state.results)
             wanted = max(len(state.results), WHOLE_ROUNDS if standing.begins_whole else MORE_AT_ONCE) - pending
             whole = tuple(np.flatnonzero(standing.usable).tolist())
@@ -71,15 +71,15 @@ def _search_rounds(standing: Standing, k: int) -> Sequence[Round]:
     model = standing.model
     chosen = _spread(standing, k) if model.looks_like_decay else choose_suspects(standing, k)
     if not chosen and not standing.pending:
-        # Nothing tells the rest apart, or only the ends are left: sharpen the ends.
+        # No measurement can separate the rest, or only the ends are left: measure the ends more precisely.
         return [(Purpose.SEARCH, (0, last))]
     return [(Purpose.SEARCH, (*_references(standing), *suspects)) for suspects in chosen]
 
 
 def _references(standing: Standing) -> tuple[int, ...]:
-    """Both ends, so that the level of the round cancels; a quiet machine has shown that there is nothing to cancel.
+    """Both ends, so that the level of the round cancels; none on a quiet machine, which has nothing to cancel.
 
-    On a stable one every fourth round shows whether it still is.
+    On a stable machine every fourth round checks whether it is still stable.
     """
     if standing.model.is_quiet or standing.skips_ends:
         return ()
@@ -87,7 +87,7 @@ def _references(standing: Standing) -> tuple[int, ...]:
 
 
 def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:
-    """Where a ramp is likeliest: commits spread over the depth, those with the fewest samples first."""
+    """Suspects if a ramp is likeliest: commits spread over the depth, those with the fewest samples first."""
     per_round = standing.state.settings.suspects_per_round
     usable = np.flatnonzero(standing.usable[1:-1]) + 1
     targets = np.linspace(0, 1, 12)[1:-1]
@@ -101,12 +101,12 @@ def _spread(standing: Standing, k: int) -> Sequence[tuple[int, ...]]:
 
 
 def partial_outcome(standing: Standing) -> Outcome:
-    """The best answer now, for a search that is stopped from outside."""
+    """Return the best answer so far, for a search that is stopped from outside."""
     return outcome_of(standing, OutcomeKind.BUDGET_SPENT)
 
 
 def suspects(standing: Standing) -> tuple[str, ...]:
-    """The one that is measured against its parent."""
+    """Return the commit that is measured against its parent."""
     return () if standing.state.suspect is None else (standing.state.suspect,)
 
 
@@ -127,7 +127,7 @@ def progress(standing: Standing) -> Progress:
 
 
 def _suspects(standing: Standing) -> tuple[Suspect, ...]:
-    """The likeliest groups of commits that no measurement tells apart, each by its likeliest commit."""
+    """The likeliest groups of commits that no measurement separates, each by its likeliest commit."""
     mass = standing.model.posterior.copy()
     suspects: list[Suspect] = []
     while len(suspects) < SHOWN_SUSPECTS and mass.max() > LEAST_POSTERIOR:
@@ -139,7 +139,7 @@ def _suspects(standing: Standing) -> tuple[Suspect, ...]:
 
 
 def _still_to_come(standing: Standing) -> int:
-    """Executions until the next decision that can end the search, as far as what was measured tells."""
+    """Predict the executions until the next decision that can end the search, from the measurements so far."""
     state = standing.state
     if state.phase is Phase.CONFIRM:
         candidate = standing.positions[state.suspect or ""] - 1

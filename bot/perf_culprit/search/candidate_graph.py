@@ -20,7 +20,7 @@ PLACE: Final = "the range of the bisection"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommitGraph:
-    """`commits` with all parents after their children; `parents[i]` are indices, parents outside are left out."""
+    """`commits` with all parents after their children; `parents[i]` are indices, without parents outside."""
 
     commits: tuple[str, ...]
     parents: tuple[tuple[int, ...], ...]
@@ -37,7 +37,7 @@ class CommitGraph:
 
 
 def parse_parents(text: str) -> CommitGraph:
-    """The graph in the output of `git rev-list --topo-order --parents`: "<commit> <parent>…" per line.
+    """Parse the output of `git rev-list --topo-order --parents`: "<commit> <parent>…" per line.
 
     Raises:
         DataError: a commit comes after its parent, or the text is too long.
@@ -64,12 +64,11 @@ def cut_range(
     messages: Mapping[str, str] | None = None,
     build_inputs: Mapping[str, str] | None = None,
 ) -> CommitRange:
-    """The candidates: ancestors of `bad` and itself, without those of `good` and itself.
+    """Return the candidates: ancestors of `bad` and itself, without those of `good` and itself.
 
-    `messages` by commit: "This reverts commit <hash>" takes back what the named candidate did. `build_inputs` by
-    commit: a hash of what the build reads; a commit with its only parent's hash cannot be the culprit (git's TREESAME).
-    `first_parent` keeps the mainline only. Where `good` is no ancestor of `bad`, `merge_bases` asks for them to be
-    measured first.
+    `messages` by commit: "This reverts commit <hash>" reverts the change of the named candidate. `build_inputs` by
+    commit: a hash of the build's inputs. A commit with its only parent's hash cannot be the culprit (git's TREESAME).
+    `first_parent` keeps the mainline only. If `good` is no ancestor of `bad`, `merge_bases` must be measured first.
 
     Raises:
         UsageError: good = bad, good descends from bad, unrelated histories, or an end is missing.
@@ -122,7 +121,7 @@ def _ancestors(graph: CommitGraph, start: int, *, first_parent: bool) -> npt.NDA
 
 
 def _heads(graph: CommitGraph, common: npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    """The merge bases: common ancestors that no other common ancestor descends from."""
+    """Return the merge bases: common ancestors from which no other common ancestor descends."""
     covered = np.zeros_like(common)
     for child in np.flatnonzero(common):
         covered[list(graph.parents[child])] = True
@@ -141,7 +140,7 @@ def _reverts(commits: tuple[str, ...], messages: Mapping[str, str]) -> tuple[tup
 
 
 def reverted_commits(message: str) -> Iterable[str]:
-    """The full hashes that git's own revert message names."""
+    """Yield the full hashes that git's own revert message names."""
     for part in message.split("This reverts commit ")[1:]:
         name = part[:64].split(maxsplit=1)[0].rstrip(".,") if part[:64].strip() else ""
         if name:

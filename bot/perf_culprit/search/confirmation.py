@@ -1,4 +1,4 @@
-"""Is the change real, and is it this commit: log Bayes factors for the reproduction and for a confirmation."""
+"""Log Bayes factors for two questions: whether the change is real (reproduction) and whether it is this commit."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -20,27 +20,27 @@ from perf_culprit.search.search_view import WHOLE_ROUNDS, Standing
 
 Floats = npt.NDArray[np.float64]
 
-CONFIRM_ROUNDS: Final = 3  # rounds of suspect and parent before a name
+CONFIRM_ROUNDS: Final = 3  # rounds of suspect and parent before a commit is named
 STABLE_ROUNDS: Final = 2  # the same on a stable machine
-QUIET_ROUNDS: Final = 4  # of the ends and of the pair together: fewer could be a change of the machine
+QUIET_ROUNDS: Final = 4  # rounds of the ends and of the pair together: with fewer it could be a change of the machine
 EXACT: Final = 12.0  # a change of this many bounds of the noise: a single round confirms it
-LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are learned again
-# The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation, for
-# normal, Laplace, uniform, Student's and two-valued noise (computed), so that the bound of the width may be this much
-# smaller and is still one of 95%.
+LEARNED_AFTER: Final = (0, 1, 2, 4, 8, 16, 32)  # confirming rounds after which noise and step are estimated again
+# The mean of the quotient without a step stays below 1.1 for widths down to this part of the standard deviation. This
+# was computed for normal, Laplace, uniform, Student's and two-valued noise. The bound of the width may be smaller by
+# this factor, and remains a 95% bound.
 SAFE_WIDTH: Final = 0.75
 ROOT_TWO: Final = float(np.sqrt(2))
 NORMAL_QUARTILE: Final = 0.6745  # of the standard normal
 
 
 def is_certain(standing: Standing) -> bool:
-    """That there is a change at all, by the ends or by all samples."""
+    """Whether a change exists at all, by the ends or by all samples."""
     model = standing.model
     return bool(standing.state.named) or model.log_reproduced > ODDS_20 or model.log_change > ODDS_1000
 
 
 def is_settled(standing: Standing) -> bool:
-    """Of a stable machine: all samples together say that there is a step, that it is here, and that it is no state."""
+    """Whether, on a stable machine, all samples together show a step, at this commit, that is no machine state."""
     model, settings = standing.model, standing.state.settings
     return (
         standing.is_plain
@@ -51,9 +51,9 @@ def is_settled(standing: Standing) -> bool:
 
 
 def log_pair(standing: Standing, candidate: int) -> float:
-    """Log e-value of "differs from the commit before it" against "equally fast", on this phase's rounds alone.
+    """Log e-value of "differs from the commit before it" against "equally fast", from this phase's rounds alone.
 
-    A merge must differ from each of its parents: the weakest pair counts.
+    A merge must differ from each of its parents, so the weakest pair counts.
     """
     before, after = standing.edges(candidate)
     factors = [
@@ -63,7 +63,7 @@ def log_pair(standing: Standing, candidate: int) -> float:
 
 
 def _stretches(standing: Standing) -> Iterator[tuple[Standing, Samples]]:
-    """The rounds of this phase in stretches, each with all that was measured before it: none judges itself."""
+    """Split the rounds of this phase into stretches, each with all earlier measurements: no round judges itself."""
     results = standing.state.results
     starts = [start for place in LEARNED_AFTER if 0 < (start := standing.state.since + place) < len(results)]
     for start, end in pairwise([*starts, len(results)]):
@@ -71,9 +71,9 @@ def _stretches(standing: Standing) -> Iterator[tuple[Standing, Samples]]:
 
 
 def _log_factors(earlier: Standing, samples: Samples, candidate: int, pair: tuple[int, int]) -> Floats:
-    """What the exchange of a round's values says of each of `STEPS`, and what the known size of its noise says.
+    """Evidence from exchanging a round's values, for each of `STEPS`, and from the known size of its noise.
 
-    Where modes of the machine were learned there is no such size.
+    If modes of the machine were learned, the size is unknown.
     """
     pairs = round_differences(samples, *pair)
     shape_of_pairs = _difference_shape(earlier, candidate)
@@ -94,7 +94,7 @@ def _pair_bound(model: Model) -> float:
 
 
 def confirming_rounds(standing: Standing) -> int:
-    """Rounds before which a suspect is never named: of a quiet machine fewer say as much."""
+    """Rounds required before a suspect is named; fewer are sufficient on a quiet machine."""
     if not standing.state.since:
         return WHOLE_ROUNDS
     model = standing.before_phase.model
@@ -107,7 +107,7 @@ def confirming_rounds(standing: Standing) -> int:
 
 
 def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
-    """What was known before the confirming rounds, so that they do not judge themselves."""
+    """The shape known before the confirming rounds, so that they do not judge themselves."""
     model = standing.model
     columns = np.vstack([*(model.column_of(named) for named in model.named), model.column_of(candidate)])
     seen = _seen_step(standing, candidate) if model.is_quiet else None
@@ -119,7 +119,7 @@ def _difference_shape(standing: Standing, candidate: int) -> DifferenceShape:
 
 
 def _seen_step(standing: Standing, candidate: int) -> float | None:
-    """Commit less parent as measured: of a quiet machine surer than a fit, which spreads several steps over one."""
+    """Measured commit minus parent; on a quiet machine better than a fit, which spreads several steps over one."""
     before, after = standing.edges(candidate)
     samples = standing.samples
     levels = [samples.y[samples.commit == commit] for commit in (before[0], after)]

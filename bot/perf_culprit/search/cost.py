@@ -1,4 +1,4 @@
-"""What the rest of a search will cost, from its own posterior and the size of the step against the noise."""
+"""Remaining cost of a search, from its own posterior and the size of the step relative to the noise."""
 
 from typing import Final
 
@@ -8,14 +8,14 @@ from perf_culprit.model.bisection import Phase, Purpose
 from perf_culprit.search.next_rounds import information_bits
 from perf_culprit.search.search_view import ROUNDS_WITHOUT_ENDS, Standing, executions
 
-# Executions of the suspects themselves over the bound H / C, as simulated (benchmarks/bisect).
+# Executions of the suspects themselves relative to the bound H / C, as simulated (benchmarks/bisect).
 OVER_THE_BOUND: Final = 1.5
-CONFIRMATION: Final = 12  # executions of suspect and parent that a forecast counts with
+CONFIRMATION: Final = 12  # executions of suspect and parent that a forecast assumes
 QUIET_CONFIRMATION: Final = 2  # the same on a quiet machine
-KNOWN: Final = 12.0  # executions that the pace of theory counts as, in addition to those that were made
-QUIET_KNOWN: Final = 3.0  # where an execution halves the range or something else is amiss
-SLOWEST: Final = 0.01  # of the pace that theory gives
-STOP_BITS: Final = 3.0  # certainty above one half until the posterior stops the search
+KNOWN: Final = 12.0  # executions that the theoretical pace is worth, in addition to those that were made
+QUIET_KNOWN: Final = 3.0  # the same if an execution halves the range, so that slow progress shows a problem
+SLOWEST: Final = 0.01  # as a share of the theoretical pace
+STOP_BITS: Final = 3.0  # bits between a posterior of one half and the one that stops the search
 
 
 def entropy_bits(standing: Standing) -> float:
@@ -24,9 +24,9 @@ def entropy_bits(standing: Standing) -> float:
 
 
 def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
-    """Executions still to come: (H + certainty) / C suspects, each with its part of the ends, and the confirmation.
+    """Predict remaining executions: (H + certainty) / C suspects, each with its share of the ends, and confirmation.
 
-    `optimistic` takes the step one standard error larger: only a search that is hopeless even so is not begun.
+    `optimistic` assumes a step one standard error larger: only a search that is hopeless even then is not started.
     """
     model = standing.model
     d_prime = model.d_prime
@@ -35,7 +35,7 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
     bits = entropy_bits(standing)
     if model.is_quiet:
         return int(np.ceil(bits / _pace(standing, information_bits(d_prime), bits))) + QUIET_CONFIRMATION
-    # A stable machine measures both ends in every fourth round only.
+    # On a stable machine both ends are measured only in every fourth round.
     per_ends = standing.state.settings.suspects_per_round + (ROUNDS_WITHOUT_ENDS if model.is_stable else 0)
     confirmation = CONFIRMATION // 3 if model.is_stable else CONFIRMATION
     pace = _pace(standing, information_bits(d_prime) / OVER_THE_BOUND * per_ends / (2 + per_ends), bits)
@@ -43,13 +43,13 @@ def expected_executions(standing: Standing, *, optimistic: bool = False) -> int:
 
 
 def _pace(standing: Standing, theory: float, bits: float) -> float:
-    """Bits per execution: what theory says counts as a few executions (`KNOWN`), and those that the search has made.
+    """Bits per execution: the theory counts as a few executions (`KNOWN`), next to those that the search has made.
 
-    So a search that does not get on expects more, and never the same for long.
+    A search without progress therefore expects more executions, and the forecast keeps changing.
     """
     if standing.state.phase is not Phase.SEARCH or standing.named:
         return theory
-    # All that the search has spent, also before a suspect of it was withdrawn: what it gained counts as a whole.
+    # Count all executions of the search, also those before a suspect was withdrawn, because its gain is the total.
     searched = {job.id for job in standing.state.jobs if job.purpose is Purpose.SEARCH}
     spent = executions(tuple(result for result in standing.state.results if result.job_id in searched))
     gained = max(float(np.log2(standing.reach.size)) - bits, 0.0)
@@ -58,7 +58,7 @@ def _pace(standing: Standing, theory: float, bits: float) -> float:
 
 
 def _missing_bits(standing: Standing) -> float:
-    """From the odds of the leading commit to those that stop the search; at most `STOP_BITS`."""
+    """Bits between the odds of the leading commit and those that stop the search; at most `STOP_BITS`."""
     best = float(np.clip(standing.model.posterior.max(), 1e-9, 1 - 1e-9))
     stop = standing.meets_parent
     missing = np.log2(stop / (1 - stop)) - np.log2(best / (1 - best))
@@ -66,10 +66,10 @@ def _missing_bits(standing: Standing) -> float:
 
 
 def expected_confirmation(standing: Standing, *, log_e: float, convincing: float, per_round: int) -> int:
-    """Executions until the rounds' evidence reaches `convincing`, at the pace that they kept so far.
+    """Executions until the rounds' evidence reaches `convincing`, at their pace so far.
 
-    Before there are any a pair of executions gives ln 2 times the capacity of one at a distance of sqrt(2) d'
-    (exchange.py); that counts as three rounds' worth of pace.
+    Without rounds, the pace of a pair is ln 2 times the capacity of one execution at sqrt(2) d' (exchange.py). It
+    counts as three rounds.
     """
     prior_rounds, rounds = 3, standing.fresh_rounds
     pace = float(np.log(2)) * information_bits(float(np.sqrt(2)) * standing.model.d_prime)

@@ -1,7 +1,7 @@
-"""Which commits a change reaches: the sets S_c of docs/evidence/bisection.md, over strands instead of commits.
+"""The commits that a change reaches: the sets S_c of docs/evidence/bisection.md, over strands instead of commits.
 
 A strand is a maximal run of commits without branch or merge. Ancestor sets are unions of whole strands and the
-beginning of the commit's own, so that a bit matrix over strands serves ranges of 50,000 commits.
+beginning of the commit's own strand. A bit matrix over strands therefore handles ranges of 50,000 commits.
 """
 
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ from perf_culprit.model.bisection import CommitRange
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-ROWS_AT_ONCE: Final = 512  # rows of the bit matrix that are unpacked together; bounds the memory
+ROWS_AT_ONCE: Final = 512  # rows of the bit matrix that are unpacked together; limits the memory
 
 
 class Reach:
     """The relation "commit i has the change of candidate c". Commit 0 is the good end, 1..N are the candidates.
 
-    Hypothesis c (0..N-1) predicts S_c = {c and its descendants}, without what a revert of c took back, to be slow.
+    Hypothesis c (0..N-1) predicts S_c = {c and its descendants} to be slow, except where a revert of c removed it.
     """
 
     def __init__(self, commit_range: CommitRange) -> None:
         self.size = len(commit_range.commits)
         self._parents = commit_range.parents
-        # Later reverts first: where a revert was itself reverted, the change is back.
+        # Later reverts first: if a revert was itself reverted, the change is back.
         self._reverts = sorted(commit_range.reverts, reverse=True)
 
     @cached_property
@@ -50,7 +50,7 @@ class Reach:
 
     @cached_property
     def _bits(self) -> npt.NDArray[np.uint8]:
-        """Packed bits [strand, strand]: which strands hold ancestors of a strand's first commit, with itself."""
+        """Packed bits [strand, strand]: the strands with ancestors of a strand's first commit, including itself."""
         strand = self._strand
         count = int(strand.max()) + 1
         bits = np.zeros((count, (count + 7) // 8), dtype=np.uint8)
@@ -101,7 +101,7 @@ class Reach:
         return rows
 
     def row(self, candidate: int) -> Bools:
-        """S_c over commits [N + 1], the good end first."""
+        """Return S_c over commits [N + 1], the good end first."""
         own = self._reverted_rows.get(candidate)
         return np.concatenate(([False], self._plain_row(candidate) if own is None else own))
 
@@ -119,7 +119,7 @@ class Reach:
         return np.concatenate(([0.0], result))
 
     def _running(self, mass: Floats) -> Floats:
-        """Per candidate the sum over its strand up to and including itself."""
+        """Sum over the strand of each candidate, up to and including itself."""
         order = np.argsort(self._strand, kind="stable")
         running = np.cumsum(mass[order])
         starts = np.flatnonzero(np.diff(self._strand[order], prepend=-1))
@@ -129,7 +129,7 @@ class Reach:
         return result
 
     def descendant_sums(self, values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-        """Per hypothesis [N] the sum (modulo 2^64) of `values` [N + 1] over S_c: a fingerprint of S_c."""
+        """Sum `values` [N + 1] over S_c for each hypothesis [N], modulo 2^64: a fingerprint of S_c."""
         own = values[1:]
         total = np.zeros(len(self._bits), dtype=np.uint64)
         np.add.at(total, self._strand, own)
@@ -148,7 +148,7 @@ class Reach:
 
     @cached_property
     def ancestor_counts(self) -> npt.NDArray[np.intp]:
-        """a_i + 1 per candidate [N]: itself and its ancestors among the candidates, without regard to reverts."""
+        """a_i + 1 of each candidate [N]: itself and its ancestors among the candidates, ignoring reverts."""
         lengths = np.bincount(self._strand)
         with_own = np.empty(len(self._bits), dtype=np.intp)
         for rows, bits in self._unpacked():

@@ -1,4 +1,4 @@
-"""The search begins before the noise is known, where so far every execution is plainly fast or plainly slow."""
+"""Start of the search before the noise is known, if every execution so far is clearly fast or clearly slow."""
 
 from typing import Final
 
@@ -9,18 +9,18 @@ from perf_culprit.search.cost import expected_executions
 from perf_culprit.search.odds import ODDS_20, ODDS_100
 from perf_culprit.search.search_view import SMALL_RANGE, Standing
 
-QUIET_ANALYSIS: Final = 2  # executions per end after which a quiet machine is believed
-EARLY_ANALYSIS: Final = 4  # executions per end after which overwhelming evidence begins a dear search
-START: Final = 1.0  # log BF at which a cheap search begins; nothing is named before the odds are 20
-CHEAP: Final = 0.2  # of the budget, that a search may cost for that
-FEW: Final = 30  # executions that are cheap whatever the budget is
-CONTRADICTED: Final = -0.1  # log BF; a single execution of each end says nothing, 0
+QUIET_ANALYSIS: Final = 2  # executions per end after which a machine is accepted as quiet
+EARLY_ANALYSIS: Final = 4  # executions per end after which overwhelming evidence starts an expensive search
+START: Final = 1.0  # log BF at which a cheap search starts; nothing is named before the odds are 20
+CHEAP: Final = 0.2  # share of the budget that a search may cost for that
+FEW: Final = 30  # executions that are cheap whatever the budget
+CONTRADICTED: Final = -0.1  # log BF; a single execution of each end is no evidence: 0
 
 
 def seems_quiet(standing: Standing) -> bool:
-    """Both ends ran once, and so far every execution lies next to one of them: the search may as well begin.
+    """Whether the search may start: both ends ran once, and every execution so far lies near one of them.
 
-    The noise is only presumed until there are enough executions, and the ends run again where it is not so.
+    The noise is only presumed until there are enough executions; if the presumption fails, the ends run again.
     """
     model, counts = standing.model, standing.samples.counts(standing.reach.size + 1)
     if not counts[0] == counts[-1] == 1 or standing.reach.size <= SMALL_RANGE or standing.state.named:
@@ -36,7 +36,7 @@ def seems_quiet(standing: Standing) -> bool:
 
 
 def begins_early(standing: Standing, log_bf: float) -> bool:
-    """A search that costs little begins once a change is likely, any other once it is overwhelming."""
+    """Whether to start: a cheap search once a change is likely, any other once the evidence is overwhelming."""
     counts = standing.samples.counts(standing.reach.size + 1)
     needed = expected_executions(standing, optimistic=True)
     if needed < max(CHEAP * standing.state.settings.budget_executions, FEW):
@@ -45,15 +45,15 @@ def begins_early(standing: Standing, log_bf: float) -> bool:
 
 
 def is_premature(standing: Standing) -> bool:
-    """The search began because all seemed quiet or likely, and now is not."""
+    """Whether the search started because the machine seemed quiet or a change likely, but this no longer holds."""
     counts = standing.samples.counts(standing.reach.size + 1)
     per_end = min(counts[0], counts[-1])
     if per_end < QUIET_ANALYSIS:
         return not seems_quiet(standing)
-    # Where the ends differ for certain, more of them would not help.
+    # If the ends certainly differ, more of their executions would not help.
     return _is_contradicted(standing) and standing.model.log_reproduced < ODDS_20
 
 
 def _is_contradicted(standing: Standing) -> bool:
-    """No commit explains the samples better than no change does."""
+    """Whether no commit explains the samples better than no change does."""
     return standing.model.modes is None and standing.model.log_change < CONTRADICTED

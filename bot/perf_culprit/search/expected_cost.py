@@ -1,4 +1,4 @@
-"""What a search will cost, before anything is measured."""
+"""Expected cost of a search, before anything is measured."""
 
 from dataclasses import dataclass
 from math import ceil, log2
@@ -14,21 +14,21 @@ from perf_culprit.search.phases import FIRST_ANALYSIS
 from perf_culprit.search.search_view import ROUNDS_WITHOUT_ENDS
 from perf_culprit.search.weighted import tests_left
 
-# The size of the step over the standard deviation of one execution: plain to see, and lost in the noise of one.
+# Size of the step relative to the standard deviation of one execution: clearly visible, and hidden in its noise.
 CLEAR: Final = 4.0
 HIDDEN: Final = 1.0
-# One machine, whose level hardly moves: the ends until a change is likely, and the suspects over the bound, as
-# simulated for 64 commits at d' of 1 to 3 (docs/evidence/bisection.md).
+# One machine with a nearly constant level: executions of the ends until a change is likely, and suspects relative to
+# the bound. Both were simulated for 64 commits at d' of 1 to 3 (docs/evidence/bisection.md).
 STABLE_ENDS: Final = 4
 STABLE_OVER_THE_BOUND: Final = 1.3
-COUNTED: Final = 4  # executions by counts in addition to one for each halving
+COUNTED: Final = 4  # executions by counts in addition to one per halving
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
     """Executions for a step of four standard deviations of one execution, and for a step of one.
 
-    Those of the weighted engine depend on neither; `tests` is how many commits it tests, the bad end among them.
+    With the weighted engine both are equal; `tests` is the number of commits that it tests, including the bad end.
     """
 
     clear: int
@@ -50,11 +50,10 @@ def forecast(commit_range: CommitRange, settings: SearchSettings) -> Forecast:
 
 
 def executions_for(commit_range: CommitRange, settings: SearchSettings, *, d_prime: float) -> int:
-    """For a step of `d_prime` standard deviations of one execution.
+    """Predict the executions for a step of `d_prime` standard deviations of one execution.
 
-    Both ends first, then (log2 N + certainty) / information suspects, each with its part of the ends (BISECT 4). The
-    prior is taken as uniform over the candidates that can be the culprit; one machine as stable. Of counts any step is
-    plain.
+    Both ends run first, then (log2 N + certainty) / information suspects, each with its share of the ends (BISECT 4).
+    The prior is assumed uniform over the possible culprits, and a single machine stable. With counts any step is clear.
     """
     candidates = max(len(commit_range.commits) - len(commit_range.unchanged), 1)
     bits = log2(candidates)

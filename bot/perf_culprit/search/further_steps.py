@@ -1,4 +1,4 @@
-"""What the named steps leave over: whether it is looked at again, and whether a further step is searched."""
+"""Changes that the named steps leave unexplained: whether to check them again, and whether to search a further step."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,24 +14,24 @@ from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.round_samples import samples_of
 from perf_culprit.search.search_view import Standing, executions
 
-OPEN: Final = 0.25  # probability below which nothing was seen that would have to be looked at again
-LEFT_OVER: Final = 0.99  # probability at which a further step is looked for without knowing where
+OPEN: Final = 0.25  # a remaining change less probable than this needs no further check
+LEFT_OVER: Final = 0.99  # probability at which a further step is searched without knowing where
 Z_SURE: Final = 1.645  # standard errors from the limit at which a stretch is decided
-Z_CHANGE: Final = 3.0  # a change that would stand out this much is worth its executions
-LEAST_BUDGET: Final = 30  # executions of a residual check that any search may spend
-LARGEST_BUDGET: Final = 40  # executions of a residual check, where the search cost more than that
+Z_CHANGE: Final = 3.0  # a change this many standard errors large is worth its executions
+LEAST_BUDGET: Final = 30  # executions that a residual check may spend in any search
+LARGEST_BUDGET: Final = 40  # executions of a residual check if the search cost more than that
 ATTEMPTS: Final = 2  # failed confirmations after which no further step is looked for
-# Part of the budget that the search for a further step may cost: a confirmed culprit is an answer already.
+# Share of the budget for the search of a further step: a confirmed culprit is an answer already.
 SHARE: Final = 0.25
-CONFIRMED_SHARE: Final = 0.4  # with the confirmation of what that search came to
+CONFIRMED_SHARE: Final = 0.4  # the same including the confirmation of that search's result
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stretch:
-    """From commit `low` to `high` (0..N) without a named step: P(its change exceeds rho * Delta), and its upper bound.
+    """Commits `low` to `high` (0..N) without a named step: P(its change exceeds rho * Delta), and its upper bound.
 
-    `upper` is the 95% bound of its change as a fraction of the whole. In standard errors: `distance`, how far its
-    change lies from rho * Delta, and `size`, how far from none. `samples`: executions at the end that has fewer.
+    `upper` is the 95% bound of its change as a fraction of the whole. In standard errors, `distance` is how far its
+    change lies from rho * Delta, and `size` how far from zero. `samples`: executions at the end that has fewer.
     """
 
     low: int
@@ -47,7 +47,7 @@ class Stretch:
         return OPEN <= self.probability < LEFT_OVER
 
     def decidable(self, more: int) -> bool:
-        """Whether `more` executions at each end would tell, if its change is what it seems to be."""
+        """Whether `more` executions at each end would decide, if its change is as large as it seems."""
         if not self.samples:
             return more > 0
         sharper = float(np.sqrt((self.samples + more) / self.samples))
@@ -60,7 +60,7 @@ def budget(standing: Standing) -> int:
 
 
 def stretches(standing: Standing) -> tuple[Stretch, ...]:
-    """The stretches next to the named steps, with what their ends' samples say about a change between them."""
+    """Return the stretches next to the named steps, with their ends' evidence for a change between them."""
     corners = [0]
     for candidate in standing.named:
         before, after = standing.edges(candidate)
@@ -89,16 +89,16 @@ def _stretch(standing: Standing, low: int, high: int) -> Stretch:
 
 
 def _whole(standing: Standing) -> float:
-    """Delta: the change from end to end, or the largest named step where steps cancel."""
+    """Delta: the change from end to end, or the largest named step if steps cancel."""
     named = pattern_evidence.fit(standing.model.design, standing.model.named_columns).delta
     return max(abs(float(standing.model.step.delta[0])), float(np.abs(named).max()), SMALLEST_SPREAD)
 
 
 def contradicted(standing: Standing) -> Stretch | None:
-    """From the nearest commit that the named steps explain to the first that they surely do not.
+    """The stretch from the nearest explained commit to the first that the named steps certainly do not explain.
 
-    The same change on another side of a merge is such a one: neither side's commits descend from the other's. Only
-    where an execution tells a level by itself.
+    One case is the same change on another side of a merge: neither side's commits descend from the other's. Only
+    computed if a single execution shows the level.
     """
     model, samples = standing.model, standing.samples
     if not (model.is_quiet or model.is_stable):
@@ -121,12 +121,12 @@ def contradicted(standing: Standing) -> Stretch | None:
 
 
 def is_left_over(standing: Standing) -> bool:
-    """The named steps surely leave a change over that matters, wherever it may be; where the noise is plain."""
+    """Whether the named steps certainly leave a relevant change, wherever it is; False if the machine has modes."""
     return standing.model.modes is None and any(stretch.probability > LEFT_OVER for stretch in stretches(standing))
 
 
 def further_probability(standing: Standing) -> float:
-    """P(a step that nobody named), prices paid; 1 where the samples contradict the named ones."""
+    """P(an unnamed step), with the prices of steps; 1 if the samples contradict the named steps."""
     if standing.exhausted:
         return 0.0
     if is_left_over(standing) or contradicted(standing) is not None:
@@ -135,7 +135,7 @@ def further_probability(standing: Standing) -> float:
 
 
 def is_sought(standing: Standing) -> bool:
-    """Whether one more step is likely, large enough to matter, and still affordable."""
+    """Whether one more step is likely, large enough to matter, and affordable."""
     model = standing.model
     if standing.exhausted or is_given_up(standing):
         return False
@@ -148,7 +148,7 @@ def is_sought(standing: Standing) -> bool:
 
 
 def is_explained(standing: Standing) -> bool:
-    """The search for a further step has measured, and what it measured speaks against one."""
+    """Whether the search for a further step has measured, and its measurements are evidence against one."""
     return bool(standing.fresh_rounds) and standing.model.log_further < 0 and not is_left_over(standing)
 
 
@@ -161,7 +161,7 @@ def is_given_up(standing: Standing, *, share: float = SHARE) -> bool:
 
 
 def is_small(standing: Standing, candidate: int) -> bool:
-    """A further step that its own rounds, which no search chose, show to be smaller than what is looked for."""
+    """Whether a further step's own rounds, which no search chose, show that it is too small to matter."""
     before, after = standing.edges(candidate)
     fresh = samples_of(standing.state, standing.positions, standing.state.results[standing.state.since :])
     differences = (round_differences(fresh, commit, after) for commit in before)

@@ -1,4 +1,4 @@
-"""The posterior over candidates: which commit explains the samples, one step or two, after the named steps."""
+"""The posterior over candidates: which commit explains the samples, by one step or more, after the named steps."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +15,15 @@ from perf_culprit.search.pair_evidence import log_t
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
 
-LARGEST_TRIPLE: Final = 12  # three are taken of this number of patterns
-SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # of a machine that may be in one of two states
-PRICE: Final = float(np.log(0.15 / 0.80))  # of one step more
-RAMP_PRICE: Final = float(np.log(0.05 / 0.80))  # of a decay in place of one step
+LARGEST_TRIPLE: Final = 12  # number of patterns from which sets of three are formed
+SLOW_SHARES: Final = (0.25, 0.5, 0.75)  # shares of slow executions on a machine in one of two states
+PRICE: Final = float(np.log(0.15 / 0.80))  # logarithm of the price of one more step
+RAMP_PRICE: Final = float(np.log(0.05 / 0.80))  # logarithm of the price of a decay instead of one step
 
 
 @dataclass(frozen=True, kw_only=True)
 class Model(MachineNoise):
-    """All that the samples say. `prior` [N] sums to 1; `named` are candidates (0..N-1) that are steps already."""
+    """The model of all samples. `prior` [N] sums to 1; `named` are candidates (0..N-1) that are already named steps."""
 
     prior: Floats
     named: tuple[int, ...] = ()
@@ -33,7 +33,7 @@ class Model(MachineNoise):
         """Distinct patterns over samples [k, n] and each hypothesis' pattern [N]."""
         measured = self.samples.measured()
         columns = np.stack([self.reach.column(int(commit)) for commit in measured])
-        # Equal fingerprints are equal patterns: 64 random bits per measured commit.
+        # Equal fingerprints mean equal patterns: 64 random bits per measured commit.
         bits = np.random.default_rng(0).integers(1, 2**63, size=len(measured), dtype=np.uint64)
         fingerprint = (columns * bits[:, None]).sum(axis=0, dtype=np.uint64)
         _, first, inverse = np.unique(fingerprint, return_index=True, return_inverse=True)
@@ -92,8 +92,8 @@ class Model(MachineNoise):
     def log_two_states(self) -> float:
         """Log BF of one step somewhere against none on a machine in one of two states, on all samples.
 
-        The states are as far apart as the ends and drawn independently by every execution, with the best share.
-        A sample that lies next to the right end says up to ln 2. Rounds are taken to have no offsets of their own.
+        The states are as far apart as the ends. Every execution draws one independently, with the most likely share. A
+        sample near its expected end contributes up to ln 2. Rounds are assumed to have no offsets of their own.
         """
         y, commit = self.samples.y, self.samples.commit
         width = max(self.spread_bound, SMALLEST_SPREAD)
@@ -109,7 +109,7 @@ class Model(MachineNoise):
 
     @cached_property
     def _steps(self) -> tuple[StepSets, ...]:
-        """One (further) step, two, and, where two are likelier, three among the likeliest patterns for one of two."""
+        """One (further) step, two, and, if two are likelier, three among the likeliest patterns for one of two."""
         count, interior = len(self._class_prior), len(self.samples.measured()) - 2
         steps = [StepSets(np.arange(count)[:, None], self._log_one + self._log_class_prior)]
         if interior > 2:
@@ -131,19 +131,19 @@ class Model(MachineNoise):
 
     @cached_property
     def _log_counts(self) -> Floats:
-        """Log (prior * m) of as many steps as place + 1, each with the price of one step more than the last."""
+        """Log (prior * m) of place + 1 steps, each with the price of one step more than the previous."""
         return np.array([steps.log_total + place * PRICE for place, steps in enumerate(self._steps)])
 
     @cached_property
     def step_count(self) -> int:
-        """How many (further) steps explain the samples best: 1, 2 or 3; the learned shape knows a single one."""
+        """The number of (further) steps that explains the samples best: 1, 2 or 3; always 1 with a learned shape."""
         if self.modes is not None:
             return 1
         return int(np.argmin(np.append(np.diff(self._log_counts) > 0, False))) + 1
 
     @cached_property
     def log_further(self) -> float:
-        """Log BF of more steps somewhere against the named steps alone, with the price of each step more."""
+        """Log BF of more steps somewhere against the named steps alone, with the price of each extra step."""
         alone = np.arange(len(self.named))[None]
         none = float(pattern_evidence.log_sets(self.design, self.named_columns, alone)[0])
         return float(self._log_counts[self.step_count - 1]) - none + PRICE
@@ -156,12 +156,12 @@ class Model(MachineNoise):
 
     @cached_property
     def step_masses(self) -> tuple[Floats, ...]:
-        """P(the first, second, … step is c) [N] each, for as many steps as explain the samples best."""
+        """P(the first, second, … step is c) [N] each, for the number of steps that explains the samples best."""
         return self._masses_of(self._steps[self.step_count - 1])
 
     @cached_property
     def posterior(self) -> Floats:
-        """P(c is a step) [N], averaged over up to as many steps as explain the samples best."""
+        """P(c is a step) [N], averaged over up to the number of steps that explains the samples best."""
         log_counts = self._log_counts[: self.step_count]
         shares = np.exp(log_counts - np.logaddexp.reduce(log_counts))
         masses = [np.sum(self._masses_of(steps), axis=0) for steps in self._steps[: self.step_count]]
@@ -169,7 +169,7 @@ class Model(MachineNoise):
 
     @property
     def looks_like_decay(self) -> bool:
-        """A ramp is likelier than the steps, when more than one is needed."""
+        """Whether a ramp is likelier than the steps, if more than one is needed."""
         return not self.named and self.step_count > 1 and self.log_ramp > 0
 
     @cached_property
@@ -178,7 +178,7 @@ class Model(MachineNoise):
         return np.concatenate(([0.0], self.reach.ancestor_counts / self.reach.size))
 
     def _masses_of(self, sets: StepSets) -> tuple[Floats, ...]:
-        """P(the first, second, … of a set is c) [N] each: the mass of patterns shared out by the prior among theirs."""
+        """P(the first, second, … of a set is c) [N] each: a pattern's mass, split by the prior."""
         _, member = self._patterns
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = np.where(self._class_prior[member] > 0, self.prior / self._class_prior[member], 0.0)

@@ -1,4 +1,4 @@
-"""How much one commit differs from another: the difference of their levels, whatever the rest of the range does."""
+"""The difference between two commits: that of their levels, whatever happens in the rest of the range."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +15,7 @@ from perf_culprit.search.search_view import Standing
 Floats = npt.NDArray[np.float64]
 
 LEVEL: Final = 0.95  # of intervals, bounds and suspect sets
-FEWEST_DOF: Final = 2  # below it the spread of a difference of levels is hardly known
+FEWEST_DOF: Final = 2  # with fewer the spread of a difference of levels is hardly known
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +33,7 @@ class Size:
 
 
 def sizes_of(fit: Fit) -> tuple[Size, ...]:
-    """Of each regressor."""
+    """Return the size of each regressor."""
     spreads = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
     return tuple(
         Size(center=float(center), spread=float(spread), dof=fit.dof)
@@ -42,7 +42,7 @@ def sizes_of(fit: Fit) -> tuple[Size, ...]:
 
 
 def round_differences(samples: Samples, before: int, after: int) -> Floats:
-    """After less before in each round that has both [rounds]."""
+    """Return after minus before in each round that has both [rounds]."""
     sides = [(samples.commit == commit).astype(np.float64) for commit in (before, after)]
     counts = np.array([np.bincount(samples.block, side, samples.blocks) for side in sides])
     sums = np.array([np.bincount(samples.block, side * samples.y, samples.blocks) for side in sides])
@@ -52,18 +52,18 @@ def round_differences(samples: Samples, before: int, after: int) -> Floats:
 
 
 def mean_difference(own: Floats) -> Size:
-    """Of differences [n], by their own variance; a single one says nothing of it."""
+    """The mean of differences [n], with its error from their variance; infinite for a single one."""
     spread = float(own.std(ddof=1) / np.sqrt(own.size)) if own.size > 1 else np.inf
     return Size(center=float(own.mean()), spread=spread, dof=max(own.size - 1, 1))
 
 
 def level_difference(standing: Standing, low: int, high: int, *, cleaned: bool = False) -> Size | None:
-    """From commit `low` to `high` (0..N), by all samples; None where either has none.
+    """The difference from commit `low` to `high` (0..N), by all samples; None if either has none.
 
-    Every commit has a level of its own, so that nothing is assumed about the rest of the range: its samples only say
-    how noisy the machine is, and how far off a round was. Where that leaves too few to say how noisy it is, the other
-    commits have the levels that the named steps give them. Samples `cleaned` of the machine's modes look surer than
-    they are, so that sizes are of those that were measured.
+    Every commit has a level of its own, so nothing is assumed about the rest of the range. Its samples only estimate
+    the machine's noise and the offset of each round. If too few remain to estimate the noise, the named steps determine
+    the levels of the other commits. Samples `cleaned` of the machine's modes look too precise, so sizes use the
+    measured ones.
     """
     samples = standing.model.design.samples if cleaned else standing.samples
     measured = samples.measured().tolist()
@@ -79,13 +79,13 @@ def level_difference(standing: Standing, low: int, high: int, *, cleaned: bool =
 
 
 def step_size(standing: Standing, candidate: int) -> Size | None:
-    """A commit against the nearest of its parents; None where an end of the edge was not measured."""
+    """The size of a commit against the nearest of its parents; None if an end of the edge was not measured."""
     before, after = standing.edges(candidate)
     sizes = [size for commit in before if (size := level_difference(standing, commit, after)) is not None]
     return min(sizes, key=lambda size: abs(size.center), default=None)
 
 
 def named_sizes(standing: Standing) -> tuple[Size, ...]:
-    """Of each named step, in topological order; one whose edge cannot be measured any more has the fit of all steps."""
+    """The size of each named step, in topological order; from the fit of all steps if its edge is not measurable."""
     fitted = sizes_of(pattern_evidence.fit(standing.model.design, standing.model.named_columns))
     return tuple(step_size(standing, step) or size for step, size in zip(standing.named, fitted, strict=True))

@@ -16,19 +16,19 @@ from perf_culprit.search.two_mode_noise import (
     pad,
 )
 
-PRIOR_EXECUTIONS: Final = 3.0  # of an ordinary width, that each mode is given: one seen a few times looks too narrow
-PRIOR_WIDTH: Final = 0.35  # of the whole noise's standard deviation
+PRIOR_EXECUTIONS: Final = 3.0  # of usual width, added to each mode: one seen a few times looks too narrow
+PRIOR_WIDTH: Final = 0.35  # relative to the standard deviation of the whole noise
 SMALLEST_FIT: Final = 16  # executions below which no shape is learned
-SMALLEST_SPREAD: Final = 1e-6  # ends that never differ more are counts, not times: no noise to learn
-STARTS_KEPT: Final = 6  # best solutions, which are compared with all offsets integrated out
-SETTLED_AFTER: Final = 12  # iterations after which only those go on
+SMALLEST_SPREAD: Final = 1e-6  # ends that never differ by more are counts, not times: no noise to learn
+STARTS_KEPT: Final = 6  # best solutions, compared with all offsets integrated out
+SETTLED_AFTER: Final = 12  # iterations after which only those continue
 
 
 def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
-    """The two modes behind executions `y` [n] of the ends (`x` 0 good, 1 bad), or None where a normal does as well.
+    """Fit the two modes of executions `y` [n] of the ends (`x` 0 good, 1 bad); None if a normal fits as well.
 
-    Switch rule: the gain in log likelihood over one normal must exceed the Bayesian information criterion's price of
-    four more parameters.
+    Two modes are used if their gain in log likelihood over one normal exceeds the Bayesian information criterion's
+    price of four more parameters.
     """
     if len(y) < SMALLEST_FIT or max(np.ptp(y[x == side]) for side in np.unique(x)) < SMALLEST_SPREAD:
         return None
@@ -37,14 +37,14 @@ def fit_modes(y: Floats, x: Floats, block: Integers) -> Modes | None:
 
 
 def log_bayes_factor(y: Floats, x: Floats, block: Integers) -> float:
-    """Log BF of a positive step against none on executions of the ends, each side with the modes that suit it best."""
+    """Log BF of a positive step against none on executions of the ends, each with its best-fitting modes."""
     _, with_step = _best(y, x, block)
     _, without = _best(y, np.zeros_like(x), block)
     return float(log_classes(y, block, x[None], with_step, references=len(y))[0]) - log_null(y, block, without)
 
 
 def _best(y: Floats, x: Floats, block: Integers) -> tuple[float, Modes]:
-    """The likeliest modes, with offsets of rounds or without, and their log likelihood."""
+    """Return the likeliest modes, with or without offsets of rounds, and their log likelihood."""
     rounds = pad(y, x, block)
     fitted = _em(y, x, block)
     still = [replace(modes, offset_sd=0.0) for modes in fitted]
@@ -80,7 +80,7 @@ def _width(share: Floats, residual: Floats, usual: float) -> Floats:
 
 
 def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[Modes]:
-    """Expectation maximisation of the two modes without the chain, from several starts at once (axis 0)."""
+    """Fit the two modes by expectation maximisation without the chain, from several starts at once (axis 0)."""
     _, row = np.unique(block, return_inverse=True)
     indicator = (row[:, None] == np.arange(row.max() + 1)).astype(np.float64)
     has_step = np.ptp(x) > 0
@@ -88,7 +88,7 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
     residuals = [y - shift * x for shift in shifts]
     spread = min(float(np.std(residual)) for residual in residuals)
     smallest = max(0.02 * spread, 1e-7)
-    # A mode seen a few times looks narrower than it is: three more executions' worth of an ordinary width.
+    # A mode seen a few times looks too narrow: add the equivalent of three executions of usual width.
     usual = PRIOR_EXECUTIONS * (PRIOR_WIDTH * spread) ** 2
     slow = np.vstack([_memberships(residual) for residual in residuals])
     step = np.repeat(np.array(shifts), len(slow) // len(shifts))[:, None]
@@ -137,19 +137,19 @@ def _em(y: Floats, x: Floats, block: Integers, *, iterations: int = 40) -> list[
 
 
 def _likeliest(densities: Floats, offsets: Floats) -> Integers:
-    """The best starts, by densities [starts, n] and offsets of rounds in standard deviations [starts, rounds]."""
+    """Select the best starts by densities [starts, n] and rounds' offsets in standard deviations [starts, rounds]."""
     log_p = np.log(densities).sum(axis=1) - 0.5 * (offsets**2).sum(axis=1)
     return np.argsort(-log_p, kind="stable")[:STARTS_KEPT]
 
 
 def _shifts(y: Floats, x: Floats) -> tuple[float, ...]:
-    """Steps to start from: the median of the differences, and those of either mode where both ends have two."""
+    """Initial steps: the median of the differences, and those of either mode if both ends have two."""
     low, high = (np.quantile(y[x == 1], share) - np.quantile(y[x == 0], share) for share in (0.15, 0.85))
     return float(np.median(y[x == 1][:, None] - y[x == 0][None])), float(low), float(high)
 
 
 def _memberships(residual: Floats) -> Floats:
-    """Guesses of who is in the slow mode [starts, n]: everything above a quantile, or everything but the outermost."""
+    """Initial membership in the slow mode [starts, n]: everything above a quantile, or all except the outermost."""
     cuts = np.quantile(residual, [0.1, 0.25, 0.5, 0.75, 0.9])
     far = np.abs(residual - np.median(residual))
     guesses = np.vstack([*(residual > cut for cut in cuts), far < np.quantile(far, 0.85)])

@@ -1,4 +1,4 @@
-"""What was measured at each commit, for people who want to see the evidence and not only the posterior."""
+"""Measurements at each commit, for people who want to see the evidence and not only the posterior."""
 
 from collections import defaultdict
 from math import exp, log
@@ -12,19 +12,18 @@ from perf_culprit.model.bisection import MeasuredCommit, SearchState
 from perf_culprit.model.finding import Interval
 from perf_culprit.search.level_sizes import LEVEL, mean_difference
 
-ONE_LEVEL: Final = 0.25  # of the change, by which executions on several machines may differ to be compared at all
+ONE_LEVEL: Final = 0.25  # share of the change: executions on several machines must not differ by more
 
 
 def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
-    """Every commit that was executed, in the order of the history, the good end first.
+    """Return every commit that was executed, in the order of the history, the good end first.
 
-    The relative change is the geometric mean over rounds of (commit / good end of the same round) - 1: what slows a
-    whole round down cancels. Rounds without the good end (a quiet machine needs none) are compared with all of its
-    executions, where those are of one machine or of one level; else they say nothing here. The interval is Student's t
-    over rounds, of logarithms, at 95%; it assumes that rounds are independent and shows noise, not the model: the
-    posterior is the search's own.
+    The relative change is the geometric mean over rounds of (commit / good end of the same round) - 1: a slow round
+    cancels. Rounds without the good end (a quiet machine needs none) are compared with all its executions, if these are
+    of one machine or level. Otherwise they are skipped. The 95% interval is Student's t over rounds, of logarithms. It
+    assumes independent rounds and shows noise, not the search's posterior.
     """
-    if state.outcome is not None:  # what came back after the decision is not what it was made from
+    if state.outcome is not None:  # results that arrived after the decision did not contribute to it
         state = replace(state, results=state.results[: state.outcome.rounds])
     ratios: dict[str, list[float]] = defaultdict(list)
     executions: dict[str, int] = defaultdict(int)
@@ -49,7 +48,7 @@ def measured_commits(state: SearchState) -> tuple[MeasuredCommit, ...]:
 
 
 def _good_anywhere(state: SearchState) -> tuple[float, ...]:
-    """The good end's executions; none where they differ from round to round by what counts next to the change."""
+    """The good end's executions; empty if their difference between rounds is large relative to the change."""
     ends = (state.commit_range.good, state.commit_range.bad)
     good, bad = (tuple(value for result in state.results for value in result.values.get(end, ())) for end in ends)
     if not good or state.settings.one_machine:

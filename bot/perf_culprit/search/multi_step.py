@@ -1,4 +1,4 @@
-"""Sets of two or three steps, weighed at once: which patterns they hold, and how well each set explains the samples."""
+"""Sets of two or three steps, evaluated at once: their patterns, and how well each set explains the samples."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class StepSets:
 def weighed_sets(
     design: Design, patterns: Floats, log_prior: Floats, *, size: int, among: Iterable[int], named: Floats
 ) -> StepSets:
-    """All sets of `size` of the `patterns` [k, n] `among` these, each with all `named` steps [m, n]."""
+    """Evaluate all sets of `size` of the `patterns` [k, n] `among` these, each with all `named` steps [m, n]."""
     sets = np.array(list(combinations(among, size)), dtype=np.intp).reshape(-1, size)
     if not len(sets):
         return StepSets(sets, np.zeros(0))

@@ -1,4 +1,4 @@
-"""What to measure next: suspects by greedy conditional information, in rounds with both ends of the range."""
+"""Choice of the next measurements: suspects by greedy conditional information, in rounds with both ends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from perf_culprit.search.search_view import Standing
 Floats = npt.NDArray[np.float64]
 
 CANDIDATES: Final = 24  # commits that are compared, thinned in p
-LARGEST_JOINT: Final = 8  # picks whose joint outcomes are told apart: 2^8 states
-WORTH: Final = 0.3  # of what the first round of a batch tells, that each further one must add
-ACTIVE: Final = 1e-5  # hypotheses below this mass do not steer
+LARGEST_JOINT: Final = 8  # picks whose joint outcomes are distinguished: 2^8 states
+WORTH: Final = 0.3  # share of the first round's information that each further round of a batch must add
+ACTIVE: Final = 1e-5  # hypotheses below this mass are ignored
 
 
 def binary_entropy(p: Floats | float) -> Floats:
@@ -25,7 +25,7 @@ def binary_entropy(p: Floats | float) -> Floats:
 
 
 def information_bits(d_prime: float) -> float:
-    """C: bits that one execution tells about a fair fast/slow question, at a step of `d_prime` noise widths."""
+    """C: bits that one execution gives about an even fast/slow question, at a step of `d_prime` noise widths."""
     if d_prime <= 1e-3:
         return float(max(d_prime, 1e-9) ** 2 / (8 * np.log(2)))
     nodes, weights = _quadrature()
@@ -35,7 +35,7 @@ def information_bits(d_prime: float) -> float:
 
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
-    """Nodes and weights of Gauss and Hermite: the mean over a standard normal, unscaled."""
+    """Gauss-Hermite nodes and weights: the mean over a standard normal, unscaled."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(61)
     return nodes, weights
 
@@ -49,7 +49,7 @@ class _Joint:
     picks: int = 0
 
     def entropies(self, columns: Floats) -> Floats:
-        """H of the outcomes with one pick more, for each of `columns` [candidates, active]."""
+        """H of the outcomes with one more pick, for each of `columns` [candidates, active]."""
         slow = columns * (1 - self.error) + (1 - columns) * self.error
         one = self.weights @ slow.T
         both = np.stack([one, self.weights.sum(axis=1, keepdims=True) - one])
@@ -70,7 +70,7 @@ class Picker:
     """Chooses commits one after the other, each given those chosen before (pending ones first)."""
 
     def __init__(self, standing: Standing, masses: Sequence[Floats]) -> None:
-        """`masses`: one distribution over hypotheses [N] per step that is looked for."""
+        """`masses`: one distribution over hypotheses [N] per step that is searched."""
         self._standing = standing
         self._error = float(np.clip(ndtr(-standing.model.d_prime / 2), 1e-3, 0.45))
         self._masses = [mass / mass.sum() for mass in masses if mass.sum() > 0]
@@ -92,21 +92,21 @@ class Picker:
         ]
 
     def gains(self) -> Floats:
-        """Bits that one execution of each of `commits` would add."""
+        """Return the bits that one execution of each of `commits` would add."""
         noise = float(binary_entropy(self._error))
         pairs = zip(self._joints, self._columns, strict=True)
         gains = [joint.entropies(columns) - joint.entropy() - noise for joint, columns in pairs]
         return np.asarray(np.sum(gains, axis=0))
 
     def choose(self, commit: int) -> None:
-        """Take a commit for granted: its outcome will be known."""
+        """Assume that a commit is measured: its outcome will be known."""
         if self._joints and self._joints[0].picks >= LARGEST_JOINT:
             self._joints = self._new_joints()
         for joint, active in zip(self._joints, self._active, strict=True):
             joint.add(self._standing.reach.column(commit)[active].astype(np.float64))
 
     def best(self, without: Sequence[int]) -> tuple[int, float] | None:
-        """The commit that adds most and what it adds, or None where none adds anything."""
+        """Return the commit that adds most and its gain; None if no commit adds anything."""
         if not len(self.commits):
             return None
         gains = np.where(np.isin(self.commits, without), 0.0, self.gains())
@@ -115,7 +115,7 @@ class Picker:
 
 
 def _thinned(standing: Standing, slow: Sequence[Floats]) -> npt.NDArray[np.intp]:
-    """At most `CANDIDATES` measurable commits between the ends, spread evenly in p, most useful first."""
+    """Select at most `CANDIDATES` measurable commits between the ends, spread evenly in p, most useful first."""
     usable = standing.usable.copy()
     usable[[0, -1]] = False
     usefulness = np.round(np.sum([np.minimum(p, 1 - p) for p in slow], axis=0), 6)
@@ -131,7 +131,7 @@ def _thinned(standing: Standing, slow: Sequence[Floats]) -> npt.NDArray[np.intp]
 
 
 def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
-    """The suspects of `jobs` rounds. A round's second and third suspect must be worth what they cost."""
+    """Choose the suspects of `jobs` rounds. A round's second and third suspect must be worth their cost."""
     picker = Picker(standing, standing.model.step_masses)
     ends = {0, standing.reach.size}
     for job in standing.pending:
@@ -139,7 +139,7 @@ def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
             if standing.positions[name] not in ends:
                 picker.choose(standing.positions[name])
     chosen: list[tuple[int, ...]] = []
-    # A second suspect of a round saves ends; where a round has none, what the first one gives is worth waiting for.
+    # A second suspect per round saves executions of the ends. Rounds without ends have one, and wait for its result.
     alone = standing.model.is_quiet or standing.skips_ends
     per_round = 1 if alone else standing.state.settings.suspects_per_round
     gains: list[float] = []
@@ -153,7 +153,7 @@ def choose_suspects(standing: Standing, jobs: int) -> list[tuple[int, ...]]:
             suspects.append(best[0])
             total += best[1]
             picker.choose(best[0])
-        # What the rounds before it in this batch leave to learn must be worth a round.
+        # The information left by the earlier rounds of this batch must be worth a round.
         if not suspects or (gains and total < WORTH * gains[0]):
             break
         chosen.append(tuple(suspects))

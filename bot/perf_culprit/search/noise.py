@@ -1,4 +1,4 @@
-"""What both ends of the range tell about the machine: modes, spread, stability, and the size of the whole change."""
+"""Properties of the machine from both ends of the range: modes, spread, stability, and the size of the whole change."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -14,19 +14,19 @@ from perf_culprit.search.machine_modes import fit_modes, log_bayes_factor
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import Samples
 
-PLAIN: Final = 8.0  # a step of this many spreads of both modes together is plain in a normal form as well
-# What unnamed commits may change, as a part of the whole change: real ones change a little everywhere.
+PLAIN: Final = 8.0  # a step this many times the spread of both modes together is also clear in the normal form
+# Possible change by unnamed commits, as a share of the whole change: real ones change a little everywhere.
 UNNAMED: Final = 0.05
-QUIET: Final = 6.0  # a value half way between fast and slow is then 3 standard deviations from either, at worst
-STABLE: Final = 2 / 3  # of an execution's information that it keeps without ends of its own: twice what ends leave it
-SMALLEST_SPREAD: Final = 1e-9  # of logarithms: what varies less is an exact count
+QUIET: Final = 6.0  # a value halfway between fast and slow is then at least 3 standard deviations from both
+STABLE: Final = 2 / 3  # share of its information that an execution keeps without ends: twice that with ends
+SMALLEST_SPREAD: Final = 1e-9  # of logarithms: a value that varies less is an exact count
 FEW_RESIDUALS: Final = 4  # degrees of freedom below which the spread of single executions is only presumed
 REFIT_GROWTH: Final = 1.2  # the shape is learned again when the rounds grew by this factor
 
 
 @dataclass(frozen=True, kw_only=True)
 class MachineNoise:
-    """Read from the samples of the ends, whose sides are known; `one_machine` measured all rounds or none."""
+    """Estimated from the samples of the ends, whose sides are known. `one_machine`: it measured all rounds."""
 
     reach: Reach
     samples: Samples
@@ -36,8 +36,8 @@ class MachineNoise:
     def ends(self) -> npt.NDArray[np.bool_]:
         """Samples whose side is known beforehand [n]: the good end and the bad end.
 
-        On several machines only those of rounds with both, if there are any: what a single end measured on a machine
-        of another speed says nothing of the step, and next to it a step looks like a mode.
+        On several machines, only rounds with both ends are used, if there are any. A single end from a machine of
+        another speed is no evidence on the step, and next to it a step looks like a mode.
         """
         block, commit = self.samples.block, self.samples.commit
         ends = np.isin(commit, (0, self.reach.size))
@@ -46,13 +46,13 @@ class MachineNoise:
 
     @property
     def modes(self) -> two_mode_noise.Modes | None:
-        """The learned shape where it helps: modes that lie close together against the step are mere noise."""
+        """The learned shape if it helps; None if the modes are so close relative to the step that they are noise."""
         modes = self.learned_modes
         return None if modes is None or modes.step > PLAIN * modes.spread else modes
 
     @cached_property
     def learned_modes(self) -> two_mode_noise.Modes | None:
-        """The learned shape, or None while a normal does as well."""
+        """The learned shape; None while a normal fits as well."""
         rounds, sure = 5, 5
         while rounds <= self.samples.blocks:
             sure, rounds = rounds, int(np.ceil(rounds * REFIT_GROWTH))
@@ -62,7 +62,7 @@ class MachineNoise:
 
     @cached_property
     def design(self) -> Design:
-        """The samples for the closed forms, cleaned of the machine's modes where those were learned."""
+        """The samples for the closed forms, with the machine's modes removed if they were learned."""
         g, _ = pattern_evidence.wide_g(min(self.d_prime, 1 / UNNAMED))
         return Design(self._cleaned, lambdas=self.lambdas, g=g, unnamed=UNNAMED * self.change)
 
@@ -72,22 +72,22 @@ class MachineNoise:
 
     @property
     def change(self) -> float:
-        """The size of the step from end to end, in logarithms; 0 where the ends do not differ in the way looked for."""
+        """The size of the step from end to end, in logarithms; 0 if they do not differ in the direction searched."""
         return max(float(self.step.delta[0]), 0.0)
 
     @property
     def lambdas(self) -> tuple[float, ...]:
-        """Spreads of the rounds' offsets to average over; a quiet machine has shown that it has none to speak of."""
+        """Spreads of the rounds' offsets to average over; only 0 on a quiet machine, which has no notable offsets."""
         return (0.0,) if self.is_quiet else tuple(pattern_evidence.LAMBDAS)
 
     @cached_property
     def spread_bound(self) -> float:
         """Upper 95% bound of the standard deviation of one execution, offsets of rounds included.
 
-        That of the ends or, where it is smaller, of all executions around the nearest of the ends' levels; never less
-        than repetitions of one commit surely vary: a slow spell may have missed the ends, and the machine's states may
-        look like them. Before there are `FEW_RESIDUALS` of these and either end ran twice, their plain estimate: a
-        presumption, that nothing is named by.
+        It is the bound of the ends or, if smaller, of all executions around their nearest end's level. It is never less
+        than the certain variation of repetitions: the ends may have missed a slow spell, and states may look like the
+        ends. With fewer than `FEW_RESIDUALS` degrees of freedom and no end repeated, the plain estimate is used. It is
+        a presumption that cannot name a commit.
         """
         squares, dof = self._of_all
         if self.samples_tell:
@@ -96,7 +96,7 @@ class MachineNoise:
 
     @cached_property
     def samples_tell(self) -> bool:
-        """Whether there is a bound of the noise at all."""
+        """Whether the noise has a bound at all."""
         return self._of_ends[1] > 0 or self._of_all[1] >= FEW_RESIDUALS
 
     @cached_property
@@ -108,7 +108,7 @@ class MachineNoise:
         return self._levels(self.samples)
 
     def _levels(self, samples: Samples) -> tuple[float, int]:
-        """Sum of squares and degrees of freedom of samples around the level of the end that they are nearest to."""
+        """Sum of squares and degrees of freedom of samples around the level of the nearest end."""
         ends = [samples.y[samples.commit == end] for end in (0, self.reach.size)]
         if not all(end.size for end in ends):
             return 0.0, 0
@@ -128,15 +128,15 @@ class MachineNoise:
 
     @cached_property
     def is_quiet(self) -> bool:
-        """The noise is so small against the change that an execution by itself tells fast from slow."""
+        """Whether the noise is so small relative to the change that a single execution tells fast from slow."""
         return self.one_machine and self.change > QUIET * max(self.spread_bound, SMALLEST_SPREAD)
 
     @cached_property
     def is_stable(self) -> bool:
-        """The level of the machine hardly moves from round to round, as the rounds with both ends show it.
+        """Whether the machine's level hardly moves between rounds, as shown by the rounds with both ends.
 
-        An execution without ends of its own keeps 1 / (1 + lambda^2) of its information, one of a round with both ends
-        about a third of what the round costs.
+        An execution without ends in its round keeps 1 / (1 + lambda^2) of its information. One in a round with both
+        ends keeps about a third of the round's cost.
         """
         if not self.one_machine or self.modes is not None:
             return False
@@ -147,16 +147,16 @@ class MachineNoise:
 
     @cached_property
     def step(self) -> pattern_evidence.Fit:
-        """The whole change from end to end, ends only."""
+        """The whole change from end to end, from the ends only."""
         samples = self._cleaned.select(self.ends)
         return pattern_evidence.fit(Design(samples), (samples.commit == self.reach.size).astype(np.float64)[None])
 
     @cached_property
     def log_reproduced(self) -> float:
-        """Log BF10 of "the ends differ in the way that is looked for" against "no change", on the ends alone.
+        """Log BF10 of "the ends differ in the direction searched" against "no change", on the ends alone.
 
-        Where a shape was learned: the mean of the plain BF and that under the shape (the mean of e-values is one), so
-        that no choice of shape can deny what the plain form sees.
+        With a learned shape, it is the mean of the plain BF and that under the shape. The mean of e-values is an
+        e-value. No choice of shape can then deny a change that the plain form sees.
         """
         samples = self.samples.select(self.ends)
         bad = (samples.commit == self.reach.size).astype(np.float64)
@@ -176,7 +176,7 @@ class MachineNoise:
 
 
 def _bound(squares: float, dof: int, level: float) -> float:
-    """Of a standard deviation: above it with a probability of 1 - `level`; without repetitions anything is possible."""
+    """Bound of a standard deviation, below it with probability `level`; infinite or 0 without repetitions."""
     if dof <= 0:
         return 0.0 if level < 1 / 2 else np.inf
     return float(np.sqrt(squares / chdtri(dof, level)))
@@ -184,7 +184,7 @@ def _bound(squares: float, dof: int, level: float) -> float:
 
 @lru_cache(maxsize=64)
 def _cached_fit(y: bytes, bad: bytes, block: bytes) -> two_mode_noise.Modes | None:
-    """Learning takes tens of milliseconds and the same executions are asked about many times."""
+    """Cache the fit: learning takes tens of milliseconds, and the same executions are needed many times."""
     numbers = np.frombuffer(y, dtype=np.float64), np.frombuffer(bad, dtype=np.float64)
     if not 0 < numbers[1].sum() < len(numbers[1]):
         return None
@@ -192,10 +192,10 @@ def _cached_fit(y: bytes, bad: bytes, block: bytes) -> two_mode_noise.Modes | No
 
 
 def cleaned(samples: Samples, modes: two_mode_noise.Modes) -> Samples:
-    """The samples with the machine's mode taken out, as far as it is known, and weighted by the width of their mode.
+    """Remove the known part of the machine's mode from the samples, and weight them by the width of their mode.
 
-    Every commit gets a level of its own (the most probable one on a grid over its samples), so that a commit between
-    two steps keeps its place.
+    Every commit gets its own level (the most probable on a grid over its samples), so a commit between two steps keeps
+    its place.
     """
     y = samples.y.copy()
     weight = np.ones_like(y)

@@ -1,4 +1,4 @@
-"""Other metrics of the executions that a search made: whether they step where the search's own does."""
+"""Other metrics of the executions that a search made: whether they step at the same commit."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -15,15 +15,15 @@ from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.pattern_evidence import Design
 from perf_culprit.search.round_samples import Samples
 
-LEAST_BLOCKS: Final = 3  # fewer rounds say nothing of another metric
-REFUTING_ANALYSIS: Final = 6  # executions per end before a change that was expected is denied
-REFUTED_SHARE: Final = 0.5  # of it: what looked like a change is often larger than it is
+LEAST_BLOCKS: Final = 3  # fewer rounds are no evidence on another metric
+REFUTING_ANALYSIS: Final = 6  # executions per end before an expected change is denied
+REFUTED_SHARE: Final = 0.5  # of the expected change: a change often looks larger than it is
 
 Block = Mapping[str, float]
 
 
 class Place(StrEnum):
-    """Where a metric steps, seen from a commit that another metric named."""
+    """Location of a metric's step, relative to a commit that another metric named."""
 
     HERE = "here"
     ELSEWHERE = "elsewhere"
@@ -34,11 +34,11 @@ class Place(StrEnum):
 def place_of(
     commit_range: CommitRange, blocks: Sequence[Block], culprit: str, *, worse_sign: int, convincing: float = ODDS_20
 ) -> Place:
-    """Whether the metric steps at `culprit`.
+    """Determine whether the metric steps at `culprit`.
 
-    `blocks` hold a positive number per commit, measured side by side; what they share is the machine's. The evidence
-    for one step of any candidate is compared as in a search; `convincing` is the log Bayes factor from which on one
-    was seen at all.
+    `blocks` hold a positive number per commit, measured together; a shared effect is the machine's. The evidence for
+    one step of any candidate is compared as in a search. `convincing` is the log Bayes factor from which a step counts
+    as seen.
     """
     position = {commit: place for place, commit in enumerate((commit_range.good, *commit_range.commits))}
     rows = [
@@ -60,9 +60,9 @@ def place_of(
 
 
 def is_refuted(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign: int, expected: float) -> bool:
-    """Whether the ends, executed side by side, exclude half of a step for the worse by `expected`, in logarithms.
+    """Whether the ends, executed together, exclude half of a step for the worse by `expected`, in logarithms.
 
-    Student's t over the blocks; it assumes that they are independent.
+    Uses Student's t over the blocks and assumes that they are independent.
     """
     good, bad = commit_range.good, commit_range.bad
     steps = [worse_sign * log(block[bad] / block[good]) for block in blocks if good in block and bad in block]
@@ -73,9 +73,9 @@ def is_refuted(commit_range: CommitRange, blocks: Sequence[Block], *, worse_sign
 
 
 def excludes(center: float, half: float, *, expected: float) -> bool:
-    """Whether half of the change that was expected would have been seen, and was not; `half` is half the interval.
+    """Whether half of the expected change would have been seen, but was not; `half` is half the interval.
 
-    It must be narrower than that half to either side, so that a change of the expected size is four standard errors
-    away; and a change that it asserts is never denied, however small.
+    The half interval must be smaller than half the expected change, which is then four standard errors away. A change
+    that the interval asserts is never denied, however small.
     """
     return max(half, center + half) < REFUTED_SHARE * expected and center - half <= 0

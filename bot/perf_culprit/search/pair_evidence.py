@@ -1,10 +1,10 @@
-"""Evidence that a commit differs from its parent which no shape of noise can fake.
+"""Evidence that a commit differs from its parent, valid under any shape of noise.
 
-Both are executed once per round in an order drawn at random. If they are equally fast, the two values of a round are
-exchangeable: given the two values, either order has probability 1/2, whatever the noise, the modes and the drift. With
-f the density of (after - before) that a step would give, each round contributes the factor
-2 f(d) / (f(d) + f(-d)), whose mean is 1 without a step; the product over rounds exceeds 1/a with probability a at most,
-at any time of stopping (an e-process; Ville's inequality). A wrong f costs power, never certainty.
+Both are executed once per round in random order. If they are equally fast, the two values of a round are exchangeable.
+Given the two values, either order has probability 1/2, whatever the noise, the modes and the drift. Let f be the
+density of (after - before) under a step. Each round contributes 2 f(d) / (f(d) + f(-d)), whose mean is 1 without a
+step. The product over rounds is an e-process. It exceeds 1/a with probability a at most, at any stopping time (Ville's
+inequality). A wrong f only costs power.
 """
 
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# The step of a pair, in units of the expected one, and how likely each is.
+# The step of a pair in units of the expected one, and the probability of each.
 STEPS: Final = np.array([1.0, 0.6, 0.3, -0.6, -1.0])
 STEP_WEIGHTS: Final = np.array([0.6, 0.15, 0.1, 0.05, 0.1])
-TAILS: Final = 3.0  # degrees of freedom of a difference: one wild execution must not decide
+TAILS: Final = 3.0  # degrees of freedom of a difference: one extreme execution must not decide
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DifferenceShape:
-    """Differences of two executions of a round, learned before the rounds that are judged; natural logarithms.
+    """Differences of two executions of a round, learned before the judged rounds; natural logarithms.
 
     `width`: scale of the difference inside one mode. With probability `apart` the two are in different modes of the
-    machine, `gap` from each other.
+    machine, separated by `gap`.
     """
 
     step: float
@@ -36,12 +36,12 @@ class DifferenceShape:
 
 
 def log_exchange(log_factors: Floats) -> float:
-    """Log e-value of the exchange from those of each of `STEPS`: their mean."""
+    """Return the log e-value of the exchange: the weighted mean over `STEPS`."""
     return float(np.logaddexp.reduce(log_factors + np.log(STEP_WEIGHTS)))
 
 
 def combined(log_factors: Floats) -> float:
-    """The mean of the e-value of the exchange (by step) and of the quotient, the last of `log_factors`."""
+    """Return the mean of the e-values of the exchange (by step) and of the quotient, the last of `log_factors`."""
     return float(np.logaddexp(log_exchange(log_factors[:-1]), log_factors[-1]) - np.log(2))
 
 
@@ -57,10 +57,10 @@ def log_exchange_factors(differences: Floats, shape: DifferenceShape) -> Floats:
 def log_quotient(differences: Floats, step: float, width: float, *, two_states: bool) -> float:
     """Log likelihood ratio of `differences` [n] under a step against none, for noise of a known `width`.
 
-    Student's t with `TAILS` degrees of freedom. Unlike the exchange it believes in that noise. With `two_states`
-    "none" is the likelier, round by round, of that noise alone and of a machine in one of two states as far apart as
-    the step, drawn independently by each execution: a quarter of its pairs look like the step, so a round says ln 4 at
-    most. The larger of both denominators keeps the mean at 1 under either, whatever the share of a state.
+    Uses Student's t with `TAILS` degrees of freedom. Unlike the exchange, it relies on that noise. With `two_states`,
+    "none" in each round is the likelier of that noise and a machine in two states. These are as far apart as the step,
+    and each execution draws one. A quarter of its pairs look like the step, so a round counts ln 4 at most. The larger
+    denominator keeps the mean at 1 for any share.
     """
     up, level, down = (log_t((differences - shift) / width) for shift in (step, 0.0, -step))
     if two_states:
@@ -69,7 +69,7 @@ def log_quotient(differences: Floats, step: float, width: float, *, two_states: 
 
 
 def _log_density(rest: Floats, shape: DifferenceShape) -> Floats:
-    """Up to a constant, which the quotient does not see."""
+    """Log density up to a constant, which cancels in the quotient."""
     together = np.log1p(-shape.apart) + log_t(rest / shape.width)
     if shape.apart <= 0:
         return np.asarray(together)

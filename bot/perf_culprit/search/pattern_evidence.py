@@ -1,9 +1,9 @@
-"""How well a pattern of slow and fast commits explains the samples: closed-form marginal likelihoods.
+"""Closed-form marginal likelihoods: how well a pattern of slow and fast commits explains the samples.
 
 Model: y = mu + sum_j delta_j x_j + u_b + e with e ~ N(0, sigma^2 / w), u_b ~ N(0, lambda^2 sigma^2) for block b.
-Prior: mu flat, p(sigma^2) ~ 1/sigma^2, delta | sigma^2 ~ N(0, g sigma^2), the half normal where delta > 0 is asked for.
-lambda is averaged over `LAMBDAS`, with a prior of 1 / sqrt(1 + lambda^2): most machines are calm. Its largest value is
-the projection of the block means (docs/evidence/bisection.md).
+Prior: mu flat, p(sigma^2) ~ 1/sigma^2, delta | sigma^2 ~ N(0, g sigma^2), half normal if delta > 0 is required.
+The average over lambda in `LAMBDAS` has a prior of 1 / sqrt(1 + lambda^2): most machines are stable. The largest
+lambda is the projection of the block means (docs/evidence/bisection.md).
 """
 
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from perf_culprit.search.round_samples import Samples
 
 Floats = npt.NDArray[np.float64]
 
-G: Final = 16.0  # prior variance of a step, in units of sigma^2, where the ends do not show a larger one
-USUAL_SCALE: Final = 0.8  # probability that a step is of the usual scale; the rest is shared by all larger ones
+G: Final = 16.0  # prior variance of a step, in units of sigma^2, unless the ends show a larger one
+USUAL_SCALE: Final = 0.8  # probability that a step has the usual scale; all larger scales share the rest
 # Spread of the rounds' offsets, in units of sigma: from none to far above it, as between hosted runners.
 LAMBDAS: Final = np.array([0.0, 0.35, 0.7, 1.4, 2.8, 6.0, 12.0])
-SMALLEST_SSE: Final = 1e-12  # equal constant values have no spread; a relative sd of 1e-6 is none either
+SMALLEST_SSE: Final = 1e-12  # equal constant values have no spread; a relative sd of 1e-6 counts as none too
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Fit:
 class Design:
     """Samples with the cross products that every pattern needs; axis 0 of the results is lambda.
 
-    `g`: prior variance of a step in units of sigma^2. `unnamed`: standard deviation of what commits change outside the
-    steps that are looked for, in logarithms; it keeps exact numbers from making every small change a step.
+    `g`: prior variance of a step in units of sigma^2. `unnamed`: standard deviation of the changes by commits outside
+    the searched steps, in logarithms. It prevents exact numbers from making every small change a step.
     """
 
     samples: Samples
@@ -58,7 +58,7 @@ class Design:
 
     @cached_property
     def _shrink(self) -> Floats:
-        """c_b = lambda^2 / (1 + lambda^2 W_b) [lambdas, B]: how much of a block's mean is its offset."""
+        """c_b = lambda^2 / (1 + lambda^2 W_b) [lambdas, B]: the share of a block's mean that is its offset."""
         squared = np.square(np.array(self.lambdas))[:, None]
         return np.asarray(squared / (1 + squared * self._indicator.sum(axis=0)))
 
@@ -88,7 +88,7 @@ class Design:
 
     @cached_property
     def log_volume(self) -> Floats:
-        """Log of prior(lambda) |V|^-1/2 (1' V^-1 1)^-1/2 by lambda, equal for all patterns: it weighs the lambdas."""
+        """Log of prior(lambda) |V|^-1/2 (1' V^-1 1)^-1/2 by lambda, equal for all patterns: the lambdas' weights."""
         squared = np.square(np.array(self.lambdas))[:, None]
         ones = np.ones((1, self.samples.count))
         offsets = np.log1p(squared * self._indicator.sum(axis=0)).sum(axis=1)
@@ -106,11 +106,11 @@ def log_no_step(design: Design) -> float:
 
 
 def wide_g(size: float) -> tuple[float, float]:
-    """A prior variance that holds a step of `size` standard deviations, and the log probability of that scale.
+    """Return a prior variance that allows a step of `size` standard deviations, and the log probability of that scale.
 
-    With one fixed scale a step of many standard deviations would be as good as impossible, and strong evidence would
-    count for little ("information paradox": Liang et al. 2008, Mixtures of g priors, section 2). Scales are powers
-    of 4; the j-th beyond the usual one has probability (1 - `USUAL_SCALE`) / (j (j + 1)).
+    With one fixed scale a step of many standard deviations would be nearly impossible, and strong evidence would count
+    little. This is the "information paradox" (Liang et al. 2008, Mixtures of g priors, section 2). Scales are powers of
+    4; the j-th beyond the usual one has probability (1 - `USUAL_SCALE`) / (j (j + 1)).
     """
     scale = int(np.ceil(max(2 * np.log2(max(size, 1e-300)) - np.log2(G), 0.0) / 2))
     if scale == 0:
@@ -121,8 +121,8 @@ def wide_g(size: float) -> tuple[float, float]:
 def log_one_step(design: Design, x: Floats) -> Floats:
     """Log m_c for patterns `x` [k, n] in [0, 1] with a positive step: [k].
 
-    log m_c = -1/2 log(1 + g Sxx) - (n-1)/2 log SSE_c + log(2 T(t_c)), SSE_c = Syy - Sxy^2/D, D = Sxx + 1/g,
-    t_c = Sxy / sqrt(D SSE_c / (n-1)), T the t distribution's cdf (decision rule in docs/evidence/bisection.md).
+    log m_c = -1/2 log(1 + g Sxx) - (n-1)/2 log SSE_c + log(2 T(t_c)). SSE_c = Syy - Sxy^2/D, D = Sxx + 1/g, t_c = Sxy /
+    sqrt(D SSE_c / (n-1)). T is the t distribution's cdf (docs/evidence/bisection.md).
     """
     sxx = np.maximum(design.paired_products(x), 0.0)
     sxy = design.products(x, design.samples.y[None])[:, :, 0]
@@ -135,7 +135,7 @@ def log_one_step(design: Design, x: Floats) -> Floats:
 
 
 def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
-    """Log m of `named` [k, n] and one pattern of `x` [s, n] more, steps of either sign: [s]."""
+    """Log m of `named` [k, n] and one more pattern of `x` [s, n], steps of either sign: [s]."""
     sets, k = len(x), len(named)
     y = design.samples.y[None]
     gram = np.empty((len(design.lambdas), sets, k + 1, k + 1))
@@ -151,7 +151,7 @@ def log_further_steps(design: Design, named: Floats, x: Floats) -> Floats:
 
 
 def log_sets(design: Design, x: Floats, sets: npt.NDArray[np.intp]) -> Floats:
-    """Log m of sets of patterns `x` [k, n], named by place [s, m]; steps of either sign: [s].
+    """Log m of sets of patterns `x` [k, n], given as indices [s, m]; steps of either sign: [s].
 
     log m = -1/2 log |I + g X'X| - (n-1)/2 log(Syy - (X'y)' (X'X + I/g)^-1 X'y), X and y centred.
     """
@@ -180,7 +180,7 @@ def lambda_weights(design: Design, x: Floats) -> Floats:
 
 
 def fit(design: Design, x: Floats) -> Fit:
-    """The steps of regressors `x` [k, n] at the most probable lambda, with a flat prior as an estimate wants it."""
+    """Estimate the steps of regressors `x` [k, n] at the most probable lambda, with a flat prior."""
     k = len(x)
     y = design.samples.y[None]
     gram, xty = design.products(x, x), design.products(x, y)[:, :, 0]
@@ -188,7 +188,7 @@ def fit(design: Design, x: Floats) -> Fit:
     solved = np.linalg.solve(gram + ridge, xty[..., None])[..., 0]
     sse = np.maximum(design.syy - (xty * solved).sum(axis=-1), SMALLEST_SSE)
     dof = max(design.samples.count - 1 - k, 1)
-    # The steps are integrated out like the level, else every further regressor would make offsets of rounds likelier.
+    # Integrate out the steps like the level; otherwise each further regressor would make offsets of rounds likelier.
     log_m = design.log_volume - 0.5 * np.linalg.slogdet(gram + ridge)[1] - 0.5 * dof * np.log(sse)
     best = int(np.argmax(log_m))
     variance = sse[best] / dof
@@ -210,15 +210,15 @@ def mid_ranks(values: Floats) -> Floats:
 def log_difference(samples: Samples, x: Floats) -> float:
     """Log BF of a positive step between two sides, `x` [n] 0 or 1, against none.
 
-    The geometric mean of the BF on logarithms (an e-value under normal noise) and the one on normal scores of the
-    pooled ranks, which keeps its power under heavy tails.
+    It is the geometric mean of two BFs. One uses logarithms (an e-value under normal noise). The other uses normal
+    scores of the pooled ranks, which keeps its power under heavy tails.
     """
     scores = ndtri(mid_ranks(samples.y) / samples.count)
     return 0.5 * (_log_step(samples, x) + _log_step(samples.with_values(scores), x, g=G))
 
 
 def _log_step(samples: Samples, x: Floats, *, g: float | None = None) -> float:
-    """Log BF of a step `x` on a scale of `g`; where none is given, on the usual scale or the one that it shows."""
+    """Log BF of a step `x` on a scale of `g`; by default on the usual scale or that of the observed step."""
     scales = [wide_g(0.0), wide_g(_size(samples, x))] if g is None else [(g, 0.0)]
     designs = [(Design(samples, g=scale), log_share) for scale, log_share in dict(scales).items()]
     steps = [float(log_one_step(design, x[None])[0]) + log_share for design, log_share in designs]

@@ -1,4 +1,4 @@
-"""The decision rule: from which phase to which, and when the search ends (docs/evidence/bisection.md)."""
+"""The decision rule: the transitions between phases, and the end of the search (docs/evidence/bisection.md)."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -23,17 +23,17 @@ FIRST_ANALYSIS: Final = 10  # executions per end before any other decision
 NULL_ANALYSIS: Final = 30  # executions per end before "not reproduced"
 LAST_ANALYSIS: Final = 100  # executions per end after which reproduction is given up
 LAST_CONFIRM_ROUND: Final = 60  # rounds after which a suspect is withdrawn
-HARDLY: Final = 0.2  # chance that more of the ends decide, below which they are not measured on
-MISJUDGED: Final = 2  # how much cheaper a search may prove than it looks by ends that are not certain yet
+HARDLY: Final = 0.2  # probability that more executions of the ends decide, below which they stop
+MISJUDGED: Final = 2  # factor by which a search may prove cheaper than uncertain ends suggest
 REFUTED: Final = -2.0  # log e-value at which a suspect is withdrawn
-SETTLED_CONVINCING: Final = 1.5  # where all samples have settled the rest: odds of 4.5
+SETTLED_CONVINCING: Final = 1.5  # if all samples have settled the rest: odds of 4.5
 LEAST_FOR_DECAY: Final = 7  # commits measured between the ends: fewer cannot tell a ramp from three steps
-LOST_POSTERIOR: Final = 0.5  # a suspect below this is no longer the likeliest
-NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect, or a name, below this goes back to the search, with all samples
+LOST_POSTERIOR: Final = 0.5  # a suspect below this is not the likeliest any more
+NAMED_POSTERIOR: Final = 0.9  # a confirmed suspect or a named step below this returns to the search, with all samples
 
 
 def advance(standing: Standing) -> SearchState:
-    """The state after all decisions that its results allow."""
+    """Return the state after all decisions that its results allow."""
     while True:
         state = standing.state
         decided = _RULES[state.phase](standing) if state.phase in _RULES else state
@@ -61,7 +61,7 @@ def _ends_fail(standing: Standing) -> bool:
 
 
 def _merge_base(standing: Standing) -> SearchState:
-    """Is the merge base still fast? Else the good side fixed what the bad side never lost, or lost as well."""
+    """Check that the merge base is still fast. Otherwise the good side fixed a slowness, or both sides have it."""
     state = standing.state
     if _ends_fail(standing):
         return conclude(standing, OutcomeKind.UNMEASURABLE)
@@ -100,7 +100,7 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
     if per_end < QUIET_ANALYSIS:
         return _enter(standing, Phase.SEARCH) if seems_quiet(standing) else state
     is_first_analysis = per_end >= FIRST_ANALYSIS
-    # Equal numbers may be rounded ones: of a time a few say nothing. In whole rounds the other commits say it too.
+    # Equal numbers may be rounded: a few times are no evidence. In whole rounds the other commits add evidence.
     tells = is_first_analysis or state.settings.counts or counts.sum() >= 2 * FIRST_ANALYSIS
     if is_refuted(standing) or (tells and (_is_negligible(standing) or _is_opposite(standing))):
         return conclude(standing, OutcomeKind.NOT_REPRODUCED)
@@ -120,10 +120,10 @@ def _reproduce(standing: Standing) -> SearchState:  # noqa: PLR0911 - a rule of 
 
 
 def _is_in_vain(standing: Standing, per_end: int) -> bool:
-    """Whether to measure on up to the last analysis will hardly deny the change, nor prove one that can be found then.
+    """Whether to stop: measuring to the last analysis will hardly deny the change, nor prove one that can be found.
 
-    By what the ends show now: their z then is normal around z sqrt(L / n) with a variance of L / n - 1, and its log BF
-    z^2 / 2 - log(1 + g L / 2) / 2 (the closed form, where the noise is known).
+    The prediction uses the ends. Their z then is normal around z sqrt(L / n) with a variance of L / n - 1. Its log BF
+    is z^2 / 2 - log(1 + g L / 2) / 2 (the closed form for known noise).
     """
     whole, more = end_to_end(standing), LAST_ANALYSIS / per_end
     if not whole.spread:
@@ -137,9 +137,9 @@ def _is_in_vain(standing: Standing, per_end: int) -> bool:
 
 
 def _weighed(standing: Standing) -> tuple[Standing, float]:
-    """The ends read for the likelier of the directions that are looked for, and the log BF of a change in any of them.
+    """Choose the likelier of the directions searched, and return the log BF of a change in any of them.
 
-    From here on the search knows its direction.
+    The search has a fixed direction from here on.
     """
     settings = standing.state.settings
     if settings.sought is not Sought.ANY:
@@ -150,7 +150,7 @@ def _weighed(standing: Standing) -> tuple[Standing, float]:
 
 
 def _is_opposite(standing: Standing) -> bool:
-    """The ends differ, and not in the direction that is looked for."""
+    """Whether the ends differ, but not in the direction searched."""
     settings = standing.state.settings
     if settings.sought is Sought.ANY:
         return False
@@ -159,23 +159,23 @@ def _is_opposite(standing: Standing) -> bool:
 
 
 def _sought(standing: Standing, sought: Sought) -> Standing:
-    """The same, read for this direction."""
+    """Return the same standing, interpreted for this direction."""
     settings = replace(standing.state.settings, sought=sought)
     return standing.later(replace(standing.state, settings=settings))
 
 
 def _is_negligible(standing: Standing) -> bool:
-    """The ends surely differ by less than what counts as a change at all."""
+    """Whether the ends certainly differ by less than the minimum effect."""
     smallest = float(np.log1p(standing.state.settings.minimum_effect))
     whole = end_to_end(standing)
     return not reaches(abs(whole.center) + whole.half, smallest)
 
 
 def _may_deny(standing: Standing) -> bool:
-    """Nothing is denied that the interval of the ends asserts, and nothing by a few executions."""
+    """Whether the change may be denied: not if the interval of the ends asserts it, and not by a few executions."""
     counts = standing.samples.counts(standing.reach.size + 1)
     whole = end_to_end(standing)
-    # In the other direction than the one looked for there may be a change.
+    # There may be a change in the direction that is not searched.
     rise = abs(whole.center) if standing.state.settings.sought is Sought.ANY else whole.center
     return min(counts[0], counts[-1]) >= NULL_ANALYSIS and rise - whole.half <= 0
 
@@ -196,7 +196,7 @@ def _search(standing: Standing) -> SearchState:
     is_sure = posterior >= state.settings.stop or standing.is_plain or is_certain(standing)
     if is_sure and posterior >= standing.meets_parent:
         confirming = _enter(standing, Phase.CONFIRM, suspect=standing.name(suspect + 1))
-        # Rounds of all commits hold the pair; that it was chosen by them has its price (`convincing`).
+        # Rounds of all commits contain the pair; `convincing` charges for its selection by them.
         judges_all = standing.begins_whole and state.settings.one_machine and not (state.named or state.withdrawn)
         return replace(confirming, since=0) if judges_all else confirming
     return state
@@ -212,7 +212,7 @@ def _confirm(standing: Standing) -> SearchState:
     log_e = log_pair(standing, candidate)
     posterior = standing.posterior(candidate)
     is_convincing = log_e > convincing(standing) and (is_settled(standing) or is_certain(standing))
-    # What the search would send back here is measured on.
+    # If the search would return the suspect here at once, continue measuring.
     least = min(NAMED_POSTERIOR, standing.meets_parent) if is_convincing else 0.0 if state.named else LOST_POSTERIOR
     if posterior < least:
         return _enter(standing, Phase.SEARCH, suspect=None)
@@ -239,7 +239,7 @@ def _confirm(standing: Standing) -> SearchState:
 
 
 def convincing(standing: Standing) -> float:
-    """The log e-value at which a suspect is named."""
+    """Return the log e-value at which a suspect is named."""
     state = standing.state
     if state.named:
         return ODDS_100
@@ -264,7 +264,7 @@ def _residual(standing: Standing) -> SearchState:
 
 
 def _reopened(standing: Standing) -> SearchState | None:
-    """The search resumes where a step would not be named any more, now that this check has measured."""
+    """Resume the search if a step would no longer be named after the measurements of this check."""
     state = standing.state
     for step in state.named if standing.fresh_rounds else ():
         others = tuple(other for other in state.named if other != step)

@@ -1,4 +1,4 @@
-"""Which commits are likelier to be the culprit before anything is measured, from what they changed."""
+"""Prior probability of each commit to be the culprit, from its changes, before anything is measured."""
 
 from collections.abc import Collection, Mapping, Sequence
 from math import log, log2
@@ -9,28 +9,28 @@ import numpy.typing as npt
 
 from perf_culprit.model.bisection import ChangeFacts, CommitRange
 
-# Odds and exponents to start with (BISECT 2.5); to be fitted on histories with known culprits.
+# Initial odds and exponents (BISECT 2.5); to be fitted on histories with known culprits.
 CHANGES_DEPENDENCY: Final = 3.0
 ONLY_DOCUMENTS: Final = 1 / 50  # a culprit that changes nothing else is one in fifty
 CLEAN_MERGE: Final = 1 / 20  # none of its lines differs from every parent
-# What one execution of each end says (docs/evidence/bisection.md: real culprits of nine Python projects); code
-# outside the functions of an executed file says nothing.
+# Evidence from one execution of each end (docs/evidence/bisection.md: real culprits of nine Python projects). Code
+# outside the functions of an executed file is no evidence.
 EXECUTED_FUNCTION: Final = 8.0
 NOT_EXECUTED: Final = 1 / 8
 CHURN_EXPONENT: Final = 0.3  # per doubling of the changed lines, in natural logarithms
-# What facts do not decide. It bounds what wrong facts can cost: log2(1 / 0.1) = 3.3 bits.
+# Share of the prior that facts do not affect. It limits the cost of wrong facts: log2(1 / 0.1) = 3.3 bits.
 UNIFORM_SHARE: Final = 0.1
 
 
 def prior_weights(facts: Sequence[ChangeFacts], *, unchanged: Collection[int] = ()) -> npt.NDArray[np.float64]:
-    """P(c) of each candidate [N]: 0.9 w_c / sum(w) + 0.1 / (number that can be it); they sum to 1.
+    """P(c) of each candidate [N]: 0.9 w_c / sum(w) + 0.1 / (number of possible culprits); they sum to 1.
 
     log w = 0.3 log2(1 + churn) + ln 3 [dependency or build flags changed] - ln 50 [only documents, tests or comments]
     - ln 20 [clean merge] + ln 8 [changes a function that the benchmark executes] - ln 8 [nothing that it executes,
     and neither dependencies nor build flags].
 
-    `unchanged` candidates (their build inputs are their parent's) get exactly 0, all others more than 0. All 0 where
-    none is left. Source: BISECT 2.5; the weights are a choice to start with, the mixture is what makes them safe.
+    `unchanged` candidates (with their parent's build inputs) get exactly 0, all others more. All are 0 if none is left.
+    Source: BISECT 2.5. The weights are an initial choice; the mixture makes them safe.
     """
     can_be = np.ones(len(facts), dtype=np.bool_)
     can_be[list(unchanged)] = False
@@ -52,14 +52,14 @@ def _log_weight(facts: ChangeFacts) -> float:
 
 
 def _of_executed(facts: ChangeFacts) -> float:
-    """Documents have their odds already, and a new dependency is executed wherever its version is named."""
+    """Odds from execution. Documents have theirs already; a new dependency is executed where its version is named."""
     if facts.executed:
         return EXECUTED_FUNCTION if any(one.function for one in facts.executed) else 1.0
     return 1.0 if facts.only_documents or facts.changes_dependency else NOT_EXECUTED
 
 
 def prior_by_commit(commit_range: CommitRange, facts: Mapping[str, ChangeFacts]) -> dict[str, float]:
-    """The prior as `Search.start` takes it. A commit without facts counts as one that is not known to do anything."""
+    """Return the prior for `Search.start`. A commit without facts counts as one with no known effect."""
     weights = prior_weights(
         [facts.get(commit, ChangeFacts()) for commit in commit_range.commits], unchanged=commit_range.unchanged
     )

@@ -1,4 +1,4 @@
-"""Results of rounds as arrays: one row per execution, in the order in which they ran."""
+"""Results of rounds as arrays: one row per execution, in execution order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ Integers = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Samples:
-    """`y` [n]: natural logarithm of the value, larger is more of the change that is looked for.
+    """`y` [n]: natural logarithm of the value; larger means more of the change that is searched.
 
-    `commit` [n]: 0 good end, 1..N candidates. `block` [n]: 0..B-1, the round; `weight` [n]: precision relative to an
+    `commit` [n]: 0 good end, 1..N candidates. `block` [n]: 0..B-1, the round. `weight` [n]: precision relative to an
     ordinary sample.
     """
 
@@ -38,15 +38,15 @@ class Samples:
         return int(self.block[-1]) + 1 if self.count else 0
 
     def measured(self) -> Integers:
-        """The commits that have samples, ascending."""
+        """Return the commits that have samples, ascending."""
         return np.unique(self.commit)
 
     def counts(self, size: int) -> Integers:
-        """Samples per commit [size]."""
+        """Count the samples of each commit [size]."""
         return np.bincount(self.commit, minlength=size)
 
     def select(self, keep: npt.NDArray[np.bool_]) -> Self:
-        """Only the rows in `keep` [n]; blocks are renumbered."""
+        """Return only the rows in `keep` [n]; blocks are renumbered."""
         _, block = np.unique(self.block[keep], return_inverse=True)
         return type(self)(
             y=self.y[keep], commit=self.commit[keep], block=block.astype(np.intp), weight=self.weight[keep]
@@ -57,7 +57,7 @@ class Samples:
 
 
 def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequence[Result] | None = None) -> Samples:
-    """All usable values of `results` (default: stored and recorded ones), commits numbered by `positions`."""
+    """Collect all usable values of `results` (default: stored and recorded ones), commits numbered by `positions`."""
     jobs = {job.id: job for job in state.jobs}
     sign = orientation(state)
     y: list[float] = []
@@ -76,9 +76,9 @@ def samples_of(state: SearchState, positions: Mapping[str, int], results: Sequen
 
 
 def orientation(state: SearchState) -> int:
-    """The sign of a change of the metric that is looked for: of worse, of better, or the one that the ends' means show.
+    """The sign of the change searched in the metric: for worse, for better, or the one that the ends' means show.
 
-    Means of two modes may mislead: where either is looked for, both are weighed before the search (`phases`).
+    Means of two modes may mislead: if either direction is searched, both are weighed before the search (`phases`).
     """
     worse = state.settings.direction.worse_sign
     if state.settings.sought is not Sought.ANY:
@@ -98,7 +98,7 @@ def _execution_order(result: Result, job: Job | None) -> Iterable[str]:
 
 
 def autocorrelation(residuals: Floats, block: Integers) -> float | None:
-    """Lag-1 autocorrelation of executions that ran one right after the other; None below 8 pairs or without spread."""
+    """Lag-1 autocorrelation of consecutive executions; None below 8 pairs or without spread."""
     pairs = [(a, b) for a, b in pairwise(range(len(residuals))) if block[a] == block[b]]
     centered = residuals - residuals.mean() if len(residuals) else residuals
     spread = float(centered @ centered)

@@ -1,4 +1,4 @@
-"""The search as its callers see it: propose rounds, record what they gave, ask for the outcome."""
+"""The search from its callers' view: propose rounds, record their results, return the outcome."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -32,7 +32,7 @@ MOST_SUSPECTS: Final = 3  # per round
 
 
 class EngineModule(Protocol):
-    """What an engine decides; everything is a function of the standing alone."""
+    """The decisions of an engine; everything is a function of the standing alone."""
 
     def next_rounds(self, standing: Standing, k: int) -> Sequence[tuple[Purpose, tuple[int, ...]]]: ...
     def advance(self, standing: Standing) -> SearchState: ...
@@ -45,7 +45,7 @@ ENGINES: Final[dict[Engine, EngineModule]] = {Engine.BAYES: bayes, Engine.WEIGHT
 
 
 class Search:
-    """A search in progress. Its `state` is all it knows: `Search(state)` resumes where another stopped."""
+    """A search in progress. Its `state` is all that it knows: `Search(state)` resumes where another stopped."""
 
     def __init__(self, state: SearchState) -> None:
         self._engine = ENGINES[state.settings.engine]
@@ -64,7 +64,7 @@ class Search:
         prior: Mapping[str, float] | None = None,
         stored: Sequence[Mapping[str, Sequence[float]]] = (),
     ) -> "Search":
-        """A new search with a `prior` by commit (default uniform).
+        """Start a new search with a `prior` by commit (default uniform).
 
         `stored` are samples of earlier runs by commit, one mapping per run, each a block of its own.
         """
@@ -82,7 +82,7 @@ class Search:
         self._standing = standing if advanced is state else standing.later(advanced)
 
     def propose(self, k: int = 1) -> tuple[Job, ...]:
-        """Up to `k` more jobs to run in parallel; none while only pending ones bring progress, or at the end."""
+        """Return up to `k` more jobs to run in parallel; none at the end or if only pending ones can help."""
         state = self.state
         jobs: list[Job] = []
         left = self._standing.left
@@ -98,7 +98,7 @@ class Search:
         return tuple(jobs)
 
     def _end(self) -> None:
-        """Nothing may be measured any more: what there is, is the answer."""
+        """End the search: no more measurements are allowed, so the present answer is final."""
         outcome = self._engine.partial_outcome(self._standing)
         self._standing = self._standing.later(replace(self.state, outcome=outcome))
 
@@ -115,7 +115,7 @@ class Search:
         return self._standing.pending
 
     def abandon(self, job_id: str) -> None:
-        """The job will not come back (lost machine, timeout): what it asked for may be proposed again."""
+        """Give a job up (lost machine, timeout): its commits may be proposed again."""
         self._known(job_id)
         if any(job.id == job_id for job in self.pending):
             self._decide(replace(self.state, abandoned=(*self.state.abandoned, job_id)))
@@ -129,10 +129,10 @@ class Search:
     def record(
         self, job_id: str, samples: Mapping[str, Sequence[float]], failures: Mapping[str, Failure] | None = None
     ) -> bool:
-        """Take a job's samples by commit, and why commits gave none.
+        """Record a job's samples by commit, and the failures of commits without samples.
 
-        Several numbers of a commit are one execution's and count by their median. False: the job was recorded before,
-        this is ignored. An abandoned job that does come back is welcome.
+        Several numbers of a commit belong to one execution and count by their median. Returns False, and ignores the
+        data, if the job was recorded before. An abandoned job may still be recorded.
         """
         job = self._known(job_id)
         if any(result.job_id == job_id for result in self.state.results):
@@ -150,21 +150,21 @@ class Search:
         return True
 
     def outcome(self) -> Outcome | None:
-        """The answer, or None while rounds are still wanted."""
+        """Return the answer, or None while rounds are still wanted."""
         return self.state.outcome
 
     def partial_outcome(self) -> Outcome:
-        """The best answer now, for a search that is stopped from outside."""
+        """Return the best answer so far, for a search that is stopped from outside."""
         return self.state.outcome or self._engine.partial_outcome(self._standing)
 
     @property
     def shows_worsening(self) -> bool:
-        """Whether the bad end is surely worse than the good one, whichever commit made it so."""
+        """Whether the bad end is certainly worse than the good one, whichever commit caused it."""
         return not self._standing.seeks_improvement and self._standing.model.log_reproduced > ODDS_20
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """The commits that the rounds under way may name."""
+        """The commits that the rounds in progress may name."""
         return self._engine.suspects(self._standing)
 
     def progress(self) -> Progress:

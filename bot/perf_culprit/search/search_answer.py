@@ -1,4 +1,4 @@
-"""The outcome of a search in values."""
+"""The outcome of a search as values."""
 
 from itertools import pairwise
 from typing import Final
@@ -19,7 +19,7 @@ from perf_culprit.search.round_samples import autocorrelation
 from perf_culprit.search.search_view import Standing
 
 LARGEST_SET: Final = 200  # suspects listed in an outcome
-FEWEST_BOUNDED: Final = 4  # executions of the ends: of fewer the prior alone says how noisy they are
+FEWEST_BOUNDED: Final = 4  # executions of the ends: with fewer, the noise estimate is the prior alone
 
 
 def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> SearchState:
@@ -27,9 +27,9 @@ def conclude(standing: Standing, kind: OutcomeKind, *, needed: int | None = None
 
 
 def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = None) -> Outcome:
-    """The answer of this kind; named culprits outrank a spent budget.
+    """Return the answer of this kind; named culprits outrank a spent budget.
 
-    A budget that was spent while the ends speak against a change leaves no suspects: their posteriors assume one.
+    There are no suspects if the budget is spent and the ends deny a change: their posteriors assume one.
     """
     base = Outcome(
         kind=kind,
@@ -38,7 +38,7 @@ def outcome_of(standing: Standing, kind: OutcomeKind, *, needed: int | None = No
         skipped=standing.skipped,
         noise=_noise(standing),
     )
-    # The merge base counts as good once it proved so.
+    # The merge base counts as good once it was measured to be so.
     is_beside = kind is OutcomeKind.NOT_REPRODUCED and standing.state.phase is Phase.MERGE_BASE
     if is_beside or kind in {OutcomeKind.UNMEASURABLE, OutcomeKind.FIXED_ON_GOOD_SIDE}:
         return base
@@ -62,9 +62,9 @@ def _is_doubtful(standing: Standing) -> bool:
 
 
 def visible_effect(standing: Standing) -> float | None:
-    """The relative change whose log BF would have reached 3 with the executions of the ends that there are.
+    """The relative change whose log BF would have reached 3 with the present executions of the ends.
 
-    By the plain form: a learned shape may see less than it seems to.
+    Uses the plain form: a learned shape may detect less than it seems to.
     """
     counts = standing.samples.counts(standing.reach.size + 1)
     good, bad = int(counts[0]), int(counts[-1])
@@ -78,19 +78,19 @@ def visible_effect(standing: Standing) -> float | None:
 
 
 def end_to_end(standing: Standing) -> Size:
-    """The change from good to bad in the direction looked for."""
+    """The change from good to bad in the direction searched."""
     (size,) = sizes_of(standing.model.step)
     return size
 
 
 def is_refuted(standing: Standing) -> bool:
-    """Whether the change that was expected would have been seen at the ends by now, and was not."""
+    """Whether the expected change would have been seen at the ends by now, but was not."""
     settings = standing.state.settings
     counts = standing.samples.counts(standing.reach.size + 1)
     if settings.expected_change is None or min(counts[0], counts[-1]) < REFUTING_ANALYSIS:
         return False
     if standing.model.modes is not None and standing.model.log_reproduced > 0:
-        return False  # no shape may deny what the plain form sees
+        return False  # no shape may deny a change that the plain form sees
     whole = end_to_end(standing)
     worse = whole.center if standing.sign == settings.direction.worse_sign else -whole.center
     return excludes(worse, whole.half, expected=settings.expected_change)
@@ -106,7 +106,7 @@ def _with_change(standing: Standing, base: Outcome) -> Outcome:
 
 
 def _change(standing: Standing, step: Size) -> tuple[float, Interval]:
-    """As a relative change of the metric, with its interval."""
+    """Convert a step to a relative change of the metric, with its interval."""
     sign = standing.sign
     ends = (sign * (step.center - step.half), sign * (step.center + step.half))
     low, high = sorted(float(np.expm1(np.clip(end, -50, 50))) for end in ends)
@@ -207,7 +207,7 @@ def _noise(standing: Standing) -> Noise | None:
     return Noise(
         standard_deviation=float(np.std(rest)),
         autocorrelation=autocorrelation(rest, ends.block),
-        # The mode that is called the slow one may have been learned as the faster.
+        # The learned "slow" mode may be the faster one.
         mode_ratio=None if modes is None else float(np.exp(abs(modes.gap))),
         slow_share=None if modes is None else modes.slow_share if modes.gap >= 0 else 1 - modes.slow_share,
     )

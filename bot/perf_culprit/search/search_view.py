@@ -1,4 +1,4 @@
-"""Everything that follows from a state: samples, who can be measured, and the model of what they say."""
+"""Everything that follows from a state: samples, measurable commits, and the model of the samples."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,25 +18,25 @@ from perf_culprit.search.round_samples import Samples, orientation, samples_of
 
 Floats = npt.NDArray[np.float64]
 
-# A crash may be the machine's; a failed build is the commit's. As often as it works is too often.
+# A crash may be the machine's fault; a failed build is the commit's. Crashing as often as working is too often.
 CRASHES_TO_SKIP: Final = 2
-SMALL_RANGE: Final = 8  # each of these candidates is measured once before an answer: steps that cancel hide
-WHOLE_ROUNDS: Final = 2  # of all commits, with which a small range begins
-ROUNDS_WITHOUT_ENDS: Final = 3  # in a row, of a stable machine
-LIKELY: Final = 0.8  # posterior from which on no two commits are worth more than a suspect and its parent
-KEPT_MODELS: Final = 8  # of a search: what came before each stretch of a confirmation, and the newest
+SMALL_RANGE: Final = 8  # up to this size each candidate is measured before an answer: steps may cancel
+WHOLE_ROUNDS: Final = 2  # rounds of all commits at the start of a small range
+ROUNDS_WITHOUT_ENDS: Final = 3  # consecutive rounds without ends on a stable machine
+LIKELY: Final = 0.8  # posterior from which on a suspect and its parent are the most useful commits
+KEPT_MODELS: Final = 8  # models per search: those before each stretch of a confirmation, and the newest
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A state, read. Commits are numbered 0 (good end; merge bases too, once they proved fast), 1..N candidates."""
+    """A state, interpreted. Commits are 0 (good end; merge bases too, once measured fast), 1..N candidates."""
 
     state: SearchState
     reach: Reach
     _models: dict[tuple[object, ...], Model] = field(default_factory=dict, repr=False, compare=False)
 
     def later(self, state: SearchState) -> "Standing":
-        """The same search in this state: a model that it had before is not worked out again."""
+        """Return the same search in this state: models that it had before are not computed again."""
         return Standing(state, self.reach, self._models)
 
     @cached_property
@@ -53,7 +53,7 @@ class Standing:
 
     @cached_property
     def skipped(self) -> Mapping[str, str]:
-        """Commits that cannot be measured, and why. One that crashes now and then can."""
+        """Commits that cannot be measured, and the reason. Occasional crashes are no reason."""
         failures = [pair for result in self.state.results for pair in result.failures.items()]
         measured = Counter(commit for result in self.state.results for commit in result.values)
         crashes: dict[str, int] = {}
@@ -74,7 +74,7 @@ class Standing:
 
     @cached_property
     def sign(self) -> int:
-        """From the model's step to a change of the metric: what is looked for is a rise in the model."""
+        """Sign that converts the model's step to a change of the metric: the change searched is a rise in the model."""
         return orientation(self.state)
 
     @cached_property
@@ -87,11 +87,11 @@ class Standing:
 
     @cached_property
     def before_phase(self) -> "Standing":
-        """The same without what the present phase measured; where that is all, its first round."""
+        """The same without the measurements of the present phase; if there are no others, with its first round."""
         return self.before(max(self.state.since, 1))
 
     def before(self, result: int) -> "Standing":
-        """The same without what came with this result and later ones."""
+        """Return the same without this result and later ones."""
         return self.later(replace(self.state, results=self.state.results[:result]))
 
     @cached_property
@@ -104,10 +104,10 @@ class Standing:
 
     @property
     def begins_whole(self) -> bool:
-        """Whether the first rounds measure all commits: of a small range all are wanted. Counts need no second look.
+        """Whether the first rounds measure all commits: a small range needs all of them. Counts need no repetition.
 
-        Of a change that was expected the ends come first: most such alarms are the machine's. So they do where the
-        budget does not reach.
+        An expected change is checked at the ends first: most such alarms come from the machine. The ends also come
+        first if the budget is too small.
         """
         settings, size = self.state.settings, self.reach.size
         is_affordable = settings.budget_executions >= WHOLE_ROUNDS * (size + 1)
@@ -115,7 +115,7 @@ class Standing:
 
     @cached_property
     def prior(self) -> Floats:
-        """P(c) before any sample [N]: the caller's, or uniform; unchanged commits and failed suspects count less."""
+        """P(c) before any sample [N]: the caller's, or uniform; lower for unchanged commits and failed suspects."""
         state = self.state
         commits = state.commit_range.commits
         prior = np.array([state.prior.get(commit, 0.0) for commit in commits]) if state.prior else np.ones(len(commits))
@@ -131,7 +131,7 @@ class Standing:
 
     @cached_property
     def _further_prior(self) -> Floats:
-        """The prior of one more step [N]; named steps, and what cannot be told from them, are no further ones."""
+        """The prior of one more step [N]; 0 for named steps and commits inseparable from them."""
         prior = self.prior.copy()
         for candidate in self.named:
             prior[self.group_of(candidate)] = 0.0
@@ -145,7 +145,7 @@ class Standing:
     @cached_property
     def model(self) -> Model:
         state = self.state
-        # Results are only ever added to; jobs and phases are no part of the model.
+        # Results are only ever added; jobs and phases are not part of the model.
         key = (len(state.results), state.settings, state.named, state.withdrawn)
         self._models[key] = model = self._models.pop(key, None) or self._read()
         while len(self._models) > KEPT_MODELS:
@@ -164,18 +164,18 @@ class Standing:
 
     @property
     def is_plain(self) -> bool:
-        """The first step on a stable machine: its posterior weighs the rounds of the pair like all others."""
+        """Whether this is the first step on a stable machine: its posterior weighs the pair's rounds like others."""
         return self.model.is_stable and not self.model.is_quiet and not self.state.named
 
     @property
     def meets_parent(self) -> float:
-        """Posterior at which a suspect is measured against its parent; a quiet machine is sure by a few more."""
+        """Posterior at which a suspect is measured against its parent; a quiet machine soon is certain."""
         stop = self.state.settings.stop
         return stop if self.model.is_quiet or self.state.named else min(LIKELY, stop)
 
     @cached_property
     def skips_ends(self) -> bool:
-        """Whether the next round of the search needs no ends: the machine is stable, and was looked at of late."""
+        """Whether the next round of the search needs no ends: the machine is stable, and was checked recently."""
         names = {self.state.commit_range.good, self.state.commit_range.bad}
         recent = [job.commits for job in self.state.jobs[-ROUNDS_WITHOUT_ENDS:]]
         return self.model.is_stable and any(names <= set(commits) for commits in recent)
@@ -187,7 +187,7 @@ class Standing:
 
     @cached_property
     def executions(self) -> int:
-        """Runs of the benchmark so far, failed ones too; stored ones cost nothing."""
+        """Runs of the benchmark so far, including failed ones; stored ones cost nothing."""
         return executions(self.state.results)
 
     @property
@@ -196,23 +196,23 @@ class Standing:
 
     @cached_property
     def fresh_rounds(self) -> int:
-        """Rounds of the present phase that gave numbers."""
+        """Rounds of the present phase with numbers."""
         return sum(bool(result.values) for result in self.state.results[self.state.since :])
 
     @property
     def left(self) -> int:
-        """Executions that the budget still allows, pending ones taken off."""
+        """Executions that the budget still allows, after pending ones."""
         committed = sum(len(job.commits) for job in self.pending)
         return self.state.settings.budget_executions - self.executions - committed
 
     @cached_property
     def groups(self) -> npt.NDArray[np.uint64]:
-        """A fingerprint per hypothesis [N]; equal where no commit that can be measured tells them apart."""
+        """A fingerprint per hypothesis [N]; equal if no measurable commit separates them."""
         bits = np.random.default_rng(1).integers(1, 2**63, size=self.reach.size + 1, dtype=np.uint64)
         return self.reach.descendant_sums(np.where(self.usable, bits, 0).astype(np.uint64))
 
     def group_of(self, candidate: int) -> npt.NDArray[np.intp]:
-        """The candidates that cannot be told from this one, itself among them; those without prior left out."""
+        """The candidates inseparable from this one, including itself; without those of zero prior."""
         if self.usable.all():
             return np.array([candidate])
         same = np.flatnonzero((self.groups == self.groups[candidate]) & ((self.prior > 0) | (self.groups.size == 1)))
@@ -220,16 +220,16 @@ class Standing:
 
     @cached_property
     def leading(self) -> tuple[int, float]:
-        """The most probable candidate with the mass of its group: commits that no measurement tells apart."""
+        """The most probable candidate with the mass of its group: commits that no measurement separates."""
         best = int(np.argmax(self.model.posterior))
         return best, self.posterior(best)
 
     def posterior(self, candidate: int) -> float:
-        """P(a step is this candidate, or one that no measurement tells from it)."""
+        """P(a step is this candidate, or one that no measurement separates from it)."""
         return float(self.model.posterior[self.group_of(candidate)].sum())
 
     def edges(self, candidate: int) -> tuple[tuple[int, ...], int]:
-        """What a confirmation compares: the nearest measurable commits before and at or after a candidate (0..N)."""
+        """Commits that a confirmation compares: the nearest measurable before and at or after a candidate (0..N)."""
         after = self._first_usable_after(candidate)
         before = sorted(self._usable_before(candidate))
         return tuple(before[-2:]), after
@@ -261,5 +261,5 @@ def executions(results: tuple[Result, ...]) -> int:
 
 
 def phase_start(state: SearchState) -> Phase:
-    """The first phase: whether merge bases must be measured before the range."""
+    """Return the first phase: merge bases, if any, must be measured before the range."""
     return Phase.MERGE_BASE if state.commit_range.merge_bases else Phase.REPRODUCE

@@ -15,8 +15,8 @@ from perf_culprit.search.pattern_evidence import wide_g
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
 
-OUTLIER_SHARE: Final = 0.005  # executions that neither mode explains; bounds what one sample can say
-OUTLIER_SPREADS: Final = 4.0  # their standard deviation, in units of the whole noise's
+OUTLIER_SHARE: Final = 0.005  # executions that neither mode explains; limits the weight of one sample
+OUTLIER_SPREADS: Final = 4.0  # their standard deviation, relative to that of the whole noise
 LEVEL_NODES: Final = 9  # of the quadrature over the level
 STEP_NODES: Final = 11  # and over the step
 ROOT_TWO_PI: Final = float(np.sqrt(2 * np.pi))
@@ -42,7 +42,7 @@ class Modes:
         return float(np.sqrt(inside + share * (1 - share) * self.gap**2))
 
     def densities(self, residual: Floats) -> tuple[Floats, Floats]:
-        """The density of a residual in the slow and in the fast mode."""
+        """Return the density of a residual in the slow and in the fast mode."""
         spread = OUTLIER_SPREADS * self.spread
         wide = OUTLIER_SHARE * normal(residual + self.gap / 2, spread)
         slow = (1 - OUTLIER_SHARE) * normal(residual, self.slow_sd) + wide
@@ -74,7 +74,7 @@ class Rounds:
 
 
 def pad(y: Floats, x: Floats, block: Integers) -> Rounds:
-    """`y`, `x` [n] with ascending `block` numbers as padded rounds."""
+    """Arrange `y`, `x` [n] with ascending `block` numbers as padded rounds."""
     _, row, size = np.unique(block, return_inverse=True, return_counts=True)
     place = np.arange(len(y)) - np.repeat(np.cumsum(size) - size, size)
     shape = (len(size), int(size.max()))
@@ -108,7 +108,7 @@ def _log_densities(rounds: Rounds, modes: Modes, level: Floats, step: Floats) ->
 def log_classes(y: Floats, block: Integers, x: Floats, modes: Modes, *, references: int) -> Floats:
     """Log m_c of patterns `x` [k, n] of zeros and ones with a positive step: [k].
 
-    `references`: executions whose side is known; they set the width of the grid of levels.
+    `references`: executions whose side is known; they determine the width of the grid of levels.
     """
     level, step, log_weight = _grid(modes, references, int(block[-1]) + 1)
     total = _table(y, block, x, modes, level, step)
@@ -125,7 +125,7 @@ def log_null(y: Floats, block: Integers, modes: Modes) -> float:
 def _grid(modes: Modes, references: int, rounds: int) -> tuple[Floats, Floats, Floats]:
     """Nodes of mu and delta, and their log weights: node spacing and the prior delta ~ N+(0, g / information).
 
-    g is at least `G` and holds the fitted step (`wide_g`).
+    g is at least `G` and allows the fitted step (`wide_g`).
     """
     information = modes.information
     per_end = max(references / 2, 2.0)
@@ -134,7 +134,7 @@ def _grid(modes: Modes, references: int, rounds: int) -> tuple[Floats, Floats, F
     level = modes.level + np.linspace(-3, 3, LEVEL_NODES) * level_se
     low = max(modes.step - 3.2 * step_se, 0.02 / np.sqrt(information))
     step = np.linspace(low, max(modes.step + 3.2 * step_se, low + step_se), STEP_NODES)
-    # The width of one mode says nothing about the size of a step: a prior of that scale would deny a strong one.
+    # The width of one mode is no evidence on the size of a step: a prior of that scale would deny a large one.
     g, log_share = wide_g(modes.step * np.sqrt(information))
     log_prior = log_share + np.log(2 / ROOT_TWO_PI * np.sqrt(information / g)) - step**2 * information / (2 * g)
     return level, step, log_prior + np.log(step[1] - step[0]) + np.log(level[1] - level[0])
@@ -145,7 +145,7 @@ def _table(  # noqa: PLR0917 - the formula's symbols in their order
 ) -> Floats:
     """Log likelihood by pattern and node [k, levels, steps]; equal patterns of a round are computed once."""
     _, start = np.unique(block, return_index=True)
-    # 64 random bits per execution (one set per round): equal sums are equal patterns of one round.
+    # 64 random bits per execution (one set per round): equal sums mean equal patterns of one round.
     bits = np.random.default_rng(2).integers(1, 2**63, size=len(y), dtype=np.uint64)
     own = np.random.default_rng(3).integers(1, 2**63, size=len(start), dtype=np.uint64)
     fingerprint = np.add.reduceat(x.astype(np.uint64) * bits, start, axis=1) + own

@@ -1,8 +1,8 @@
 """The classic engine: the heaviest commit, a fixed number of repetitions, and a test against the good end [H13].
 
-Every tested commit is interleaved with a fresh good one, and the level is shared among the log2 N + 1 tests that a
-search makes; without both, drift of the machine answers for the commit (decision rule in docs/bisection.md). The source
-moves the good end to each commit that is not slower; here it stays, and the answer says where that makes a difference.
+Every tested commit is interleaved with a fresh good one. The log2 N + 1 tests of a search share the level. Without
+both, machine drift is attributed to the commit (decision rule in docs/bisection.md). The source moves the good end to
+each commit that is not slower. Here it stays, and the answer reports any difference.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,9 +30,9 @@ UNSEEN: Final = frozenset({OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Stand:
-    """`left` [N]: who may be the culprit; `target`: the commit to measure now (1..N) or None.
+    """`left` [N]: the possible culprits; `target`: the commit to measure now (1..N) or None.
 
-    `good` and `bad` are the ends of what is left: the last commit that was not slower, and the last that was.
+    `good` and `bad` are the ends of the rest: the last commit that was not slower, and the last that was.
     """
 
     left: Chosen
@@ -44,7 +44,7 @@ class _Stand:
 def p_value(differences: Floats, *, least: float = 0.0) -> float:
     """One-sided paired t-test of "slower than the fresh good one" on log differences; 0 or 1 without any spread.
 
-    A difference of no more than `least` is none.
+    A difference of at most `least` does not count.
     """
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     if mean <= max(least, SMALLEST_SPREAD) or spread <= SMALLEST_SPREAD:
@@ -53,7 +53,7 @@ def p_value(differences: Floats, *, least: float = 0.0) -> float:
 
 
 def level(standing: Standing) -> float:
-    """alpha, shared among the tests of one search."""
+    """Return alpha, divided among the tests of one search."""
     return standing.state.settings.alpha / (int(np.ceil(np.log2(max(standing.reach.size, 1)))) + 1)
 
 
@@ -63,14 +63,14 @@ def _is_slower(standing: Standing, differences: Floats) -> bool:
 
 
 def _rounds(standing: Standing, commit: int) -> Floats:
-    """A commit less the good one next to it, as often as it is repeated [rounds]; fewer while it is under way."""
+    """Each repetition of a commit minus the good one next to it [rounds]; fewer while it is in progress."""
     return round_differences(standing.samples, 0, commit)[: standing.state.settings.repetitions]
 
 
 def _read(standing: Standing, *, moving: bool = False) -> _Stand:
-    """Walk the search from its beginning with the results that there are.
+    """Repeat the search from its beginning with the present results.
 
-    `moving`: judge against the last commit that was not slower, as the source does; it may want another commit next.
+    `moving`: judge against the last commit that was not slower, as the source does; it may need another commit next.
     """
     reach, repetitions = standing.reach, standing.state.settings.repetitions
     left, good, bad = standing.prior > 0, 0, reach.size
@@ -86,7 +86,7 @@ def _read(standing: Standing, *, moving: bool = False) -> _Stand:
 
 
 def _heaviest(reach: Reach, usable: Chosen, left: Chosen) -> int | None:
-    """The measurable candidate that splits the rest most evenly, or None where none splits it."""
+    """Return the measurable candidate that splits the rest most evenly, or None if none splits it."""
     weight = split_weights(reach, left)
     weight[~left | ~usable[1:]] = 0
     best = int(np.argmax(weight))
@@ -100,7 +100,7 @@ def split_weights(reach: Reach, left: Chosen) -> Floats:
 
 
 def tests_left(reach: Reach, usable: Chosen, left: Chosen) -> int:
-    """How many commits are tested until one is left, where every test leaves the larger part."""
+    """Count the tests until one commit is left, if every test leaves the larger part."""
     tests = 0
     while (target := _heaviest(reach, usable, left)) is not None:
         ancestors = left & reach.column(target)
@@ -110,7 +110,7 @@ def tests_left(reach: Reach, usable: Chosen, left: Chosen) -> int:
 
 
 def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
-    """Up to `k` rounds {good, target}; the merge bases first where there are any."""
+    """Return up to `k` rounds {good, target}; the merge bases first if there are any."""
     state = standing.state
     repetitions = state.settings.repetitions
     pending = len(standing.pending)
@@ -128,7 +128,7 @@ def next_rounds(standing: Standing, k: int) -> Sequence[Round]:
 
 
 def advance(standing: Standing) -> SearchState:
-    """The state after the tests that its results allow."""
+    """Return the state after the tests that its results allow."""
     state = standing.state
     commit_range = state.commit_range
     if any(name in standing.skipped for name in (commit_range.good, commit_range.bad, *commit_range.merge_bases)):
@@ -151,7 +151,7 @@ def advance(standing: Standing) -> SearchState:
 
 
 def _denial(ends: Floats) -> OutcomeKind:
-    """Nothing is denied that the interval of the ends asserts."""
+    """Deny the change only if the interval of the ends does not assert it."""
     size = mean_difference(ends)
     return OutcomeKind.NOT_REPRODUCED if abs(size.center) <= size.half else OutcomeKind.INCONCLUSIVE
 
@@ -184,13 +184,13 @@ def _outcome(standing: Standing, kind: OutcomeKind) -> Outcome:
 
 
 def _visible(standing: Standing, size: Size) -> float:
-    """The change that this number of rounds would have missed once in twenty times."""
+    """The change that this number of rounds would miss once in twenty times."""
     quantiles = stdtrit(size.dof, (1 - level(standing), LEVEL))
     return max(float(np.expm1(size.spread * quantiles.sum())), standing.state.settings.minimum_effect)
 
 
 def _change(standing: Standing, differences: Floats) -> tuple[float, Interval]:
-    """As a relative change of the metric, with its interval."""
+    """Convert differences to a relative change of the metric, with its interval."""
     size, sign = mean_difference(differences), standing.sign
     low, high = sorted(float(np.expm1(sign * (size.center + side))) for side in (-size.half, size.half))
     return float(np.expm1(sign * size.center)), Interval(low=low, high=high, level=LEVEL)
@@ -202,7 +202,7 @@ def _answer(standing: Standing) -> Outcome:
     if len(left) != 1:
         return replace(_outcome(standing, OutcomeKind.SUSPECT_SET), suspects=_suspects(standing))
     commit = int(left[0]) + 1
-    # Never measured itself: the nearest slower commit stands for it.
+    # If it was never measured, the nearest slower commit represents it.
     change, interval = _change(standing, _rounds(standing, commit if len(_rounds(standing, commit)) > 1 else stand.bad))
     culprit = Culprit(
         commit=standing.name(commit),
@@ -216,7 +216,7 @@ def _answer(standing: Standing) -> Outcome:
 
 
 def _levels_between(standing: Standing, stand: _Stand, named: int) -> Iterator[Reason]:
-    """Where the commits between the ends have a level of their own: which commit the source names, and what is left."""
+    """Report levels between those of the ends: the commit that the source names, and the remaining step."""
     source = _read(standing, moving=True)
     first = int(np.flatnonzero(source.left)[0]) + 1
     if source.target is None and first != named:
@@ -243,19 +243,19 @@ def _suspects(standing: Standing) -> tuple[Suspect, ...]:
 
 
 def partial_outcome(standing: Standing) -> Outcome:
-    """The candidates that the tests so far left over."""
+    """Return the candidates that the tests so far left."""
     outcome = _outcome(standing, OutcomeKind.BUDGET_SPENT)
     return replace(outcome, suspects=_suspects(standing) if standing.state.phase is Phase.SEARCH else ())
 
 
 def suspects(standing: Standing) -> tuple[str, ...]:
-    """The two commits; the last test names one."""
+    """Return the last two commits; the last test names one."""
     left = np.flatnonzero(_read(standing).left)
     return tuple(standing.name(int(candidate) + 1) for candidate in left) if len(left) <= 2 else ()
 
 
 def progress(standing: Standing) -> Progress:
-    """Every test costs the same; those of the ends and of the rest are still to come."""
+    """Report the progress. Every test costs the same; those of the ends and of the rest remain."""
     state, is_searching = standing.state, standing.state.phase is Phase.SEARCH
     stand = _read(standing)
     left = stand.left if is_searching else standing.prior > 0

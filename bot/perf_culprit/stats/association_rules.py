@@ -1,7 +1,7 @@
 """Association rules between counters' levels, mined by co-occurrence counts [F11, 5.2.3; Agrawal & Srikant 1994].
 
-Every instant has one level of every counter, so baskets are as long as there are counters: trees and candidate joins
-drown in them, while one matrix product counts all pairs at once.
+Every instant has one level of every counter, so baskets are as long as there are counters. Trees and candidate joins
+would be too slow for them, while one matrix product counts all pairs at once.
 """
 
 import math
@@ -16,7 +16,7 @@ from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
 # Pads premises that are shorter than the longest.
 NO_ITEM = -1
-# Consequents at a time: keeps the table of co-occurrences at some tens of megabytes.
+# Consequents per step: keeps the table of co-occurrences at some tens of megabytes.
 BLOCK = 512
 # Premises of two items are counted per consequent in a square table; beyond this many items only single ones are mined.
 MOST_ITEMS_FOR_TWO = 600
@@ -24,13 +24,12 @@ MOST_ITEMS_FOR_TWO = 600
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mining:
-    """`minimum_support` is of premise and consequent together, `minimum_confidence` of the rule, both shares.
+    """`minimum_support` applies to premise and consequent together, `minimum_confidence` to the rule; both are shares.
 
-    `premise_length` is the longest premise: 0, 1 or 2. `prune` drops redundant rules (a shorter premise within theirs
-    has the same consequent and no lower confidence; against the empty premise that is lift <= 1) and those that chance
-    would bring: with as many premises tried as there are items, some rule this much better than its consequent's
-    share is found in `alpha` of consequents that have no correlation [Webb 2007], by Chernoff's bound. Of each
-    consequent the `most_rules` of highest confidence are kept.
+    `premise_length` is the longest premise: 0, 1 or 2. `prune` drops redundant rules: a subset of their premise has the
+    same consequent and no lower confidence (for the empty premise: lift <= 1). It also drops rules that chance
+    explains: of all items tried, some premise does this well for `alpha` of uncorrelated consequents. The test uses
+    Chernoff's bound [Webb 2007]. Pruning keeps the `most_rules` rules of highest confidence per consequent.
     """
 
     minimum_support: float = 0.1
@@ -43,7 +42,7 @@ class Mining:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Rules:
-    """r rules. `premises` (r, l) are items, padded with NO_ITEM; an empty premise says that its consequent is frequent.
+    """r rules. `premises` (r, l) are items, padded with NO_ITEM; an empty premise means a frequent consequent.
 
     `consequents` (r,) are items; `support` and `confidence` (r,) are shares of the instants they were mined from.
     """
@@ -66,10 +65,10 @@ class Rules:
 
 
 def mine_rules(levels: Levels, items: Items, mining: Mining) -> Rules:
-    """All rules with one item as consequent, the empty premise included, ordered by consequent and strength.
+    """Return all rules with one item as consequent, also with an empty premise, ordered by consequent and strength.
 
-    `levels` (n, m) as `to_levels` gives them; a missing level is in no item. Premises never hold the consequent's
-    counter. Assumes nothing of the instants but the test of chance, which takes them for independent.
+    `levels` (n, m) come from `to_levels`; a missing level belongs to no item. Premises never contain the consequent's
+    counter. Only the test against chance makes an assumption: that the instants are independent.
     """
     frequent = _Frequent.of(levels, items, mining)
     parts = [_without_premise(frequent, mining)]
@@ -116,7 +115,7 @@ class _Frequent:
         return len(self.holds)
 
     def rules(self, premises: Integers, consequents: Integers, both: Floats, premise_counts: Floats) -> Rules:
-        """From positions among the frequent items; NO_ITEM stays."""
+        """Return rules from positions among the frequent items; NO_ITEM stays."""
         return Rules(
             premises=np.where(premises == NO_ITEM, NO_ITEM, self.items[premises]),
             consequents=self.items[consequents],
@@ -170,7 +169,7 @@ def _with_two(frequent: _Frequent, consequent: int, together: NDArray[np.float32
 def _beyond_chance(both: Floats, premises: Floats, share: Floats, *, alpha: float) -> Booleans:
     """Whether the consequent is more frequent under the premise than `share`, and not by chance alone."""
     confidence = both / premises
-    # Integers in floats are exact, so that equal confidence is no gain.
+    # Integers stored as floats are exact, so equal confidence does not count as a gain.
     better = both > share * premises * (1 + 1e-12)
     entropy = relative_entropy(confidence, share)
     beyond: Booleans = better & (premises * entropy >= -math.log(alpha))
@@ -193,7 +192,7 @@ def _joined(parts: list[Rules]) -> Rules:
 
 
 def _strongest(rules: Rules, most: int | None) -> Rules:
-    """Ordered by consequent, then confidence, support and premise; at most `most` of each consequent."""
+    """Sort rules by consequent, confidence, support and premise; keep at most `most` per consequent."""
     keys = (*rules.premises.T[::-1], -rules.support, -rules.confidence, rules.consequents)
     ordered = rules.take(np.lexsort(keys))
     if most is None or not len(ordered):
@@ -208,10 +207,10 @@ def _at_least(share_of_instants: float) -> int:
 
 
 def relative_entropy(observed: Floats, expected: Floats) -> Floats:
-    """Of two shares, elementwise: q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)); infinite where p excludes q.
+    """Relative entropy of two shares, elementwise: q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)); infinite if p excludes q.
 
-    Chernoff's bound: the chance of a share at least as far from p as q, on the same side, in n independent trials is
-    at most exp(-n * entropy) [Chernoff 1952, Hoeffding 1963].
+    Chernoff's bound: in n independent trials a share this far from p on one side has probability at most
+    exp(-n * entropy) [Chernoff 1952, Hoeffding 1963].
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         happened = np.where(observed > 0, observed * np.log(observed / expected), 0.0)
@@ -221,14 +220,14 @@ def relative_entropy(observed: Floats, expected: Floats) -> Floats:
 
 
 def lowest_plausible_share(observed: Floats, counts: Floats, *, alpha: float) -> Floats:
-    """Lower confidence bound of a share seen in `counts` independent trials, elementwise, by Chernoff's bound.
+    """Lower confidence bound of a share observed in `counts` independent trials, elementwise, by Chernoff's bound.
 
-    Below it the chance of a share as high as `observed` is less than `alpha`. Conservative: the exact binomial bound is
-    higher.
+    If the true share is below it, a share as high as `observed` has a chance of less than `alpha`. Conservative: the
+    exact binomial bound is higher.
     """
     low, high = np.zeros_like(observed), observed.copy()
     needed = -np.log(alpha) / np.maximum(counts, 1)
-    for _ in range(40):  # halves the error each time, so twelve digits
+    for _ in range(40):  # each step halves the error, which gives twelve digits
         middle = (low + high) / 2
         too_low = relative_entropy(observed, middle) > needed
         low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)

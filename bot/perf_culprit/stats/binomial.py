@@ -1,8 +1,8 @@
-"""How sure one can be of a share that was counted."""
+"""Confidence intervals of counted shares."""
 
 
 def share_interval(count: int, trials: int) -> tuple[float, float]:
-    """95% bounds of the true share, two-sided, never too narrow [Clopper & Pearson 1934]; (0, 1) without trials.
+    """Two-sided 95% interval of the true share, never too narrow [Clopper & Pearson 1934]; (0, 1) without trials.
 
     Assumes independent trials.
     """

@@ -1,6 +1,6 @@
 """Control charts: how many samples of a run fall outside the limits that earlier runs stayed within [N12].
 
-All functions take the samples of one metric as flat arrays without missing values, sorted where said so.
+All functions take the samples of one metric as flat arrays without missing values, sorted where stated.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ import numpy as np
 
 from perf_culprit.stats.ragged import Floats
 
-# Lower and upper percentile by the name of the choice [N12, section 2.2].
+# Lower and upper percentile of each named choice [N12, section 2.2].
 PERCENTILES: Final = {"5/95": (5, 95), "1/99": (1, 99), "10/90": (10, 90)}
 THREE_DEVIATIONS: Final = "3sd"
 DEFAULT_LIMITS: Final = "5/95"
-# Of a normal distribution beyond three standard deviations, on one side.
+# Share of a normal distribution beyond three standard deviations, on one side.
 BEYOND_THREE_DEVIATIONS = 0.00135
-# Up to this size a matrix of runs x pooled samples is faster than looking the runs' samples up one run at a time.
+# Up to this size a matrix of runs x pooled samples is faster than looking up the samples run by run.
 MATRIX_CELLS = 200_000
 
 
@@ -30,7 +30,7 @@ class ControlLimits:
 
 @dataclass(frozen=True, slots=True)
 class Violations:
-    """Of `count` samples, how many are above the upper and below the lower limit."""
+    """Number of samples above the upper and below the lower limit, out of `count`."""
 
     count: int
     samples_above: int
@@ -54,9 +54,9 @@ class Violations:
 class Chart:
     """The target against all baseline runs, and each baseline run against the others.
 
-    `left_out` has an entry per run: of each of its parts that are as long as the target. `threshold` is what the
-    violation ratio has to exceed to be out of control; `threshold_above` and `threshold_below` are the same for one
-    side of the limits alone.
+    `left_out` has an entry per run, with one result for each of its parts as long as the target. A violation ratio
+    above `threshold` is out of control. `threshold_above` and `threshold_below` are the same for one side of the
+    limits.
     """
 
     limits: ControlLimits
@@ -68,11 +68,11 @@ class Chart:
 
 
 def control_limits(ordered: Floats, *, kind: str = DEFAULT_LIMITS) -> ControlLimits:
-    """LCL, CL and UCL of the baseline's samples `ordered` (n,), n >= 1, sorted [N12, section 2.2].
+    """Compute LCL, CL and UCL of the baseline's samples `ordered` (n,), n >= 1, sorted [N12, section 2.2].
 
-    CL is the median. Percentiles interpolate linearly between order statistics, R's and numpy's default (type 7 of
-    Hyndman & Fan 1996): 10/90 of 3, 4, ..., 13 gives 4 and 12, as the source has it. "3sd" is CL ± 3 standard
-    deviations (n - 1; no width for a single sample).
+    CL is the median. Percentiles interpolate linearly between order statistics, the default of R and numpy (type 7 of
+    Hyndman & Fan 1996). As in the source, 10/90 of 3, 4, ..., 13 gives 4 and 12. "3sd" is CL ± 3 standard deviations (n
+    - 1; no width for a single sample).
     """
     center = _percentile(ordered, 50)
     if kind == THREE_DEVIATIONS:
@@ -83,7 +83,7 @@ def control_limits(ordered: Floats, *, kind: str = DEFAULT_LIMITS) -> ControlLim
 
 
 def violations(ordered: Floats, limits: ControlLimits) -> Violations:
-    """The samples of `ordered` (n,), sorted, outside the limits; on a limit is inside [N12, section 2.2]."""
+    """Count the samples of `ordered` (n,), sorted, outside the limits; on a limit is inside [N12, section 2.2]."""
     below = int(np.searchsorted(ordered, limits.lower, side="left"))
     above = len(ordered) - int(np.searchsorted(ordered, limits.upper, side="right"))
     return Violations(len(ordered), above, below)
@@ -105,11 +105,10 @@ def chart(
 ) -> Chart:
     """Chart the target against the pooled baseline runs, and find its threshold [N12, section 5.3.1].
 
-    `target` (n,) and each of `runs` (n_i,): sorted samples, at least one each. `parts`: each run cut into pieces about
-    as long as the target, sorted; default the runs as they are. The threshold is the largest violation ratio of a part
-    charted against the other runs: a short target's ratio varies more than that of a long run, but as that of its
-    parts. A single run has no others: then the ratio to expect plus `single_run_margin` is the threshold, and the
-    margin is shared by the two sides. `own_threshold` is the operator's, and stands for all of that.
+    `target` (n,) and each of `runs` (n_i,): sorted samples, at least one each. `parts`: each run cut into sorted pieces
+    about as long as the target; default the whole runs. The threshold is the largest violation ratio of a part charted
+    against the other runs: short series vary more than long ones. For a single run it is the expected ratio plus
+    `single_run_margin`, which both sides share. `own_threshold`, set by the operator, replaces all of these thresholds.
     """
     pooled = np.sort(np.concatenate(runs))
     limits = control_limits(pooled, kind=kind)
@@ -133,9 +132,9 @@ def chart(
 def leave_one_out(
     runs: Sequence[Floats], *, pooled: Floats, parts: Sequence[Sequence[Floats]] = (), kind: str = DEFAULT_LIMITS
 ) -> tuple[tuple[Violations, ...], ...]:
-    """Each part of each of `runs` (sorted) charted against all other runs; empty for a single run.
+    """Chart each part of each of `runs` (sorted) against all other runs; empty for a single run.
 
-    `pooled`: all runs in one, sorted. Without `parts` a run is its own only part.
+    `pooled`: all runs in one array, sorted. Without `parts` each run is its own only part.
     """
     if len(runs) < 2:
         return ()
@@ -151,7 +150,7 @@ def leave_one_out(
         limits = [
             ControlLimits(
                 lower=_percentile_without(run, pooled, low),
-                center=np.nan,  # not needed, and costly
+                center=np.nan,  # not needed and expensive
                 upper=-_percentile_without(-run[::-1], mirrored, 100 - high),
             )
             for run in runs
@@ -160,7 +159,7 @@ def leave_one_out(
 
 
 def _leave_one_out_at_once(runs: Floats, *, low: int, high: int) -> tuple[Violations, ...]:
-    """The same for short runs (r, n) of one length: what is left without each of them, as one sorted matrix."""
+    """Do the same for short runs (r, n) of equal length: the rest without each run is one sorted matrix."""
     count, size = runs.shape
     order = np.argsort(runs, axis=None, kind="stable")
     left = order // size != np.arange(count)[:, None]
@@ -172,15 +171,15 @@ def _leave_one_out_at_once(runs: Floats, *, low: int, high: int) -> tuple[Violat
 
 
 def threshold(left_out: Sequence[Sequence[Violations]]) -> float:
-    """The largest violation ratio of the baseline runs, each against the others [N12, section 5.3.1]."""
+    """Return the largest violation ratio of the baseline runs, each charted against the others [N12, section 5.3.1]."""
     return max(part.ratio for run in left_out for part in run)
 
 
 def excesses(left_out: Sequence[Sequence[Violations]]) -> Floats:
-    """By how much each part of a baseline run would be out of control, were it the target: shape (parts,).
+    """How far each part of a baseline run would be out of control as the target: shape (parts,).
 
-    Its violation ratio minus the largest of the other runs; positive for parts of at most one run. What chance does to
-    a target's own excess over the threshold looks like this, as long as runs are exchangeable.
+    Its violation ratio minus the largest of the other runs; positive for parts of at most one run. If runs are
+    exchangeable, this is the chance distribution of a target's own excess over the threshold.
     """
     worst = np.array([max(part.ratio for part in run) for run in left_out])
     order = np.argsort(worst)
@@ -193,7 +192,7 @@ def chance_of_excess(excess: Floats, *, of_baseline: Floats) -> Floats:
     """How often a baseline run of any metric exceeds its limit by at least `excess` (m,), as p-values (m,).
 
     (1 + number of `of_baseline` >= excess) / (1 + their number): the empirical p-value of a pooled null distribution
-    [Phipson & Smyth 2010]. Assumes that the metrics' excesses are alike where nothing changed.
+    [Phipson & Smyth 2010]. Assumes that unchanged metrics have excesses of the same distribution.
     """
     ordered = np.sort(of_baseline)
     at_least = len(ordered) - np.searchsorted(ordered, excess, side="left")
@@ -201,7 +200,7 @@ def chance_of_excess(excess: Floats, *, of_baseline: Floats) -> Floats:
 
 
 def shifted_ratios(ordered: Floats, limits: ControlLimits, shifts: Floats) -> Floats:
-    """The violation ratio of `ordered` (n,), sorted, were all its samples higher by each of `shifts` (k,): (k,)."""
+    """The violation ratio of `ordered` (n,), sorted, with all its samples raised by each of `shifts` (k,): (k,)."""
     below = np.searchsorted(ordered, limits.lower - shifts, side="left")
     above = len(ordered) - np.searchsorted(ordered, limits.upper - shifts, side="right")
     return np.asarray((below + above) / len(ordered), dtype=np.float64)
@@ -213,7 +212,7 @@ def _percentile(ordered: Floats, percent: int) -> float:
 
 
 def _percentiles(ordered: Floats, percent: int) -> Floats:
-    """Of each row of `ordered` (r, n)."""
+    """Return the percentile of each row of `ordered` (r, n)."""
     position, rest = divmod(percent * (ordered.shape[1] - 1), 100)
     low, high = ordered[:, position], ordered[:, min(position + 1, ordered.shape[1] - 1)]
     share = rest / 100
@@ -221,21 +220,21 @@ def _percentiles(ordered: Floats, percent: int) -> Floats:
 
 
 def _percentile_without(run: Floats, pooled: Floats, percent: int) -> float:
-    """The percentile of `pooled` without `run`, which is part of it, without sorting what is left.
+    """Return the percentile of `pooled` without its part `run`, without sorting the rest.
 
-    The k-th of what is left is at k plus the number of the run's samples before it. Reads only what is up to there, so
-    it is meant for low percentiles.
+    The k-th remaining sample is at k plus the number of the run's samples before it. Reads only up to that place, so it
+    is meant for low percentiles.
     """
     count = len(pooled) - len(run)
     position, rest = divmod(percent * (count - 1), 100)
     ranks = np.array([position, min(position + 1, count - 1)])
     head = run[: np.searchsorted(run, pooled[ranks[1] + len(run)], side="right")]
-    # How many others are before each of the run's samples; among equals any order gives the same values.
+    # The number of other samples before each of the run's samples; among equals any order gives the same values.
     others_before = np.maximum.accumulate(np.searchsorted(pooled, head) - np.arange(len(head)))
     low, high = pooled[ranks + np.searchsorted(others_before, ranks, side="right")].tolist()
     return _between(low, high, rest / 100)
 
 
 def _between(low: float, high: float, share: float) -> float:
-    """Not low + (high - low) * share: equal neighbours must give exactly their value."""
+    """Interpolate; not by low + (high - low) * share, because equal neighbours must give exactly their value."""
     return low if low == high or not share else low * (1 - share) + high * share

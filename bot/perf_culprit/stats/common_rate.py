@@ -1,4 +1,4 @@
-"""Counters at a common rate: the test's window cut into equal intervals, each counter its median in each."""
+"""Counters at a common rate: the test's window is cut into equal intervals, each with the median of every counter."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,15 +8,15 @@ import numpy as np
 from perf_culprit.model.run import CounterTable
 from perf_culprit.stats.ragged import Floats
 
-# Squares of larger numbers are no numbers any more; no counter has such values.
+# Squares of larger numbers overflow; no counter has such values.
 LARGEST = 1e150
 
 
 def common_window(spans: Sequence[tuple[float, float]], *, warm_up: float, cool_down: float) -> tuple[float, float]:
-    """The part of a test that all its sources saw, without these fractions at its start and end [F11, 5.2.1].
+    """Return the time that all sources of a test cover, without these fractions at its start and end [F11, 5.2.1].
 
-    `spans`: first and last instant of each source, in seconds on one clock, at least one. The window is empty (its end
-    not after its start) where the sources have no time in common.
+    `spans`: first and last instant of each source, in seconds on one clock, at least one. If the sources have no time
+    in common, the window is empty: its end is not after its start.
     """
     start, end = max(first for first, _ in spans), min(last for _, last in spans)
     length = end - start
@@ -26,9 +26,9 @@ def common_window(spans: Sequence[tuple[float, float]], *, warm_up: float, cool_
 def interval_medians(times_s: Floats, values: Floats, *, edges_s: Floats) -> Floats:
     """Median of each counter in each interval [edge, next edge), the last closed: shape (len(edges) - 1, m).
 
-    `times_s` (n,) increasing, `values` (n, m), `edges_s` increasing. What is not finite, or too large to calculate
-    with, is missing and does not enter; NaN where an interval has no value. Medians bear clocks that differ by less
-    than an interval [F11, 5.2.1].
+    `times_s` (n,) increasing, `values` (n, m), `edges_s` increasing. Values that are not finite or too large to
+    calculate with are missing and do not count. NaN where an interval has no value. Medians tolerate clocks that differ
+    by less than an interval [F11, 5.2.1].
     """
     bounds = np.searchsorted(times_s, edges_s)
     bounds[-1] = np.searchsorted(times_s, edges_s[-1], side="right")
@@ -41,21 +41,21 @@ def interval_medians(times_s: Floats, values: Floats, *, edges_s: Floats) -> Flo
 
 
 def _medians(values: Floats) -> Floats:
-    """Of the usable values (n, ...) along the first axis; sorting puts the missing last: counting finds the middle."""
+    """Median of the usable values (n, ...) along the first axis; sorting puts missing values last."""
     usable = np.abs(values) <= LARGEST
     ordered = np.sort(values if usable.all() else np.where(usable, values, np.nan), axis=0)
     count = usable.sum(axis=0, keepdims=True)
     lower = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=0)[0]
     upper = np.take_along_axis(ordered, np.minimum(count // 2, len(values) - 1), axis=0)[0]
-    # Halves first: the sum of two large numbers may be infinite.
+    # Halve first: the sum of two large numbers may be infinite.
     medians: Floats = np.where(count[0] > 0, lower / 2 + upper / 2, np.nan)
     return medians
 
 
 def reduced(table: CounterTable, intervals: int) -> CounterTable:
-    """Medians of `intervals` equal intervals of counters and load; a row's time is the first one in its interval.
+    """Reduce counters and load to medians of `intervals` equal intervals; a row's time is the first of its interval.
 
-    An interval in which nothing was sampled (the recorder was stopped) is no row.
+    An interval without samples (the recorder was stopped) gets no row.
     """
     edges_s = np.linspace(table.times_s[0], table.times_s[-1], intervals + 1)
     first = np.searchsorted(table.times_s, edges_s[:-1])
@@ -73,12 +73,12 @@ def reduced(table: CounterTable, intervals: int) -> CounterTable:
 
 
 def row_seconds(table: CounterTable) -> float | None:
-    """How long a row stands for: its interval, or the usual step between samples; None for a single sample."""
+    """Duration that a row stands for: its interval, or the usual step between samples; None for a single sample."""
     if table.interval_s is not None:
         return table.interval_s
     return float(np.median(np.diff(table.times_s))) if len(table.times_s) > 1 else None
 
 
 def span_seconds(table: CounterTable) -> float:
-    """From the first sample to the last, as far as the rows tell."""
+    """Time from the first sample to the last, including the last row's interval if it is known."""
     return float(table.times_s[-1] - table.times_s[0]) + (table.interval_s or 0.0)

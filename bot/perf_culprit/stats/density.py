@@ -1,4 +1,4 @@
-"""Where idle time ends: the lowest point of a counter's density between its idle and its load mode [N12, 4.2]."""
+"""The end of idle time: the lowest point of a counter's density between its idle and its load mode [N12, 4.2]."""
 
 from typing import Final
 
@@ -7,12 +7,12 @@ import numpy as np
 from perf_culprit.stats.ragged import Floats
 
 GRID: Final = 256
-# The density is looked at between these percentiles and three bandwidths beyond: outliers would stretch the grid.
+# The density is evaluated between these percentiles and three bandwidths beyond: outliers would stretch the grid.
 OUTER_PERCENT: Final = (0.5, 99.5)
-# Smaller modes are tails; a load mode smaller than this is a few spikes above what the counter mostly does.
+# Smaller modes are tails; a smaller load mode is a few spikes above the counter's usual value.
 LEAST_IDLE_SHARE: Final = 0.02
 LEAST_LOAD_SHARE: Final = 0.25
-# Of the lower peak: between two modes the density falls at least to this, else it is one broad mode.
+# Share of the lower peak: between two modes the density falls at least to this, otherwise it is one broad mode.
 DEEPEST_VALLEY: Final = 0.7
 MINIMUM_SAMPLES: Final = 20
 
@@ -20,10 +20,10 @@ MINIMUM_SAMPLES: Final = 20
 def idle_boundary(ordered: Floats) -> float | None:
     """Samples below this value are idle-time work; None where the density has a single peak.
 
-    `ordered` (n,): sorted samples of magnitudes whose squares neither overflow nor vanish. Gaussian kernel density
-    estimate on a grid of bins, bandwidth by Silverman's rule of thumb (R's nrd0, with the resolution of the counter as
-    its least value, so that integers are no peaks).
-    The boundary is the deepest local minimum between two peaks [N12, section 4.2.1].
+    `ordered` (n,): sorted samples of magnitudes whose squares neither overflow nor vanish. The density is a Gaussian
+    kernel estimate on a grid of bins. The bandwidth follows Silverman's rule of thumb (R's nrd0), but is at least the
+    counter's resolution, so that integers are no peaks. The boundary is the deepest local minimum between two peaks
+    [N12, section 4.2.1].
     """
     if len(ordered) < MINIMUM_SAMPLES or ordered[0] == ordered[-1]:
         return None
@@ -41,7 +41,7 @@ def idle_boundary(ordered: Floats) -> float | None:
     deepest = int(np.argmin(depth))
     if depth[deepest] > DEEPEST_VALLEY:
         return None
-    # An empty stretch between the modes is one wide minimum: its middle is as far from both as it gets.
+    # An empty stretch between the modes is one wide minimum: take its middle, which is farthest from both.
     equally_deep = np.flatnonzero(modes & (density <= density[deepest]))
     return float(boundaries[equally_deep[len(equally_deep) // 2]])
 
@@ -55,7 +55,7 @@ def _bandwidth(ordered: Floats) -> float:
     width = 0.9 * min(deviation, spread or deviation) * count**-0.2
     gaps = np.diff(ordered)
     steps = gaps[gaps > 0]
-    # Without ties the counter is continuous: no least step to look for.
+    # Without ties the counter is continuous and has no smallest step.
     return width if len(steps) == len(gaps) else float(max(width, np.median(steps)))
 
 

@@ -1,4 +1,4 @@
-"""Counters' values as levels, so that rules can be mined between them [F11, 5.2.2 and 6.1.2]."""
+"""Conversion of counters' values to levels, so that rules can be mined between them [F11, 5.2.2 and 6.1.2]."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ MISSING = -1
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Scale:
-    """Per counter `bins` of equal width from `low` to `high`, both inclusive, and a level below and above. Shapes (m,).
+    """Each counter has `bins` of equal width from `low` to `high`, inclusive, and a level below and above. Shapes (m,).
 
-    Level 0 is below, 1..bins are the bins, bins + 1 is above. `slack` is how far beyond its ends a value still counts
-    as in the outermost bin. Low and high are NaN for a counter without values: it has no levels.
+    Level 0 is below, 1..bins are the bins, bins + 1 is above. A value up to `slack` beyond the ends still counts as in
+    the outermost bin. Low and high are NaN for a counter without values: it has no levels.
     """
 
     low: Floats
@@ -33,7 +33,7 @@ class Scale:
 
 
 def three_level_scale(values: Floats) -> Scale:
-    """Low, medium and high, where medium is the median of the baseline ± one standard deviation [F11, figure 5-4].
+    """Levels low, medium and high; medium is the median of the baseline ± one standard deviation [F11, figure 5-4].
 
     `values` (n, m), NaN where missing. Both ends belong to medium: median 74 and deviation 14 make it 60..88.
     """
@@ -45,8 +45,8 @@ def three_level_scale(values: Floats) -> Scale:
 def equal_width_scale(values: Floats) -> Scale:
     """Bins from the least to the greatest value: max(1, round(2 ln u)) of u distinct values [F11, eq. 6-1, 6-2].
 
-    `values` (n, m) of the whole repository. Choices: the logarithm is natural; a value that no run of the repository
-    came near (a bin's width beyond its ends) has a level of its own, because the source leaves it without one.
+    `values` (n, m) of the whole repository. Two choices: the logarithm is natural, and a value far from all runs has a
+    level of its own. Far means more than a bin's width beyond the ends; the source gives such values no level.
     """
     distinct = _columns(values, lambda column: len(np.unique(column)))
     bins = np.maximum(1, np.rint(2 * np.log(np.maximum(np.nan_to_num(distinct), 1)))).astype(np.intp)
@@ -72,7 +72,7 @@ def to_levels(values: Floats, scale: Scale) -> Levels:
 
 def _columns(values: Floats, statistic: Callable[[Floats], float]) -> Floats:
     results = np.full(values.shape[1], np.nan)
-    with np.errstate(over="ignore", invalid="ignore"):  # no finite deviation: then the counter has no scale
+    with np.errstate(over="ignore", invalid="ignore"):  # the deviation may overflow: then the counter has no scale
         for index, column in enumerate(values.T):
             finite = column[np.isfinite(column)]
             if len(finite):

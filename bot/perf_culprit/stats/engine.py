@@ -1,12 +1,12 @@
-"""One judge for every comparison: a file a side, k files against k, a history against a run, rounds, a search.
+"""One engine for every comparison: one file per side, k files against k, a run against a history, rounds, a search.
 
-1. Counts that are constant on either side are compared as they are; what follows is for the rest.
-2. The shift that a machine gives all benchmarks of a kind is taken out (`shared_shift`), and judged by itself.
-3. The variance within sides, moderated over the suite, and a heavy tail say how likely a difference is (`unit_noise`).
-4. The suite's other labellings correct the tail, and where there are enough of them, a call has to stand out from the
-   loudest benchmark under every other labelling (`relabelling`). With many units the shape of the noise is learned
-   (`mode_scores`).
-5. Two tiers: `Tiers` says in how many unchanged runs any benchmark is suspected or proven.
+1. Counts that are constant on each side are compared directly. The other steps judge all other values.
+2. The common shift of all benchmarks of a kind is removed (`shared_shift`) and judged separately.
+3. The variance within sides, moderated over the suite, and a heavy tail give the likelihood of a difference
+   (`unit_noise`).
+4. The suite's other labellings correct the tail. With enough of them, a call must exceed the loudest benchmark under
+   every other labelling (`relabelling`). With many units the shape of the noise is learned (`mode_scores`).
+5. `Tiers` sets the share of unchanged runs in which any benchmark is suspected or proven.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -21,14 +21,14 @@ from perf_culprit.stats.shared_shift import WITH_SHIFT, WITHOUT_SHIFT, Deviation
 from perf_culprit.stats.unit_noise import Noise, SuiteTail, noise_of
 from perf_culprit.stats.unit_table import Judgement, SuiteShift, Tiers, UnitTable, log_change
 
-# What would have to be larger is not called visible: nobody plans with it.
+# A larger change is not reported as visible: nobody plans with it.
 LARGEST_VISIBLE: Final = log_change(3.0)
-# With many units the interval is of the median difference, whose standard error is larger than the mean's.
+# With many units the interval is that of the median difference, whose standard error is larger than the mean's.
 MEDIAN_INTERVAL: Final = 1.05
 LEAST_CHANGE: Final = log_change(0.05)
 INTERVAL_ALPHA: Final = 0.05  # of the 95% interval
-RESOLVED: Final = 1e-9  # of a logarithm: numbers that are as large as the least change are not smaller
-UNSEEN: Final = 0.25  # two-sided share of the noise that hides more of a change, if the noise were known
+RESOLVED: Final = 1e-9  # in logarithms: tolerance for changes as large as the least change
+UNSEEN: Final = 0.25  # two-sided share of the noise that hides a larger change, if the noise were known
 OF_BENCHMARKS: Final = tuple(one.name for one in fields(Judgement) if one.name not in ("suite", "least_rate"))
 MIRRORED: Final = ("change", "raw_change")
 
@@ -36,9 +36,9 @@ MIRRORED: Final = ("change", "raw_change")
 def judge(
     table: UnitTable, *, least_change: float | Floats = LEAST_CHANGE, tiers: Tiers | None = None, seed: int = 0
 ) -> Judgement:
-    """Which benchmarks changed. `least_change`, of all or (B,): a smaller one (a logarithm) is none.
+    """Judge which benchmarks changed. `least_change` (a logarithm, common or (B,)): a smaller change does not count.
 
-    `seed` draws labellings.
+    `seed` seeds the random choice of labellings.
     """
     tiers = tiers or Tiers()
     here = np.isfinite(table.location)
@@ -89,14 +89,14 @@ def _merged(whole: Judgement, rows: Booleans, part: Judgement) -> Judgement:
 
 
 def _turned(judged: Judgement, sign: Floats) -> Judgement:
-    """Changes times `sign` (B,), and the interval's ends in order again."""
+    """Multiply changes by `sign` (B,), and put the interval's ends in order again."""
     ends = judged.low * sign, judged.high * sign
     turned = {name: getattr(judged, name) * sign for name in MIRRORED}
     return replace(judged, low=np.minimum(*ends), high=np.maximum(*ends), **turned)
 
 
 def _fixed_counts(table: UnitTable) -> Booleans:
-    """(B,): counts with one value on either side."""
+    """(B,): whether the benchmark is a count with a single value on each side."""
     y, counted = table.location, ~np.isnan(table.location) & table.is_exact[:, None]
     fixed = table.is_exact.copy()
     for side in (counted & table.is_target, counted & ~table.is_target):
@@ -106,11 +106,11 @@ def _fixed_counts(table: UnitTable) -> Booleans:
 
 
 def _wobble(table: UnitTable, least_change: Floats) -> Floats:
-    """(B,): the rate at which counts of a kind differ between sides by chance; 0 where none was seen to do so.
+    """(B,): the rate at which counts of a kind differ between sides by chance; 0 where no such difference was seen.
 
-    A count divided by a varying number of iterations is not exact. How often a unit differs from its side's median, by
-    what would be called, is seen within the sides; a side on which nothing varies would have to differ in all of its
-    units.
+    A count divided by a varying number of iterations is not exact. The variation within sides gives the share of units
+    that differ from their side's median by at least the least change. For a chance difference between two constant
+    sides, all units of a side would have to differ.
     """
     y, rate = table.location, np.zeros(len(table.location))
     units = min(int(table.is_target.sum()), int((~table.is_target).sum()))
@@ -125,7 +125,7 @@ def _wobble(table: UnitTable, least_change: Floats) -> Floats:
 
 
 def _distance(part: Floats) -> Floats:
-    """(B, n): from a value in the middle that occurs; 0 where it is that one, or missing."""
+    """(B, n): distance from a middle value that occurs; 0 for that value itself or a missing one."""
     ordered = np.sort(part, axis=1)  # NaN last
     middle = np.maximum((~np.isnan(part)).sum(axis=1) - 1, 0) // 2
     middles = np.take_along_axis(ordered, middle[:, None], axis=1)
@@ -144,7 +144,7 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, ti
     called = (np.abs(change) >= least_change - RESOLVED) & (change != 0)
     rate = np.where(change == 0, 1.0, wobble)
     rate_of_call = np.where(called, rate, 1.0)
-    # A difference that is not called, as counts wobble, may be smaller.
+    # Counts may vary by chance, so a difference that is not called may be smaller.
     is_open = called & (rate > tiers.suspected)
     return replace(
         _nothing(len(y)),
@@ -164,9 +164,9 @@ def _counts_compared(table: UnitTable, fixed: Booleans, least_change: Floats, ti
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Compared:
-    """Steps 2 to 4 of a table in which every benchmark has units on both sides.
+    """Results of steps 2 to 4 for a table in which every benchmark has units on both sides.
 
-    `noise` and `tails` (B, n) are without the suite's shift, and with it where it is the larger. `loudness` (B, n).
+    `noise` and `tails` (B, n) are without the suite's shift, or with it where that is larger. `loudness` (B, n).
     """
 
     values: Deviations
@@ -191,13 +191,13 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
     if compared.has_many:
         change = median_difference(values.centred, table.is_target, table.blocks, present=present)
         half = MEDIAN_INTERVAL * half
-    # A shift that nobody would call small is part of what is shown, so a call has to hold with it.
+    # A shift that is not small is part of the reported change, so a call has to hold with it.
     is_left_in = values.moved | (np.abs(compared.raw_change - noise.change[:, 0]) >= least_change)
     is_small = np.abs(change) < least_change
     is_small |= is_left_in & (compared.raw_change * np.sign(change) < least_change)
     loudest = loudest_first(compared.loudness)
     relabelled_rate = np.where(is_small, 1.0, relabelled_rates(compared.loudness, loudest))
-    # Labellings of one unit tell little: the corrected tail is honest by itself.
+    # Labellings of a single unit are weak evidence: the corrected tail is reliable on its own.
     are_labels_asked = labellings.least_rate <= tiers.suspected and int(table.is_target.sum()) > 1
     heard = [np.where(is_small, 1.0, 0.0)]
     heard += [relabelled_rate] if are_labels_asked else []
@@ -208,10 +208,10 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
     if are_labels_asked and not compared.has_many:
         critical = min(critical, float(np.exp(-loudest[-max(int(tiers.suspected * len(loudest)), 1)])))
     shown = np.where(is_left_in, compared.raw_change, change)
-    # Few units know the noise badly: of changes as large as they say, 90% are to be found with any number.
+    # Few units estimate the noise poorly: 90% of changes of the reported size must be found with any number of units.
     unseen = UNSEEN * noise.freedom[:, 0] / (noise.freedom[:, 0] + 2)
     visible = np.maximum(noise.distance(critical), least_change) + noise.distance(unseen)
-    # Of a suite that moved only what a benchmark does beyond it is seen; and what was not seen denies a smaller one.
+    # If the suite moved, only a change beyond its shift is visible. A change not found may still be as large as shown.
     visible += np.abs(shown - change)
     visible = np.where(rate > tiers.suspected, np.maximum(visible, np.abs(shown)), visible)
     low, high = _interval(shown, half, least_change, rate=rate, tiers=tiers)
@@ -234,7 +234,7 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
 
 
 def _rate(heard: Floats, proof: Floats, tiers: Tiers) -> Floats:
-    """(B,): the one rate that the tiers are told by: a proof's where it is one, else above `proven`."""
+    """(B,): the rate that is compared with the tiers: that of the proof if there is one, otherwise above `proven`."""
     unproven = np.maximum(heard, np.nextafter(tiers.proven, 1.0))
     return np.where((heard <= tiers.suspected) & (proof <= tiers.proven), proof, unproven)
 
@@ -242,9 +242,9 @@ def _rate(heard: Floats, proof: Floats, tiers: Tiers) -> Floats:
 def _interval(
     change: Floats, half: Floats, least_change: Floats, *, rate: Floats, tiers: Tiers
 ) -> tuple[Floats, Floats]:
-    """The ends (B,), which the call has a say in: a change that is not suspected may be smaller than the least one.
+    """Return the interval's ends (B,), consistent with the call: an unsuspected change may be below the least change.
 
-    And zero is outside where a change is proven.
+    The interval of a proven change excludes zero.
     """
     low, high = change - half, change + half
     is_suspected, is_proven = rate <= tiers.suspected, rate <= tiers.proven
@@ -267,7 +267,7 @@ def _compare(
     if table.block is None:
         believed = WITHOUT_SHIFT if values.is_certain.any() else WITH_SHIFT
         neighbours = neighbours_correlation(values.centred, present, table.is_target, believed)
-    # With many units the labellings decide, and the model only reports.
+    # With many units the labellings decide; the model is only reported.
     told = _first(labellings, MOST_VALUES // 4 // size + 2) if has_many else labellings
     noise = noise_of(values.centred, table, told, present=present, neighbours=neighbours)
     tails, raw_change = noise.tails(least_change), noise.change[:, 0]

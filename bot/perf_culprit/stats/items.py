@@ -1,4 +1,4 @@
-"""Items: one number per level of each counter, and the instants at which each holds as bits."""
+"""Items, one number per level of each counter, and the instants at which each holds, as bits."""
 
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ class Items:
 
 
 def shares_change(items: Items, old: Levels, new: Levels) -> Floats:
-    """1 - cos between each counter's shares of levels in two runs, shape (m,); 0 where one run has none of it.
+    """1 - cos between each counter's shares of levels in two runs, shape (m,); 0 for a counter missing in one run.
 
     The confidence change of [F11, eq. 5-1] for more than two outcomes; `old` and `new` are (n, m).
     """
@@ -61,14 +61,14 @@ def indicator_matrix(levels: Levels, items: Items, chosen: Integers) -> NDArray[
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class HeldBits:
-    """When each item holds, one bit per instant in words of 64: `held` (items, words), `observed` (m, words)."""
+    """Instants at which each item holds, one bit each in words of 64: `held` (items, words), `observed` (m, words)."""
 
     held: Bits
     observed: Bits
 
     @classmethod
     def of(cls, levels: Levels, items: Items) -> "HeldBits":
-        """Bits of `levels` (n, m); a counter is observed where its level is not missing."""
+        """Return the bits of `levels` (n, m); a counter is observed where its level is not missing."""
         held = np.zeros((items.total, -(-len(levels) // WORD)), dtype=np.uint64)
         present = levels != MISSING
         for instant, (row, is_present) in enumerate(zip(levels, present, strict=True)):
@@ -79,6 +79,6 @@ class HeldBits:
 
 
 def to_instants(bits: Bits, count: int) -> Booleans:
-    """The first `count` bits of each row (..., words) as booleans, shape (..., count)."""
+    """Return the first `count` bits of each row (..., words) as booleans, shape (..., count)."""
     octets = bits.astype("<u8").view(np.uint8)
     return np.unpackbits(octets, axis=-1, count=count, bitorder="little").astype(bool)

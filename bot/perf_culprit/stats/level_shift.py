@@ -1,4 +1,4 @@
-"""Which runs that were called regressions really began a new level: those at which later runs stay."""
+"""Find the flagged regressions that began a new level: later runs stay at it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,22 +8,22 @@ import numpy.typing as npt
 
 from perf_culprit.stats.ragged import Booleans, Floats
 
-# Later runs that tell whether a level lasts, and how many of them have to stay at it. A benchmark that is in a second
-# mode in one run of five stays there by chance in 4% of cases with the fewest, in 1% with all.
+# Number of later runs that show whether a level lasts, and the share that must stay. With one run in five in a second
+# mode, chance alone keeps it there in 4% of cases with the fewest followers, in 1% with all.
 FEWEST_FOLLOWERS: Final = 2
 FOLLOWERS: Final = 5
 STAYING_SHARE: Final = 0.8
-# From this factor on a level that did not last was a change that somebody undid: as noise it would hide even tenfold
-# changes for as long as it is in the window. What comes twice is noise.
+# A level at least this factor away that did not last was a change that somebody reverted. Treated as noise, it would
+# hide even tenfold changes while it is in the window. A level that occurs twice is noise.
 UNDONE_FACTOR: Final = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewLevels:
-    """`lasting` (n,): the runs at a level that stays worse. `since`: where the one begins that still holds.
+    """`lasting` (n,): the runs at a level that stays worse. `since`: the first run of the one that still holds.
 
-    `is_open`: a flagged run has too few followers to tell whether its level lasts. `undone` (n,): the runs at the one
-    level that was `UNDONE_FACTOR` away and did not stay.
+    `is_open`: a flagged run has too few followers to decide whether its level lasts. `undone` (n,): the runs at the
+    only level that was at least `UNDONE_FACTOR` away and did not stay.
     """
 
     lasting: Booleans
@@ -33,12 +33,12 @@ class NewLevels:
 
 
 def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> NewLevels:
-    """One metric's runs from oldest to newest, the newest being the target, which is not flagged itself.
+    """Find new levels in one metric's runs, oldest to newest; the newest is the target and not flagged itself.
 
-    `values` (n,) are NaN where a run lacks the metric. A `flagged` run counts if it was `confirmed` by a second
-    measurement or if later runs are nearer to its level than to the one before. What did not last stays among the
-    others, unless it was undone: to leave out whatever was called would take the variance from them, and the next
-    ordinary run would be called too.
+    `values` (n,) are NaN where a run lacks the metric. A `flagged` run counts if a second measurement `confirmed` it or
+    if later runs stay nearer to its level than to the previous one. Runs at a level that did not last stay in the
+    baseline, unless the change was undone. Excluding every flagged run would reduce the variance, and the next ordinary
+    run would be flagged too.
     """
     lasting = np.zeros(len(values), dtype=np.bool_)
     since, is_open = None, False
@@ -66,12 +66,12 @@ def new_levels(values: Floats, *, flagged: Booleans, confirmed: Booleans) -> New
 
 
 def _factor(level: float, usual: float) -> float:
-    """1 where there is none."""
+    """Ratio of the two levels, at least 1; also 1 if one of them is not positive."""
     return max(level / usual, usual / level) if level > 0 < usual else 1.0
 
 
 def nearer(values: npt.ArrayLike, *, to: float, than: float) -> Booleans:
-    """Which values are at the one level rather than at the other; by ratio where all are positive."""
+    """Whether each value is nearer to `to` than to `than`; compared by ratio where both levels are positive."""
     given = np.asarray(values, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         if to > 0 and than > 0:
@@ -80,7 +80,7 @@ def nearer(values: npt.ArrayLike, *, to: float, than: float) -> Booleans:
 
 
 def _end(staying: Booleans, *, finite: Booleans) -> int:
-    """How many runs the level holds for: until two in a row are back."""
+    """Number of runs for which the level holds: until two in a row are back."""
     places = np.flatnonzero(finite)
     back = ~staying[places]
     ends = np.flatnonzero(back[1:] & back[:-1])

@@ -1,4 +1,4 @@
-"""Bringing samples to one load, so that runs under different load can be compared [N12, section 4.1]."""
+"""Scale samples to one load, so that runs under different load can be compared [N12, section 4.1]."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,13 +10,13 @@ from perf_culprit.stats.ragged import Floats, Integers
 
 # METHODS 2.5 and [N12, section 4.1.2]: random splits into two thirds to fit and one third to predict.
 SPLITS: Final = 50
-# Samples on which the fit is tested, drawn at random: 100 predicted values per split show a correlation well enough.
+# Samples on which the fit is tested, drawn at random: 100 predicted values per split are enough for a correlation.
 TESTED_SAMPLES: Final = 300
-# A third of fewer points has no rank correlation to speak of; then the fit is tested on the points it was made from.
+# With fewer points, a third has no usable rank correlation; the fit is then tested on the points it was made from.
 SMALLEST_SPLIT: Final = 9
-# METHODS 2.5: a fit whose predictions correlate less with what was measured is no fit.
+# METHODS 2.5: a fit whose predictions correlate less with the measured values is rejected.
 LEAST_SPEARMAN: Final = 0.5
-# A prediction this small compared with that at the reference load would blow a sample's noise up tenfold.
+# A prediction below this share of the prediction at the reference load would scale a sample's noise up tenfold.
 NEAR_ZERO: Final = 0.1
 
 
@@ -44,23 +44,23 @@ class FitQuality:
 
 
 def fit_load(load: Floats, values: Floats) -> LinearLoad:
-    """Least squares of `values` (n,) on `load` (n,), all finite; slope 0 where the load never varies.
+    """Fit `values` (n,) on `load` (n,) by least squares, all finite; slope 0 where the load never varies.
 
     30% at 4,000 and 32% at 4,100 requests per minute give slope 0.02 and intercept -50 [N12, section 4.1.1].
     """
     mean_load, mean = float(load.mean()), float(values.mean())
     deviations = load - mean_load
-    # Sums of products, not dot products: those start threads, which costs more than it brings at this size.
+    # Sums of products, not dot products: those start threads, which costs more than it saves at this size.
     squares = float((deviations * deviations).sum())
     slope = float((deviations * (values - mean)).sum()) / squares if squares > 0 else 0.0
     return LinearLoad(slope, mean - slope * mean_load)
 
 
 def fit_quality(load: Floats, values: Floats, *, model: LinearLoad) -> FitQuality:
-    """How well a straight line predicts `values` (n,) from `load` (n,), n >= 2 [N12, section 4.1.2].
+    """Measure how well a straight line predicts `values` (n,) from `load` (n,), n >= 2 [N12, section 4.1.2].
 
-    R² is that of `model` on all samples. Spearman's correlation and the error are means over 50 random 2:1 splits of
-    at most 600 samples; the same splits every time. A correlation that does not exist (a constant) counts as 0.
+    R² is that of `model` on all samples. Spearman's correlation and the error are means over 50 random 2:1 splits of at
+    most 300 samples. The splits are the same every time. An undefined correlation (of a constant) counts as 0.
     """
     residual, total = values - model.at(load), values - values.mean()
     squares = float((total * total).sum())
@@ -81,10 +81,10 @@ def fit_quality(load: Floats, values: Floats, *, model: LinearLoad) -> FitQualit
 
 
 def scaling_factors(load: Floats, *, model: LinearLoad, reference: float) -> Floats:
-    """What brings values at `load` (n,) to the `reference` load [N12, section 4.1.1, equation 2].
+    """Return the factors that scale values at `load` (n,) to the `reference` load [N12, section 4.1.1, equation 2].
 
     (slope * reference + intercept) / (slope * load + intercept). NaN where the load is unknown, and where the
-    prediction is near zero or of the other sign: such a sample has no value at another load.
+    prediction is near zero or has the other sign: such a sample cannot be scaled.
     """
     at_reference = model.slope * reference + model.intercept
     factors = np.full(len(load), np.nan)
@@ -95,7 +95,7 @@ def scaling_factors(load: Floats, *, model: LinearLoad, reference: float) -> Flo
 
 
 def _sampled(count: int) -> Integers:
-    """At random, not every k-th: load often has a period."""
+    """Choose samples at random, not every k-th, because load often has a period."""
     return np.arange(count) if count <= TESTED_SAMPLES else _drawn(count)
 
 
@@ -120,7 +120,7 @@ def _fit_rows(load: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def _row_ranks(values: Floats, chosen: Integers) -> Floats:
-    """Ranks of values[chosen] within each row of `chosen`, ties with their mean rank, without sorting each row."""
+    """Rank values[chosen] within each row of `chosen`, ties with their mean rank, without sorting each row."""
     _, codes = np.unique(values, return_inverse=True)
     rows, distinct = len(chosen), int(codes.max()) + 1
     picked = codes[chosen]

@@ -1,4 +1,4 @@
-"""Many units: scores that see through modes, and a difference that modes do not move."""
+"""Scores for many units that recognize modes, and a difference that modes do not affect."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -11,11 +11,11 @@ from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.relabelling import MOST_VALUES, Labellings
 from perf_culprit.stats.shared_shift import RESOLUTION, quantile, widened
 
-MANY_UNITS: Final = 8  # on the smaller side, and
-MANY_WAYS: Final = 600  # to split the units: enough to learn the shape of the noise
-MOVES: Final = (1, 2, 4, 8, 16)  # that are listened for, in widths of the kernel
-ROUNDS: Final = 3  # of expectation maximisation
-# Gaps of units that fit into the processor's cache.
+MANY_UNITS: Final = 8  # on the smaller side
+MANY_WAYS: Final = 600  # ways to split the units: enough to learn the shape of the noise
+MOVES: Final = (1, 2, 4, 8, 16)  # shifts that are tested, in widths of the kernel
+ROUNDS: Final = 3  # iterations of expectation maximisation
+# Number of gaps between units that fit into the processor's cache.
 CACHED: Final = 200_000
 
 
@@ -24,7 +24,7 @@ def has_many_units(is_target: Booleans, labellings: Labellings) -> bool:
 
 
 def median_difference(x: Floats, is_target: Booleans, blocks: Integers, *, present: Booleans) -> Floats:
-    """(B,): median difference of a target's unit and a baseline's (Hodges & Lehmann 1963), `x` without block means."""
+    """(B,): median difference of a target's and a baseline's unit (Hodges & Lehmann 1963), `x` without block means."""
     of_block = (blocks[:, None] == np.arange(blocks.max() + 1)).astype(float)
     both = ((present & is_target) @ of_block) * ((present & ~is_target) @ of_block) > 0
     present = present & both[:, blocks]
@@ -42,8 +42,8 @@ def shift_loudness(
 ) -> Floats:
     """(B, n): the largest standardised sum of the target's scores, for each labelling.
 
-    A unit's scores are its value y and, for some moves d, log f(y - d) / f(y), where f is a kernel density of values
-    half of them may have moved by d; it is learned blind to the labels.
+    A unit's scores are its value y and, for some moves d, log f(y - d) / f(y). The kernel density f assumes that half
+    of the values may have moved by d. It is learned without the labels.
     """
     labels = labellings.is_target
     by_label = np.ascontiguousarray(labels.T, dtype=np.float32)
@@ -59,7 +59,7 @@ def shift_loudness(
 
 
 def _standardised(sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(B, n): distance of each sum from the mean of its benchmark's, in their standard deviations."""
+    """(B, n): distance of each sum from the mean of its benchmark's sums, in their standard deviations."""
     scale: NDArray[np.float32] = sums.std(axis=1, keepdims=True)
     away: NDArray[np.float32] = np.abs(sums - sums.mean(axis=1, keepdims=True))
     return np.divide(away, scale, out=np.zeros_like(away), where=scale > 1e-5)
@@ -73,7 +73,7 @@ def _scores(x: Floats, present: Booleans) -> Iterator[NDArray[np.float32]]:
     for move in MOVES:
         ahead = _kernel(gaps + np.float32(move))
         unmoved: NDArray[np.float32] = np.full(here.shape, 0.5, np.float32)
-        for _ in range(ROUNDS):  # f at y and at y - d, of values y where unmoved and y - d where moved
+        for _ in range(ROUNDS):  # f at y and at y - d, for values y where unmoved and y - d where moved
             stay, gone = unmoved * here, (1 - unmoved) * here
             stays, moves = stay @ level + gone @ ahead.transpose(0, 2, 1), stay @ ahead + gone @ level
             unmoved = np.divide(stays, stays + moves, dtype=np.float32)
@@ -86,7 +86,7 @@ def _kernel(gaps: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _kernel_width(x: Floats, present: Booleans) -> Floats:
-    """(B,): by Silverman's rule."""
+    """(B,): kernel width by Silverman's rule."""
     count = np.maximum(present.sum(axis=1), 1)
     spread = quantile(x, present, 0.75) - quantile(x, present, 0.25)
     deviation = np.sqrt((x**2).sum(axis=1) / count)

@@ -1,4 +1,4 @@
-"""One answer from many models, by votes or by the likeness of their environments [F11, 6.1.4]."""
+"""One answer from many models, by votes or by the similarity of their environments [F11, 6.1.4]."""
 
 from collections.abc import Sequence
 
@@ -6,32 +6,32 @@ import numpy as np
 
 from perf_culprit.stats.ragged import Booleans, Floats
 
-# A stacked counter is reported above this weight [F11, 6.1.4.2]; a bagged one from this share of votes on.
+# A stacked counter is reported above this weight [F11, 6.1.4.2], a bagged one at this share of votes or more.
 MAJORITY = 0.5
 
 
 def bagging_threshold(models: int) -> float:
-    """The largest share of votes that is not yet half of them: what is above it is reported [F11, 6.1.4.1]."""
+    """The largest share of votes below one half: larger shares are reported [F11, 6.1.4.1]."""
     return max((models + 1) // 2 - 1, 0) / max(models, 1)
 
 
 def stacking_weights(similarities: Sequence[Sequence[int]]) -> Floats:
     """Weights of the models, summing to 1: the Euclidean lengths of their 0/1 similarity vectors [F11, 6.1.4.2].
 
-    Vectors with 3 and 2 ones weigh 0.5505 and 0.4495. Choice: where no model shares anything, all weigh the same.
+    Vectors with 3 and 2 ones weigh 0.5505 and 0.4495. If no model shares anything, all weigh the same (our choice).
     """
     lengths = np.array([np.sqrt(np.sum(vector)) for vector in similarities], dtype=np.float64)
     return normalised(lengths)
 
 
 def normalised(weights: Floats) -> Floats:
-    """Non-negative weights brought to the sum 1; equal ones where all are zero."""
+    """Scale non-negative weights to the sum 1; equal weights if all are zero."""
     total = weights.sum()
     return weights / total if total > 0 else np.full(len(weights), 1 / max(len(weights), 1))
 
 
 def votes(flags: Booleans, weights: Floats, present: Booleans) -> Floats:
-    """The weight of the models that flag each counter, of those that know it: shape (m,), NaN where none does.
+    """Weight share of the models that flag each counter, among those that have it: shape (m,); NaN if none has it.
 
     `flags` and `present` (models, m), `weights` (models,). Rounded to 12 digits, so that half of equal weights is 0.5.
     """

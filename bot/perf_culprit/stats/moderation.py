@@ -1,8 +1,8 @@
-"""Variances from few runs, made steadier by the other benchmarks of the suite (empirical Bayes).
+"""Variances from few runs, stabilized by the other benchmarks of the suite (empirical Bayes).
 
-With three runs a single variance is worth little, but a suite has hundreds of them. The method is that of limma
-[Smyth 2004, section 6]; two guards are our own, because benchmarks of one run share its machine and genes do not:
-the shared part counts only as often as it is really independent, and no variance is ever lowered.
+With three runs a single variance is imprecise, but a suite has hundreds of them. The method is that of limma [Smyth
+2004, section 6], with two guards of our own. Benchmarks of one run share its machine, unlike genes: the shared part
+counts only as often as it is independent. No variance is ever lowered.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from scipy import special
 
 from perf_culprit.stats.ragged import Floats
 
-# Below this many degrees of freedom the correlation between benchmarks cannot be estimated at all.
+# With fewer degrees of freedom the correlation between benchmarks cannot be estimated at all.
 MINIMUM_FREEDOM = 2
 
 
@@ -30,10 +30,10 @@ class Moderated:
 
 
 def moderate(variance: Floats, freedom: Floats, *, effective_number: float) -> Moderated:
-    """Shrink `variance` (m,) with `freedom` (m,) towards the suite's; rows of zero variance are left out.
+    """Shrink `variance` (m,) with `freedom` (m,) towards the suite's; leave rows of zero variance out.
 
-    `effective_number` is how many independent rows the m are worth. It caps the degrees of freedom, as limma caps
-    them at the pooled ones, and takes the shared part out of the expected spread of the log variances.
+    `effective_number` is the number of independent rows that the m rows are worth. It caps the degrees of freedom, as
+    limma caps them at the pooled ones. It also removes the shared part from the expected spread of the log variances.
     """
     used = (variance > 0) & (freedom >= MINIMUM_FREEDOM)
     count = int(used.sum())
@@ -57,18 +57,18 @@ def moderate(variance: Floats, freedom: Floats, *, effective_number: float) -> M
 
 
 def steadied(variance: Floats, freedom: Floats, *, prior: Floats | float, prior_freedom: Floats | float) -> Floats:
-    """Each variance moved towards the prior by what either is worth, but never lowered."""
+    """Move each variance towards the prior, weighted by the degrees of freedom of both; never lower it."""
     own = np.divide(freedom, freedom + prior_freedom, out=np.zeros_like(variance), where=np.isfinite(prior_freedom))
     return np.maximum(variance, own * variance + (1 - own) * prior)
 
 
 def effective_number(residuals: Floats, freedom: Floats) -> float:
-    """How many independent rows the rows of `residuals` are worth: 1 / mean adjusted squared correlation.
+    """Number of independent rows that the rows of `residuals` are worth: 1 / mean adjusted squared correlation.
 
-    `residuals` (m, k): deviations of the k runs from the row's mean, 0 where a run is missing; `freedom` (m,).
-    Runs shared by all benchmarks (a slow machine) correlate the rows; then hundreds are worth a few. The squared
-    correlation is adjusted for its expectation 1 / freedom under independence, as in tests of sphericity
-    [Bai & Saranadasa 1996, section 3].
+    `residuals` (m, k): deviations of the k runs from the row's mean, 0 where a run is missing; `freedom` (m,). A run
+    shared by all benchmarks (a slow machine) correlates the rows; then hundreds are worth a few. The squared
+    correlation is adjusted for its expectation 1 / freedom under independence, as in tests of sphericity [Bai &
+    Saranadasa 1996, section 3].
     """
     norms = np.sqrt((residuals**2).sum(axis=1))
     used = (norms > 0) & (freedom >= MINIMUM_FREEDOM)
@@ -77,14 +77,14 @@ def effective_number(residuals: Floats, freedom: Floats) -> float:
         return 1.0
     unit = residuals[used] / norms[used, None]
     inverse = float((1.0 / freedom[used]).mean())
-    # The sum over all pairs of squared correlations is the squared norm of the small (k, k) Gram matrix.
+    # The sum of squared correlations over all pairs is the squared norm of the small (k, k) Gram matrix.
     squared = float(((unit.T @ unit) ** 2).sum()) / count**2
     adjusted = (squared - inverse) / (1 - inverse)
     return float(min(max(1 / adjusted, 1.0), count)) if adjusted > 1 / count else float(count)
 
 
 def _inverse_trigamma(value: float) -> float:
-    """The x with trigamma(x) = value, by Newton's method [Smyth 2004, appendix]; its start makes it monotone."""
+    """Solve trigamma(x) = value by Newton's method [Smyth 2004, appendix]; its start makes it monotone."""
     result = 0.5 + 1 / value
     for _ in range(50):
         trigamma = float(special.polygamma(1, result))

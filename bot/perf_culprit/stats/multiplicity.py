@@ -1,4 +1,4 @@
-"""Many tests at once: what a small p-value is worth among thousands."""
+"""Corrections for many tests at once, among which some p-values are small by chance."""
 
 from collections.abc import Iterable
 
@@ -17,12 +17,12 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     scaled = p_values[order] * count / np.arange(1, count + 1)
     q_values = np.empty(count)
     q_values[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    # A product and a quotient may round below p where they cancel.
+    # Rounding of the product and the quotient may give a value below p where they cancel.
     return np.maximum(q_values, p_values)
 
 
 def known_q_values(p_values: Floats) -> Floats:
-    """Of the p-values (m,) that are not NaN; NaN of the others."""
+    """q-values of the p-values (m,) that are not NaN; NaN for the others."""
     q_values = np.full(len(p_values), np.nan)
     tested = np.flatnonzero(~np.isnan(p_values))
     q_values[tested] = benjamini_hochberg(p_values[tested])
@@ -30,7 +30,7 @@ def known_q_values(p_values: Floats) -> Floats:
 
 
 def numbers(values: Iterable[float | None]) -> Floats:
-    """NaN where there is none."""
+    """Convert values to an array, None to NaN."""
     return np.fromiter((np.nan if value is None else value for value in values), np.float64)
 
 

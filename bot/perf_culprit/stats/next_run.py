@@ -1,19 +1,19 @@
-"""What one more run of the same kind may show, from the runs there are."""
+"""Limits for one more run of the same kind, predicted from the existing runs."""
 
 import numpy as np
 from scipy import special
 
 from perf_culprit.stats.ragged import Floats
 
-# One value has no spread.
+# A single value has no spread.
 MINIMUM_VALUES = 2
 
 
 def prediction_limits(values: Floats, *, alpha: float) -> tuple[Floats, Floats]:
-    """Lowest and highest value of one more run, shapes (m,), from those of n runs, shape (n, m).
+    """Lowest and highest value expected of one more run, shapes (m,), from those of n runs, shape (n, m).
 
-    Student's mean ± t * s * sqrt(1 + 1 / n), which one more normal value leaves with chance `alpha`. NaN values are
-    left out; infinite, so that nothing is excluded, where fewer than two are left. Assumes independent runs.
+    Student's mean ± t * s * sqrt(1 + 1 / n): one more normal value falls outside with probability `alpha`. NaN values
+    are ignored. Infinite, so that nothing is excluded, where fewer than two values remain. Assumes independent runs.
     """
     finite = np.isfinite(values)
     count = finite.sum(axis=0)

@@ -1,6 +1,6 @@
 """The median's confidence interval from order statistics, and the two conditions of a deviation [B17, Olive 2005].
 
-All take the per-metric numbers as arrays of shape (m,).
+All functions take the per-metric numbers as arrays of shape (m,).
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from scipy import special
 from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
 from perf_culprit.stats.two_groups import TestResult, satterthwaite, student_t
 
-# [B17, section III] works from five executions on; below, the outermost samples are all there is.
+# [B17, section III] requires five executions; with fewer, the interval ends at the outermost samples.
 MINIMUM_SAMPLES = 5
-# The level of the two intervals and of their difference's [B17, section III.D].
+# The level of both intervals and of the interval of their difference [B17, section III.D].
 LEVEL = 0.95
 
 
@@ -47,7 +47,7 @@ class Deviation:
 
 
 def interval_ranks(sizes: Integers) -> tuple[Integers, Integers]:
-    """L and U (m,) for rows of n samples: L = floor(n/2) - ceil(sqrt(n/4)), U = n - L [Olive 2005]."""
+    """Return L and U (m,) for rows of n samples: L = floor(n/2) - ceil(sqrt(n/4)), U = n - L [Olive 2005]."""
     lower = sizes // 2 - np.ceil(np.sqrt(sizes / 4)).astype(np.intp)
     return lower, sizes - lower
 
@@ -56,30 +56,30 @@ def median_estimate(samples: Ragged) -> MedianEstimate:
     """Median and standard error of each row: SE = (Y_U - Y_(L+1)) / 2 with U - L - 1 degrees of freedom [Olive 2005].
 
     Y are the sorted samples, counted from 1. Assumes independent samples of one distribution that has a density at its
-    median; where samples are tied there, the error may be zero. Every row needs two samples.
+    median. The error may be zero where samples are tied at the median. Every row needs two samples.
     """
     if samples.sizes.min() < 2:
         raise ValueError("the interval of a median needs at least two samples per row")
     ordered = samples.ordered()
     lower, upper = interval_ranks(samples.sizes)
     starts = samples.starts
-    # Halved first: the distance of two huge numbers stays a number.
+    # Halve first, so that the distance of two huge numbers does not overflow.
     error = ordered.values[starts + upper - 1] / 2 - ordered.values[starts + lower] / 2
     middle = ordered.values[starts + (samples.sizes - 1) // 2] / 2 + ordered.values[starts + samples.sizes // 2] / 2
     return MedianEstimate(middle, error, (upper - lower - 1).astype(np.float64))
 
 
 def mean_estimate(samples: Ragged) -> MedianEstimate:
-    """The mean of each row where the median would stand, with its standard error: what [B17] compares intervals to."""
+    """The mean of each row instead of the median, with its standard error: the comparison that [B17] makes."""
     sizes, moments = samples.sizes.astype(np.float64), samples.moments()
     return MedianEstimate(samples.means(), np.sqrt(moments.variance / sizes), sizes - 1)
 
 
 def deviation(target: MedianEstimate, baseline: MedianEstimate, *, level: float = LEVEL) -> Deviation:
-    """Both conditions of a deviation: the difference's interval excludes zero, the two intervals do not overlap [B17].
+    """Check both conditions of a deviation: the difference's interval excludes zero, the two do not overlap [B17].
 
-    The source leaves the difference's degrees of freedom open: Welch-Satterthwaite's are taken here (choice).
-    Where neither side varies at its median, p is 1 or 0 by whether the medians are equal.
+    The source does not define the difference's degrees of freedom; we use Welch-Satterthwaite's. If neither side varies
+    at its median, p is 1 for equal medians and 0 for different ones.
     """
     variances = target.error**2, baseline.error**2
     freedom = satterthwaite(variances[0], target.degrees_of_freedom, variances[1], baseline.degrees_of_freedom)
@@ -96,9 +96,8 @@ def intervals_overlap(first: tuple[Floats, Floats], second: tuple[Floats, Floats
 def median_test(target: Ragged, baseline: Ragged) -> Floats:
     """p-values (m,) of Mood's median test: are both sides above the pooled median equally often [Mood 1954]?
 
-    Assumes nothing but exchangeable samples. Yates' continuity correction keeps it from being too sure in small
-    samples. Samples tied with the median go to the side that makes the two parts more equal, which the pooled samples
-    alone decide.
+    Assumes only exchangeable samples. Yates' continuity correction makes it conservative in small samples. Samples tied
+    with the median go to the side that makes the two parts more equal. The pooled samples alone decide this.
     """
     pooled = target.joined(baseline)
     total = pooled.sizes.astype(np.float64)
@@ -122,12 +121,12 @@ def median_test(target: Ragged, baseline: Ragged) -> Floats:
 
 
 def separated(target: Ragged, baseline: Ragged) -> Booleans:
-    """Whether all samples of one side are above all of the other's, shape (m,): ranks can say no more."""
+    """Whether all samples of one side are above all of the other's, shape (m,): the most that ranks can show."""
     return np.asarray((target.minima() > baseline.maxima()) | (target.maxima() < baseline.minima()))
 
 
 def resolution(samples: Ragged) -> Floats:
-    """The smallest distance between different samples of a row, shape (m,); 0 where all are equal."""
+    """Smallest distance between different samples of a row, shape (m,); 0 where all are equal."""
     ordered = samples.ordered().values
     steps = np.diff(ordered, append=np.inf)
     steps[np.cumsum(samples.sizes) - 1] = np.inf

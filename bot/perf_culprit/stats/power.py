@@ -1,35 +1,35 @@
-"""How many samples would decide, and what effect could have been seen. Effects and errors are fractions of a mean."""
+"""Required samples and detectable effects. Effects and errors are fractions of a mean."""
 
 import math
 from functools import lru_cache
 
 from scipy import special
 
-# Nine of ten changes of the size in question are found; the customary value of power analysis.
+# Nine of ten changes of the given size are found; the customary value of power analysis.
 POWER = 0.9
 NEARLY_NORMAL = 1e4
-# A count beyond this is no advice.
+# A larger count is no useful advice.
 MOST_SAMPLES = 100_000
 
 
-# The metrics of a suite mostly share their degrees of freedom, and its inverse takes long.
+# Most metrics of a suite share their degrees of freedom, and the inverse is slow.
 @lru_cache(maxsize=1024)
 def noncentrality(degrees_of_freedom: float, *, alpha: float) -> float:
-    """How many standard errors a change must have to be found with the power by a two-sided t test at `alpha`.
+    """Number of standard errors that a change needs for a two-sided t test at `alpha` to find it with the POWER.
 
-    The non-centrality parameter of the t statistic whose POWER upper part lies beyond the critical value (the normal
-    distribution's beyond 10,000 degrees of freedom, where they agree to three digits).
+    The non-centrality parameter of the t statistic whose POWER upper part lies beyond the critical value. Beyond 10,000
+    degrees of freedom the normal distribution's, which agrees to three digits.
     """
     critical = float(special.stdtrit(degrees_of_freedom, 1 - alpha / 2))
     if degrees_of_freedom > NEARLY_NORMAL:
         return critical + float(special.ndtri(POWER))
     solution = float(special.nctdtrinc(degrees_of_freedom, 1 - POWER, critical))
-    # Beyond what can be calculated, as with one degree of freedom and a tiny alpha, nothing is found.
+    # If it cannot be calculated, as with one degree of freedom and a tiny alpha, no change is found.
     return solution if math.isfinite(solution) else math.inf
 
 
 def repetitions_for_half_width(coefficient_of_variation: float, *, half_width: float, level: float) -> int:
-    """Samples at which the mean's confidence interval shrinks to `half_width` of the mean [H13, section 3]."""
+    """Number of samples at which the mean's confidence interval is ± `half_width` of the mean [H13, section 3]."""
     count = 2.0
     for _ in range(20):  # converges in a few steps: the quantile hardly changes with the count
         critical = float(special.stdtrit(max(count - 1, 1), 0.5 + level / 2))

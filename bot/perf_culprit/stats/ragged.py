@@ -12,7 +12,7 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Per row: `count`, `mean` and `squares`, the sum of squared deviations from the mean. Shapes (m,)."""
+    """Moments of each row: `count`, `mean` and `squares`, the sum of squared deviations from the mean. Shapes (m,)."""
 
     count: Floats
     mean: Floats
@@ -20,7 +20,7 @@ class Moments:
 
     @property
     def variance(self) -> Floats:
-        """Of the samples, with n - 1; 0 where a row has a single one."""
+        """Variance of the samples, with n - 1; 0 for a row with a single sample."""
         return self.squares / np.maximum(self.count - 1, 1)
 
 
@@ -45,21 +45,21 @@ class Ragged:
         return np.maximum.reduceat(self.values, self.starts)
 
     def peaks(self) -> Floats:
-        """The largest absolute value of each row."""
+        """Return the largest absolute value of each row."""
         return np.maximum.reduceat(np.abs(self.values), self.starts)
 
     def spread(self, row_values: Floats) -> Floats:
-        """One value per row (m,), repeated for each of the row's values (n,)."""
+        """Repeat one value per row (m,) for each of the row's values (n,)."""
         return np.repeat(row_values, self.sizes)
 
     def rows(self, chosen: Integers) -> "Ragged":
-        """Only the rows with these indices (k,), in ascending order."""
+        """Return only the rows with these indices (k,), in ascending order."""
         kept = np.zeros(len(self.sizes), dtype=np.bool_)
         kept[chosen] = True
         return Ragged(self.values[np.repeat(kept, self.sizes)], self.sizes[chosen])
 
     def joined(self, other: "Ragged") -> "Ragged":
-        """Each row with the same row of `other` after it."""
+        """Append the same row of `other` to each row."""
         sizes = self.sizes + other.sizes
         starts = np.cumsum(sizes) - sizes
         values = np.empty(len(self.values) + len(other.values))
@@ -68,7 +68,7 @@ class Ragged:
         return Ragged(values, sizes)
 
     def ordered(self) -> "Ragged":
-        """Every row in ascending order; rows of one length are sorted as one matrix."""
+        """Sort every row in ascending order; rows of equal length are sorted as one matrix."""
         values = np.empty_like(self.values)
         for size in np.unique(self.sizes):
             chosen = np.repeat(self.sizes == size, self.sizes)
@@ -76,7 +76,7 @@ class Ragged:
         return Ragged(values, self.sizes)
 
     def moments(self) -> Moments:
-        """Two passes, so that a small spread on a large mean survives; a constant row has exactly no spread."""
+        """Compute in two passes, to keep a small spread on a large mean; a constant row has exactly no spread."""
         count = self.sizes.astype(np.float64)
         first = self.values[self.starts]
         # Centring on the first value makes the mean of a constant row exact.
@@ -90,7 +90,7 @@ class Ragged:
         return self.sums() / self.sizes
 
     def medians(self) -> Floats:
-        """Rows of one length are one matrix: as many partial sorts as there are different lengths."""
+        """Median of each row; rows of equal length are one matrix, so each distinct length needs one partial sort."""
         medians = np.empty(len(self.sizes))
         for size in np.unique(self.sizes):
             rows = self.sizes == size
@@ -100,7 +100,7 @@ class Ragged:
 
 
 def pooled(parts: Moments, sizes: Integers) -> Moments:
-    """Moments of rows that are made of parts, `sizes` (m,) parts each, from the parts' own (law of total variance)."""
+    """Compute the moments of rows of `sizes` (m,) parts each from the parts' own moments (law of total variance)."""
     count = Ragged(parts.count, sizes).sums()
     first = parts.mean[np.cumsum(sizes) - sizes]
     centred = parts.mean - np.repeat(first, sizes)

@@ -1,4 +1,4 @@
-"""Other ways to tell the units' sides apart: if nothing changed, none of them is special."""
+"""Other assignments of the units to the two sides: if nothing changed, none of them is special."""
 
 import itertools
 import math
@@ -9,7 +9,7 @@ import numpy as np
 
 from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
-# At most this many values of benchmarks and labellings are held at once.
+# At most this many benchmark-labelling values are held at once.
 MOST_VALUES: Final = 4_000_000
 FEWEST_LABELLINGS: Final = 200
 MOST_LABELLINGS: Final = 2000
@@ -17,9 +17,9 @@ MOST_LABELLINGS: Final = 2000
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Labellings:
-    """`is_target` (n, U), the observed labelling first; `is_observed` (n,): it or its mirror, which tells the same.
+    """`is_target` (n, U), the observed labelling first; `is_observed` (n,): it or its equivalent mirror.
 
-    `ways`: how many labellings there are that tell different things; more than n where only some were drawn.
+    `ways`: number of labellings that are not equivalent; more than n if only some were drawn.
     """
 
     is_target: Booleans
@@ -32,7 +32,7 @@ class Labellings:
 
 
 def relabelled(is_target: Booleans, blocks: Integers, *, benchmarks: int, rng: np.random.Generator) -> Labellings:
-    """All labellings that keep the number of target units in each block, or as many as fit, drawn at random."""
+    """Return all labellings with the same number of target units per block, or a random sample if too many."""
     most = int(np.clip(MOST_VALUES / benchmarks, FEWEST_LABELLINGS, MOST_LABELLINGS))
     members = [np.flatnonzero(blocks == block) for block in range(blocks.max() + 1)]
     chosen = [int(is_target[units].sum()) for units in members]
@@ -67,15 +67,15 @@ def _drawn_labellings(
 
 
 def loudest_first(loudness: Floats) -> Floats:
-    """(n,): the loudest benchmark's value under each labelling, sorted. `loudness` (B, n)."""
+    """(n,): the largest loudness of any benchmark under each labelling, sorted. `loudness` (B, n)."""
     return np.sort(loudness.max(axis=0))
 
 
 def relabelled_rates(loudness: Floats, loudest: Floats) -> Floats:
-    """(B,): the share of labellings under which some benchmark is as loud as this one is as observed.
+    """(B,): the share of labellings under which some benchmark is as loud as this one is in the observed labelling.
 
-    Westfall & Young, Resampling-Based Multiple Testing (1993), 2.3: honest if units are exchangeable, however the
-    benchmarks depend on each other.
+    Westfall & Young, Resampling-Based Multiple Testing (1993), 2.3: valid if units are exchangeable, for any dependence
+    between benchmarks.
     """
     rank = np.searchsorted(loudest, loudness[:, 0] * (1 - 1e-6) - 1e-12)
     rates: Floats = (len(loudest) - rank) / len(loudest)

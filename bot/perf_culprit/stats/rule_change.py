@@ -1,4 +1,4 @@
-"""What becomes of rules in another run: their new confidence, and how far it is from the old one [F11, 5.2.3]."""
+"""Rules applied to another run: their new confidence, and its distance from the old one [F11, 5.2.3]."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from perf_culprit.stats.association_rules import NO_ITEM, Rules
 from perf_culprit.stats.items import Bits, HeldBits, Items, to_instants
 from perf_culprit.stats.ragged import Booleans, Floats, Integers
 
-# Rules at a time: their bits are some megabytes.
+# Rules per step: their bits take some megabytes.
 BLOCK = 1 << 17
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Outcome:
-    """What r rules meet in one run, shapes (r,).
+    """Counts of r rules in one run, shapes (r,).
 
-    `premises` counts the instants at which the premise holds and the consequent's counter was observed, `matches`
-    those of them with the consequent.
+    `premises` counts the instants at which the premise holds and the consequent's counter was observed. `matches`
+    counts those at which the consequent holds too.
     """
 
     premises: Integers
@@ -25,7 +25,7 @@ class Outcome:
 
     @property
     def confidence(self) -> Floats:
-        """NaN where the premise never holds."""
+        """The share of matches among premises; NaN where the premise never holds."""
         confidence = np.full(len(self.premises), np.nan)
         np.divide(self.matches, self.premises, out=confidence, where=self.premises > 0)
         return confidence
@@ -34,7 +34,7 @@ class Outcome:
 def confidence_change(old: Floats, new: Floats) -> Floats:
     """1 - cos of the angle between (c, 1 - c) and (c', 1 - c'), elementwise in 0..1 [F11, eq. 5-1 to 5-3].
 
-    From 0.9 to 0.2 it is 0.652. NaN where a confidence is: a premise that never holds has no change.
+    From 0.9 to 0.2 it is 0.652. NaN where a confidence is NaN: a premise that never holds has no change.
     """
     lengths = np.hypot(old, 1 - old) * np.hypot(new, 1 - new)
     change: Floats = 1 - (old * new + (1 - old) * (1 - new)) / lengths
@@ -54,12 +54,12 @@ def apply_rules(rules: Rules, bits: HeldBits, items: Items) -> Outcome:
 
 
 def mismatches(rules: Rules, bits: HeldBits, items: Items) -> Bits:
-    """The instants at which a premise holds and the consequent does not though its counter was observed, (r, words)."""
+    """Instants at which a premise holds and its observed consequent does not, (r, words)."""
     return premise_bits(rules, bits, items) & ~bits.held[rules.consequents]
 
 
 def premise_bits(rules: Rules, bits: HeldBits, items: Items) -> Bits:
-    """The instants at which each premise holds and the consequent's counter was observed, (r, words)."""
+    """Instants at which each premise holds and the consequent's counter was observed, (r, words)."""
     held = bits.observed[items.counters[rules.consequents]]
     for column in rules.premises.T:
         held = np.where((column != NO_ITEM)[:, None], held & bits.held[column], held)
@@ -81,24 +81,24 @@ def conditional_moments(held: Bits, values: Floats) -> tuple[Floats, Floats]:
 
 NO_COUNTER = -1
 NEVER = np.iinfo(np.intp).max
-# Counters this close to the most accused are taken at once, so that rounds stay few.
+# Counters this close to the highest share are blamed together, to keep the number of rounds low.
 NEARLY = 0.9
 
 
 def rounds_of_blame(premises: Integers, consequents: Integers, broken: Booleans, *, moved: Booleans) -> Integers:
-    """The round in which each of m counters is blamed, shape (m,), NEVER where it is not.
+    """The round in which each of m counters is blamed, shape (m,); NEVER if it is not.
 
-    All rules whose premise holds somewhere in the target: `premises` (r, l) are counters padded with NO_COUNTER,
-    `consequents` (r,), `broken` (r,). `moved` (m,): its levels, whatever the others do, are not those of before.
+    The input is all rules whose premise holds somewhere in the target. `premises` (r, l) are counters padded with
+    NO_COUNTER, `consequents` and `broken` are (r,). `moved` (m,): the counter's own levels changed.
 
-    Choice, where the source blames every consequent: a counter that is always high breaks each "when it is high, so is
-    the other" though the other has not changed. So consequents that moved are blamed first. After them, again and
-    again, come those with the largest share of broken rules; a rule is silent once its premise is blamed.
+    The source blames every consequent. But an always high counter breaks "when it is high, so is the other" for an
+    unchanged other. Therefore moved consequents are blamed first. Each further round blames those with the largest
+    share of broken rules. Rules with a blamed premise no longer count.
     """
     counters = len(moved)
     rounds = np.full(counters, NEVER, dtype=np.intp)
     rounds[(np.bincount(consequents[broken], minlength=counters) > 0) & moved] = 0
-    # The last entry is for NO_COUNTER, which is never blamed.
+    # The last entry stands for NO_COUNTER, which is never blamed.
     blamed = np.append(rounds != NEVER, False)
     while True:
         testifies = ~blamed[premises].any(axis=1) & ~blamed[consequents]

@@ -1,4 +1,4 @@
-"""What the units of one machine share: its shift in each unit, and what neighbours in time have in common."""
+"""Effects that units of one machine share: its shift in each unit, and the correlation of neighbours in time."""
 
 import math
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.unit_table import SuiteShift, Tiers, UnitTable
 
 # Fitted on ten forks each of the benchmarks of 15 Java systems, and on executions on a shared machine.
-FEWEST_WITNESSES: Final = 6  # benchmarks of a kind that can tell their machine's shift
-SHIFT: Final = 0.10  # by how much a machine moves a unit, hardly believed where the units tell it themselves
+FEWEST_WITNESSES: Final = 6  # benchmarks of a kind needed to estimate their machine's shift
+SHIFT: Final = 0.10  # prior scale of a unit's shift by its machine; little weight where the units show it themselves
 SHIFT_FREEDOM: Final = 0.1
-RESOLUTION: Final = 0.002  # no unit is known better
-REACH: Final = 3  # how many units apart two still resemble each other
+RESOLUTION: Final = 0.002  # no unit is more precise
+REACH: Final = 3  # distance in units up to which two units resemble each other
 LARGEST_CORRELATION: Final = 0.9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Correlation:
-    """What is believed of neighbours in time before they are seen, and how many pairs that is worth."""
+    """Prior correlation of neighbours in time, and the number of pairs that it is worth."""
 
     prior: float
     worth: float
@@ -36,9 +36,9 @@ OF_SHIFT: Final = Correlation(prior=0.7, worth=40.0)
 class Deviations:
     """Each benchmark's deviations from its own median.
 
-    `centred`, `raw` (B, U): without the block's mean; without and with the machine's shift (in blocks the same).
-    `uncentred` (B, U): without the shift, with the block's mean. `is_certain` (B,): the shift is known.
-    `moved` (B,): its kind moved more than units do by themselves.
+    `centred`, `raw` (B, U): without the block's mean; without and with the machine's shift (equal in blocks).
+    `uncentred` (B, U): without the shift, with the block's mean. `is_certain` (B,): the shift is known. `moved` (B,):
+    its kind moved more than the units' own variation explains.
     """
 
     raw: Floats
@@ -50,7 +50,7 @@ class Deviations:
 
 
 def deviations(table: UnitTable, *, present: Booleans, least_change: float, tiers: Tiers) -> Deviations:
-    """The table's values without what is not the benchmark's own."""
+    """Remove the shared shift and the block means from the table's values."""
     y = np.where(present, table.location * table.orientation[:, None], 0.0)
     own = np.where(present, y - quantile(y, present)[:, None], 0.0)
     raw, blocks = without_block_means(own, present, table.blocks), table.blocks
@@ -89,7 +89,7 @@ def _suite_shift(shifts: list[tuple[float, float]], *, is_large: bool, least_cha
 
 
 def _shift(common: Floats, is_target: Booleans, blocks: Integers) -> tuple[float, float]:
-    """p-value and size of the suite's shift: the units' own common shifts `common` (U,) say how far machines move."""
+    """p-value and size of the suite's shift; the units' own common shifts `common` (U,) show how far machines move."""
     everywhere = np.ones((1, len(common)), np.bool_)
     x = without_block_means(common[None], everywhere, blocks)[0]
     count = int(blocks.max()) + 1
@@ -108,7 +108,7 @@ def _shift(common: Floats, is_target: Booleans, blocks: Integers) -> tuple[float
 
 
 def _median_of_others(x: Floats, present: Booleans) -> Floats:
-    """(B, U): of each unit the median of the other benchmarks' deviations, without its own."""
+    """(B, U): for each benchmark and unit, the median of the other benchmarks' deviations in that unit."""
     result = np.zeros_like(x)
     for unit in range(x.shape[1]):
         rows = np.flatnonzero(present[:, unit])
@@ -127,19 +127,19 @@ def without_block_means(x: Floats, present: Booleans, blocks: Integers) -> Float
 
 
 def neighbours_correlation(x: Floats, present: Booleans, side: Booleans, believed: Correlation) -> Floats | None:
-    """(U, U): correlation of units by their distance in time, from values without their sides' means; None below four.
+    """(U, U): correlation of units by distance in time, from values without their sides' means; None below four units.
 
-    Sides that lie in a row differ by it, although nothing changed.
+    Sides whose units are consecutive differ by it although nothing changed.
     """
     n = x.shape[1]
     if n < 4:
         return None
     centred = without_block_means(x, present, side.astype(np.intp))
     square = (centred**2).sum(axis=1) / (n - 2)
-    unit = 1 / np.maximum(square + np.median(square), 1e-12)  # no wild benchmark rules
+    unit = 1 / np.maximum(square + np.median(square), 1e-12)  # no single noisy benchmark dominates
     pairs = [(a, a + lag) for lag in range(1, REACH + 1) for a in range(n - lag) if side[a] == side[a + lag]]
     total = sum((unit * centred[:, a] * centred[:, b]).sum() for a, b in pairs) / max((unit * square).sum(), 1e-300)
-    bias = sum(1 / (side == side[a]).sum() for a, _ in pairs)  # of means that were taken out
+    bias = sum(1 / (side == side[a]).sum() for a, _ in pairs)  # of the means that were removed
     worth = len(pairs) * max(len(x) / 4, 1)  # benchmarks of one unit are not independent
     seen = (total + bias) / max(len(pairs), 1)
     rho = (believed.worth * believed.prior + worth * seen) / (believed.worth + worth)
@@ -149,9 +149,9 @@ def neighbours_correlation(x: Floats, present: Booleans, side: Booleans, believe
 
 
 def widened(labels: Booleans, neighbours: Floats, share: Floats | float) -> Floats:
-    """(…, n): by how much the variance between sides exceeds what independent units would tell, per labelling (n, U).
+    """(…, n): factor by which the variance between sides exceeds that of independent units, per labelling (n, U).
 
-    `share`: of the variance within sides that these units told themselves; neighbours make it too small.
+    `share`: the part of the variance within sides that was estimated from these units; neighbours make it too small.
     """
     targets, others = labels.sum(axis=1), (~labels).sum(axis=1)
     contrast = labels / targets[:, None] - (~labels) / others[:, None]
@@ -164,7 +164,7 @@ def widened(labels: Booleans, neighbours: Floats, share: Floats | float) -> Floa
 
 
 def quantile(x: Floats, present: Booleans, share: float = 0.5) -> Floats:
-    """(B,): the quantile of each row's present values; 0 where there are none."""
+    """(B,): the quantile of each row's present values; 0 if there are none."""
     ordered, last = np.sort(np.where(present, x, np.inf), axis=1), np.maximum(present.sum(axis=1) - 1, 0)
     low = (share * last).astype(np.intp)
     ends = np.take_along_axis(ordered, np.stack([low, np.minimum(low + 1, last)], axis=1), axis=1)

@@ -1,6 +1,6 @@
-"""When the level of a series changed: one rule, for a whole series and for a bot that sees only the runs so far.
+"""Find level changes in a series, by one rule for a whole series and for a bot that sees only the runs so far.
 
-Where the rule is from, how good it is, and what it does not see: docs/detectors/change-point.md.
+Origin, accuracy and limits of the rule: docs/detectors/change-point.md.
 """
 
 from bisect import bisect_left
@@ -19,24 +19,24 @@ from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.series import ChangePoint, Detectable, SeriesAlarm
 from perf_culprit.stats.ragged import Booleans, Floats
 
-# The least that is a level, and the shortest series in which two of them are told from chance.
+# The shortest level, and the shortest series in which two levels can be told from chance.
 SHORTEST_LEVEL: Final = 8
 FEWEST_VALUES: Final = 18
-# Below it experts do not call a step a change: the best on the tuning half of the labelled series.
+# Experts do not call a weaker step a change; the best value on the tuning half of the labelled series.
 MINIMUM_STRENGTH: Final = 5.7
-# Mann and Whitney's statistic in standard errors. 3 finds no more of the labels there, and doubles the share of
-# unchanged series of two modes in which a step is seen; 3.5 finds fewer of the labels.
+# Mann and Whitney's statistic in standard errors. A limit of 3 finds no more of the labels there, and doubles the share
+# of unchanged two-mode series with a detected step; 3.5 finds fewer of the labels.
 LEAST_Z: Final = 3.3
-# How many runs on each side: for the slope at a step, for its levels and their ranks, of a drift, and for the spread.
+# Numbers of runs on each side: for the slope at a step, for its levels and ranks, for a drift, and for the spread.
 NEAR, BESIDE, FAR, AROUND = 20, 40, 80, 400
 
 # The scale, and outliers.
 
-# Up to three odd runs in a row move nothing: a value further than two robust standard deviations from the median of
-# its neighbours is clipped.
+# Up to three outliers in a row have no effect: a value more than two robust standard deviations from its neighbours'
+# median is clipped.
 BLIP_HALF_WIDTH: Final = 3
 BLIP_LIMIT: Final = 2.0 * 1.4826
-# Logarithms below a thousandth of the median say "nearly zero", not how nearly.
+# A logarithm below a thousandth of the median means "nearly zero"; its exact size does not matter.
 LOG_FLOOR: Final = 1e-3
 # Levels are rounded: ties stay ties when all values are multiplied, and a step of exactly the minimum effect counts.
 DECIMALS: Final = 10
@@ -44,7 +44,7 @@ ROUNDING: Final = 1e-9
 
 
 def on_level_scale(series: Floats) -> Floats:
-    """Series, shape (..., n), such that a constant factor changes nothing.
+    """Scale series, shape (..., n), so that a constant factor changes nothing.
 
     Logarithms about the median where all values are positive, else values in units of the median absolute value.
     """
@@ -54,7 +54,7 @@ def on_level_scale(series: Floats) -> Floats:
 
 
 def scale_unit(series: Floats) -> Floats:
-    """What is 1 on the scale, shape (..., 1): the median absolute value, where it is not zero."""
+    """Value that is 1 on the scale, shape (..., 1): the median absolute value, or the largest one if that is zero."""
     magnitudes = np.abs(series)
     unit = np.median(magnitudes, axis=-1, keepdims=True)
     unit = np.where(unit == 0, magnitudes.max(axis=-1, keepdims=True), unit)
@@ -62,7 +62,7 @@ def scale_unit(series: Floats) -> Floats:
 
 
 def clip_outliers(values: Floats) -> Floats:
-    """Values, shape (..., n), clipped to the medians of their neighbours [Hampel 1974; Pearson 2002]."""
+    """Clip values, shape (..., n), to the medians of their neighbours [Hampel 1974; Pearson 2002]."""
     edges = [(0, 0)] * (values.ndim - 1) + [(BLIP_HALF_WIDTH, BLIP_HALF_WIDTH)]
     padded = np.pad(values, edges, mode="edge")
     running_median = np.median(sliding_window_view(padded, 2 * BLIP_HALF_WIDTH + 1, axis=-1), axis=-1)
@@ -75,15 +75,14 @@ def clip_outliers(values: Floats) -> Floats:
 class LeastEffect:
     """`share` of the level, such as 0.05. `logarithmic`: levels are logarithms.
 
-    A step that does not reach it is no candidate, so that it can hide no other: without noise, even +0.1% has a t
-    beyond all bounds.
+    A smaller step is no candidate, so it cannot hide another step: without noise, even +0.1% has an unbounded t.
     """
 
     share: float = 0.0
     logarithmic: bool = True
 
     def reached(self, before: npt.ArrayLike, after: npt.ArrayLike) -> Booleans:
-        """Whether levels, of one shape, differ enough; of a fall and a rise between two levels either both or none."""
+        """Whether levels, of one shape, differ enough; the same for a fall and a rise between two levels."""
         low, high = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
         least = np.log1p(self.share) if self.logarithmic else self.share * np.minimum(np.abs(low), np.abs(high))
         return np.asarray(reaches(high - low, np.asarray(least) * (1 - ROUNDING) - ROUNDING * (self.share > 0)))
@@ -93,13 +92,13 @@ ANY_EFFECT: Final = LeastEffect()
 
 
 def counts(before: float, after: float, share: float) -> bool:
-    """Whether the reported medians differ, by `share` of the first or more; from zero, any difference counts."""
+    """Whether the reported medians differ by at least `share` of the first; from zero, any difference counts."""
     return after != before and reaches(after - before, share * abs(before) * (1 - ROUNDING))
 
 
-# Student's t of a split, and the splits that are worth a look.
+# Student's t of a split, and the splits that are worth examining.
 
-# 2.5 keeps every step worth a second look; segments are merged until the facing ends of all neighbours reach t = 5.
+# 2.5 keeps every step worth examining; segments are merged until the facing ends of all neighbours reach t = 5.
 CANDIDATE_T: Final = 2.5
 MERGE_T: Final = 5.0
 NO_SPREAD: Final = 1e-18
@@ -107,15 +106,15 @@ NO_SPREAD: Final = 1e-18
 
 @cache
 def _rising(count: int, reach: int) -> Floats:
-    """Linear weights, shape (count,), of the values before a split: 1 next to it, 0 from `reach` on; even without."""
+    """Linear weights, shape (count,), of values before a split: 1 next to it, 0 from `reach` on; equal if it is 0."""
     return np.arange(reach - count + 1, reach + 1) / reach if reach else np.ones(count)
 
 
 def student_t(left: Floats, right: Floats, *, reach: int = 0, least_effect: LeastEffect = ANY_EFFECT) -> Floats:
     """|Student's t| of samples, shapes (..., n) and (..., m); with `reach`, of their facing ends, nearer ones heavier.
 
-    By pooled variance and effective sizes [Kish 1965]. A step between two constant samples gives a very large number,
-    equal constants give 0, and so do means that differ by less than the least effect.
+    Uses the pooled variance and effective sizes [Kish 1965]. A step between two constant samples gives a very large
+    number. Equal constants and means that differ by less than the least effect give 0.
     """
     left, right = (left[..., -reach:], right[..., :reach]) if reach else (left, right)
     count, right_count = left.shape[-1], right.shape[-1]
@@ -134,7 +133,7 @@ def _moments(values: Floats, weights: Floats) -> tuple[Floats, Floats, float]:
 
 
 def scan(values: Floats, window: int, least_effect: LeastEffect = ANY_EFFECT) -> Floats:
-    """`student_t` of the `window` values before against those from each index on, shape (n,); 0 near the ends."""
+    """`student_t` of the `window` values before each index against those from it on, shape (n,); 0 near the ends."""
     result = np.zeros(len(values))
     if len(values) >= 2 * window:
         windows = sliding_window_view(values, window)
@@ -144,9 +143,9 @@ def scan(values: Floats, window: int, least_effect: LeastEffect = ANY_EFFECT) ->
 
 
 def segment_splits(values: Floats, least_effect: LeastEffect) -> list[int]:
-    """Peaks of the scan over windows of 8, 16 and 32 values, a level apart, less the weak ones.
+    """Return the peaks of the scan over windows of 8, 16 and 32 values, at least a level apart, without the weak ones.
 
-    The weakest is removed again and again until all reach `MERGE_T` (bottom-up).
+    The weakest is removed repeatedly until all reach `MERGE_T` (bottom-up).
     """
     bounds = [0, *_candidates(values, least_effect), len(values)]
 
@@ -175,14 +174,14 @@ def _candidates(values: Floats, least_effect: LeastEffect) -> list[int]:
     return sorted(kept)
 
 
-# How strong a split is, and how often chance alone gives it.
+# The strength of a split, and its probability by chance alone.
 
 
 def strength(values: Floats, split: int, *, low: int = 0, high: int | None = None, reach: int = NEAR) -> Floats:
-    """Of a step at `split` of clipped values, shape (..., n), between the levels [low, split) and [split, high).
+    """Strength of a step at `split` of clipped values, shape (..., n), between levels [low, split) and [split, high).
 
-    Larger where it is steep here, lasts, its sides do not overlap, and the series moves little elsewhere. The weights
-    were learned on the tuning half of the labelled series, and rounded.
+    It is larger for a step that is steep and lasting, has non-overlapping sides, and stands out from the rest of the
+    series. The weights were learned on the tuning half of the labelled series, and rounded.
     """
     before, after = values[..., :split], values[..., split:]
     left, right = values[..., low:split], values[..., split:high]
@@ -198,7 +197,7 @@ def strength(values: Floats, split: int, *, low: int = 0, high: int | None = Non
 
 
 def rank_sum_z(values: Floats, split: int) -> float:
-    """Of the runs before and after `split`, unclipped: two modes of old overlap, a step does not."""
+    """Rank-sum z of the unclipped runs before and after `split`: existing modes overlap, the sides of a step do not."""
     left, right = split, len(values) - split
     return float(separation(values[:split], values[split:]) / np.sqrt((left + right + 1) / (12 * left * right)))
 
@@ -210,29 +209,29 @@ def separation(left: Floats, right: Floats) -> Floats:
     return np.asarray(np.abs(below.mean(axis=-1) / (2 * left.shape[-1]) - 0.5))
 
 
-# Which run it is, and whether it is one step or a drift.
+# The run of the change, and whether it is one step or a drift.
 
 
 def first_changed(values: Floats, *, low: int, high: int, around: range, fewest_beside: int = 4) -> int | None:
-    """The split of values[low:high] into two levels with the least squared error, of those in `around`.
+    """The split of values[low:high] into two levels with the least squared error, among the indices in `around`.
 
-    Unclipped values: clipping blunts the very edge. None where `around` leaves no split with enough on each side, by
-    default more than an outlier.
+    Use unclipped values: clipping blurs the edge. None where `around` leaves no split with enough values on each side,
+    by default more than an outlier.
     """
     indices = np.arange(max(around.start, low + fewest_beside), min(around.stop, high - fewest_beside + 1))
     if not len(indices):
         return None
     left = indices - low
     sums = np.cumsum(values[low:high] - values[low:high].mean())[left - 1]
-    # The explained sum of squares: the window's own sum is zero, so the right side's sum is the left's, negated.
+    # The explained sum of squares: the window's sum is zero, so the right side's sum is minus the left's.
     return int(indices[np.argmax(sums**2 * (1 / left + 1 / (high - indices)))])
 
 
 def is_drift(values: Floats) -> bool:
     """Whether one ramp between two levels explains values, shape (n,), clearly better than one step.
 
-    Least squares over all steps and all ramps of two levels' length or more, on a grid; clearly is n ln(RSS step / RSS
-    ramp) > 2 ln n, the price of the ramp's second end doubled [Schwarz 1978], so that a doubtful change is a step.
+    Least squares over all steps and all ramps of at least two levels' length, on a grid. "Clearly" is n ln(RSS step /
+    RSS ramp) > 2 ln n, twice the penalty for the ramp's second end [Schwarz 1978]. Otherwise it is a step.
     """
     count, position = len(values), np.arange(len(values))
     ends = np.arange(0, count + 1, SHORTEST_LEVEL)
@@ -256,7 +255,7 @@ def _least_error(values: Floats, profiles: Floats) -> float:
 
 
 def _drifts_joined(changes: Sequence[ChangePoint]) -> list[ChangePoint]:
-    """Near neighbours of one direction, a drift among them, are one drift: at the place of the stronger."""
+    """Join nearby changes of one direction that include a drift into one drift, at the place of the stronger."""
     joined: list[ChangePoint] = []
     for change in changes:
         drift = change
@@ -279,7 +278,7 @@ def _is_same_drift(first: ChangePoint, second: ChangePoint) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Runs:
-    """`given` (n,), all finite; its `values` on the level scale, and these `clipped`."""
+    """`given` (n,), all finite; its `values` on the level scale; the same `clipped`."""
 
     given: Floats
     values: Floats
@@ -292,17 +291,17 @@ class _Runs:
         return cls(given=given, values=values, clipped=clip_outliers(values), minimum_effect=minimum_effect)
 
     def splits(self, end: int | None = None) -> list[int]:
-        """Of the runs before `end`, with both ends."""
+        """Return the splits of the runs before `end`, including both ends."""
         least_effect = LeastEffect(share=self.minimum_effect, logarithmic=bool(self.given.min() > 0))
         clipped = self.clipped[:end]
         return [0, *segment_splits(clipped, least_effect), len(clipped)]
 
     def step(self, low: int, split: int, high: int, *, least: float, around: int) -> ChangePoint | None:
-        """From the level [low, split) to [split, high), if it counts; named by the runs `around` the split."""
+        """The step from level [low, split) to [split, high), if it counts; its index is searched `around` the split."""
         start, end = max(low, split - BESIDE), min(high, split + BESIDE)
         reached = float(strength(self.clipped, split, low=low, high=high))
         if reached < least and is_drift(self.clipped[max(split - FAR, 0) : split + FAR]):
-            # It moves little within 20 runs.
+            # It changes little within 20 runs.
             reached = float(strength(self.clipped, split, low=low, high=high, reach=FAR))
         z = rank_sum_z(self.values[start:end], split - start)
         if reached < least or z < LEAST_Z:
@@ -331,18 +330,18 @@ def _relative(before: float, after: float) -> float | None:
 
 
 def _finite(series: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """The values that are, with their places."""
+    """Return the finite values and their indices."""
     given = np.asarray(series, dtype=float)
     places = np.flatnonzero(np.isfinite(given))
     return given[places], places
 
 
 def steps(series: npt.ArrayLike, *, minimum_effect: float = 0.0) -> tuple[ChangePoint, ...]:
-    """The changes of a series, shape (n,), one value per commit or build, oldest first; any unit, any direction.
+    """Find the changes of a series, shape (n,), one value per commit or build, oldest first; any unit, any direction.
 
-    Values that are not finite are left out and keep their places in the count. Assumes that between changes runs are
-    exchangeable. Multiplying all values by a positive constant changes nothing. A level needs eight runs: a change
-    within the last seven is not seen yet. `minimum_effect` is a share of the level before: smaller changes are neither
+    Values that are not finite are skipped, but indices still count them. Assumes that runs are exchangeable between
+    changes. Multiplying all values by a positive constant changes nothing. A level needs eight runs: a change within
+    the last seven is not seen yet. `minimum_effect` is a share of the level before: smaller changes are neither
     reported nor hide others.
     """
     given, places = _finite(series)
@@ -354,7 +353,7 @@ def steps(series: npt.ArrayLike, *, minimum_effect: float = 0.0) -> tuple[Change
         runs.step(low, split, high, least=MINIMUM_STRENGTH, around=BLIP_HALF_WIDTH)
         for low, split, high in zip(bounds, bounds[1:], bounds[2:], strict=False)
     ]
-    # Candidates too weak to be reported count as tests, too.
+    # Candidates too weak to be reported also count as tests.
     changes = [
         replace(one, index=int(places[one.index]), q_value=min(one.p_value * len(steps), 1.0))
         for one in steps
@@ -363,26 +362,26 @@ def steps(series: npt.ArrayLike, *, minimum_effect: float = 0.0) -> tuple[Change
     return tuple(one for one in _drifts_joined(changes) if counts(one.before, one.after, minimum_effect))
 
 
-# The same rule by a bot that sees only the runs so far: are the newest ones a level of their own?
+# The same rule for a bot that sees only the runs so far: are the newest ones at a new level?
 
-# Thirty runs come before the first judged one. Eight newest alarm more on noise, ten later; twelve pass after an alarm.
+# Thirty runs precede the first judged one. Eight newest alarm more on noise, ten later; twelve pass after an alarm.
 FIRST_JUDGED: Final = 30
 NEWEST: Final = 9
 REFRACTORY: Final = 12
 MEMORY: Final = 120 + NEWEST
-# A step that is only nine runs old has to be a little clearer for as few false alarms (tuning half).
+# A step that is only nine runs old must be slightly stronger for as few false alarms (tuning half).
 ALARM_STRENGTH: Final = 5.9
-# Nearly all newest runs look like the twenty before them, and need no segmentation: F1 is 0.001 lower (tuning half).
+# Nearly all newest runs look like the twenty before them and need no segmentation: F1 is 0.001 lower (tuning half).
 WORTH_A_LOOK: Final = 0.3
 
 
 def online_alarms(
     series: npt.ArrayLike, *, minimum_effect: float = 0.0, first_judged: int = FIRST_JUDGED
 ) -> tuple[SeriesAlarm, ...]:
-    """The alarms of a series, shape (n,), one value per run, oldest first, each raised from the runs up to it alone.
+    """Raise the alarms of a series, shape (n,), one value per run, oldest first, each from the runs up to it alone.
 
-    The decision for a run never changes when later runs arrive. `first_judged` is the first run that may alarm,
-    `FIRST_JUDGED` at least. A change below `minimum_effect` raises no alarm, so no wait follows it.
+    The decision for a run never changes when later runs arrive. `first_judged` is the first run that may alarm, at
+    least `FIRST_JUDGED`. A change below `minimum_effect` raises no alarm and therefore starts no wait.
     """
     given, places = _finite(series)
     alarms: list[SeriesAlarm] = []
@@ -400,7 +399,7 @@ def online_alarms(
 
 
 def _newest_step(given: Floats, minimum_effect: float) -> tuple[int, ChangePoint] | None:
-    """Where the level before begins, and the step to the newest runs; None where there is none that counts."""
+    """Start of the previous level, and the step to the newest runs; None if there is no step that counts."""
     runs, split = _Runs.of(given, minimum_effect), len(given) - NEWEST
     low = runs.splits(split)[-2]
     if split - low < SHORTEST_LEVEL:
@@ -410,21 +409,21 @@ def _newest_step(given: Floats, minimum_effect: float) -> tuple[int, ChangePoint
 
 
 def is_quiet(series: Floats) -> Booleans:
-    """Whether the newest values of series, shape (..., n), lie among those before them: then they hold no new level."""
+    """Whether the newest values of series, shape (..., n), overlap those before them: then they hold no new level."""
     older, newest = series[..., :-NEWEST], series[..., -NEWEST:]
     return np.asarray(separation(older[..., -NEAR:], newest) < WORTH_A_LOOK)
 
 
 def newest_strengths(series: Floats) -> Floats:
-    """`strength` of a step at the newest nine values, per series of shape (..., n)."""
+    """`strength` of a step at the newest nine values, for each series of shape (..., n)."""
     clipped = clip_outliers(on_level_scale(series[..., -MEMORY:]))
     return strength(clipped, clipped.shape[-1] - NEWEST)
 
 
-# What would have been seen where nothing was.
+# The smallest change that would have been detected in an unchanged series.
 
-# Steps are planted at five places, so that one calm stretch does not speak for the whole series; sizes grow by a
-# twentieth up to a thousandfold. The places between differ a little from those that were tried.
+# Steps are planted at five places, so that one quiet stretch does not decide for the whole series. Sizes grow by a
+# twentieth up to a thousandfold. The places in between differ slightly from the tested ones.
 PLACES: Final = 5
 GROWTH: Final = 1.05
 SMALLEST, LARGEST = 1e-4, 1e3
@@ -432,9 +431,9 @@ MARGIN: Final = 1.15
 
 
 def detectable_step(series: Floats, *, minimum_effect: float, online: bool = False) -> Detectable | None:
-    """For all finite values, shape (n,), without a change; None where not even x 1,000 would be seen.
+    """Smallest detectable step in unchanged finite values, shape (n,); None if not even x 1,000 would be seen.
 
-    Steps are planted into these very values and judged by the rule; `online`: once they are `NEWEST` runs old.
+    Steps are planted into these values and judged by the rule; `online`: once they are `NEWEST` runs old.
     """
     if len(series) < (FIRST_JUDGED + 1 if online else FEWEST_VALUES):
         return None
@@ -459,7 +458,7 @@ def detectable_step(series: Floats, *, minimum_effect: float, online: bool = Fal
             needed = bisect_left(sizes, True, lo=needed + 1, key=lambda size: is_seen(place, size))
     if needed == len(sizes):
         return None
-    # Zeros alone have no unit: whatever rises from them stands out.
+    # A series of zeros has no unit: any rise from it stands out.
     size = float(sizes[needed] * MARGIN * unit) if series.any() else 0.0
     median = float(abs(np.median(series)))
     return Detectable(size=size, relative_change=size / median if median else None, rows=rows)

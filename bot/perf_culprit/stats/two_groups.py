@@ -1,6 +1,6 @@
 """Tests of two groups of samples, for many metrics at once: ANOVA, Welch, Levene.
 
-All take the per-metric numbers as arrays of shape (m,) and agree with scipy.stats' scalar functions.
+All functions take the per-metric numbers as arrays of shape (m,) and agree with scipy.stats' scalar functions.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class TestResult:
 def one_way_anova(target: Moments, baseline: Moments) -> TestResult:
     """One-way ANOVA of two groups: F with 1 and N - 2 degrees of freedom [H13, section 3].
 
-    Assumes independent samples of equal variance; robust to non-normality when balanced. Needs three samples in all.
+    Assumes independent samples of equal variance; robust to non-normality when balanced. Needs three samples in total.
     Without any variance F is infinite and p = 0 where the means differ; F = 0 and p = 1 where they do not.
     """
     total = target.count + baseline.count
@@ -37,7 +37,7 @@ def one_way_anova(target: Moments, baseline: Moments) -> TestResult:
 def welch(target: Moments, baseline: Moments) -> TestResult:
     """Welch's t-test with Welch-Satterthwaite degrees of freedom: equal means without equal variances [Welch 1947].
 
-    Needs two samples per side; p is 1 or 0 where neither side varies, by whether the means are equal.
+    Needs two samples per side. If neither side varies, p is 1 for equal means and 0 for different ones.
     """
     target_error = target.variance / target.count
     baseline_error = baseline.variance / baseline.count

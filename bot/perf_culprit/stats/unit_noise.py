@@ -12,32 +12,32 @@ from perf_culprit.stats.relabelling import Labellings
 from perf_culprit.stats.shared_shift import RESOLUTION, widened
 from perf_culprit.stats.unit_table import UnitTable
 
-# Fitted on ten forks each of the benchmarks of 15 Java systems. The size of a jump has nothing to do with how quiet a
-# benchmark was: a third of the jumps exceeds 10%, 4% of them double the time.
-JUMP: Final = 0.03  # the chance that a side of one unit is in a mode of its own
-STAYS: Final = 0.3  # times this for each further unit of the side: all of them would have to be there
+# Fitted on ten forks of each benchmark of 15 Java systems. The size of a jump does not depend on how quiet the
+# benchmark was: a third of the jumps exceeds 10%, and 4% double the time.
+JUMP: Final = 0.03  # probability that a side of one unit is in a mode of its own
+STAYS: Final = 0.3  # factor for each further unit of the side: all of them would have to be in that mode
 MOST_JUMP: Final = 0.5
 GAP: Final = 0.1
 SHAPE: Final = 1.5
 SCALE: Final = 0.015  # standard deviation of a unit in the corpus
-# Of a suite's units on machines of their own at most: 15 of 15 Java systems are below 0.03, a shared machine's suites
-# above 0.10. There a side's units, which lie in a row, are in a slow spell together the more often.
+# Standard deviation of a suite's units on dedicated machines, at most. 15 of 15 Java systems are below 0.03, suites on
+# a shared machine above 0.10. There, consecutive units of a side are more often in a slow spell together.
 CALM: Final = 0.05
-SCALE_FREEDOM: Final = 2.0  # how much benchmarks differ in it
-SCALE_WORTH: Final = 3.0  # benchmarks of the suite that the corpus is worth
-MOST_WORTH: Final = 8.0  # degrees of freedom that any suite is worth: some benchmark is wild
-CONCENTRATION: Final = 60.0  # values of the suite that the corpus's tail is worth
-FEWEST_FREEDOM: Final = 3  # per benchmark: what three files and one show of 100 benchmarks proved .04 of runs falsely
-LEARNED: Final = 0.05  # the smallest of the suite's relabelled tails, which tell how it goes on beyond them
+SCALE_FREEDOM: Final = 2.0  # how much benchmarks differ in the scale
+SCALE_WORTH: Final = 3.0  # number of benchmarks of the suite that the corpus is worth
+MOST_WORTH: Final = 8.0  # largest degrees of freedom that a suite is worth: some benchmark is always noisy
+CONCENTRATION: Final = 60.0  # number of values of the suite that the corpus's tail is worth
+FEWEST_FREEDOM: Final = 3  # per benchmark: three files and one show of 100 benchmarks proved .04 of runs falsely
+LEARNED: Final = 0.05  # smallest share of the suite's relabelled tails, from which the tail is extrapolated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Noise:
-    """Differences between the sides and what they are compared with, (B, n) for n labellings of the units.
+    """Differences between the sides and their noise, (B, n) for n labellings of the units.
 
-    `change`: difference of the sides' means. `error`: its standard error. `jump`: the chance that a side is in a mode
-    which the units did not show. `freedom` (B, 1). `is_told`: both sides have a unit in some block. `half_width` (B,):
-    of the 95% interval that Student's t gives by the suite's own variance.
+    `change`: difference of the sides' means. `error`: its standard error. `jump`: the probability that a side is in a
+    mode which the units did not show. `freedom` (B, 1). `is_told`: both sides have a unit in some block. `half_width`
+    (B,): half the 95% interval of Student's t by the suite's own variance.
     """
 
     change: Floats
@@ -48,7 +48,7 @@ class Noise:
     half_width: Floats
 
     def tails(self, least_change: Floats | None = None) -> Floats:
-        """(B, n): the chance of such a difference; 1 for one below `least_change` (B,), no call under any labelling."""
+        """(B, n): the probability of such a difference by noise; 1 if it is below `least_change` (B,)."""
         size = np.abs(self.change)
         tails = tail(size, self.error, self.freedom, self.jump)
         is_large = self.is_told if least_change is None else self.is_told & (size >= least_change[:, None])
@@ -60,7 +60,7 @@ class Noise:
         return largest_where(lambda size: tail(size, *of_observed) > level, len(self.change), -12.0, 12.0)
 
     def observed(self) -> "Noise":
-        """The first labelling alone."""
+        """Return the noise of the first labelling alone."""
         first = slice(0, 1)
         return Noise(
             change=self.change[:, first],
@@ -80,7 +80,7 @@ def tail(size: Floats, error: Floats, freedom: Floats, jump: Floats) -> Floats:
 
 
 def largest_where(holds: Callable[[Floats], Booleans], count: int, low_log: float, high_log: float) -> Floats:
-    """(count,): up to which value `holds`, by bisection of its logarithm."""
+    """(count,): the value up to which `holds` is true, by bisection of its logarithm."""
     low, high = np.full(count, low_log), np.full(count, high_log)
     for _ in range(50):
         middle = (low + high) / 2
@@ -93,7 +93,7 @@ def largest_where(holds: Callable[[Floats], Booleans], count: int, low_log: floa
 def noise_of(
     centred: Floats, table: UnitTable, labellings: Labellings, *, present: Booleans, neighbours: Floats | None
 ) -> Noise:
-    """The noise of values without their blocks' means, `centred` (B, U), under each labelling."""
+    """Compute the noise of values without their blocks' means, `centred` (B, U), under each labelling."""
     labels = labellings.is_target
     pairing = _Pairing.of(labels, table.blocks, present)
     change = np.where(pairing.is_told, (centred @ labels.T.astype(float)) / pairing.weight, 0.0)
@@ -115,7 +115,7 @@ def noise_of(
         change=change,
         error=np.sqrt(error),
         jump=np.minimum(pairing.jump * np.maximum(np.sqrt(prior.blind) / CALM, 1.0), MOST_JUMP),
-        # Where jumps have a tail of their own, the rest is shorter: 2, 4, 6, 10, 18 at 1, 2, 3, 5, 9 v 1.
+        # Jumps have a tail of their own, so the rest has a lighter one: 2, 4, 6, 10, 18 at 1, 2, 3, 5, 9 v 1.
         freedom=2 * (freedom + 1),
         is_told=pairing.is_told,
         half_width=(np.sqrt(half) * interval)[:, 0],
@@ -124,9 +124,9 @@ def noise_of(
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Pairing:
-    """What the numbers of units on both sides give, (B, n): the variance of a difference is a unit's / `weight`.
+    """Results of the numbers of units on both sides, (B, n): a difference has the variance of a unit / `weight`.
 
-    `targets`, `others`: units per side. `spare` (B,): degrees of freedom blind to the sides; `freedom` (B, 1): within.
+    `targets`, `others`: units per side. `spare` (B,): degrees of freedom ignoring sides; `freedom` (B, 1): within.
     """
 
     weight: Floats
@@ -149,7 +149,7 @@ class _Pairing:
             weight, levels = weight + product / np.maximum(total, 1)[:, None], levels + (total > 0)
         targets, others = np.maximum(patterns @ of_target, 1), np.maximum(patterns @ of_base, 1)
         freedom = np.maximum(patterns.sum(axis=1) - levels - 1, 0)[:, None]
-        # The fewer units, the more of what the scale does not explain is a scale that nobody knows.
+        # With few units, more of the unexplained variation comes from an uncertain scale.
         jump = JUMP * (STAYS ** (targets - 1) + STAYS ** (others - 1)) * (1 + 1 / (freedom + 1))
         return cls(
             weight=np.where(weight > 0, weight, 1.0)[pattern],
@@ -164,9 +164,9 @@ class _Pairing:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Priors:
-    """Of each benchmark's kind, (B, 1): variance of a unit and degrees of freedom that it is worth.
+    """The prior of each benchmark's kind, (B, 1): variance of a unit and degrees of freedom that it is worth.
 
-    `blind`: to the sides, for the tails. `seen`: for the interval, no smaller than what the suite shows within sides.
+    `blind`: ignores the sides, for the tails. `seen`: for the interval, no less than the suite's within sides.
     """
 
     worth: Floats
@@ -191,7 +191,7 @@ def _suite_priors(kinds: Integers, blind_variance: Floats, inner: Floats, pairin
 
 
 def suite_prior(variances: Floats, freedom: float) -> tuple[float, float, float]:
-    """Degrees of freedom and location of the suite's variances next to the corpus's; and the suite's own location.
+    """Degrees of freedom and location of the suite's variances combined with the corpus; and the suite's own location.
 
     Smyth, Linear models and empirical Bayes methods (2004), with quartiles instead of moments.
     """
@@ -207,7 +207,7 @@ def suite_prior(variances: Floats, freedom: float) -> tuple[float, float, float]
 
 
 def _sampling_error(variance: Floats, present: Booleans, labels: Booleans, pairing: _Pairing) -> Floats:
-    """(B, n): squared, of the difference, if the units' own samples were all that varies."""
+    """(B, n): squared error of the difference, if only the units' own samples varied."""
     squared = np.where(present, variance, 0.0)
     of_target, of_base = labels.T.astype(float), (~labels).T.astype(float)
     error: Floats = (squared @ of_target) / pairing.targets**2 + (squared @ of_base) / pairing.others**2
@@ -216,11 +216,11 @@ def _sampling_error(variance: Floats, present: Booleans, labels: Booleans, pairi
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SuiteTail:
-    """The tail after the suite corrected the corpus, for all B benchmarks of a run together.
+    """The corpus's tail, corrected by the suite, for all B benchmarks of a run together.
 
-    The same tail is computed for other labellings of the units. With a Dirichlet process prior around the corpus
-    (Ferguson 1973) the share of them that are as small counts by `worth`, the corpus by CONCENTRATION. Beyond the
-    smallest LEARNED of them the share follows the power of the tail that fits there.
+    The same tail is computed for other labellings of the units. The prior is a Dirichlet process around the corpus
+    (Ferguson 1973). The share of labellings with a tail as small is weighted by `worth`, the corpus by CONCENTRATION.
+    Beyond the smallest LEARNED of them the share follows the power of the tail that fits there.
     """
 
     others: Floats
@@ -231,7 +231,7 @@ class SuiteTail:
 
     @classmethod
     def of(cls, tails: Floats, is_observed: Booleans, freedom: int) -> "SuiteTail":
-        """`tails` (B, n); `freedom`: what the units are worth per benchmark."""
+        """Learn the tail from `tails` (B, n); `freedom`: the units' degrees of freedom per benchmark."""
         others = np.sort(tails[:, ~is_observed].ravel())
         rank, at, power = max(3, int(np.ceil(LEARNED * len(others)))), 0.0, 1.0
         if rank <= len(others):
@@ -249,10 +249,10 @@ class SuiteTail:
         return np.minimum(self.benchmarks * mixed, 1.0)
 
     def critical(self, rate: float) -> float:
-        """The tail that reaches `rate`."""
+        """Return the tail that reaches `rate`."""
         return float(largest_where(lambda tails: self.rates(tails) <= rate, 1, -690.0, 0.0)[0])
 
     @property
     def is_the_suites_own(self) -> bool:
-        """Whether the suite tells more of the tail than the corpus: a proof may not rest on others' noise."""
+        """Whether the tail rests more on the suite than on the corpus: a proof may not rest on the noise of others."""
         return self.worth >= CONCENTRATION and self.worth >= FEWEST_FREEDOM * self.benchmarks

@@ -1,4 +1,4 @@
-"""What a comparison compares: one value per benchmark and unit, and which units are the target's."""
+"""The input of a comparison: one value per benchmark and unit, and which units are the target's."""
 
 import math
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from perf_culprit.stats.ragged import Booleans, Floats, Integers
 class UnitTable:
     """The values of B benchmarks in U units, whose columns are in order of time.
 
-    A unit is what shares one state of the machine: an execution, a file, a stored run. The samples in it never count
-    as units. The uses of the engine differ only in how many units a side has and in whether units come in blocks.
+    A unit is everything that shares one state of the machine: an execution, a file, a stored run. The samples in it
+    never count as units. The uses of the engine differ only in the units per side and in whether units come in blocks.
     """
 
     location: Floats
@@ -44,7 +44,7 @@ class UnitTable:
         orientation: Floats | None = None,
         is_exact: Booleans | None = None,
     ) -> Self:
-        """The table; a ValueError where the shapes do not fit or a side has no unit."""
+        """Return the table. Raise a ValueError if the shapes do not fit or a side has no unit."""
         size, units = location.shape
         if is_target.shape != (units,) or (block is not None and block.shape != (units,)):
             raise ValueError("is_target and block need one value per column of location")
@@ -61,7 +61,7 @@ class UnitTable:
         )
 
     def mirrored(self) -> Self:
-        """The same units with the sides swapped."""
+        """Return the same units with the sides swapped."""
         return type(self).of(
             self.location,
             ~self.is_target,
@@ -73,7 +73,7 @@ class UnitTable:
         )
 
     def part(self, rows: Booleans) -> Self:
-        """The benchmarks of `rows`, in the units in which at least one of them has a finite value."""
+        """Return the benchmarks of `rows`, in the units in which at least one of them has a finite value."""
         units = np.isfinite(self.location[rows]).any(axis=0)
         both = np.ix_(rows, units)
         return type(self).of(
@@ -88,7 +88,7 @@ class UnitTable:
 
     @property
     def ordered(self) -> Self:
-        """In blocks, where time tells nothing more, the units by their values: swapped sides are then the same."""
+        """Sort the units in blocks by value, as time is irrelevant there: swapped sides then give the same order."""
         if self.block is None:
             return self
         order = np.lexsort((*np.nan_to_num(self.location), self.block))
@@ -104,7 +104,7 @@ class UnitTable:
 
     @property
     def blocks(self) -> Integers:
-        """(U,): the block of each unit; one where none are known."""
+        """(U,): the block of each unit; a single block if none are known."""
         return np.zeros(len(self.is_target), np.intp) if self.block is None else self.block
 
     @property
@@ -124,10 +124,10 @@ class Tiers:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuiteShift:
-    """How far all benchmarks of a kind moved together: the code or, outside blocks, the machine.
+    """How far all benchmarks of a kind moved together: because of the code or, outside blocks, of the machine.
 
-    `change` is a logarithm. `is_large`: more than units move by themselves; then a call has to hold with the shift and
-    without it.
+    `change` is a logarithm. `is_large`: more than the units' own variation; a call then has to hold both with and
+    without the shift.
     """
 
     change: float = 0.0
@@ -139,7 +139,7 @@ class SuiteShift:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Judgement:
-    """Per benchmark (B,); changes are logarithms and NaN where a side is missing."""
+    """The result for each benchmark (B,); changes are logarithms and NaN where a side is missing."""
 
     change: Floats
     """Of the target against the baseline. Outside blocks without the suite's shift, unless that is large."""
@@ -168,11 +168,11 @@ class Judgement:
 
 
 def numbered(values: Integers) -> Integers:
-    """The values as 0, 1, 2, … in their order."""
+    """Number the values 0, 1, 2, … in their order."""
     numbers: Integers = np.unique(values, return_inverse=True)[1].ravel().astype(np.intp)
     return numbers
 
 
 def log_change(fraction: float) -> float:
-    """0.05 (5% more) as the logarithm of a ratio."""
+    """Convert 0.05 (5% more) to the logarithm of a ratio."""
     return math.log1p(fraction)

@@ -1,4 +1,4 @@
-"""Where noise comes from: how much runs differ, processes of a run, and samples of a process, by a mixed model."""
+"""Sources of noise: how much runs, processes of a run, and samples of a process differ, by a mixed model."""
 
 import warnings
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ import numpy as np
 
 from perf_culprit.stats.ragged import Floats, Integers
 
-# Of logarithms: less is the rounding of a clock, no noise.
+# In logarithms: smaller deviations are rounding of a clock, not noise.
 LEAST_DEVIATION = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VarianceComponents:
-    """Standard deviations, as fractions of the level; `processes` is None where no run has several."""
+    """Standard deviations, as fractions of the level; `processes` is None if no run has several."""
 
     runs: float
     processes: float | None
@@ -23,11 +23,11 @@ class VarianceComponents:
 def variance_components(
     values: Floats, *, run: Integers, process: Integers, target: Floats | None = None
 ) -> VarianceComponents | None:
-    """Of positive `values` (n,) with the run and the process of each, numbered; None where nothing can be fitted.
+    """Fit positive `values` (n,) with the number of the run and process of each; None if nothing can be fitted.
 
     A linear mixed model of the logarithms with random intercepts, by restricted maximum likelihood (statsmodels'
     MixedLM). Needs two runs and a run with two samples. Balanced data give the classical estimates of nested ANOVA.
-    `target` (n,), 1 for the samples of one side and 0 for the other's: how far the sides differ is no noise.
+    `target` (n,) is 1 for samples of one side, 0 for the other: the sides' difference is not noise.
     """
     if len(np.unique(run)) < 2 or len(np.unique(run)) == len(values) or values.min() <= 0:
         return None
@@ -41,7 +41,7 @@ def variance_components(
     ones = np.ones((len(values), 1))
     fixed = ones if target is None else np.column_stack([ones, target])
     spec = VCSpec(["process"], *_processes(run, process)) if nested else None
-    # The optimiser works at a scale of one. It warns at the edge, where a component is zero: that is an answer.
+    # The optimiser works at a scale of one. It warns at the boundary, where a component is zero: a valid result.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -55,7 +55,7 @@ def variance_components(
 
 
 def _processes(run: Integers, process: Integers) -> tuple[list[list[list[str]]], list[list[Floats]]]:
-    """For statsmodels: the names and the indicator matrices of each run's processes, runs in ascending order."""
+    """Return, for statsmodels, the names and indicator matrices of each run's processes, runs in ascending order."""
     names, matrices = [], []
     for number in np.unique(run):
         own = process[run == number]
