@@ -232,7 +232,7 @@ class _Searched:
         return self.looks(step) > 0
 
     def looks(self, step: _Stepped) -> int:
-        """Return how many looks at the step the search counts for: one if the metric's change only joined it in vain.
+        """Return how many looks at the step it counts for: one if it followed another metric and reproduced nothing.
 
         If more than the code changed, each metric's own search must decide.
         """
