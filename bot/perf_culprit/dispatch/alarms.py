@@ -31,7 +31,7 @@ GROUPS: Final = (1, 2, 4)
 def gated_steps(
     values: Sequence[float], *, worse_sign: int, window: int, minimum_effect: float
 ) -> tuple[tuple[int, int], ...]:
-    """Find steps, oldest first: the first run at the worse level, and the newest of the `window` runs that shows it.
+    """Find steps, oldest first: the first run at the worse level, and which of the newest `window` runs shows it.
 
     `values`: one positive number per run, oldest first. `worse_sign`: 1 if more is worse, -1 if less is. Means of two
     and of four consecutive runs show steps in noise that single runs do not. False alarms and delays are measured in

@@ -70,7 +70,7 @@ def no_objection(_: Bisection) -> Objection | None:
 class Controller:
     """`report` gets every step, after it was stored. `history` gets the measurements of a trusted bisection.
 
-    `objection` returns why nothing more may be measured (the pull request changed). Every dispatch calls it first.
+    `objection` tells why nothing more may be measured (a changed pull request). It runs before every dispatch.
     """
 
     bisections: BisectionStore

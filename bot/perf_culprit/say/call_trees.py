@@ -224,7 +224,7 @@ def through(report: Report, *, repository_url: str | None) -> Text | None:
 
 
 def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
-    """Return a hint like "Look first at `Parser.tokenize`, which this commit changed."; its effect if only trees show it."""
+    """Return a hint like "Look first at `Parser.tokenize`, which this commit changed.", or the effect."""
     who = ""
     if suspect.touched is not None:
         one = report.diagnosis is not None and report.diagnosis.commit is not None

@@ -197,7 +197,7 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
 
 
 def _to_decide(report: Report, sections: Sections) -> NextStep:
-    """Return the step that decides about suspects, or all benchmarks. The one that needs most rounds sets their number."""
+    """Return the step that decides about suspects, or all benchmarks. The one needing most rounds sets the number."""
     worse = sections.looking_worse
     is_under_way = any(note.code is Remark.BEING_PROVEN for note in report.notes)
     in_turn, command = (UNDER_WAY, "") if is_under_way else (IN_TURN, COMMAND)
