@@ -7,7 +7,7 @@ command, a completed run, a new commit in the pull request) loads the value, and
                                |
                                v
                    +------> settle -------> done: outcome stored, recorded in the history, reported
-                   |           |   no rounds left, time over, nobody wants it, three dispatches without a result
+                   |           |   no rounds left, time over, not wanted, three dispatches without a result
                    |           | propose rounds
                    |           v
                    |        stored  --------> taken over by another controller after five minutes

@@ -151,12 +151,12 @@ def _blocks(bisection: Bisection, number: int) -> list[Block]:
     ]
 
 
-# Regressions of the default branch that nobody has searched yet: read from the stored runs, again at every event.
+# Regressions of the default branch that were not searched yet. Every event reads them again from the stored runs.
 #
-# Nothing is remembered of an event, so none can be lost: the runs' own marks say what was judged a regression, and the
-# stored bisections what was searched.
+# No state depends on an event, so none can be lost: the stored runs mark what was judged a regression, and the stored
+# bisections show what was searched.
 
-AUTOMATIC: Final = "auto-"  # begins their ids
+AUTOMATIC: Final = "auto-"  # prefix of their ids
 # Most metrics in one search's alarm. Further ones get a later search, which joins its issue.
 MOST_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.

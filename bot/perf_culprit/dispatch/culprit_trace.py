@@ -50,7 +50,7 @@ def this_machine(
 ) -> Iterator[Workplace]:
     """Open a workplace that reads results in the format `tool`. An interrupt cleans up like a normal end.
 
-    `directions`: the directions of metrics whose results do not state one. The default are those of `config`.
+    `directions`: the directions of metrics whose results do not state one (default: from `config`).
     """
     stated = directions or config.direction_of
     with (

@@ -163,7 +163,7 @@ def _followed(
     if name == AUTO:
         count, timed = Count.INSTRUCTIONS, None if configured == AUTO else configured
         return key_of(count), metric_of(count), count, ByTime(*_metric(benchmark, timed, config, metrics))
-    is_own = plan.metric is None  # with a tool or a benchmark it is one of theirs
+    is_own = plan.metric is None  # with a tool or a benchmark, it is a metric of the results
     counted = quantity_of(name, benchmark=benchmark if is_own else plan.benchmark, tool=own.tool if is_own else "auto")
     if counted is not None:
         return key_of(counted), metric_of(counted), counted, None

@@ -167,9 +167,9 @@ def choose_baseline(
 
     For a pull request `base` is its base branch, and the candidates are the commits in the merge base. For a push
     `base` is None, and the candidates are the ancestors of the target's commit. If the target is GitHub's merge of a
-    pull request into `base`, `head` is the pull request's own commit. `remote` serves shallow checkouts; without it
-    they use their own remote, without a token. `accepted` are the suite's accepted changes: runs from before one are no
-    baseline for what it names.
+    pull request into `base`, `head` is the pull request's own commit, and the candidates are the commits in `base`.
+    `remote` serves shallow checkouts; without it they use their own remote, without a token. `accepted` are the
+    suite's accepted changes: runs from before one are no baseline for what it names.
     """
     own = head or target.commit
     if own is None:

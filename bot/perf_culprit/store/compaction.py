@@ -16,7 +16,7 @@ from perf_culprit.store.git_branch import GitBranchHistory, Tip
 from perf_culprit.store.protocol import decodable
 from perf_culprit.store.run_names import BISECTION_PATH, RunFile, read_names
 
-# git's own depth for all commits. Unlike omitting the depth, it also fetches the commits that a shallow clone lacks.
+# git's own depth for all commits. Unlike an omitted depth, it also accepts the commits of a shallow clone.
 WHOLE_PAST: Final = 2**31 - 1
 
 
