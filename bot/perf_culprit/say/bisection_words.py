@@ -200,7 +200,7 @@ def certainty(culprit: Culprit) -> str | None:
 
 
 def evidence(outcome: Outcome) -> Iterator[str]:
-    """Yield the evidence in the terms of the published method."""
+    """Yield the evidence in statistical terms."""
     if outcome.noise is not None and (correlation := outcome.noise.autocorrelation) is not None:
         yield f"autocorrelation of the noise from one execution to the next: {significant(correlation)}"
     for culprit in outcome.culprits:

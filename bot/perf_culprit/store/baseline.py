@@ -167,7 +167,7 @@ def choose_baseline(
 
     For a pull request `base` is its base branch, and the candidates are the commits in the merge base. For a push
     `base` is None, and the candidates are the ancestors of the target's commit. If the target is GitHub's merge of a
-    pull request into `base`, `head` is the pull request's own commit, and the candidates are the commits in `base`.
+    pull request into `base`, `head` is the pull request's own commit. Then the candidates are the commits in `base`.
     `remote` serves shallow checkouts; without it they use their own remote, without a token. `accepted` are the
     suite's accepted changes: runs from before one are no baseline for what it names.
     """
