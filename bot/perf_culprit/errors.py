@@ -1,7 +1,7 @@
-"""Everything that can go wrong on purpose: what happened, where, and what to do next.
+"""The expected errors: each message tells what happened, where, and what to do next.
 
-`perf_culprit.cli` is the only place that prints these and turns them into exit codes (docs/exit-codes.md).
-Exit code 1 (a regression over the fail threshold) is a result, not an error, so it has no class here.
+`perf_culprit.cli` is the only place that prints these and turns them into exit codes (docs/exit-codes.md). Exit code 1
+(a regression over the fail threshold) is a result, not an error, so it has no class here.
 """
 
 import difflib
@@ -20,24 +20,24 @@ EXIT_INTERRUPTED = 130
 
 
 def did_you_mean(word: str, choices: Iterable[str], *, otherwise: str = "") -> str:
-    """A question that names the closest choice; `otherwise` where none is close."""
+    """Return a question that names the closest choice, or `otherwise` if none is close."""
     close = difflib.get_close_matches(word, list(choices), n=1)
     return f"did you mean {close[0]}?" if close else otherwise
 
 
 def listed(names: Sequence[str], *, most: int) -> str:
-    """The first of them, and how many more there are."""
+    """Join the first `most` names, and state how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
-# Controls, formats (bidi, zero width), surrogates, private use, unassigned.
+# Control and format characters (bidi, zero width), surrogates, private use, unassigned.
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _LINE_BREAKS: Final = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 
 
 def visible(text: str, *, kept: str = "") -> str:
-    """One line in which nothing is invisible or turns the direction; the characters of `kept` stay as they are."""
+    """Return one line without invisible or direction-changing characters. The characters of `kept` stay unchanged."""
     if text.isprintable():
         return text
     return "".join(c if c in kept or c.isprintable() else _replacement(c) for c in text)
@@ -53,7 +53,7 @@ def _replacement(character: str) -> str:
 class BotError(Exception):
     """An expected failure, shown as one message without a traceback.
 
-    `place` says where (a file, a file with its line, an input's name); `next_step` says what the user does now.
+    `place` is the location (a file, a file with its line, an input's name). `next_step` tells the user what to do.
     """
 
     exit_code: ClassVar[int] = EXIT_INFRASTRUCTURE
@@ -88,11 +88,11 @@ class DataError(BotError):
 
 
 class TooLargeError(DataError):
-    """An input is beyond a limit: an option of the tool that wrote it may help."""
+    """An input exceeds a limit. An option of the tool that wrote it may help."""
 
 
 class NewerVersionError(DataError):
-    """A file is of a later version than this program knows: it is whole, and not for us to skip or replace."""
+    """A file was written by a later version of this program. It is intact, so it must not be skipped or replaced."""
 
 
 class InfrastructureError(BotError):
@@ -102,7 +102,7 @@ class InfrastructureError(BotError):
 
 
 def of_full_disk(error: Exception) -> InfrastructureError | None:
-    """Whatever was being written: a disk that is full or broken is no bug of ours. None of other errors."""
+    """Return an InfrastructureError for a full or broken disk, which is not a bug here. None for any other error."""
     if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         return None
     place = None if error.filename is None else str(error.filename)
@@ -111,7 +111,7 @@ def of_full_disk(error: Exception) -> InfrastructureError | None:
 
 
 def unwritable(error: OSError, path: Path) -> BotError:
-    """A file that was asked for."""
+    """Return the error for a file that the user requested and that cannot be written."""
     error.filename = path
     message = f"cannot be written: {error.strerror}"
     return of_full_disk(error) or UsageError(message, place=str(path), next_step="give a path that can be written")

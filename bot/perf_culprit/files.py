@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and read up to a limit."""
+"""Files written whole or not at all, and files read up to a limit."""
 
 import os
 import tempfile
@@ -11,20 +11,20 @@ from perf_culprit.errors import BotError, DataError, unwritable
 def replace_file(path: Path, data: bytes) -> None:
     """Write `data` to `path` atomically: a reader sees the old file or the new one, never half of one.
 
-    What is no ordinary file (/dev/null, a pipe) is written to: replacing it would take it from everybody else.
+    A path that is not a regular file (/dev/null, a pipe) is written in place: replacing it would break its other users.
     """
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The file that a link names is replaced, not the link.
+        # Replace the file that a link points to, not the link.
         target = path.resolve()
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-            # mkstemp makes private files; results are meant to be read by the next step, maybe as another user.
+            # mkstemp makes private files, but the next step reads the results, maybe as another user.
             Path(name).chmod(0o644)
             Path(name).replace(target)
         except BaseException:
@@ -42,7 +42,7 @@ def read_limited(
     error: type[BotError] = DataError,
     stream: BinaryIO | None = None,
 ) -> bytes:
-    """The file's bytes, or those of `stream`; a pipe has no size to ask for, so too many are read to be refused."""
+    """Return the bytes of the file or of `stream`. A pipe has no size, so read one byte beyond the limit at most."""
     try:
         if stream is not None:
             data = stream.read(most_bytes + 1)

@@ -1,6 +1,6 @@
-"""What is being done right now: the stages say it, and who started them may listen.
+"""The current activity: each stage reports it, and whoever started the stage may listen.
 
-Nothing is decided by it. The command line shows it where a command takes long.
+Nothing depends on it. The command line shows it for commands that take long.
 """
 
 from collections.abc import Callable
@@ -9,12 +9,12 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def doing(words: str) -> None:
-    """Our own words, or foreign ones that are safe to show, such as a source's `place`."""
+    """Report our own words, or foreign ones that are safe to show, such as a source's `place`."""
     for listener in _listeners:
         listener(words)
 
 
 def listen(listener: Callable[[str], None]) -> Callable[[], None]:
-    """From now on `listener` hears what is done; call the result to end that."""
+    """Call `listener` with every activity from now on. Call the result to stop."""
     _listeners.append(listener)
     return lambda: _listeners.remove(listener)

@@ -1,4 +1,4 @@
-"""Which release this is. The release workflow writes its commit here; in between releases it is unknown."""
+"""The commit of this release. The release workflow writes it here; between releases it is unknown."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""What each command is asked: one class is its options, its help and the request that its flow gets."""
+"""The command line's commands. One class declares a command's options, its help and the request that its flow gets."""

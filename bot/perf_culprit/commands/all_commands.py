@@ -1,4 +1,4 @@
-"""Every command, in the order and the sections in which the help lists them."""
+"""Every command, in the order and sections of the help."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -20,7 +20,7 @@ from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publi
 from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
 
-# By the titles under which the help lists them.
+# The keys are the titles under which the help lists the commands.
 SECTIONS: Final[Mapping[str, tuple[type[Command], ...]]] = {
     "start": (Demo, Init, Doctor, Formats),
     "every day": (Compare, Measure, Bisect, Diagnose, Verify, FindChanges, BuildDashboard),
@@ -40,7 +40,7 @@ SECTIONS: Final[Mapping[str, tuple[type[Command], ...]]] = {
     "more": (Import, Simulate, MeasureBisectJob, Mcp, Schema, Completion),
 }
 COMMANDS: Final = tuple(command for commands in SECTIONS.values() for command in commands)
-# The first words of commands of two.
+# The first words of two-word commands.
 GROUPS: Final[Mapping[str, str]] = {
     "history": "show the size of the stored history, compact it, copy it, or prepare a database for it"
 }

@@ -1,7 +1,7 @@
-"""How a command is declared, what a value on the command line may be, and the options that many commands have.
+"""The declaration of a command, the values that its options accept, and the options shared by many commands.
 
-Nothing here loads a library: `perf-culprit --help` reads all declarations. `dataclass` compiles code for each class,
-which for all commands takes half of the time that help may take, so the base class does without.
+Nothing here loads a library: `perf-culprit --help` reads all declarations. The base class avoids `dataclass`, which
+compiles code for each class: for all commands that takes half of the help's time limit.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,10 +20,10 @@ class Group(NamedTuple):
 
 
 class Option(NamedTuple):
-    """An option or argument by the form in which the usage shows it: `--repo DIR`, `--paths PATH ...`, `[FILE]`.
+    """An option or argument, defined by the form that the usage shows: `--repo DIR`, `--paths PATH ...`, `[FILE]`.
 
-    A field of several values takes them from repeated options too. `key` is the configuration's, which the option
-    overrides. `convert` makes the value of the text; by default the field's type does.
+    A field of several values also accepts repeated options. `key` is the configuration key that the option overrides.
+    `convert` makes the value from the text; by default the field's type does.
     """
 
     form: str
@@ -39,7 +39,7 @@ class Option(NamedTuple):
 
     @property
     def value(self) -> str:
-        """As the usage shows it; "" of a flag."""
+        """The value as the usage shows it; "" for a flag."""
         return " ".join(word for word in self.form.split() if not word.startswith("-"))
 
     @property
@@ -48,7 +48,7 @@ class Option(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One option of one command. `kind` is the type of its value, or of each of several."""
+    """One option of one command. `kind` is the type of its value, or of each of its values."""
 
     name: str
     option: Option
@@ -60,7 +60,7 @@ class Field(NamedTuple):
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Declared:
-    """A frozen value whose fields are declared by annotations; a field that is not given is its class's."""
+    """A frozen value whose fields are declared by annotations. A field that is not given takes its class's value."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
@@ -73,7 +73,7 @@ class Declared:
 
 
 class Command(Declared):
-    """A command of the command line; its docstring's first line is its help. Examples are shown there, and tested."""
+    """A command of the command line. Its docstring's first line is its help; its examples are shown and tested."""
 
     NAME: ClassVar[str]
     EXAMPLES: ClassVar[tuple[str, ...]]
@@ -90,7 +90,7 @@ class Command(Declared):
 
     @classmethod
     def fields(cls) -> Iterator[Field]:
-        """What every command has, then its own, then what it has in common with some."""
+        """Yield the options that every command has, then the command's own, then those it shares with some commands."""
         owners = [owner for owner in cls.__mro__ if issubclass(owner, Command)]
         for owner in (Command, *(owner for owner in owners if owner is not Command)):
             for name, annotation in owner.__annotations__.items():
@@ -113,7 +113,7 @@ def _field(owner: type[Command], name: str, hint: Any, option: Option) -> Field:
     )
 
 
-# What a value may be. A ValueError says what is wrong with it.
+# Converters of values. A ValueError explains what is wrong with the value.
 
 
 def count(text: str) -> int:
@@ -174,7 +174,7 @@ def quantities(text: str) -> list[str]:
 
 
 def commit_hash(text: str) -> str:
-    """The full hash of a commit, in small letters."""
+    """Return the full hash of a commit, in lower case."""
     from perf_culprit.model.run import FULL_HASH
 
     if not FULL_HASH.fullmatch(text.lower()):
@@ -182,7 +182,7 @@ def commit_hash(text: str) -> str:
     return text.lower()
 
 
-# The options that many commands have, under the same name.
+# Options that many commands have under the same name.
 
 QUANTITIES: Final = f"{', '.join(Count)}, {SIZE}PATTERN of files"
 Repository = Annotated[Path, Option("--repo DIR", "repository (default: this directory)")]
@@ -209,7 +209,7 @@ Also = Annotated[
 
 
 class Configured(Command):
-    """A command that the configuration is for."""
+    """A command that reads the configuration."""
 
     config: Annotated[
         Path | None, Option("--config FILE", "configuration (default: .github/perf-culprit.yml where it exists)")
@@ -237,6 +237,6 @@ class Measuring(Configured):
     cache: Cache = None
     environment: Environment = ()
     tool: Tool = "auto"
-    # Of some of them an option. `also` None: nothing is measured besides; empty: what the configuration names.
+    # Options of some of these commands. `also`: None measures nothing more; empty means what the configuration names.
     metric: str | None = None
     also: tuple[str, ...] | None = None

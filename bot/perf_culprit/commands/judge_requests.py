@@ -38,8 +38,8 @@ class Compare(
     """Judge target results against baseline results or the stored history.
 
     Each file of the baseline is a run of its own, or a `paired` execution. `confirm` are results of a second
-    measurement of what was flagged, `confirm_baseline` those of its baseline; without these it is judged against the
-    same baseline, which makes the two less independent.
+    measurement of what was flagged, `confirm_baseline` those of its baseline. Without `confirm_baseline` the second
+    measurement is judged against the same baseline, which makes the two less independent.
     """
 
     old: Annotated[str | None, Option("[OLD]", "results to judge against: a file, or a folder of one run each")] = None

@@ -1,1 +1,1 @@
-"""`perf-culprit demo`: everything for real on this machine, in under a minute."""
+"""`perf-culprit demo`: every step, run for real on this machine in under a minute."""

@@ -1,4 +1,4 @@
-"""The demo's git repository: its commits, its served copy, checkouts of single commits, and its programs there."""
+"""The demo's git repository: its commits, its bare remote, checkouts of single commits, and the programs run there."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from perf_culprit.git.revisions import resolve_commit
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One commit: its message and the whole new text of the files that it touches."""
+    """One commit: its message and the full new text of the files that it changes."""
 
     message: str
     changes: Mapping[str, str]
@@ -35,7 +35,7 @@ TIMEOUT_SECONDS = 60.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DemoRepository:
-    """`remote` plays GitHub's part; `main` and `branch` are commits, oldest first; `head` is the branch's last."""
+    """`remote` stands in for GitHub. `main` and `branch` are commits, oldest first; `head` is the branch's last."""
 
     work: Path
     remote: Path
@@ -48,7 +48,7 @@ class DemoRepository:
 
 
 def fresh_directory(directory: Path) -> None:
-    """An empty directory of ours. One that holds anything else is left alone."""
+    """Create an empty directory for the demo. Raise a UsageError if it holds anything that the demo did not make."""
     step = "give another place with --directory"
     if directory.exists() and not directory.is_dir():
         raise UsageError("is a file, not a folder", place=str(directory), next_step=step)
@@ -61,7 +61,7 @@ def fresh_directory(directory: Path) -> None:
 
 
 def build_repository(directory: Path) -> DemoRepository:
-    """A repository with a main branch, a branch that regresses, and a bare remote that has both."""
+    """Create a repository with a main branch, a branch that regresses, and a bare remote that has both."""
     work, remote = directory / "repository", directory / "remote.git"
     for path in (work, remote):
         path.mkdir()
@@ -77,13 +77,13 @@ def build_repository(directory: Path) -> DemoRepository:
 
 
 def checkout(repository: DemoRepository, commit: str, directory: Path) -> Path:
-    """A worktree of `commit`."""
+    """Create a worktree of `commit` in `directory`, and return it."""
     run_git(repository.work, "worktree", "add", "--quiet", "--detach", str(directory.resolve()), commit)
     return directory
 
 
 def run_program(tree: Path, name: str, output: Path, *arguments: str) -> Path:
-    """`python NAME OUTPUT ARGUMENT...` in a checkout; what it wrote."""
+    """Run `python NAME OUTPUT ARGUMENT...` in a checkout, and return the output file."""
     command = [sys.executable, name, str(output.resolve()), *arguments]
     try:
         done = subprocess.run(
@@ -124,7 +124,7 @@ def _project(name: str) -> str:
 
 
 def main_steps() -> tuple[Step, ...]:
-    """Main's commits, oldest first: nothing in them changes what is measured."""
+    """Return main's commits, oldest first. None of them changes what is measured."""
     code = _project("textkit.py")
     programs = {name: _project(name) for name in ("bench.py", "serve.py")}
     start = Step(message="Text toolkit with a benchmark", changes={"textkit.py": code, **programs})
@@ -133,7 +133,7 @@ def main_steps() -> tuple[Step, ...]:
 
 
 def branch_steps() -> tuple[Step, ...]:
-    """The pull request: five commits. The third folds accents word by word and is slow."""
+    """Return the pull request's five commits. The third folds accents word by word and is slow."""
     code = _project("textkit.py")
     documented = code.replace('"""A small text library', '"""A small text library for plain and accented English')
     named = documented.replace("places", "places_of_words")

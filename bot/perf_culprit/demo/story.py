@@ -1,4 +1,4 @@
-"""The demo: main's history, a pull request judged, its culprit, the page and the dashboard."""
+"""The demo: main's history, a judged pull request, its culprit, the report page and the dashboard."""
 
 import shlex
 import sys
@@ -39,20 +39,20 @@ from perf_culprit.say.bisection_answer import bisection_text
 from perf_culprit.say.comparison import render_text
 from perf_culprit.store.opening import HistoryPlace, open_history
 
-# The demo's search: which commit, method and services it was, and the pull request as if nobody had looked.
+# The demo's search for the commit, the method and the services; then the pull request's history, as if merged.
 
 BENCHMARK = "tokenize"
 BENCHMARK_COMMAND = f'{shlex.quote(sys.executable)} bench.py "$PERF_CULPRIT_OUTPUT"'
-# Whatever is known by then is the answer.
+# The best answer after this time is shown.
 SEARCH_MINUTES = 0.7
-# Pairs of processes, one of each side. Each logs one call of a service: calls of one process share the machine's state.
+# Pairs of processes, one per side. Each logs one call of a service: calls of one process share the machine's state.
 PAIRS = 24
 
 Say = Callable[[str], None]
 
 
 def find_culprit(repository: DemoRepository, *, directory: Path, config: Config, say: Say) -> str | None:
-    """The commit that a search by executions names; None where this machine is too noisy to name one in time."""
+    """Return the commit that a search by executions names. None if this machine is too noisy to name one in time."""
     asked = Bisect(
         repository=repository.work,
         good=repository.main[-1],
@@ -74,7 +74,7 @@ def find_culprit(repository: DemoRepository, *, directory: Path, config: Config,
 
 
 def diagnose(repository: DemoRepository, *, culprit: str | None, directory: Path) -> TreeComparison:
-    """What the services' logs say of the culprit compared with its parent, or of the whole pull request."""
+    """Compare the services' logs of the culprit and its parent, or of the whole pull request and its base."""
     before, after = (f"{culprit}^", culprit) if culprit else (repository.main[-1], repository.head)
     trees = [checkout(repository, one, directory / name) for one, name in ((before, "parent"), (after, "culprit"))]
     logs: list[list[str]] = [[], []]
@@ -102,7 +102,7 @@ SAMPLES = "3"
 
 
 def record_as_merged(repository: DemoRepository, directory: Path, *, config: Config) -> None:
-    """`SEARCH_ROUNDS` runs of each commit, in turn, so that no commit has the machine's good minutes to itself."""
+    """Store `SEARCH_ROUNDS` runs of each commit, in turn, so that no commit gets all of the machine's quiet minutes."""
     names = [f"branch-{number}" for number in range(1, len(repository.branch) + 1)]
     trees = [
         checkout(repository, commit, directory / name) for commit, name in zip(repository.branch, names, strict=True)
@@ -116,14 +116,14 @@ def record_as_merged(repository: DemoRepository, directory: Path, *, config: Con
         history.append_all(runs)
 
 
-# The demo's story: main's history, a pull request judged next to its base, its culprit, the method, the services.
+# The demo's steps: main's history, a pull request judged against its base, its culprit, the method, the services.
 
-# Of base, head, head, base. Many short executions meet a machine's modes more often than few long ones.
+# Rounds of base, head, head, base. Many short executions cover a machine's modes better than few long ones.
 ROUNDS = 20
 
 
 def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
-    """Builds, measures, records, compares, searches, diagnoses; the pages that it leaves in `directory`."""
+    """Build, measure, record, compare, search and diagnose. Return the pages that were written to `directory`."""
     started = time.monotonic()
     fresh_directory(directory)
     config = Config(suite="textkit")
@@ -163,7 +163,7 @@ def run_demo(directory: Path, *, say: Say) -> tuple[Path, ...]:
 
 
 def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Say) -> Report:
-    """The pull request's head, and its base."""
+    """Measure the pull request's head against its base, and compare them."""
     asked = Measure(
         repository=repository.work,
         commits=(repository.main[-1], repository.head),
@@ -186,10 +186,10 @@ def _measured(repository: DemoRepository, work: Path, *, config: Config, say: Sa
 
 
 def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say: Say) -> tuple[Path, ...]:
-    """Of main's history and the pull request's; nothing without the plotting library, which is an extra."""
+    """Build the dashboard of main and the pull request. Empty without the plotting library, which is an extra."""
     asked = BuildDashboard(folder=folder, repository=repository.work, history_url=str(repository.remote))
     try:
-        plotting_library()  # before anything is measured for its sake
+        plotting_library()  # checked before anything is measured for the dashboard
         record_as_merged(repository, repository.work.parent, config=config)
         build_dashboard(asked, config=config)
     except UsageError as error:
@@ -199,7 +199,7 @@ def _dashboard(repository: DemoRepository, folder: Path, *, config: Config, say:
 
 
 def _record(repository: DemoRepository, commit: str, work: Path, *, config: Config) -> str:
-    """What its comparison with the runs before it says."""
+    """Record a run of `commit`, and return the headline of its comparison with the earlier runs."""
     tree = checkout(repository, commit, work / f"main-{commit[:7]}")
     results = run_program(tree, "bench.py", work / f"{tree.name}.json")
     compared = compare_with_history(
@@ -218,5 +218,5 @@ def _record(repository: DemoRepository, commit: str, work: Path, *, config: Conf
 
 
 def _interim(say: Say) -> Say:
-    """What was known after some rounds; not each round."""
+    """Pass on only the interim results, not each round."""
     return lambda text: say(f"      {text}") if text.startswith("interim") else None

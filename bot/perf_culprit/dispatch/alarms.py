@@ -1,4 +1,4 @@
-"""Regressions of the default branch that nobody searches yet, grouped by cause, and drifts too slow for one run."""
+"""Regressions of the default branch that no search covers yet, grouped by cause, and drifts too slow for one run."""
 
 import hashlib
 import math
@@ -20,22 +20,22 @@ from perf_culprit.search.odds import ODDS_20
 from perf_culprit.search.other_metrics import Block, Place, is_refuted, place_of
 from perf_culprit.stats.steps import BESIDE, FIRST_JUDGED, NEWEST, first_changed, online_alarms
 
-# Steps of stored runs that are too small for one run to show: nine in a row at a worse level do, or nine groups.
+# Steps too small for one stored run to show: they need nine runs in a row at a worse level, or nine groups.
 
-# Runs before and after which the level moves by less than this share of the minimum effect need no closer look.
+# Runs where the level moves by less than this share of the minimum effect need no closer look.
 ROUGHLY: Final = 0.75
-# Runs whose means are judged.
+# Numbers of runs whose means are judged.
 GROUPS: Final = (1, 2, 4)
 
 
 def gated_steps(
     values: Sequence[float], *, worse_sign: int, window: int, minimum_effect: float
 ) -> tuple[tuple[int, int], ...]:
-    """Oldest first: which run is the first at the worse level, and which of the newest `window` says so.
+    """Find steps, oldest first: the first run at the worse level, and which of the newest `window` runs shows it.
 
-    `values`: one positive number per run, oldest first. `worse_sign`: 1 where more is worse, -1 where less is. Means of
-    two and of four runs, one after the other, show in noise what single runs do not. False alarms and what is found how
-    late: docs/detectors/change-point.md, docs/evidence/tracking-issues.md.
+    `values`: one positive number per run, oldest first. `worse_sign`: 1 if more is worse, -1 if less is. Means of two
+    and of four consecutive runs show steps in noise that single runs do not. False alarms and delays are measured in
+    docs/detectors/change-point.md and docs/evidence/tracking-issues.md.
     """
     given = np.asarray(values, dtype=np.float64)
     steps = set()
@@ -43,7 +43,7 @@ def gated_steps(
         skipped = len(given) % size
         means = given[skipped:].reshape(-1, size).mean(axis=1)
         gated = _drifted(means, worse_sign=worse_sign, window=max(window // size, 1), minimum_effect=minimum_effect)
-        # The step may lie within a group, and then as well within the one before.
+        # The step may lie anywhere in its group, or in the group before.
         steps |= {
             (max(skipped + size * since - size + 1, 1), skipped + size * raised + size - 1) for since, raised in gated
         }
@@ -72,12 +72,12 @@ def _drifted(
     )
 
 
-# Metrics that got worse together: which of them the culprits of one search explain, by its own executions.
+# For metrics that got worse together: which of them the culprits of one search explain, by its own executions.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Steps:
-    """The culprits at which a metric steps; `is_open` where no measurement says, `is_left` where it steps elsewhere."""
+    """The culprits at which a metric steps. `is_open`: not measured well enough. `is_left`: it steps elsewhere."""
 
     commits: frozenset[str] = frozenset()
     is_open: bool = False
@@ -85,7 +85,7 @@ class Steps:
 
 
 def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
-    """Of all metrics of the alarm but the one that was followed."""
+    """Find the steps of all metrics of the alarm except the followed one."""
     alarm, outcome = bisection.alarm, bisection.search.outcome
     if alarm is None or outcome is None:
         return {}
@@ -97,8 +97,8 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
         blocks = [] if entry.key not in numbers else _blocks(bisection, numbers[entry.key])
         commit_range = bisection.search.commit_range
         if outcome.kind is OutcomeKind.NOT_REPRODUCED:
-            # The lead's change was not seen again; one of this metric is another one.
-            # Of many metrics and commits chance alone makes some look so.
+            # The lead's change was not seen again, so a change of this metric is a different one. With many metrics and
+            # commits, chance alone makes some look changed.
             chances = len(alarm.metrics) * len(commit_range.commits)
             seen = place_of(
                 commit_range,
@@ -120,19 +120,19 @@ def places_of(bisection: Bisection) -> dict[MetricKey, Steps]:
 
 
 def is_real(outcome: Outcome) -> bool:
-    """Whether the change was seen again, though its commit may stay unknown."""
+    """Whether the change was seen again. Its commit may still be unknown."""
     named = any(not culprit.improvement for culprit in outcome.culprits)
     seen = outcome.kind in (OutcomeKind.SUSPECT_SET, OutcomeKind.DECAY, OutcomeKind.BUDGET_SPENT) and outcome.suspects
     return named or bool(seen) or bool(outcome.decay) or outcome.needed is not None
 
 
 def left_of(bisection: Bisection) -> frozenset[MetricKey]:
-    """The metrics of the alarm that step elsewhere: they are to be searched on their own."""
+    """Return the alarm's metrics that step elsewhere: they need a search of their own."""
     return frozenset(key for key, steps in places_of(bisection).items() if steps.is_left)
 
 
 def refutes(bisection: Bisection, metric: AlarmedMetric) -> bool:
-    """Whether the search's own executions of its ends show no such step of a metric that they gave as well."""
+    """Whether the search's executions of its ends, which also measured this metric, show no such step."""
     keys = () if bisection.alarm is None else bisection.alarm.followed
     if not bisection.is_done or metric.key not in keys:
         return False
@@ -151,27 +151,27 @@ def _blocks(bisection: Bisection, number: int) -> list[Block]:
     ]
 
 
-# Regressions of the default branch that nobody has searched yet: read from the stored runs, again at every event.
+# Regressions of the default branch that were not searched yet. Every event reads them again from the stored runs.
 #
-# Nothing is remembered of an event, so none can be lost: the runs' own marks say what was judged a regression, and the
-# stored bisections what was searched.
+# No state depends on an event, so none can be lost: the stored runs mark what was judged a regression, and the stored
+# bisections show what was searched.
 
-AUTOMATIC: Final = "auto-"  # begins their ids
-# As many metrics are the alarm of one search; further ones get one after it, which joins its issue.
+AUTOMATIC: Final = "auto-"  # prefix of their ids
+# Most metrics in one search's alarm. Further ones get a later search, which joins its issue.
 MOST_METRICS: Final = 500
 # Noise may hide the first slow run, so the search begins one run earlier.
 MARGIN_RUNS: Final = 1
 GATE_MARGIN_RUNS: Final = 2
-# After a search that looked at this level, a further step has at least this many standard deviations:
-# any series has a best split.
+# After a search of this level, a further step must have at least this many standard deviations, because any series has
+# a best split.
 CLEAR: Final = 4.0
 # A single slow run may be machine noise. So a second run at that level must confirm it, or a second measurement of the
 # first. Together they must be this many standard errors from the runs before.
 LEAST_WORSE: Final = 2
-# What may step with them: its numbers cost nothing, as the search executes the suite anyway, and they decide.
+# Metrics that may step with it. The search executes the suite anyway, so their numbers cost nothing, and they decide.
 POSSIBLE: Final = 1.5
 LEAST_NOISE: Final = 0.002
-# A step that many runs show may follow one search that ended without a culprit, not a second one.
+# A step that many runs show may follow one search without a culprit, but not two.
 ENOUGH_LOOKS: Final = 2
 
 # A metric's numbers, with the positions of their runs.
@@ -180,7 +180,7 @@ _Series = Sequence[tuple[int, Metric, float]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """Metrics that got worse after the run of `good` and by the one of `bad`."""
+    """Metrics that got worse after the run of `good`, and at the latest by the run of `bad`."""
 
     id: str
     good: str
@@ -190,14 +190,14 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Rule:
-    """Only steps that one of the newest `window` runs shows count, of the minimum effect at least."""
+    """Count only steps that one of the newest `window` runs shows and that reach the minimum effect."""
 
     window: int
     minimum_effect: float
 
     @property
     def least(self) -> float:
-        """In logarithms."""
+        """The minimum effect as a logarithm."""
         return math.log1p(self.minimum_effect)
 
 
@@ -221,20 +221,20 @@ class _Stepped:
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    """A search, and between which runs. Of a line that was pushed away by force nothing was searched here."""
+    """A search and its end runs' positions. A position is -1 if a forced push removed the commit from the line."""
 
     bisection: Bisection
     first: int
     last: int
 
     def answers(self, step: _Stepped) -> bool:
-        """Whether it was of this metric near here, or its executions of runs around the step show none."""
+        """Whether it searched for this metric near here, or its executions of runs around the step show no step."""
         return self.looks(step) > 0
 
     def looks(self, step: _Stepped) -> int:
-        """How many looks at the step it is worth: one where another metric's search followed this one in vain.
+        """Return how many looks at the step it counts for: one if it followed another metric and reproduced nothing.
 
-        Where something besides the code changed as well, each metric's own search is to tell of it.
+        If more than the code changed, each metric's own search must decide.
         """
         alarm = self.bisection.alarm
         if alarm is None:
@@ -252,10 +252,10 @@ class _Searched:
 def new_steps(
     runs: Sequence[Run], searches: Iterable[Bisection], *, suite: str, window: int, minimum_effect: float
 ) -> tuple[Step, ...]:
-    """What got worse and was not searched, oldest first; `runs` of one line, from oldest to newest.
+    """Find what got worse and was not searched, oldest first. `runs` are on one line, from oldest to newest.
 
-    Of the newest `window` runs it counts what they were judged, and what many of them show together, while the newest
-    is still at the worse level.
+    The newest `window` runs count by their own verdicts and by what many of them show together. The newest run must
+    still be at the worse level.
     """
     positions = {run.commit: place for place, run in enumerate(runs) if run.commit}
     ends = ((bisection, bisection.search.commit_range) for bisection in searches)
@@ -282,7 +282,7 @@ def new_steps(
 
 
 def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
-    """The newest step that many runs together show and no search has looked at."""
+    """Find the newest step that many runs together show and no search has looked at."""
     steps = gated_steps(
         [value for _, _, value in series],
         worse_sign=series[-1][1].direction.worse_sign,
@@ -301,7 +301,7 @@ def _gated(series: _Series, key: MetricKey, searched: Sequence[_Searched], rule:
 def _companions(
     group: Sequence[_Stepped], others: Mapping[MetricKey, _Series], searched: Sequence[_Searched], rule: _Rule
 ) -> Iterator[_Stepped]:
-    """Metrics that seem to step with the clearest of the group: its search measures them as well, and says whether."""
+    """Yield metrics that seem to step with the group's clearest one. Its search also measures them, and decides."""
     lead = max(group, key=lambda step: step.distance)
     for key, series in others.items():
         since = sum(place < lead.since for place, _, _ in series)
@@ -317,12 +317,12 @@ def _companions(
 
 
 def _errors(step: _Stepped, series: _Series, split: int) -> float:
-    """How many standard errors high it is."""
+    """Return the step's size in standard errors."""
     return step.distance * math.sqrt((len(series) - split) * split / len(series))
 
 
 def _unsearched(series: _Series, marked: _Marked, searched: Sequence[_Searched], rule: _Rule) -> _Stepped | None:
-    """Its newest step that no search has looked at: one that lasts is marked at every run."""
+    """Find the metric's newest step that no search has looked at. A lasting step is marked at every run."""
     step = _marked_step(series, marked, rule, start=max(0, marked.place - rule.window))
     for search in sorted(searched, key=lambda search: search.last):
         if step is not None and search.answers(step):
@@ -333,7 +333,7 @@ def _unsearched(series: _Series, marked: _Marked, searched: Sequence[_Searched],
 
 
 def _marked_step(series: _Series, marked: _Marked, rule: _Rule, *, start: int) -> _Stepped | None:
-    """The best split of the runs around the mark."""
+    """Find the best split of the runs around the mark."""
     series = [entry for entry in series if entry[0] >= start]
     before_mark = sum(place <= marked.place for place, _, _ in series)
     if before_mark < 2:
@@ -349,7 +349,7 @@ def _marked_step(series: _Series, marked: _Marked, rule: _Rule, *, start: int) -
 
 
 def _step(series: _Series, key: MetricKey, split: int, rule: _Rule, *, last: int, margin: int) -> _Stepped | None:
-    """The step at run `split` of the series; None where it is none that counts or the newest run is well again."""
+    """Return the step at run `split` of the series. None if it is too small, or if the newest run has recovered."""
     metric = series[-1][1]
     sign = metric.direction.worse_sign
     logs = [math.log(value) * sign for _, _, value in series]
@@ -367,7 +367,7 @@ def _step(series: _Series, key: MetricKey, split: int, rule: _Rule, *, last: int
 
 
 def series_by_metric(runs: Sequence[Run]) -> Mapping[MetricKey, _Series]:
-    """By metric, in one pass over the runs."""
+    """Collect each metric's series in one pass over the runs."""
     series: dict[tuple[str, str], list[tuple[int, Metric, float]]] = {}
     for place, run in enumerate(runs):
         for entry in run.benchmarks:
@@ -385,7 +385,7 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def _groups(steps: Iterable[_Stepped]) -> Iterator[list[_Stepped]]:
-    """Steps whose places overlap may be one cause."""
+    """Group steps with overlapping places: they may have one cause."""
     group: list[_Stepped] = []
     end = 0
     for step in sorted(steps, key=lambda step: (step.first, step.last)):
@@ -399,7 +399,7 @@ def _groups(steps: Iterable[_Stepped]) -> Iterator[list[_Stepped]]:
 
 
 def step_id(bad: Run, *names: str) -> str:
-    """The stored bisections that are kept are the last ones by name, so it begins with the time."""
+    """Make an id that begins with the time: only the last bisections by name are kept."""
     digest = hashlib.sha256("\0".join(names).encode(errors="surrogateescape")).hexdigest()
     when = f"{bad.time:%Y%m%dT%H%M%S}" if bad.time else "0"
     return f"{AUTOMATIC}{when}-{digest[:12]}"

@@ -1,7 +1,7 @@
-"""Searches that begin by themselves: one at a time per suite, a few per day, for what made the default branch worse.
+"""Automatic searches for regressions of the default branch: one at a time per suite, a few per day.
 
-Every event does the same, whichever it is: resume what is under way, report what has ended and was not
-reported, and start the next search. So a lost event costs time only, and a second one at once changes nothing.
+Every event does the same: resume what is under way, report what has ended and was not reported, and start the next
+search. So a lost event costs only time, and a concurrent one changes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ from perf_culprit.store.protocol import Store, decodable
 from perf_culprit.store.run_names import BISECTION_PATH
 
 DAY: Final = timedelta(days=1)
-# The gate also judges means of four runs, sixty of them: fewer miss steps of two standard deviations.
+# The change-point gate also judges means of four runs, sixty of them. Fewer miss steps of two standard deviations.
 WINDOWS: Final = 8
-# Older ones are forgotten, as are those that the history no longer keeps.
+# Older searches are ignored, and those that the history no longer keeps.
 MOST_SEARCHES: Final = 100
 
 ReportEnd = Callable[[Bisection], bool]  # whether an issue follows it
@@ -46,9 +46,9 @@ def tend_searches(
     report: ReportEnd,
     say: Say,
 ) -> None:
-    """`branch` is the default branch's full name in `repository`, a complete clone of its commits.
+    """Resume, report and start searches. `branch` is the default branch's full name in `repository`, a complete clone.
 
-    `report` brings an answer where it belongs; called twice with one it must do no harm.
+    `report` reports an answer; calling it twice with one answer must do no harm.
     """
     store = controller.history
     if store is None:
@@ -82,7 +82,7 @@ def tend_searches(
 def _due(
     repository: Path, searches: Sequence[Bisection], *, branch: str, store: Store, config: Config
 ) -> tuple[Step, ...]:
-    """What got worse first; where nothing did, what may be well again."""
+    """Find the regressions that are due. Without any, find issues whose regression may be over."""
     suite, window = config.suite, config.history.window
     runs = main_line(store, repository, suite=suite, revision=branch, most=WINDOWS * window).runs
     steps = new_steps(runs, searches, suite=suite, window=window, minimum_effect=config.minimum_effect)
@@ -90,7 +90,7 @@ def _due(
 
 
 def _resume(searches: Sequence[Bisection], controller: Controller, say: Say) -> bool:
-    """Whatever event of theirs was lost; whether any was under way."""
+    """Resume the searches under way, in case an event was lost. Return whether there were any."""
     under_way = [bisection for bisection in searches if not bisection.is_done]
     for bisection in under_way:
         try:
@@ -101,7 +101,7 @@ def _resume(searches: Sequence[Bisection], controller: Controller, say: Say) -> 
 
 
 def automatic_searches(store: Store, suite: str) -> tuple[Bisection, ...]:
-    """Oldest first, of the newest ones. What cannot be read was not searched."""
+    """Return the newest automatic searches, oldest first. Unreadable ones count as not searched."""
     named = sorted(
         path for path in store.paths() if (match := BISECTION_PATH.fullmatch(path)) and match[1].startswith(AUTOMATIC)
     )[-MOST_SEARCHES:]
@@ -115,7 +115,7 @@ def _mark_reported(controller: Controller, bisection_id: str, *, tracked: bool) 
         return
     alarm = replace(loaded.bisection.alarm, left=left_of(loaded.bisection), reported=True, tracked=tracked)
     reported = replace(loaded.bisection, alarm=alarm)
-    with suppress(BisectionConflictError):  # whoever stored meanwhile reported it too, or the next event will
+    with suppress(BisectionConflictError):  # the other job reported it too, or the next event will
         controller.bisections.store(reported, expected=loaded.version)
 
 

@@ -1,4 +1,4 @@
-"""codec -> measure -> codec: one bisect job on the machine that it was given, in the untrusted workflow."""
+"""codec -> measure -> codec: one bisect job on its assigned machine, in the untrusted workflow."""
 
 import math
 import time
@@ -42,7 +42,7 @@ SETUP: Final = "install it in the `setup` of the bisect workflow (docs/measure.m
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectJobDone:
-    """`rounds` of `asked` gave something; the file holds them."""
+    """The result file. `rounds` is the number of rounds in it, `asked` the number of requested rounds."""
 
     file: Path
     rounds: int
@@ -50,9 +50,9 @@ class BisectJobDone:
 
 
 def measure_job(asked: MeasureBisectJob, *, config: Config, say: Say, stdin: BinaryIO | None = None) -> BisectJobDone:
-    """Measure the job's rounds. The result is replaced after each, so that an end of any kind loses one at most.
+    """Measure the job's rounds. The result file is replaced after each, so an interruption loses one at most.
 
-    `run`, `build` and `tool` replace the request's where they are given.
+    `run`, `build` and `tool` replace those of the request if given.
     """
     started = time.monotonic()
     step = "write the input `request` into this file, as it was sent"
@@ -133,7 +133,7 @@ def _require_commits(repository: Path, job: BisectJob) -> None:
 
 
 def _result(round_id: str, measured: RoundResult) -> Result:
-    """An execution counts by the median of its numbers, so that is all that is sent."""
+    """Send only each execution's median, because an execution counts by its median."""
     values: dict[str, tuple[float, ...]] = {}
     failures = dict(measured.failures)
     for commit, numbers in measured.samples.items():
@@ -146,7 +146,7 @@ def _result(round_id: str, measured: RoundResult) -> Result:
 
 
 def _usable(followed: Mapping[str, tuple[float | None, ...]]) -> dict[str, tuple[float | None, ...]]:
-    """With as many digits as count next to noise: they are stored, for hundreds of metrics."""
+    """Round the values to the digits that matter against noise: they are stored, for hundreds of metrics."""
     return {
         commit: tuple(
             None if value is None or not LEAST_VALUE < value < LARGEST_VALUE else float(f"{value:.{DIGITS}g}")

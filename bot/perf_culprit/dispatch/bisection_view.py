@@ -1,4 +1,4 @@
-"""A bisection as reports see it, and the search by counts before the one by times."""
+"""A bisection as reports show it, and the switch from a search by counts to one by times."""
 
 import shlex
 from typing import Final
@@ -51,7 +51,7 @@ def report_of(bisection: Bisection) -> BisectionReport:
     state, key = bisection.search, bisection.key
     if state.outcome is None:
         raise ValueError("the search has not ended")
-    # No job ever saw the benchmark where the metric is unknown: then there are no numbers whose direction matters.
+    # If the metric is unknown, no job measured the benchmark, so there are no numbers whose direction matters.
     metric = bisection.metric or Metric(name=key.metric, unit="", direction=Direction.UNKNOWN)
     notes, count = bisection.notes, bisection.commands.count
     is_same = not reaches(state.outcome.relative_change or 0.0, state.settings.minimum_effect)
@@ -77,12 +77,12 @@ def report_of(bisection: Bisection) -> BisectionReport:
 
 
 def of_its_change(diagnosis: CulpritDiagnosis | None, culprit: Culprit) -> CulpritDiagnosis | None:
-    """Of an improvement without the search for what got slower: its counts say where the change is."""
+    """Remove an improvement's search for what got slower: its counts tell where the change is."""
     return replace(diagnosis, comparison=None, doubt=None) if diagnosis and culprit.improvement else diagnosis
 
 
 def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple[str, ...] = ()) -> str:
-    """The command that searches the same again on one machine."""
+    """Return the command that repeats this search on one machine."""
     state, commands = bisection.search, bisection.commands
     settings = state.settings
     is_weighted = settings.engine is Engine.WEIGHTED
@@ -108,17 +108,17 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
     return shlex.join(["perf-culprit", "bisect", *words])
 
 
-# `auto`: a search by instructions, then by times: of the commit that it named and its parent, else of the whole range.
+# `auto`: a search by instructions, then by times: for the named commit and its parent, else for the whole range.
 #
-# Each is a search of its own; `Bisection.times` says what follows, and holds the counts' search while times are
-# measured.
+# Each is a search of its own. `Bisection.times` describes the next one, and holds the search by counts while times
+# are measured.
 
 SHOWN_COMMIT: Final = 7
-PAIR_EXECUTIONS: Final = 100  # of the commit that counts name and its parent
+PAIR_EXECUTIONS: Final = 100  # executions of the commit that counts name and its parent
 
 
 def following(bisection: Bisection) -> Bisection:
-    """The next search of one that has ended; the bisection itself where its outcome is the answer."""
+    """Return the search that follows an ended one, or the bisection itself if its outcome is the answer."""
     times, outcome = bisection.times, bisection.search.outcome
     if times is None or outcome is None:
         return bisection
@@ -166,7 +166,7 @@ def _step(culprit: Culprit) -> dict[str, Argument]:
 
 
 def _paired(bisection: Bisection, times: ByTime, commit: str) -> Bisection:
-    """The times of the named commit and its parent."""
+    """Begin the search by times between the named commit and its parent."""
     commit_range = bisection.search.commit_range
     parents = commit_range.parents[commit_range.commits.index(commit)]
     good = commit_range.commits[parents[0]] if parents else (*commit_range.merge_bases, commit_range.good)[0]
@@ -181,7 +181,7 @@ def _whole(bisection: Bisection, times: ByTime, counted: SearchState, note: Reas
 
 
 def _by_times(bisection: Bisection, times: ByTime, commit_range: CommitRange, *, budget: int) -> Bisection:
-    """The dispatches of the search before are over: what they left is of no use here."""
+    """Begin a search by times, without the earlier search's dispatches: they are over and no longer needed."""
     before = bisection.search
     settings = replace(before.settings, minimum_effect=DEFAULTS[Kind.SEARCHED_TIME], budget_executions=budget)
     if times.metric is not None:

@@ -1,4 +1,4 @@
-"""The commits that a bisection searches, and what git knows of them before anything is measured."""
+"""The commits that a bisection searches, and git's facts about them before anything is measured."""
 
 import hashlib
 import tempfile
@@ -18,7 +18,7 @@ from perf_culprit.read.results.surroundings import ecosystem_of, packages
 from perf_culprit.search.candidate_graph import cut_range, parse_parents
 from perf_culprit.search.prior import prior_by_commit
 
-# What git says about the commits between good and bad, in the words of the search.
+# The commits between good and bad according to git, in the search's terms.
 
 FETCHED_REFS: Final = "refs/perf-culprit/bisect"
 FETCH_ALL: Final = "fetch the whole history (actions/checkout: `fetch-depth: 0`; git fetch --unshallow)"
@@ -26,7 +26,7 @@ FETCH_ALL: Final = "fetch the whole history (actions/checkout: `fetch-depth: 0`;
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidates:
-    """The range and the first lines of its commits' messages."""
+    """The range, and the first lines of its commits' messages."""
 
     commit_range: CommitRange
     subjects: Mapping[str, str]
@@ -35,7 +35,7 @@ class Candidates:
 def find_candidates(
     repository: Path, *, good: str, bad: str, first_parent: bool = False, paths: Sequence[str] = ()
 ) -> Candidates:
-    """The commits that may have brought a change. Those that change nothing under `paths` cannot have."""
+    """Find the commits that may have introduced a change. Commits that change nothing under `paths` are excluded."""
     good, bad = git.resolve_commit(repository, good), git.resolve_commit(repository, bad)
     messages = git.messages(repository, good=good, bad=bad)
     graph = parse_parents(git.parents_text(repository, [good, bad]))
@@ -73,7 +73,7 @@ def find_candidates(
 
 
 def fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote | None) -> None:
-    """Commits that the checkout lacks, such as those of forks: a host knows them by their full hash."""
+    """Fetch commits that the checkout lacks, such as those of forks: a host serves them by their full hash."""
     hashes = [revision for revision in dict.fromkeys(revisions) if git.FULL_HASH.fullmatch(revision)]
     missing = git.missing_commits(repository, hashes)
     if missing and remote is not None:
@@ -81,7 +81,7 @@ def fetch_missing(repository: Path, revisions: Sequence[str], remote: git.Remote
 
 
 def _build_inputs(repository: Path, commits: Sequence[str], paths: Sequence[str]) -> dict[str, str]:
-    """By commit, one name for all that the build reads: everything, or what lies under `paths`."""
+    """Hash all inputs of the build, by commit: everything, or what lies under `paths`."""
     columns = [git.tree_names(repository, commits, path.strip("/")) for path in paths or ("",)]
     return {
         commit: hashlib.sha256("\n".join(str(name) for name in names).encode()).hexdigest()
@@ -89,7 +89,7 @@ def _build_inputs(repository: Path, commits: Sequence[str], paths: Sequence[str]
     }
 
 
-# What git knows of the candidates of a bisection before anything is measured.
+# Git's facts about the candidates of a bisection before anything is measured.
 
 MOST_CANDIDATES: Final = 500
 MOST_BLOBS: Final = 200
@@ -97,14 +97,14 @@ MOST_UPDATES: Final = 50
 
 
 class Prior(StrEnum):
-    """What a search starts from: that every candidate is as likely, or what each of them changed."""
+    """The start of a search: all candidates equally likely, or weighted by what each of them changed."""
 
     CHANGES = "changes"
     UNIFORM = "uniform"
 
 
 def prior_of(repository: Path, commit_range: CommitRange, prior: Prior) -> Mapping[str, float] | None:
-    """As `Search.start` takes it; None for uniform."""
+    """Return the prior in the form of `Search.start`. None for uniform."""
     return prior_from(commit_range, prior_facts(repository, commit_range, prior))
 
 
@@ -115,7 +115,7 @@ def prior_from(commit_range: CommitRange, facts: Mapping[str, ChangeFacts] | Non
 def prior_facts(
     repository: Path, commit_range: CommitRange, prior: Prior, executed: Collection[tuple[str, str]] = ()
 ) -> Mapping[str, ChangeFacts] | None:
-    """What the prior is made of; None for uniform, also where the changes are not here (a partial clone)."""
+    """Return the facts behind the prior. None for uniform, and if the changes are missing (a partial clone)."""
     if prior is Prior.UNIFORM:
         return None
     try:
@@ -127,9 +127,9 @@ def prior_facts(
 def change_facts(
     repository: Path, commit_range: CommitRange, executed: Collection[tuple[str, str]] = ()
 ) -> dict[str, ChangeFacts]:
-    """By candidate; of all of them by two git calls. On the main line alone a merge stands for all that it brought.
+    """Return each candidate's facts, by two git calls for all. A first-parent merge stands for all that it merged.
 
-    `executed`: files and functions that the benchmark executes; two calls more say who changes them.
+    `executed`: files and functions that the benchmark executes. Two more calls find the candidates that change them.
     """
     commits = commit_range.commits
     first_parent = commit_range.first_parent
@@ -157,7 +157,7 @@ def _facts(
 def dependency_updates(
     repository: Path, commit_range: CommitRange, remote: git.Remote | None = None
 ) -> dict[str, tuple[EnvironmentChange, ...]]:
-    """The packages that a candidate's change of a lock file brought, by candidate; nothing where they are not here.
+    """Return the package updates in each candidate's lock files. Empty if the files are missing here.
 
     `remote` serves the files that a partial clone lacks, of the newest candidates only.
     """
@@ -189,14 +189,14 @@ def _updated(changes: Sequence[git.FileChange], texts: Mapping[str, bytes]) -> t
 
 
 def commit_facts(repository: Path, commit: str) -> CommitFacts:
-    """Who wrote a named commit, and how much it changes."""
+    """Return a named commit's author and date, and how much it changes."""
     author, date, (files, insertions, deletions) = git.authorship(repository, commit)
     return CommitFacts(author=author, date=date, files=files, insertions=insertions, deletions=deletions)
 
 
-# Between which commits a bisection searches, in a private copy of the history without files.
+# The ends of a bisection, in a private copy of the history without files.
 #
-# Only what the pull request or a trusted branch contains is ever measured: GitHub hands out the commits of every fork
+# Only commits of the pull request or of a trusted branch are ever measured: GitHub serves the commits of every fork
 # under the repository's own address.
 
 HEAD_REF: Final = "refs/perf-culprit/head"
@@ -204,7 +204,7 @@ HEAD_REF: Final = "refs/perf-culprit/head"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ends:
-    """`repository` is gone after the block. Both ends are full hashes."""
+    """The ends of a search as full hashes. `repository` is deleted after the block."""
 
     repository: Path
     good: str
@@ -221,9 +221,9 @@ def bisection_ends(
     bad: str | None,
     asked: str = "/perf-bisect, good",
 ) -> Iterator[Ends]:
-    """`branches` are trusted, the first is the one that the pull request goes to; `head` is the pull request's.
+    """Resolve both ends. `branches` are trusted, the pull request's target branch first. `head` is the pull request's.
 
-    Without `bad` it is the head, without `good` what the bad end shares with the first branch.
+    The default of `bad` is the head, that of `good` the merge base of the bad end and the first branch.
     """
     with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
         repository = git.init_private(Path(folder) / "history.git")
@@ -242,7 +242,7 @@ def bisection_ends(
 
 @contextmanager
 def default_branch_commits(remote: git.Remote, branch: str) -> Iterator[Path]:
-    """A private copy of the branch's history without files."""
+    """Open a private copy of the branch's history without files."""
     with git.kept_folder(f"commits of {remote.url}") as folder:
         repository = git.init_private(folder / "commits.git")
         _fetched_tips(repository, remote, branches=(branch,), head=None)
@@ -256,7 +256,7 @@ def _fetched_tips(
     references += [] if head is None else [f"+{head}:{HEAD_REF}"]
     if not git.fetch(repository, remote, references, object_filter="blob:none"):
         gone = [branch for branch in branches if git.remote_branch(repository, remote, branch) is None]
-        # The default branch is there: git takes a page for an empty repository.
+        # The default branch exists: git took an error page for an empty repository.
         if not gone or branches[-1] in gone:
             raise InfrastructureError(
                 f"the server showed git no {branches[-1]}", place=remote.shown, next_step="run the job again later"

@@ -1,4 +1,4 @@
-"""One event of a bisection: take what came back, decide, store, dispatch, report."""
+"""One event of a bisection: take the results, decide, store, dispatch and report."""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -29,16 +29,16 @@ from perf_culprit.search.search import Search
 from perf_culprit.store.branch_files import BisectionConflictError
 from perf_culprit.store.protocol import BisectionStore, LoadedBisection, Store
 
-# What drives a bisection from event to event: where it is kept, who measures, who is informed.
+# The controller's parts: where bisections are kept, what measures them, and who gets reports.
 
-# After this a dispatch that was stored and is nowhere to be seen belongs to a controller that died before it sent it.
+# If a stored dispatch has no run after this time, its controller died before sending it.
 SENDER_IS_LATE: Final = timedelta(minutes=5)
 MOST_FRUITLESS: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Collected:
-    """What a dispatch gave, and why some of it was refused. A job that left nothing is just lost."""
+    """The results of a dispatch, and why some were refused. A job without a result is just lost."""
 
     results: tuple[BisectJobResult, ...] = ()
     refused: tuple[Reason, ...] = ()
@@ -48,10 +48,10 @@ class Dispatcher(Protocol):
     """Has dispatches measured: by other machines (`workflow.Workflow`), or by this one (`here.Here`)."""
 
     def send(self, bisection: Bisection, dispatch: Dispatch) -> int | None:
-        """Have it measured; the id of the run that does it, None where it is not known yet."""
+        """Start measuring, and return the id of the run that does it. None if it is not known yet."""
 
     def find(self, title: str) -> int | None:
-        """The run of this title, None where none is to be seen (yet)."""
+        """Return the id of the run with this title. None if it is not visible (yet)."""
 
     def look(self, run_id: int) -> RunFacts | None: ...
 
@@ -68,9 +68,9 @@ def no_objection(_: Bisection) -> Objection | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Controller:
-    """`report` gets every step, after it was stored. `history` gets what a trusted bisection measured.
+    """`report` gets every step, after it was stored. `history` gets the measurements of a trusted bisection.
 
-    `objection` says why nothing more may be measured (the pull request has moved on); asked before every dispatch.
+    `objection` tells why nothing more may be measured (a changed pull request). It runs before every dispatch.
     """
 
     bisections: BisectionStore
@@ -82,13 +82,13 @@ class Controller:
     name: str = field(default_factory=lambda: secrets.token_hex(8))
 
 
-# The end of a bisection from outside: what is known by then is its answer.
+# Ending a bisection from outside: its answer is the best one so far.
 
 MOST_STOP_CONFLICTS: Final = 10
 
 
 def ended(bisection: Bisection, *, note: Reason) -> Bisection:
-    """With the best answer so far; nothing that is under way is waited for."""
+    """End the bisection with the best answer so far, without waiting for anything under way."""
     outcome = Search(bisection.search).partial_outcome()
     outcome = replace(outcome, notes=(*outcome.notes, note))
     closed = tuple(replace(entry, closed=True) for entry in bisection.dispatches)
@@ -101,7 +101,7 @@ def stopped(bisection: Bisection, objection: Objection) -> Bisection:
 
 
 def stop_bisection(controller: Controller, name: str, *, objection: Objection) -> BisectionStep | None:
-    """End an unfinished bisection; None where there is none, or nothing left to end. The reporter hears of it."""
+    """End an unfinished bisection and report it. None if it does not exist or has already ended."""
     for _ in range(MOST_STOP_CONFLICTS):
         loaded = controller.bisections.load(name)
         if loaded is None or loaded.bisection.is_done:
@@ -117,7 +117,7 @@ def stop_bisection(controller: Controller, name: str, *, objection: Objection) -
     raise InfrastructureError(f"others keep storing bisection {name}", next_step="run the job again")
 
 
-# What follows an event of a bisection: decide, store, send the next dispatch, record, report.
+# The steps after an event of a bisection: decide, store, send the next dispatch, record, report.
 
 
 def settle(
@@ -128,7 +128,7 @@ def settle(
     remarks: Sequence[Reason] = (),
     waiting: Reason | None = None,
 ) -> BisectionStep:
-    """The bisection's next step. `waiting`: why nothing can be decided yet; `remarks` are for the answer."""
+    """Take the bisection's next step. `waiting`: why nothing can be decided yet. `remarks` are for the answer."""
     if waiting is None:
         bisection = following(bisection)
     if not bisection.is_done and waiting is None:
@@ -148,7 +148,7 @@ def settle(
 
 
 def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
-    """The answer so far, where going on is in vain, not wanted, or no time is left."""
+    """End the search if continuing is useless or unwanted, or if no time is left."""
     objection = controller.objection(bisection)
     if objection is not None:
         return stopped(bisection, objection)
@@ -157,7 +157,7 @@ def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
     if bisection.deadline is not None and controller.now() > bisection.deadline:
         return ended(bisection, note=because(SearchReason.TIME_SPENT))
     if bisection.open_dispatch is None and bisection.alarm is not None and bisection.alarm.proves is not None:
-        # All of its rounds were in one dispatch: what a look at some of them would choose, no rate allows for.
+        # All of its rounds were in one dispatch. Its rate does not allow for choosing after a look at some of them.
         return ended(bisection, note=because(SearchReason.TIME_SPENT))
     if bisection.fruitless >= MOST_FRUITLESS:
         return ended(bisection, note=because(SearchReason.DISPATCHES_FRUITLESS, count=bisection.fruitless))
@@ -165,7 +165,7 @@ def _stopped(controller: Controller, bisection: Bisection) -> Bisection:
 
 
 def _proposed(controller: Controller, bisection: Bisection) -> Bisection:
-    """With the next dispatch, or with the outcome where nothing is left to measure."""
+    """Add the next dispatch, or the outcome if nothing is left to measure."""
     search = Search(bisection.search)
     rounds = search.propose(bisection.jobs_per_dispatch * bisection.rounds_per_job)
     bisection = replace(bisection, search=search.state)
@@ -174,7 +174,7 @@ def _proposed(controller: Controller, bisection: Bisection) -> Bisection:
         return bisection if follows is bisection else _proposed(controller, follows)
     number = len(bisection.dispatches) + 1
     dispatch = Dispatch(
-        # The random part tells it from a dispatch that was stored in its place on a branch that is no more.
+        # The random part distinguishes it from an earlier dispatch of this number on a branch that was rewritten.
         id=f"{number}-{secrets.token_hex(4)}",
         jobs=_with_diagnosis(bisection, _jobs(rounds, machines=bisection.jobs_per_dispatch)),
         sender=controller.name,
@@ -184,7 +184,7 @@ def _proposed(controller: Controller, bisection: Bisection) -> Bisection:
 
 
 def _jobs(rounds: Sequence[Job], *, machines: int) -> tuple[BisectJob, ...]:
-    """Neighbouring rounds on one machine, so that its start-up serves several."""
+    """Put neighbouring rounds on one machine, so that several share its start-up."""
     count = min(machines, len(rounds))
     ends = [len(rounds) * number // count for number in range(count + 1)]
     return tuple(
@@ -194,7 +194,7 @@ def _jobs(rounds: Sequence[Job], *, machines: int) -> tuple[BisectJob, ...]:
 
 
 def _with_diagnosis(bisection: Bisection, jobs: tuple[BisectJob, ...]) -> tuple[BisectJob, ...]:
-    """A machine that measures what may be the answer also profiles it: then the answer says where the change is."""
+    """Let a machine that measures a possible answer also profile it, so that the answer tells where the change is."""
     diagnosed = {diagnosis.commit for diagnosis in bisection.diagnoses}
     suspects = (one for one in Search(bisection.search).suspects if one not in diagnosed)
     wanted = suspects if bisection.commands.profile_seconds else iter(())
@@ -205,7 +205,7 @@ def _sent(controller: Controller, bisection: Bisection, dispatch: Dispatch, vers
     try:
         run_id = controller.dispatcher.send(bisection, dispatch)
     except BotError:
-        # Nobody is sending it any more: the next call need not wait. If this is lost too, it waits.
+        # It is no longer being sent, so the next call need not wait. If this is lost too, it waits.
         _store_quietly(controller, bisection.with_dispatch(replace(dispatch, sender="")), version)
         raise
     if run_id is None:
@@ -214,7 +214,7 @@ def _sent(controller: Controller, bisection: Bisection, dispatch: Dispatch, vers
     try:
         controller.bisections.store(sent, expected=version)
     except BisectionConflictError:
-        # The run was faster than this answer, and another controller knows it by its title.
+        # The run was faster than this reply, and another controller found it by its title.
         return bisection
     return sent
 
@@ -225,7 +225,7 @@ def _store_quietly(controller: Controller, bisection: Bisection, version: str | 
 
 
 def _recorded(controller: Controller, bisection: Bisection, version: str | None) -> Bisection:
-    """Once it has ended, what it measured goes into the history; storing a run again changes nothing there."""
+    """Record the measurements of an ended bisection in the history. Recording a run again changes nothing there."""
     if not (bisection.is_done and bisection.trusted and not bisection.recorded) or controller.history is None:
         return bisection
     record_search(controller.history, bisection)
@@ -234,11 +234,10 @@ def _recorded(controller: Controller, bisection: Bisection, version: str | None)
     return recorded
 
 
-# One event of a bisection: take what came back, then settle what follows.
+# One event of a bisection: take the results, then settle the next step.
 #
-# Whatever is killed in between, the next call resumes from what is stored: a result counts once however often it
-# comes,
-# and a dispatch is sent by the one controller that stored it, or by another after that one is surely gone.
+# If a job is killed in between, the next call resumes from the stored state. A result counts once, even if it arrives
+# several times. A dispatch is sent by the controller that stored it, or by another one after that one has surely died.
 
 MOST_CONFLICTS: Final = 30
 KEPT_ENVIRONMENTS: Final = 20
@@ -248,7 +247,7 @@ REWRITTEN: Final = "the history branch was rewritten or put back; start again wi
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Claim:
-    """A finished run that says, by its title, which dispatch it is."""
+    """A finished run whose title names its bisection and dispatch."""
 
     bisection: str
     dispatch: str
@@ -258,10 +257,10 @@ class _Claim:
 def advance_bisection(
     controller: Controller, *, run_id: int | None = None, bisection: str | None = None, from_inside: bool = False
 ) -> BisectionStep:
-    """Resume the bisection of a completed run of the bisect workflow, or with the one of this id.
+    """Resume the bisection of a completed run of the bisect workflow, or the one with this id.
 
-    `from_inside`: the caller is that run's own last job, so its bisect jobs are over though the run is not.
-    Any number of calls, at any time, from any number of machines, do no harm.
+    `from_inside`: the caller is that run's own last job, so its bisect jobs are over though the run is not. Any number
+    of calls, at any time, from any number of machines, do no harm.
     """
     claim = None if run_id is None else _claim(controller, run_id, from_inside=from_inside)
     name = claim.bisection if claim is not None else bisection
@@ -303,7 +302,7 @@ def advance(controller: Controller, name: str, *, claim: _Claim | None = None) -
 
 
 class _Event:
-    """One try to handle an event on top of what was loaded."""
+    """One attempt to handle an event on the loaded version."""
 
     def __init__(self, controller: Controller, loaded: LoadedBisection, cache: dict[int, Collected]) -> None:
         self._controller = controller
@@ -330,7 +329,7 @@ class _Event:
             self._take(dispatch, claim.run_id)
 
     def _take_open(self) -> Reason | None:
-        """Look after the dispatch that is under way; why nothing can be done about it."""
+        """Take the results of the dispatch under way. If that is not possible yet, return the reason."""
         dispatch = self._bisection.open_dispatch
         if dispatch is None or self._bisection.is_done:
             return None
@@ -347,9 +346,9 @@ class _Event:
         return None
 
     def _take_over(self, dispatch: Dispatch) -> Reason | None:
-        """A dispatch that was never sent: its sender may be about to, or dead."""
+        """Take over a dispatch that was never sent, unless its sender may still send it."""
         now = self._controller.now()
-        # Of the same name is this job's earlier attempt, which is over.
+        # The same name means an earlier attempt of this job, which is over.
         is_of_another = dispatch.sender not in ("", self._controller.name)
         if is_of_another and now - dispatch.stored_at < SENDER_IS_LATE:
             return because(SearchReason.BEING_SENT, dispatch=dispatch.id)
@@ -358,7 +357,7 @@ class _Event:
         return None
 
     def _take(self, dispatch: Dispatch, run_id: int) -> None:
-        """What the run left counts; what it did not measure will not come."""
+        """Take the run's results. Mark the rounds that it did not measure as lost."""
         if run_id not in self._cache:
             self._cache[run_id] = self._controller.dispatcher.results(self._bisection, dispatch, run_id=run_id)
         collected = self._cache[run_id]
@@ -383,9 +382,9 @@ class _Event:
 
 
 def take_result(bisection: Bisection, result: BisectJobResult) -> Bisection:
-    """With the result's rounds recorded, each at most once.
+    """Record the result's rounds, each at most once.
 
-    The first result tells unit and direction of a metric that the history did not know; later ones must agree.
+    The first result defines unit and direction of a metric that the history did not know. Later ones must agree.
     """
     state, metric = bisection.search, bisection.metric
     if result.metric is not None:
@@ -398,7 +397,7 @@ def take_result(bisection: Bisection, result: BisectJobResult) -> Bisection:
             raise DataError("its unit or direction differs from that of the others", next_step=UPLOAD)
     search = Search(state)
     for entry in result.rounds:
-        # A round in which nothing was reached is lost, not measured.
+        # A round without any value or failure is lost, not measured.
         if entry.values or entry.failures:
             search.record(entry.job_id, entry.values, entry.failures)
     gained = len(search.state.results) > len(bisection.search.results)

@@ -48,9 +48,9 @@ def this_machine(
     keep_log: bool = False,
     cache: Path | None = None,
 ) -> Iterator[Workplace]:
-    """A workplace whose results are in the format `tool`; an interrupt leaves it as an end does.
+    """Open a workplace that reads results in the format `tool`. An interrupt cleans up like a normal end.
 
-    `directions`: of metrics whose results do not say which way is good, where not `config` says it.
+    `directions`: the directions of metrics whose results do not state one (default: from `config`).
     """
     stated = directions or config.direction_of
     with (
@@ -67,7 +67,7 @@ def this_machine(
         yield workplace
 
 
-# measure -> trace: where the time of each commit goes, in executions of one command.
+# measure -> trace: where each commit spends its time, in executions of one command.
 
 TRACE_REPETITIONS: Final = 10
 TRACE_BUDGET_S: Final = 60.0
@@ -75,10 +75,10 @@ TRACE_BUDGET_S: Final = 60.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TracePlan:
-    """`full`: follow every path, not only where time goes. `include`: modules or packages that are followed as well.
+    """`full`: follow every path, not only the costly ones. `include`: further modules or packages to follow.
 
-    `at`: the function that the trace begins at, as `package.module:function`.
-    `budget_s`: of executions per commit; as much again for samples where it ends a trace by levels.
+    `at`: the function where the trace begins, as `package.module:function`. `budget_s`: the time for executions per
+    commit. Sampling gets the same time again if the budget ends a trace by levels.
     """
 
     repetitions: int = TRACE_REPETITIONS
@@ -91,9 +91,9 @@ class TracePlan:
 def trace_commits(
     workplace: Workplace, commits: Mapping[str, str], *, plan: TracePlan, say: Callable[[str], None]
 ) -> dict[str, Trace]:
-    """Trace each commit, by its name; the baseline (the first) is traced again where a target goes deeper than it.
+    """Trace each commit, by its name. The baseline (the first) is traced again if a target goes deeper.
 
-    Where the budget ends a trace before its last level, all are sampled: a culprit may lie below.
+    If the budget ends a trace before its last level, all commits are sampled: a culprit may lie below.
     """
     traces: dict[str, Trace] = {}
     baseline, *_ = commits
@@ -103,7 +103,7 @@ def trace_commits(
             return trace_command(
                 lambda variables: _execute(workplace, commits[name], variables),
                 root=workplace.tree(commits[name]),
-                # The same in all commits: what is compared has one name.
+                # Use the same name in all commits, so that they can be compared.
                 service="benchmark",
                 repetitions=plan.repetitions,
                 python_path=os.environ.get("PYTHONPATH", ""),
@@ -121,7 +121,7 @@ def trace_commits(
     for name, commit in commits.items():
         say(f"trace {name} {commit[:12]}")
         follow = descended_paths(map(as_profile, traces.values()))
-        # What the baseline was sampled for, no other is traced for: one kind is compared.
+        # If the baseline was sampled, sample the others too: only traces of one kind are compared.
         traces[name] = traced(name, follow, is_sampled=traces[baseline].is_sampled if traces else None)
         if traces[name].is_partial:
             say(f"trace {name}: {plan.budget_s:.0f} s end above the last level; stacks are sampled instead")
@@ -139,13 +139,13 @@ def _execute(workplace: Workplace, commit: str, variables: Mapping[str, str]) ->
     workplace.run(commit, variables=variables)
 
 
-# measure -> trace, or a profiler of the user's -> diagnose: what a named commit did to the program.
+# measure -> trace, or the user's profiler -> diagnose: the effect of a named commit on the program.
 
 PROFILE_BUDGET_S: Final = 30.0
-# Of a profile command: five show noise (docs/diagnosis.md), fewer than two show none.
+# Executions of a profile command: five show noise (docs/diagnosis.md), fewer than two show none.
 MOST_PROFILES: Final = 5
 FEWEST_PROFILES: Final = 2
-# An answer shows as much; the history branch keeps it.
+# Most entries that an answer shows and the history branch keeps.
 SHOWN_FUNCTIONS: Final = 20
 SHOWN_SERVICES: Final = 10
 SHOWN_SUSPECTS: Final = 10
@@ -156,7 +156,7 @@ SHOWN_NAMES: Final = 30
 class Profiling:
     """`command` writes a profile of any known format to $PERF_CULPRIT_OUTPUT; None for our own tracer (Python).
 
-    `budget_s`: for each of the two commits, beyond two profiled executions; 0: nothing is profiled.
+    `budget_s`: the time for each of the two commits, beyond two profiled executions. With 0 nothing is profiled.
     """
 
     command: str | None = None
@@ -166,9 +166,9 @@ class Profiling:
 def diagnose_culprit(
     repository: Path, workplace: Workplace, commit: str, *, profiling: Profiling, say: Say, count: str | None = None
 ) -> CulpritDiagnosis:
-    """Compared with its first parent, by time, and by function where instructions were counted.
+    """Compare a commit with its first parent, by time, and by function if instructions were counted.
 
-    Whatever fails is in the diagnosis: the answer of a long search is never lost for it.
+    Any failure is put into the diagnosis, so that the answer of a long search is never lost.
     """
     diagnosis = CulpritDiagnosis(commit=commit)
     try:
@@ -200,7 +200,7 @@ def diagnose_culprit(
         changed = tuple(sorted(changed, key=lambda one: (one.path, one.qualified_name) not in slower))
         return replace(diagnosis, changed=changed[:SHOWN_FUNCTIONS], comparison=comparison)
     except BotError as error:
-        # What the tracer advises are options of `measure --trace`.
+        # The tracer's advice names options of `measure --trace`, which do not apply here.
         own = profiling.command is None
         advice = "give a profiler's command (--profile, in workflows bisect.profile)" if own else error.next_step
         doubt = because(Doubt.NOT_PROFILED, why=error.message, next=advice)
@@ -210,7 +210,7 @@ def diagnose_culprit(
 
 
 def diagnosed_step(outcome: Outcome, count: str | None) -> Culprit | None:
-    """The named commit that is diagnosed: the largest regression; counts show an improvement's functions as well."""
+    """Return the commit to diagnose: the largest regression. Counts also allow diagnosing an improvement."""
     regressions = [culprit for culprit in outcome.culprits if not culprit.improvement]
     steps = regressions or (outcome.culprits if count == Count.INSTRUCTIONS else ())
     return max(steps, key=lambda culprit: abs(culprit.relative_change), default=None)
@@ -219,7 +219,7 @@ def diagnosed_step(outcome: Outcome, count: str | None) -> Culprit | None:
 def _by_command(
     workplace: Workplace, commits: Sequence[str], *, command: str, profiling: Profiling
 ) -> list[Sequence[Profile]]:
-    """Profiles of each commit, in turns, so that both meet the same machine."""
+    """Profile both commits alternately, so that both see the same machine conditions."""
     files: dict[str, list[str]] = {commit: [] for commit in commits}
     begun = time.monotonic()
     for number in range(MOST_PROFILES):
@@ -237,7 +237,7 @@ def _changed(touched: Touched) -> tuple[TouchedFunction, ...]:
 
 
 def _shown(comparison: TreeComparison) -> TreeComparison:
-    """What an answer shows of it."""
+    """Limit the comparison to what an answer shows."""
     marks = marked(comparison)
     return replace(
         comparison,

@@ -1,4 +1,4 @@
-"""A bisection on this machine, and what it would measure and cost."""
+"""A bisection on this machine, and the forecast of its measurements and cost."""
 
 import os
 import time
@@ -59,18 +59,18 @@ from perf_culprit.search.expected_cost import executions_for, forecast
 from perf_culprit.search.search import Search
 from perf_culprit.store.opening import open_history
 
-# A bisection on this machine: the same controller as on others, with a file for the branch.
+# A bisection on this machine: the same controller as on other machines, with a file instead of the branch.
 
 FOLDER: Final = "perf-culprit"
 DEFAULT_EXECUTIONS: Final = 400
 FIRST_TRIES: Final = 3
-KEPT_CODE: Final = 100  # names of executed code that a candidate changes
+KEPT_CODE: Final = 100  # most names of executed code that are kept per candidate
 MOST_STATE_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BisectPlan:
-    """What is asked for with what the configuration adds. `profiling`: None where the culprit is not diagnosed."""
+    """The request, completed by the configuration. `profiling`: None if the culprit is not diagnosed."""
 
     asked: Bisect
     commands: Commands
@@ -90,7 +90,7 @@ class BisectPlan:
 
 
 def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
-    """Search until there is an answer or a budget is spent. An interrupt leaves the state file behind."""
+    """Search until there is an answer or a budget is spent. An interrupt leaves the state file."""
     repository = plan.asked.repository
     deadline = None if plan.asked.minutes is None else time.monotonic() + 60 * plan.asked.minutes
     session = None if plan.asked.resume is None else _resumed(plan.asked.resume)
@@ -176,7 +176,7 @@ def _settings_of(plan: BisectPlan, config: Config, metric: Metric | None = None)
 
 
 def state_file(plan: BisectPlan) -> Path:
-    """The named one, or one in the repository's own folder, where no status and no commit sees it."""
+    """Return the named state file, or one in the git folder, where neither status nor commits include it."""
     asked = plan.asked
     named = asked.state or asked.resume
     if named is not None:
@@ -193,9 +193,9 @@ def _resumed(path: Path) -> BisectSession:
 def _tried(
     workplace: Workplace, candidates: Candidates, plan: BisectPlan, say: Say, *, is_traced: bool
 ) -> tuple[MetricKey, Metric, frozenset[tuple[str, str]]]:
-    """Both ends once: that they work at all, what they measure, and warm caches. These numbers do not count.
+    """Execute both ends once, to check that they work, find the metric and warm the caches. These numbers do not count.
 
-    With what they execute where that `is_traced`: files and functions.
+    Also return the files and functions that they execute, if `is_traced`.
     """
     runs, executed = [], frozenset[tuple[str, str]]()
     for name, commit in (("good", candidates.commit_range.good), ("bad", candidates.commit_range.bad)):
@@ -211,7 +211,7 @@ def _tried(
 
 
 def _traced_run(workplace: Workplace, commit: str) -> tuple[Run | None, frozenset[tuple[str, str]]]:
-    """A run whose functions are listed, if that works; under what counts it would take twice as long, so separately."""
+    """Execute and list functions if possible. With counts that takes twice as long, so the run does not count."""
     count, runs = workplace.commands.count, list[Run]()
 
     def execute(variables: Mapping[str, str]) -> None:
@@ -229,7 +229,7 @@ def _traced_run(workplace: Workplace, commit: str) -> tuple[Run | None, frozense
 
 
 def _first_run(workplace: Workplace, commit: str) -> Run:
-    """A flaky benchmark may fail now and then; one that fails every time ends the command."""
+    """Execute a commit, and repeat crashes, as a flaky benchmark may fail sometimes. The last failure is raised."""
     for _ in range(FIRST_TRIES - 1):
         try:
             return workplace.execute(commit)[1]
@@ -252,7 +252,7 @@ def _begun(
 
 
 def _executed(facts: Mapping[str, ChangeFacts]) -> Mapping[str, tuple[ExecutedCode, ...]]:
-    """What an answer may say of the candidate that it names."""
+    """Return the executed code that each candidate changes, for the answer."""
     return {commit: one.executed[:KEPT_CODE] for commit, one in facts.items() if one.executed}
 
 
@@ -281,7 +281,7 @@ def _require_same(
 
 
 def _searched(bisection: Bisection, dispatcher: Dispatcher, *, file: Path, deadline: float | None) -> Bisection:
-    """With an outcome. One that is there only because the time is over is not kept, so that the file resumes."""
+    """Search until there is an outcome. One caused by the time limit alone is not stored, so the file can resume."""
     controller = Controller(bisections=StateFile(file), dispatcher=dispatcher)
     step = settle(controller, bisection, loaded=None)
     while not step.bisection.is_done:
@@ -333,14 +333,14 @@ def _as_dispatched(plan: BisectPlan) -> BisectCommands:
 
 
 def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
-    """What was measured, appended to the history's suite of searches, and the answer; of how many commits."""
+    """Record the measurements in the history's suite of searches, and the answer. Return the number of commits."""
     with open_history(config.history, repository, url=plan.asked.history_url or None) as opened:
         opened.store(bisection, expected=None)
         return len(record_search(opened, bisection))
 
 
 def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> BisectionReport:
-    """With what this repository knows besides: who wrote the commits, and where they are to be seen."""
+    """Add facts from this repository to the report: the culprits' authors, and the commits' web address."""
     report = report_of(bisection)
     prior = None if plan.prior is Prior.CHANGES else plan.prior.value
     return replace(
@@ -351,7 +351,7 @@ def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> Bisecti
     )
 
 
-# What a bisection would measure and cost, before anything is measured.
+# The measurements and cost of a bisection, before anything is measured.
 
 LEAST_RUNS = 8
 NORMAL_QUARTILE = 0.6745
@@ -359,7 +359,7 @@ STEPS = (0.05, 0.10, 0.15, 0.30)
 
 
 def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
-    """What `bisect` would do, without doing it; with a history, what steps would cost at the noise that is stored."""
+    """Describe what `bisect` would do. With a history, add the cost of finding steps at the stored noise."""
     repository = plan.asked.repository
     candidates = candidates_of(plan)
     count = quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
@@ -398,7 +398,7 @@ def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
 
 
 def _medians(runs: Sequence[Run], plan: BisectPlan) -> list[tuple[tuple[str, str], list[float]]]:
-    """The median of each benchmark's metric that was asked for, run by run."""
+    """Return the medians of each requested benchmark's metric, run by run."""
     values: dict[tuple[str, str], list[float]] = {}
     for run in runs:
         for entry in run.benchmarks:
@@ -412,8 +412,8 @@ def _medians(runs: Sequence[Run], plan: BisectPlan) -> list[tuple[tuple[str, str
 def run_spread(values: Sequence[float]) -> float | None:
     """Standard deviation of ln(value) from one stored run to the next; None below `LEAST_RUNS` runs.
 
-    By the median of absolute differences of neighbours, so that steps between them hardly count. It holds what differs
-    from machine to machine too, so a search on one machine usually costs less.
+    It uses the median of absolute differences of neighbours, so steps between them hardly count. It includes
+    differences between machines, so a search on one machine usually costs less.
     """
     if len(values) < LEAST_RUNS:
         return None

@@ -1,4 +1,4 @@
-"""This machine as a dispatcher: jobs one after the other, or side by side for counts."""
+"""This machine as a dispatcher: jobs one after the other, or in parallel for counts."""
 
 import os
 import subprocess
@@ -35,11 +35,11 @@ from perf_culprit.say.reason_text import sentence
 from perf_culprit.search.search import Search
 from perf_culprit.store.protocol import LoadedBisection
 
-# The dispatcher of this machine, and the file that its bisection is kept in.
+# The dispatcher of this machine, and the file of its bisection.
 
 
 class AtOnce:
-    """A run of such a dispatcher is over when it is looked at: it is measured when its results are wanted."""
+    """A dispatcher whose runs are always completed: a run is measured when its results are requested."""
 
     def __init__(self) -> None:
         self._runs = 0
@@ -49,14 +49,14 @@ class AtOnce:
         return self._runs
 
     def find(self, title: str) -> None:
-        """None: a dispatch of this process that was not sent was never begun."""
+        """None: this process never began a dispatch that was not sent."""
 
     def look(self, run_id: int) -> RunFacts:
         return RunFacts(title=f"round {run_id}", is_completed=True)
 
 
 class Here(AtOnce):
-    """One round after the other, in the worktrees of one workplace."""
+    """Measures one round after the other, in the worktrees of one workplace."""
 
     def __init__(self, workplace: Workplace, bisection: Bisection, *, say: Say, verbose: bool = False) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Here(AtOnce):
 
 
 class StateFile:
-    """Keeps one bisection in memory, and what is needed to resume its search in a file."""
+    """Keeps one bisection in memory, and the data needed to resume its search in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -105,7 +105,7 @@ class StateFile:
 
 
 def _session(bisection: Bisection) -> BisectSession:
-    """What was proposed and not measured is left out: it will be proposed again."""
+    """Leave out proposed rounds that were not measured: they will be proposed again."""
     state = bisection.search
     over = {*(result.job_id for result in state.results), *state.abandoned}
     if bisection.metric is None:
@@ -121,7 +121,7 @@ def _session(bisection: Bisection) -> BisectSession:
     )
 
 
-# The dispatcher of this machine for counts: the jobs of a dispatch side by side, a process with worktrees each.
+# The dispatcher of this machine for counts: the jobs of a dispatch in parallel, each a process with its worktrees.
 
 PREFIX: Final = "perf-culprit-jobs-"
 REQUEST_NAME: Final = "request.json"
@@ -140,7 +140,7 @@ def open_dispatcher(
     say: Say,
     verbose: bool = False,
 ) -> Iterator[Dispatcher]:
-    """One job at a time in this workplace; several as processes, with a folder that is gone after."""
+    """Measure one job at a time in this workplace, or several as processes with a temporary folder."""
     if bisection.jobs_per_dispatch == 1:
         yield Here(workplace, bisection, say=say, verbose=verbose)
         return
@@ -149,7 +149,7 @@ def open_dispatcher(
 
 
 class SideBySide(AtOnce):
-    """What a job builds is kept for the others: in the user's cache, or in `folder`, which is the search's own."""
+    """Measures jobs in parallel. They share builds, in the user's cache or in the search's own `folder`."""
 
     def __init__(self, repository: Path, *, commands: Commands, cache: Path | None, folder: Path, say: Say) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ class SideBySide(AtOnce):
 
     @contextmanager
     def _running(self, job: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-        """A process that measures the job. Where this one is interrupted it ends its commands and worktrees as well."""
+        """Start a process that measures the job. An interrupt ends it together with its commands and worktrees."""
         output = folder / job
         output.mkdir()
         options = ["--request", str(folder / REQUEST_NAME), "--job", job, "--output", str(output), *self._options]

@@ -1,4 +1,4 @@
-"""Which runner image a search measures on: the one that its ends were recorded on, also where `-latest` moved on."""
+"""The runner image of a search: the one that its ends were recorded on, even if `-latest` has moved on."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _HOSTED: Final = re.compile(r"(ubuntu|macos)-\d\d\b")
 
 
 def label_of(components: Mapping[str, str]) -> str | None:
-    """The label of the image that a run recorded; None of a machine of somebody's own, or where it recorded none."""
+    """Return the label of the image that a run recorded. None for self-hosted machines, and if it recorded none."""
     match = _IMAGE.match(components.get("runner_image", ""))
     if match is None:
         return None
@@ -28,7 +28,7 @@ def label_of(components: Mapping[str, str]) -> str | None:
 def chosen_runner(
     configured: str | None, runs: Sequence[Run], commit_range: CommitRange
 ) -> tuple[str, tuple[Reason, ...]]:
-    """The label to measure on, and what to know of it. Where the ends differ it is the bad one's: it is there still."""
+    """Return the label to measure on, and notes about it. If the ends differ, use the bad one's: it still exists."""
     recorded = {run.commit: run.environment.components for run in runs if "runner_image" in run.environment.components}
     ends = [recorded[end] for end in (commit_range.bad, commit_range.good) if end in recorded]
     labels = [label for end in ends if (label := label_of(end)) is not None]
@@ -46,7 +46,7 @@ def _noted(images: set[str], runner: str) -> tuple[Reason, ...]:
 
 
 def other_images(bisection: Bisection) -> tuple[Reason, ...]:
-    """What the machines say of themselves, where that is not the image that was asked for, or several."""
+    """Report the images that the machines recorded, if they are not the requested image or if there are several."""
     images = {label for environment in bisection.environments if (label := label_of(environment)) is not None}
     if len(images) < 2 and (images <= {bisection.runner} or not _HOSTED.match(bisection.runner)):
         return ()

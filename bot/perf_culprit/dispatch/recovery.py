@@ -1,6 +1,6 @@
-"""Issues whose regression seems over: nine runs in a row look so, and a short search of both ends says whether it is.
+"""Checks of issues whose regression seems over: nine runs in a row look so, and a short search of both ends decides.
 
-Runs alone cannot tell a commit that mends the code from a machine that became faster.
+Runs alone cannot distinguish a commit that fixes the code from a machine that became faster.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,9 @@ MOST_EXECUTIONS: Final = 40
 
 
 def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str, window: int) -> tuple[Step, ...]:
-    """The checks that are due, of the oldest search first; `runs` of one line, from oldest to newest.
+    """Return the checks that are due, those of the oldest search first. `runs` are on one line, from oldest to newest.
 
-    One that did not find the regression over is repeated after `window` more runs.
+    A check that did not find the regression over is repeated after `window` more runs.
     """
     positions = {run.commit: place for place, run in enumerate(runs) if run.commit}
     newest = len(runs) - 1
@@ -63,26 +63,26 @@ def recoveries(runs: Sequence[Run], searches: Sequence[Bisection], *, suite: str
 
 
 def is_over(check: Bisection) -> bool:
-    """Whether the ends, measured side by side, show the regression no more in any metric of its issue."""
+    """Whether the ends, measured next to each other, no longer show the regression in any metric of its issue."""
     outcome = check.search.outcome
     return outcome is not None and outcome.kind is OutcomeKind.NOT_REPRODUCED and not left_of(check)
 
 
 def is_still_there(bisection: Bisection) -> bool:
-    """Whether a check has surely seen the regression again: which commit it is has been answered."""
+    """Whether a check has certainly seen the regression again. Its commit is already known, so the check can end."""
     closes = bisection.alarm is not None and bisection.alarm.closes
     return bool(closes) and len(bisection.search.results) >= REFUTING_ANALYSIS and _sees_it(bisection)
 
 
 def answer_of(check: Bisection) -> CheckAnswer:
-    """Of a check that has ended."""
+    """Return the answer of a check that has ended."""
     if is_over(check):
         return CheckAnswer.OVER
     return CheckAnswer.STILL_THERE if _sees_it(check) else CheckAnswer.UNKNOWN
 
 
 def _sees_it(check: Bisection) -> bool:
-    """By the ends, or by a culprit that explains them."""
+    """Whether the ends show the regression, or a culprit explains them."""
     outcome, worse = check.search.outcome, check.search.settings.direction.worse_sign
     if outcome is not None and outcome.culprits and outcome.confidence_interval is not None:
         ends = outcome.confidence_interval
@@ -91,7 +91,7 @@ def _sees_it(check: Bisection) -> bool:
 
 
 def _told(search: Bisection) -> Iterator[tuple[tuple[str, ...], AlarmedMetric]]:
-    """The issues of a search: by which commits each is known, and the metric that was followed, with its size."""
+    """Yield the issues of a search: the commits that identify each, and the followed metric with its size."""
     alarm, outcome = search.alarm, search.search.outcome
     if alarm is None or outcome is None or not alarm.tracked or alarm.closes or not is_real(outcome):
         return

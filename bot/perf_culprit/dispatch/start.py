@@ -1,4 +1,4 @@
-"""The beginning of a dispatched bisection: what is searched, in which commits, and the first dispatch."""
+"""The start of a dispatched bisection: its metric, its commits and its first dispatch."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -39,10 +39,10 @@ SHOWN_KEYS: Final = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DispatchPlan:
-    """What was asked for. `id` is the asking comment's: asking twice with one id starts one bisection.
+    """The request. `id` is the requesting comment's: two requests with one id start one bisection.
 
     `good` and `bad` are revisions, or full hashes that the remote knows. `default_branch` is the tip of the branch
-    whose commits are trusted; only a bisection inside of it is recorded. `alarm`: nobody asked.
+    whose commits are trusted; only a bisection inside it is recorded. `alarm` is set if the search is automatic.
     """
 
     id: str
@@ -60,7 +60,7 @@ class DispatchPlan:
 def start_bisection(
     repository: Path, plan: DispatchPlan, *, config: Config, controller: Controller, remote: git.Remote | None = None
 ) -> BisectionStep:
-    """Begin the bisection and send its first dispatch; where it was begun before, resume it.
+    """Begin the bisection and send its first dispatch, or resume it if it was begun before.
 
     `config` must be that of the default branch. Nothing of the range is executed here: `repository` gives the graph,
     and `remote` its missing commits.
@@ -111,10 +111,10 @@ def _begun(
             commit_range, settings=settings, prior=prior_of(repository, commit_range, Prior.CHANGES), stored=stored
         ).state,
         started_at=now,
-        # Nobody waits for a search that began by itself: an event of it that was lost costs hours, not the answer.
+        # No user waits for an automatic search: a lost event costs hours, not the answer.
         deadline=None if plan.alarm else now + timedelta(minutes=config.bisect.budget_minutes),
         suite=config.suite,
-        # Nor need it be quick: on one machine after the other, none is started for rounds that prove needless.
+        # It need not be quick either: machines run one after the other, so none starts rounds that prove unnecessary.
         jobs_per_dispatch=1 if plan.alarm else config.bisect.jobs_per_round,
         rounds_per_job=config.bisect.rounds_per_job,
         runner=runner,
@@ -156,14 +156,14 @@ def _is_trusted(repository: Path, candidates: Candidates, default_branch: str) -
 def _followed(
     plan: DispatchPlan, config: Config, metrics: Sequence[tuple[MetricKey, Metric]]
 ) -> tuple[MetricKey, Metric | None, str | None, ByTime | None]:
-    """What the command names, else the configuration: a metric of the results, a count, or both one after the other."""
+    """Return the named metric, else the configured one: a metric of the results, a count, or a count and then times."""
     own = config.bisect
     configured = own.metric if plan.benchmark in (None, own.benchmark) else None
     name, benchmark = plan.metric or configured, plan.benchmark or own.benchmark
     if name == AUTO:
         count, timed = Count.INSTRUCTIONS, None if configured == AUTO else configured
         return key_of(count), metric_of(count), count, ByTime(*_metric(benchmark, timed, config, metrics))
-    is_own = plan.metric is None  # with a tool or a benchmark it is one of theirs
+    is_own = plan.metric is None  # with a tool or a benchmark, it is a metric of the results
     counted = quantity_of(name, benchmark=benchmark if is_own else plan.benchmark, tool=own.tool if is_own else "auto")
     if counted is not None:
         return key_of(counted), metric_of(counted), counted, None
@@ -173,7 +173,7 @@ def _followed(
 def _metric(
     benchmark: str | None, name: str | None, config: Config, metrics: Sequence[tuple[MetricKey, Metric]]
 ) -> tuple[MetricKey, Metric | None]:
-    """A metric that the history does not know is named in full, and the first job tells its unit."""
+    """Find the single metric that fits. One unknown to the history needs its full name; the first job adds its unit."""
     matches = {
         key: directed
         for key, metric in metrics
@@ -188,7 +188,7 @@ def _metric(
 
 
 def _not_one(keys: Iterable[MetricKey], *, benchmark: str | None, name: str | None, matched: int) -> UsageError:
-    """`keys` are those to choose from, `matched` of them fit what was named."""
+    """Make the error for no single metric. `keys` are the choices; `matched` of them fit the given names."""
     choices = sorted(f'`benchmark="{key.benchmark}" metric="{key.metric}"`' for key in keys)
     named = " ".join(f'`{option}="{text}"`' for option, text in (("benchmark", benchmark), ("metric", name)) if text)
     message = f"no stored run has {named}" if choices and named else "no stored run tells which metric is meant"

@@ -1,4 +1,4 @@
-"""Stored runs as samples of a search, and what a search measured as stored runs (docs/history.md)."""
+"""Stored runs as samples of a search, and a search's measurements as stored runs (docs/history.md)."""
 
 import hashlib
 from collections import defaultdict
@@ -21,7 +21,7 @@ JOB_PREFIX: Final = "bisect-"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredBlocks:
-    """`blocks`: a value per execution by commit, each block measured side by side. `alone`: runs that are no block."""
+    """`blocks`: a value per execution by commit, each block measured interleaved. `alone`: runs without a block."""
 
     blocks: tuple[Mapping[str, tuple[float, ...]], ...] = ()
     alone: int = 0
@@ -34,16 +34,16 @@ class StoredBlocks:
 
 
 def bisect_suite(suite: str) -> str:
-    """Where runs of searches are kept: no baseline is ever chosen from there.
+    """Return the suite that keeps runs of searches. No baseline is ever chosen from it.
 
-    A search measures what it suspects, in the middle of other commits' executions: neither which commits it has nor
-    how they were measured is what a run of every push is.
+    A search measures the commits that it suspects, between executions of other commits. So neither its choice of
+    commits nor its conditions are those of a run of every push.
     """
     return f"{suite}{OF_SEARCHES}"
 
 
 def stored_runs(history: History, commit_range: CommitRange, *, suite: str) -> tuple[Run, ...]:
-    """The readable runs of the range's commits, of pushes and of earlier searches."""
+    """Return the readable runs of the range's commits, from pushes and from earlier searches."""
     names = (commit_range.good, *commit_range.merge_bases, *commit_range.commits)
     runs: list[Run] = []
     for kind in (suite, bisect_suite(suite)):
@@ -65,10 +65,10 @@ def usable_blocks(
     commands: BisectCommands,
     environment: Environment | None = None,
 ) -> StoredBlocks:
-    """Executions of two commits or more that were made side by side: runs of one job, by round where it had rounds.
+    """Find executions of two commits or more, interleaved: runs of one job, by round if it had rounds.
 
-    A run that was measured alone says nothing here: a search compares commits within a block, because the level of a
-    machine moves by more than most regressions. A search's runs count where they ran the same commands.
+    A run measured alone is of no use: a machine's level moves by more than most regressions, so a search compares
+    commits within a block. A search's runs count if they ran the same commands.
     """
     names = {commit_range.good, *commit_range.merge_bases, *commit_range.commits}
     jobs: defaultdict[str, list[tuple[str, Benchmark]]] = defaultdict(list)
@@ -89,7 +89,7 @@ def usable_blocks(
     for members in jobs.values():
         of_run = _blocks(members)
         alone += 0 if of_run else len(members)
-        # A search that was recorded and then went on was recorded again, with what it had before.
+        # A search that was recorded and then resumed was recorded again, including its earlier rounds.
         blocks += [block for block in of_run if block not in blocks] if members[0][1].rounds else of_run
     return StoredBlocks(blocks=tuple(blocks), alone=alone, other_hardware=other_hardware, other_commands=other_commands)
 
@@ -115,9 +115,9 @@ def _blocks(members: Sequence[tuple[str, Benchmark]]) -> list[Mapping[str, tuple
 
 
 def record_search(history: History, bisection: Bisection) -> tuple[str, ...]:
-    """One run per measured commit, appended to the suite of searches; their names in the history.
+    """Append one run per measured commit to the suite of searches, and return their names in the history.
 
-    Recording it again changes nothing there. The environment is what all machines have in common.
+    Recording a search again changes nothing there. The environment is the part that all machines share.
     """
     if bisection.metric is None:
         return ()
@@ -137,7 +137,7 @@ def record_search(history: History, bisection: Bisection) -> tuple[str, ...]:
 def search_runs(
     state: SearchState, *, key: MetricKey, metric: Metric, suite: str, job: str, time: datetime
 ) -> tuple[Run, ...]:
-    """A run per measured commit, in the order of the history. Its groups are executions, with their rounds."""
+    """Return a run per measured commit, in the order of the history. Its groups are executions, with their rounds."""
     values: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
     for number, result in enumerate(state.results, start=1):
         for commit, numbers in result.values.items():
@@ -167,6 +167,6 @@ def search_runs(
 
 
 def _job_prefix(commands: BisectCommands) -> str:
-    """The same for searches that ran the same: their numbers can be compared."""
+    """Return a prefix that is equal for searches with the same commands: their numbers can be compared."""
     facts = "\x00".join(str(fact) for fact in (commands.run, commands.build, commands.count or commands.tool))
     return f"{JOB_PREFIX}{hashlib.sha256(facts.encode(errors='surrogateescape')).hexdigest()[:12]}-"

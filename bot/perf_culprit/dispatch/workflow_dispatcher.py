@@ -1,6 +1,6 @@
-"""The dispatcher of other machines: runs of the bisect workflow, and what they left.
+"""The dispatcher of other machines: runs of the bisect workflow, and their results.
 
-What a run left was written where a stranger's code ran: all of it is checked against what the dispatch asked for.
+A run's results were written where untrusted code ran: all of them are checked against the dispatch's request.
 """
 
 import json
@@ -59,7 +59,7 @@ class Workflow:
 
 
 def _inputs(bisection: Bisection, dispatch: Dispatch) -> dict[str, str]:
-    """The inputs of the bisect workflow, all of them strings."""
+    """Return the inputs of the bisect workflow, all of them strings."""
     alarm = bisection.alarm
     request = encode_request(
         BisectRequest(
@@ -103,7 +103,7 @@ def _refused(fault: str) -> DataError:
 
 
 def _check(result: BisectJobResult, *, bisection: str, dispatch: Dispatch, job: BisectJob, followed: int) -> None:
-    """That it speaks of what this job was asked for, and of nothing else."""
+    """Check that the result belongs to this job's request, and contains nothing else."""
     if result.bisection != bisection:
         raise _refused("it is of another bisection")
     if result.dispatch != dispatch.id:
@@ -143,7 +143,7 @@ def open_controller(
     report: Callable[[BisectionStep], None],
     objection: Callable[[Bisection], Objection | None] = no_objection,
 ) -> Iterator[Controller]:
-    """The controller in a job on GitHub: kept in the history (a branch of `remote`), measured by the bisect workflow.
+    """Open the controller in a GitHub job. The history (a branch of `remote`) stores, the bisect workflow measures.
 
     `config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's. `name`
     is the job's, the same for each of its attempts.

@@ -1,1 +1,1 @@
-"""What is said: each subject as one document, and its renderers for GitHub, a terminal and a page."""
+"""Output: each subject as one document, and its renderers for GitHub, a terminal and a page."""

@@ -1,4 +1,4 @@
-"""An audit and a foreseen measurement, for a terminal and as JSON."""
+"""An audit and the forecast of a measurement, for a terminal and as JSON."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -13,11 +13,11 @@ from perf_culprit.say.numbers import counted, deviation, percent, percent_at_lea
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
-# What a measurement would show, in words for the terminal.
+# The forecast of a measurement, in words for the terminal.
 
 
 def foresight_text(foresight: Foresight) -> str:
-    """Two lines, or three where executions and their samples could be told apart."""
+    """Return two lines, or three if executions and their samples could be distinguished."""
     lines = [_shown(foresight)]
     if foresight.typical is not None:
         lines.append(Safe(_needed(foresight)))
@@ -55,7 +55,7 @@ def _sources(foresight: Foresight, executions: float, samples: float) -> str:
     return f"{noise}; {taken} per execution are few, {'more' if enough is None else f'up to {enough:,}'} help"
 
 
-# An audit for a terminal and as JSON.
+# An audit, for a terminal and as JSON.
 
 FORMAT = "perf-culprit-audit"
 VERSION = 2
@@ -87,7 +87,7 @@ def _nodes(audit: Audit) -> Iterator[Node]:
 
 
 def audit_json(audit: Audit) -> bytes:
-    """Rates and effects are fractions; null is an effect that was never found."""
+    """Encode the audit. Rates and effects are fractions; null is an effect that was never found."""
     held = msgspec.to_builtins(audit, enc_hook=lambda reason: reason.to_json(sentence))
     data = {"format": FORMAT, "version": VERSION, **held, "notes": [*map(sentence, audit.notes)]}
     data["recommendation"]["reasons"] = [*map(sentence, audit.recommendation.reasons)]
@@ -122,7 +122,7 @@ def _noise(noise: NoiseSources) -> Iterator[str]:
 
 
 def _rates(audit: Audit) -> Table:
-    """The recommended one is marked."""
+    """Return the table of rates, with the recommended detector marked."""
     sizes = max((entry.power for entry in audit.detectors), key=len)
     effects = [percent(one.effect, signed=True) for one in sizes]
     head = ("detector", "runs with a false proof", "with a false suspicion", "right alarms", *effects)
@@ -141,7 +141,7 @@ def _rates(audit: Audit) -> Table:
 
 
 def _table(title: str, head: Sequence[str], rows: Sequence[tuple[str, ...]], *, right: Collection[int]) -> Table:
-    """Of our own words alone."""
+    """Return a table of our own words only."""
     columns = (Column(name=name, right=place in right) for place, name in enumerate(head))
     return grid(columns, [tuple(map(Safe, row)) for row in rows], Safe(title))
 

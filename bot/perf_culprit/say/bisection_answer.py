@@ -1,4 +1,4 @@
-"""A bisection's answer: the culprit, how sure it is, what it changed, and what was measured."""
+"""A bisection's answer: the culprit, its certainty, its change, and the measurements."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -49,7 +49,7 @@ T = TypeVar("T")
 PLOT_WIDTH: Final = 31
 MOST_ROWS: Final = 60
 SUBJECT_LIMIT: Final = 120
-SUSPECT_LIMIT: Final = 48  # of a subject in a table that 80 columns hold
+SUSPECT_LIMIT: Final = 48  # limit of a subject in a table for 80 columns
 COMMAND_LIMIT: Final = 2000
 SHOWN_UPDATES: Final = 10
 SHOWN_CODE: Final = 3
@@ -57,7 +57,7 @@ BY_WORSE: Final = (Tone.BETTER, Tone.WORSE)
 
 
 def bisection_text(report: BisectionReport, *, colour: bool = False, verbose: bool = False) -> str:
-    """For a terminal; foreign control characters never reach it. `verbose`: with posteriors."""
+    """Render the report for a terminal, without foreign control characters. `verbose` adds posteriors."""
     evidence = [*map(Safe, phrases.evidence(report.outcome))] if verbose else []
     more = (Bullets(items=evidence, total=len(evidence), title=Safe("Evidence")),) if evidence else ()
     nodes = (*bisection_nodes(report), *more)
@@ -65,19 +65,19 @@ def bisection_text(report: BisectionReport, *, colour: bool = False, verbose: bo
 
 
 def bisection_markdown(report: BisectionReport) -> str:
-    """For a comment or a job summary. Subjects, failures and commands are foreign text."""
+    """Render the report for a comment or a job summary. Subjects, failures and commands are foreign text."""
     return markdown_text(*bisection_nodes(report))
 
 
 def commit_pages(report: BisectionReport) -> dict[str, str]:
-    """By the name that a measured commit has in the text; nothing where no host shows them."""
+    """Map the measured commits' names in the text to their web pages. Empty if no host shows them."""
     url = report.repository_url
     commits = () if url is None else (entry.commit for entry in report.measured)
     return {_short(commit): plain(f"{url}/commit/{commit}", limit=SENTENCE_LIMIT) for commit in commits}
 
 
 def headline(report: BisectionReport) -> str:
-    """One line without Markdown: the commit where there is one, else what became of the search."""
+    """Return one line without Markdown: the culprit if there is one, else the outcome of the search."""
     culprit, suspects = _one_culprit(report), report.outcome.suspects
     if culprit is not None:
         return f"{_short(culprit.commit)} {phrases.introduced(culprit)}"
@@ -94,7 +94,7 @@ def headline(report: BisectionReport) -> str:
 
 
 def _tone(report: BisectionReport) -> Tone:
-    """What became of the change, as a comparison would call it."""
+    """Return the tone of the outcome, the same as for a comparison with this change."""
     outcome = report.outcome
     if outcome.kind is OutcomeKind.NOT_REPRODUCED:
         return Tone.FINE
@@ -109,7 +109,7 @@ def _own_tone(culprit: Culprit) -> Tone:
 
 
 def _one_culprit(report: BisectionReport) -> Culprit | None:
-    """The commit that the first line names."""
+    """Return the commit that the first line names."""
     outcome = report.outcome
     return outcome.culprits[0] if outcome.kind is OutcomeKind.CULPRIT and outcome.culprits else None
 
@@ -157,10 +157,10 @@ def _reason(report: BisectionReport) -> Iterator[Node]:
 
 
 def _named(report: BisectionReport, culprit: Culprit) -> Text:
-    """The commit, its subject, who wrote it and when, and what it did."""
+    """Return the commit, its subject, author and date, and its effect."""
     parts: list[Text] = [Commit(culprit.commit, report.repository_url)]
     if subject := report.subjects.get(culprit.commit):
-        # Quoted in a terminal, where a line may look like a command of GitHub's runner.
+        # Quoted in a terminal, where a line may look like a command to GitHub's runner.
         quote = Sign(terminal='"')
         parts.append(words("{}{}{}", quote, Name(subject, SUBJECT_LIMIT), quote))
     if (facts := report.facts.get(culprit.commit)) is not None:
@@ -169,7 +169,7 @@ def _named(report: BisectionReport, culprit: Culprit) -> Text:
 
 
 def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
-    """What it changed, how certain its name is, and for a terminal its page."""
+    """Yield what the commit changed, the certainty of its name, and for a terminal the address of its page."""
     facts, notes = report.facts.get(culprit.commit), []
     if facts is not None:
         notes.append(f"+{facts.insertions:,} {MINUS}{facts.deletions:,} lines in {counted(facts.files, 'file')}")
@@ -211,20 +211,20 @@ def _candidates(report: BisectionReport) -> Iterator[Table]:
 
 
 def _plot(report: BisectionReport) -> Iterator[Text]:
-    """The named commits' lines stand out."""
+    """Yield the plot's lines, with those of the named commits emphasized."""
     named = {culprit.commit: _own_tone(culprit) for culprit in report.outcome.culprits}
     for entry, line in zip(_cut(report.measured), plot(report.measured), strict=True):
         yield Toned(Safe(line), named[entry.commit]) if entry.commit in named else Safe(line)
 
 
 def plot(measured: Sequence[MeasuredCommit], *, width: int = PLOT_WIDTH) -> list[str]:
-    """A line per commit: its mean as a dot on its interval, the good commit's level as an axis. Only our own text."""
+    """Draw a line per commit: a dot for its mean, its interval, and an axis at the good level. No foreign text."""
     shown = _cut(measured)
     ends = [0.0]
     for entry in shown:
         interval = entry.confidence_interval
         ends += [] if entry.relative_change is None else [entry.relative_change]
-        # A wide interval is cut at the edge; it must not squeeze all others.
+        # Cut a wide interval at the edge, so that it does not squeeze the others.
         ends += [] if interval is None or interval.high - interval.low > 1 else [interval.low, interval.high]
     low, high = min(ends), max(ends)
     span = (high - low) or 1.0

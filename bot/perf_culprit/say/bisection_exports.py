@@ -10,15 +10,15 @@ from perf_culprit.say.charts import COLOURS, HEIGHT, LEFT, Points, frame
 from perf_culprit.say.inert import SHORT_HASH, clean
 from perf_culprit.say.numbers import percent
 
-# What a search measured by commit, as SVG: the change against the good commit, its interval, and who is named.
+# The measurements of a search by commit, as SVG: the change against the good commit, its interval, and the culprits.
 
-MOST_WIDTH = 1.0  # of an interval that is drawn whole: wider ones must not squeeze all others
+MOST_WIDTH = 1.0  # widest interval that is drawn whole: wider ones would squeeze all others
 MOST_CHARACTERS = 55
 USUAL, NAMED = COLOURS[0], COLOURS[1]
 
 
 def bisection_svg(report: BisectionReport) -> str:
-    """A point per commit with a number, in the order of the history; each links to its commit's page."""
+    """Draw a point per commit with a number, in the order of the history. Each links to its commit's page."""
     commit_range = report.commit_range
     order = dict.fromkeys((commit_range.good, *commit_range.merge_bases, *commit_range.commits))
     places = {commit: float(place) for place, commit in enumerate(order)}
@@ -39,7 +39,7 @@ def bisection_svg(report: BisectionReport) -> str:
 
 
 def _heights(x: float, entry: MeasuredCommit) -> Points:
-    """In percent: its mean and, where it is narrow enough, both ends of its interval."""
+    """Return the mean in percent and, unless the interval is too wide, both of its ends."""
     interval, mean = entry.confidence_interval, entry.relative_change or 0.0
     ends = [] if interval is None or interval.high - interval.low > MOST_WIDTH else [interval.low, interval.high]
     return [(x, 100 * value) for value in (mean, *ends)]
@@ -66,16 +66,16 @@ def _short(commit: str) -> str:
     return escape(clean(commit)[:SHORT_HASH])
 
 
-# For `git bisect`: an answer as its log, for `git bisect replay FILE`, and a script for `git bisect run`.
+# For `git bisect`: the answer as a log for `git bisect replay FILE`, and a script for `git bisect run`.
 
 SUBJECT_LIMIT = 120
 
 
 def bisection_log(report: BisectionReport) -> str:
-    """The ends, and every measured commit with the side that the named culprit puts it on, newest first.
+    """Log the ends, and all measured commits as good or bad relative to the culprit, newest first.
 
-    In that order, because git keeps the last `bad` only. Without one culprit only the ends are certain. A commit that
-    gave no number is skipped.
+    Newest first, because git keeps only the last `bad`. Without a single culprit only the ends are certain. A commit
+    without a number is skipped.
     """
     commit_range, outcome = report.commit_range, report.outcome
     bad = _with_descendants(report, outcome.culprits[0].commit) if len(outcome.culprits) == 1 else set()
@@ -131,6 +131,6 @@ esac
 
 
 def git_run_script(good: str, *, name: str, options: Sequence[str]) -> str:
-    """`good`: full hash; `options` are those of `measure` that say what to run."""
+    """Return the script. `good` is a full hash; `options` are the options of `measure` that define what to run."""
     words = ["perf-culprit", "measure", "--commits", good, "HEAD", *options]
     return SCRIPT.format(name=shlex.quote(name), measure=shlex.join(words))

@@ -1,4 +1,4 @@
-"""A bisection that is planned or under way."""
+"""A planned bisection, and one under way."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ from perf_culprit.say.numbers import counted, percent
 from perf_culprit.say.reason_text import sentence, worded
 from perf_culprit.say.render_markdown import markdown_text
 
-# What a bisection would do: its candidates and what it would cost.
+# The plan of a bisection: its candidates and its cost.
 
 LISTED: Final = 40
 BENCHMARKS: Final = 10
@@ -42,7 +42,7 @@ SUBJECT_LIMIT: Final = 72
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredNoise:
-    """How much a benchmark differs from one stored run to the next, and what steps would cost at that noise."""
+    """A benchmark's noise from one stored run to the next, and the cost of finding steps at that noise."""
 
     benchmark: str
     metric: str
@@ -63,11 +63,11 @@ def plan_text(
     noise: Sequence[StoredNoise] | None = None,
     seconds: float | None = None,
 ) -> str:
-    """`executions`: expected for a clear step and for one that is hidden in the noise of one execution.
+    """Describe the plan. `executions`: expected for a clear step, and for one hidden in the noise of one execution.
 
-    `tests`: of the weighted engine, each of one commit against the good end.
-    `prior`: the chance of each commit before anything is measured, by its `facts`; None: all alike.
-    `noise`: what the history says; None where none was asked. `seconds` of an execution, with its part of the builds.
+    `tests`: the number of tests by the weighted engine, each of one commit against the good end. `prior`: each commit's
+    chance before any measurement, by its `facts`. None: all are equal. `noise`: the stored noise. None: not requested.
+    `seconds`: the time of an execution, with its share of builds.
     """
     commits = commit_range.commits
     merges = sum(len(parents) > 1 for parents in commit_range.parents)
@@ -124,7 +124,7 @@ def _chance(commit: str, prior: Mapping[str, float] | None) -> str:
 
 
 def _why(commit: str, facts: Mapping[str, ChangeFacts] | None) -> str:
-    """What its chance is made of."""
+    """Return the facts behind the commit's chance."""
     if facts is None or (one := facts.get(commit)) is None:
         return ""
     kinds = {
@@ -151,11 +151,11 @@ def _history(noise: Sequence[StoredNoise] | None) -> Iterator[str]:
         yield f"… and {len(noise) - BENCHMARKS} benchmarks more: name one with --benchmark"
 
 
-# Where a dispatched bisection stands: the answer in the thread and the check run, after every step.
+# The state of a dispatched bisection: the answer in the thread and the check run, after every step.
 
 BAR_WIDTH: Final = 20
 MOST_REMARKS: Final = 10
-LEAST_SHOWN: Final = 0.005  # of the posterior
+LEAST_SHOWN: Final = 0.005  # share of the posterior
 
 PHASES: Final = {
     Phase.MERGE_BASE: "measuring the merge base",
@@ -169,14 +169,14 @@ PHASES: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepTexts:
-    """`title` is one line without Markdown; `body` is for the thread and for the check run."""
+    """`title` is one line without Markdown. `body` is for the thread and for the check run."""
 
     title: str
     body: str
 
 
 def step_texts(step: BisectionStep, *, repository_url: str, meanwhile: Objection | None = None) -> StepTexts:
-    """`meanwhile`: what happened after the bisection's end."""
+    """Render a step. `meanwhile`: an objection that arose after the bisection's end."""
     nodes: list[Node] = []
     if step.report is not None:
         title = headline(step.report)
@@ -202,13 +202,13 @@ def _title(progress: Progress) -> str:
     if progress.expected_executions is None:
         most = "" if progress.most_executions is None else f" of {progress.most_executions:,} at most"
         return f"{title}{counted(progress.executions, 'execution')}{most}"
-    left = counted(max(1, round(2**progress.entropy_bits)), "commit")  # as many as equally suspicious ones would be
+    left = counted(max(1, round(2**progress.entropy_bits)), "commit")  # the number of equally likely commits
     expected = progress.executions + progress.expected_executions
     return f"{title}{progress.executions:,} of about {expected:,} executions, about {left} left"
 
 
 def progress_line(progress: Progress, *, verbose: bool = False) -> str:
-    """For who watches a search on this machine."""
+    """Return the progress as one line for a search on this machine."""
     parts = [_title(progress)]
     if verbose:
         parts.append(f"{progress.entropy_bits:.1f} bits")
@@ -254,7 +254,7 @@ def _progress(step: BisectionStep, *, repository_url: str) -> Iterator[Node]:
 
 
 def _standing(progress: Progress) -> Text:
-    """With a bar once it is known how much is expected: before, it would stand at nothing whatever is measured."""
+    """Return the progress, with a bar once the expected number is known. Before, the bar would stay at zero."""
     title, expected = _title(progress), progress.expected_executions
     if expected is None:
         return Safe(f"{title[:1].upper()}{title[1:]}.")
@@ -271,7 +271,7 @@ def _footer(step: BisectionStep, *, repository_url: str) -> Iterator[Text]:
     commit_range = bisection.search.commit_range
     yield words("{} to {}", *(Commit(end, repository_url) for end in (commit_range.good, commit_range.bad)))
     yield Safe(counted(len(commit_range.commits), "candidate"))
-    if step.report is None and bisection.runner_seconds:  # the report says it itself
+    if step.report is None and bisection.runner_seconds:  # the report already has the time
         yield Safe(f"{counted(math.ceil(bisection.runner_seconds / 60), 'minute')} on runners")
     if bisection.requested_by:
         yield words("asked for by {}", Name(bisection.requested_by, 40))

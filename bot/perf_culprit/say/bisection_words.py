@@ -1,4 +1,4 @@
-"""The sentences of bisections: what the answer says, what to know of it, and what became of the dispatches."""
+"""The sentences of bisections: the answer, its notes, and the state of the dispatches."""
 
 from collections.abc import Iterator, Mapping
 from math import expm1
@@ -68,7 +68,7 @@ BISECTIONS: Final[Mapping[ReasonCode, str]] = {
 }
 
 
-# What the answer says; foreign text never enters it.
+# The words of the answer. They never contain foreign text.
 
 HEADLINES: Final = {
     OutcomeKind.CULPRIT: "Found the commit",
@@ -81,8 +81,8 @@ HEADLINES: Final = {
     OutcomeKind.BUDGET_SPENT: "Stopped before the answer was certain: the budget is spent",
     OutcomeKind.UNMEASURABLE: "An end of the range cannot be measured",
 }
-SURE: Final = 0.99  # of a name: less is told
-HARDLY_ANY: Final = 0.001  # noise of an exact count; how its last digits hang together is of no use
+SURE: Final = 0.99  # of a name; a lower certainty is stated
+HARDLY_ANY: Final = 0.001  # noise of an exact count, where autocorrelation has no meaning
 PLAIN: Final = {
     OutcomeKind.DECAY: "The change came in many small parts.",
     OutcomeKind.INCONCLUSIVE: "The ends could not be told apart at this noise with this many executions.",
@@ -93,7 +93,7 @@ PLAIN: Final = {
 
 
 def reason_of(report: BisectionReport) -> str:
-    """Why the search ended as it did, in one sentence."""
+    """Return the reason why the search ended, in one sentence."""
     outcome, left = report.outcome, counted(len(report.outcome.suspects), "candidate")
     match outcome.kind:
         case OutcomeKind.CULPRIT | OutcomeKind.SEVERAL_CULPRITS:
@@ -114,7 +114,7 @@ def reason_of(report: BisectionReport) -> str:
 
 
 def _beside(report: BisectionReport) -> str | None:
-    """What the merge base says of ends that are not in one line."""
+    """Explain the merge base's level if the ends are not on one line."""
     base = _merge_base(report)
     if base is None or report.outcome.kind is OutcomeKind.FIXED_ON_GOOD_SIDE:
         return None
@@ -124,7 +124,7 @@ def _beside(report: BisectionReport) -> str | None:
 
 
 def _merge_base(report: BisectionReport) -> str | None:
-    """The one that ended the search before its range was looked at."""
+    """Return the merge base that ended the search before its range was searched."""
     kinds, outcome = {OutcomeKind.FIXED_ON_GOOD_SIDE, OutcomeKind.NOT_REPRODUCED}, report.outcome
     bases = report.commit_range.merge_bases if outcome.kind in kinds and outcome.relative_change is None else ()
     changes = {entry.commit: abs(entry.relative_change or 0.0) for entry in report.measured}
@@ -142,13 +142,13 @@ def beside_headline(report: BisectionReport) -> str | None:
 
 
 def _is_worse(report: BisectionReport, commit: str) -> bool:
-    """Than the good end."""
+    """Whether the commit is worse than the good end."""
     change = next((entry.relative_change for entry in report.measured if entry.commit == commit), None)
     return report.settings.direction.worse_sign * (change or 0.0) > 0
 
 
 def _resolved(outcome: Outcome) -> str:
-    """How much of the change the named commits may leave to others."""
+    """State how much of the change may come from commits that were not named."""
     is_one = len(outcome.culprits) == 1
     if outcome.unresolved is None:
         return f"{'It' if is_one else 'Each'} is the first whose test against the good end is significant."
@@ -173,7 +173,7 @@ def _denied(report: BisectionReport) -> str:
 
 
 def other_way(report: BisectionReport) -> Sought | None:
-    """The direction in which the ends differ where the other one was looked for, and not found."""
+    """Return the direction of the ends' difference if only the opposite one was searched for."""
     interval, sought = report.outcome.confidence_interval, report.settings.sought
     is_denied = report.outcome.kind is OutcomeKind.NOT_REPRODUCED and report.settings.expected_change is None
     if not is_denied or sought is Sought.ANY or interval is None or interval.low <= 0 <= interval.high:
@@ -192,7 +192,7 @@ def sized(relative_change: float, interval: Interval | None) -> str:
 
 
 def certainty(culprit: Culprit) -> str | None:
-    """How sure the name is; its part of the change is another question."""
+    """Return the certainty of the culprit's name. Its part of the change is a separate question."""
     if culprit.posterior is None:
         return None
     sure = "" if culprit.posterior >= SURE else f"{percent(culprit.posterior)} likely; "
@@ -200,7 +200,7 @@ def certainty(culprit: Culprit) -> str | None:
 
 
 def evidence(outcome: Outcome) -> Iterator[str]:
-    """In the authors' terms."""
+    """Yield the evidence in statistical terms."""
     if outcome.noise is not None and (correlation := outcome.noise.autocorrelation) is not None:
         yield f"autocorrelation of the noise from one execution to the next: {significant(correlation)}"
     for culprit in outcome.culprits:
@@ -212,7 +212,7 @@ def evidence(outcome: Outcome) -> Iterator[str]:
 
 
 def facts_of(report: BisectionReport) -> Iterator[str]:
-    """Sentences of numbers."""
+    """Yield sentences with numbers."""
     outcome = report.outcome
     if outcome.relative_change is not None:
         yield f"Bad against good: {sized(outcome.relative_change, outcome.confidence_interval)}."

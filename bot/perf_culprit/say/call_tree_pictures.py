@@ -1,4 +1,4 @@
-"""Compared call trees as pictures: Mermaid's text, and the flame graph."""
+"""Pictures of compared call trees: Mermaid's text, and the flame graph."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,17 +11,17 @@ from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, 
 from perf_culprit.say.call_tree_words import count, grown, own_change, shown_suspects
 from perf_culprit.say.inert import Safe, clean, fill, inline_data
 
-# Compared call trees as Mermaid's text, which GitHub draws; foreign names cannot leave their labels.
+# Compared call trees as Mermaid's text, which GitHub draws. Foreign names cannot leave their labels.
 
-# More boxes are not a picture *(choice)*.
+# A picture with more boxes is unreadable *(choice)*.
 MOST_NODES: Final = 12
-# Of a slower method and its callers: what is above is left out where it leads to nothing else.
+# A slower method with its callers: more distant callers are omitted if they lead to nothing else.
 WAY: Final = 4
-# Of methods that one revision alone has: what is less sure may be in no sample of the other by chance.
+# For methods in one revision only: at a higher q-value the other's samples may lack them by chance.
 ONE_SIDED: Final = 0.05
 LABEL_LIMIT: Final = 48
-# Anything else in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and the
-# characters that Mermaid itself puts instead of entities.
+# Every other character in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and
+# the characters that Mermaid itself puts instead of entities.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ]")
 _SLOW: Final = (NodeState.SLOWER, NodeState.ADDED)
 _CLASSES: Final = (
@@ -33,14 +33,14 @@ _CLASSES: Final = (
 
 
 def label(text: str) -> str:
-    """The text for a quoted label, every other character than letters, digits and spaces as an entity."""
-    # "ﬂ°" is what Mermaid itself puts instead of an entity's start: of a name it would show another character.
+    """Return the text for a quoted label, with all characters except letters, digits and spaces as entities."""
+    # Mermaid itself replaces an entity's start by "ﬂ°": in a name it would show another character.
     text = text.replace("\N{LATIN SMALL LIGATURE FL}", "fl")
     return "".join(one if _PLAIN.fullmatch(one) else f"#{ord(one)};" for one in text)
 
 
 def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) -> Safe:
-    """A fenced block: the slower paths, what they call, suspects with thick, changed code with dotted borders."""
+    """Draw slower paths and their callees in a fenced block. Suspects have thick borders, changed code dotted ones."""
     touched, marks = touched_methods(comparison), marked(comparison)
     places = chosen(service, marks)
     lines = ["```mermaid", "flowchart LR"]
@@ -65,7 +65,7 @@ FIRST: Final = 2
 
 
 def marked(comparison: TreeComparison) -> dict[str, int]:
-    """Suspects by name, in order: FIRST of the first one, 1 of the others."""
+    """Map suspects to marks, in order: FIRST for the first one, 1 for the others."""
     return {one.method: 1 if place else FIRST for place, one in enumerate(shown_suspects(comparison))}
 
 
@@ -76,12 +76,12 @@ def _mark(node: ComparedNode, marks: Mapping[str, int]) -> str:
 
 
 def touched_methods(comparison: TreeComparison) -> frozenset[str]:
-    """Whose code was changed."""
+    """Return the methods whose code was changed."""
     return frozenset(one.method for one in comparison.suspects if one.touched is not None)
 
 
 def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
-    """The method, and what became of it."""
+    """Return the method's name, and the words for its change."""
     words = []
     if node.state is NodeState.ADDED:
         words.append("new")
@@ -101,9 +101,9 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
 
 
 def chosen(service: ServiceComparison, marks: Mapping[str, int]) -> dict[int, int | None]:
-    """Callers before callees, each with the nearest caller that is chosen.
+    """Choose the drawn nodes, callers before callees, each with its nearest chosen caller.
 
-    First each suspect where it gained most, then other paths with a reason, slower ones, and what these call.
+    First each suspect where it gained most, then other paths with a reason, slower ones, and their callees.
     """
     nodes = service.nodes
     worst: dict[str, int] = {}
@@ -128,7 +128,7 @@ def chosen(service: ServiceComparison, marks: Mapping[str, int]) -> dict[int, in
 
 
 def _callers(service: ServiceComparison, i: int) -> Iterator[int]:
-    """The nearest first."""
+    """Yield the callers, the nearest first."""
     place = service.nodes[i].parent
     while place is not None:
         yield place
@@ -141,24 +141,24 @@ def _gain(node: ComparedNode) -> float:
 
 
 def _is_noise(node: ComparedNode) -> bool:
-    """What no test says anything of, such as a method in some samples of one revision."""
+    """Whether no test supports the change, for example for a method in some samples of one revision."""
     if node.state in (NodeState.ADDED, NodeState.REMOVED):
         return node.q_value is None or node.q_value >= ONE_SIDED
     return node.state in (NodeState.NOT_TESTED, NodeState.FASTER)
 
 
-# The difference of two revisions as a flame graph: drawn in a page, and in two columns for flamegraph.pl.
+# The difference of two revisions as a flame graph: drawn in a page, and as two columns for flamegraph.pl.
 
-# Flame graphs draw whole numbers: microseconds, millionths of a share, or what was counted.
+# Flame graphs draw whole numbers: microseconds, millionths of a share, or counts.
 _SCALES: Final = {"ms": 1_000.0, "share": 1_000_000.0}
 _NAME_LIMIT: Final = 500
 
 
 def flame_section(comparison: TreeComparison) -> Safe:
-    """HTML; names are data of its script, never markup. Services lie below a root of their own where they are many.
+    """Return HTML whose script gets names as data, never as markup. Several services share a root of their own.
 
-    Each node is [name, parent, time with callees before and after, own time before and after, 2 for the first suspect
-    and 1 for another].
+    Each node is [name, parent, time with callees before and after, own time before and after, mark]. The mark is 2 for
+    the first suspect and 1 for another.
     """
     units, marks = {one.unit for one in comparison.services}, marked(comparison)
     trees = [(one.service, *_totals(one), (_drawn(node, marks) for node in one.nodes)) for one in comparison.services]
@@ -166,7 +166,7 @@ def flame_section(comparison: TreeComparison) -> Safe:
 
 
 def single_flame_section(trees: Sequence[CallTree], unit: str) -> Safe:
-    """Of one revision: a side before that took no time."""
+    """Draw one revision, as if its side before took no time."""
 
     def drawn(node: CallNode) -> _DrawnNode:
         return node.method, node.parent, 0.0, node.elapsed_ms, 0.0, node.self_ms, 0
@@ -187,7 +187,7 @@ def _drawn(node: ComparedNode, marks: Mapping[str, int]) -> _DrawnNode:
     return node.method, node.parent, before, after, own_before, own_after, marks.get(node.method, 0)
 
 
-# Nobody reads a longer list next to a picture *(choice)*.
+# A longer list next to a picture is not read *(choice)*.
 MOST_LISTED: Final = 12
 
 
@@ -215,7 +215,7 @@ def _flame(
 
 
 def collapsed_difference(comparison: TreeComparison) -> bytes:
-    """`service;caller;callee 120 310` per path: own time before and after, as difffolded.pl writes it."""
+    """Return `service;caller;callee 120 310` per path: own time before and after, in difffolded.pl's format."""
     lines = []
     for service in comparison.services:
         paths: list[str] = []
@@ -241,12 +241,12 @@ def _own(node: ComparedNode, service: ServiceComparison) -> tuple[int, int]:
 
 
 def _frame(name: str) -> str:
-    """A stack's frame: neither the separator nor a line break."""
+    """Return a stack frame's name without separators and line breaks."""
     return "".join(c if c.isprintable() and c != ";" else "_" for c in name) or "_"
 
 
 def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> ServiceComparison | None:
-    """The service where the first suspect gained most; none where nothing is slower."""
+    """Return the service where the first suspect gained most. None if nothing in it is slower."""
     if suspect is None:
         return None
     services = [one for one in diagnosis.services if one.service == suspect.service]
@@ -254,7 +254,7 @@ def pictured(diagnosis: TreeComparison, suspect: ComparedSuspect | None) -> Serv
     return next((one for one in services if any(node.state in slow for node in one.nodes)), None)
 
 
-# As a list of a page: GitHub draws Mermaid's text, a page of one file does not.
+# A list for a page: GitHub draws Mermaid's text, but a page of one file cannot.
 
 
 def tree_and_flame(comparison: TreeComparison, service: ServiceComparison) -> Safe:
@@ -262,7 +262,7 @@ def tree_and_flame(comparison: TreeComparison, service: ServiceComparison) -> Sa
 
 
 def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:
-    """HTML: callers above their callees; suspects and slower methods marked."""
+    """Return HTML with callers above their callees. Suspects and slower methods are marked."""
     touched, marks = touched_methods(comparison), marked(comparison)
     callees: dict[int | None, list[int]] = {}
     places = chosen(service, marks)

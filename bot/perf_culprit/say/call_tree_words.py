@@ -1,4 +1,4 @@
-"""The words of compared call trees: what became of a method and of a service, how sure, and why. No names."""
+"""Words for compared call trees: changes of methods and services, their certainty and their reasons. No names."""
 
 from typing import Final
 
@@ -21,12 +21,12 @@ BASES: Final = {
     Basis.TOTALS: "totals only: no certainty",
 }
 ANSWERS: Final = {Answer.SLOWER: "slower", Answer.NOT_SLOWER: "nothing got slower", Answer.UNDECIDED: "undecided"}
-# Less is worth a word.
+# Smaller values are mentioned.
 FULLY_ALIGNED: Final = 0.99
 FULLY_OWN: Final = 0.99
-# Of what all methods have in common: less is how medians of good runs differ.
+# A factor that most methods share: smaller ones are differences between medians of good runs.
 COMMON: Final = 1.05
-# Why a method is a suspect.
+# The reasons for suspecting a method.
 REASONS: Final = {
     SuspectReason.PATH_END: "the path of slower methods ends here",
     SuspectReason.OWN_TIME: "its own code takes longer",
@@ -37,7 +37,7 @@ REASONS: Final = {
     SuspectReason.TOUCHED: "the commit changed it",
     SuspectReason.CALLS_TOUCHED: "calls what the commit changed",
 }
-# Where another reason holds it says nothing more.
+# Redundant if another reason holds.
 _IMPLIED: Final = frozenset({SuspectReason.PATH_END})
 _SLOWER: Final = frozenset({SuspectReason.PATH_END, SuspectReason.OWN_TIME, SuspectReason.ORIGIN})
 CAUSES: Final = {
@@ -45,17 +45,17 @@ CAUSES: Final = {
     ChangeCause.TIME_PER_CALL: "longer per call",
     ChangeCause.BOTH: "more calls, and longer ones",
 }
-# From here on percents are hard to read.
+# Above this, percentages are hard to read.
 MANY_TIMES: Final = 9.0
 
 
 def shown_suspects(comparison: TreeComparison) -> tuple[ComparedSuspect, ...]:
-    """Without methods that only lie on the way to a suspect: those are in the tree."""
+    """Return the suspects without methods that are only on the way to one: the tree shows these."""
     return tuple(one for one in comparison.suspects if one.reasons)
 
 
 def headline(comparison: TreeComparison) -> str:
-    """In our own words, numbers and a hash."""
+    """Return the headline, made of our own words, numbers and a hash."""
     suspects = shown_suspects(comparison)
     basis = "; ".join(BASES[basis] for basis in Basis if basis in {one.basis for one in comparison.services})
     compared = f"{counted(len(comparison.services), 'service')} compared: {basis}"
@@ -92,7 +92,7 @@ def answer_words(one: ServiceComparison) -> str:
 
 
 def amounts(before: NodeAmount | None, after: NodeAmount | None, unit: str, *, own: bool) -> tuple[str, str]:
-    """Both sides in one unit; a foreign unit is left to the reader. An en dash for a side that is not there."""
+    """Return both sides in one unit. A foreign unit stays unnamed; a missing side is an en dash."""
     sides = [None if side is None else (side.self_time if own else side.elapsed) for side in (before, after)]
     present = tuple(max(0.0, side) for side in sides if side is not None)
     if unit == "share":
@@ -114,7 +114,7 @@ def calls(before: NodeAmount | None, after: NodeAmount | None) -> str:
 
 
 def count(number: float) -> str:
-    """Calls per repetition; a whole number where it is one."""
+    """Return the number of calls per repetition, as a whole number if it is one."""
     return f"{number:,.0f}" if number % 1 == 0 and number < 1e6 else significant(number)
 
 
@@ -133,7 +133,7 @@ def grown(relative: float) -> str:
 
 
 def own_change(before: NodeAmount | None, after: NodeAmount | None) -> str | None:
-    """Of the time without callees; None where there are none, or where one side took no time of its own."""
+    """Return the change of own time. None without callees, in one revision only, or if there was no own time before."""
     if before is None or after is None or before.self_time <= 0:
         return None
     if all(side.self_time > FULLY_OWN * side.elapsed for side in (before, after)):
@@ -155,7 +155,7 @@ def _own_is_less(suspect: ComparedSuspect) -> bool:
 
 
 def begins_to_call(comparison: TreeComparison, suspect: ComparedSuspect) -> tuple[str, ...]:
-    """The new methods that a method of both revisions calls where its service got slower, the longest first."""
+    """Return the new callees of a method in both revisions where its service got slower, the longest first."""
     nodes = next((one.nodes for one in comparison.services if one.service == suspect.service), ())
     new = [
         (node.target.elapsed, node.method)
@@ -167,7 +167,7 @@ def begins_to_call(comparison: TreeComparison, suspect: ComparedSuspect) -> tupl
 
 
 def why(suspect: ComparedSuspect, *, begins: bool = False) -> str:
-    """Nothing of it is said of a method that takes less than before. `begins`: its new callees are named too."""
+    """Return the reasons, except slowness of a method that got faster. `begins`: its new callees are named too."""
     implied = _IMPLIED | ({SuspectReason.CHANGED_CALLS} if begins else set())
     reasons = [reason for reason in suspect.reasons if reason not in implied]
     less = _SLOWER if _is_less(suspect) else {SuspectReason.OWN_TIME} if _own_is_less(suspect) else frozenset()

@@ -1,4 +1,4 @@
-"""Compared call trees: the likely place, the suspects and why, what was compared, what to test again."""
+"""Compared call trees: the likely place, the suspects and reasons, what was compared, what to test again."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -172,11 +172,11 @@ def _path(suspect: ComparedSuspect) -> Text:
     return words("Call path: {}{}", cut, joined(" → ", (Name(name, 60) for name in names)))
 
 
-# For a terminal, and what the scores are made of.
+# For a terminal, including the parts of the scores.
 
 
 def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
-    """Foreign control characters never reach it, and no line starts with foreign text."""
+    """Render the comparison without foreign control characters. No line starts with foreign text."""
     suspects = shown_suspects(comparison)
     nodes: list[Node] = [paragraph(Safe(headline(comparison)))]
     if suspects:
@@ -200,11 +200,11 @@ def _parts_row(suspect: ComparedSuspect) -> Row:
     return Row((Name(suspect.method), whole, score, *shares, Safe(touched), some(services, SHOWN_SHARES)))
 
 
-# For a comment: the likely place first, the picture and the tables folded.
+# For a comment: the likely place first; the picture and the tables are folded.
 
 
 def first_suspect(report: Report) -> ComparedSuspect | None:
-    """Where to look: of what got or looks worse, and where only the call trees show it. Elsewhere no news."""
+    """Return the first suspect if a metric got or looks worse, or if only the call trees show a slowdown. Else None."""
     if report.diagnosis is None:
         return None
     got_worse = report.conclusion is Conclusion.REGRESSION or any(one.looks_worse for one in report.findings)
@@ -214,7 +214,7 @@ def first_suspect(report: Report) -> ComparedSuspect | None:
 
 
 def through(report: Report, *, repository_url: str | None) -> Text | None:
-    """The commit for the headline, where it is known and its call trees do not speak against it."""
+    """Return the commit for the headline, if it is known and its call trees do not contradict it."""
     diagnosis = report.diagnosis
     if diagnosis is None or diagnosis.commit is None or report.conclusion is not Conclusion.REGRESSION:
         return None
@@ -224,7 +224,7 @@ def through(report: Report, *, repository_url: str | None) -> Text | None:
 
 
 def where_to_look(report: Report, suspect: ComparedSuspect) -> Text:
-    """Such as "Look first at `Parser.tokenize`, which this commit changed."; its number where no metric has one."""
+    """Return a hint like "Look first at `Parser.tokenize`, which this commit changed.", or the effect."""
     who = ""
     if suspect.touched is not None:
         one = report.diagnosis is not None and report.diagnosis.commit is not None
@@ -267,14 +267,14 @@ _FOUND: Final[Mapping[Answer, Callable[[Sequence[ComparedSuspect]], str]]] = {
 }
 
 
-# For a bisection's answer: what the culprit changed, and which methods got slower.
+# For a bisection's answer: the culprit's changes, and the methods that got slower.
 
 FUNCTIONS: Final = 8
 _COUNTED: Final = ("share", "function", "own before", "after", "calls", "")
 
 
 def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) -> Iterator[Node]:
-    """The place first, then the path to it, the methods with their numbers, and the services to test again."""
+    """Yield the place, the path to it, the methods with their numbers, and the services to test again."""
     if diagnosis.counted:
         yield paragraph(Safe("The change by function, in instructions, compared with its parent:"))
         yield _filled(_COUNTED, [_counted(one) for one in diagnosis.counted[:CULPRIT_ROWS]])
@@ -295,13 +295,13 @@ def culprit_nodes(diagnosis: CulpritDiagnosis, *, repository_url: str | None) ->
 
 
 def _filled(names: Sequence[str], rows: Sequence[tuple[Text, ...]]) -> Table:
-    """Without the last columns where no row has anything to say."""
+    """Return a table without the last columns if they are empty in all rows."""
     filled = max(place for row in rows for place, cell in enumerate(row, start=1) if cell)
     return grid(names[:filled], [row[:filled] for row in rows])
 
 
 def _counted(method: ComparedSuspect) -> tuple[Text, ...]:
-    """A row begins with a number of ours: a name may look like a command of GitHub's runner."""
+    """Return a row that begins with our own number, because a name may look like a command to GitHub's runner."""
     before, after = amounts(method.baseline, method.target, method.unit, own=True)
     one_sided = "new" if method.baseline is None else "gone" if method.target is None else ""
     remarks: list[Text] = [Safe(one_sided)] if one_sided else []
@@ -328,13 +328,13 @@ def _slower(comparison: TreeComparison, *, repository_url: str | None) -> Iterat
 
 
 def _first(suspect: ComparedSuspect, comparison: TreeComparison) -> Text:
-    """Such as "`Parser.tokenize` takes 61% longer; this commit changed it.", only as sure as it is."""
+    """Return a sentence like "`Parser.tokenize` takes 61% longer; this commit changed it.", with its certainty."""
     changed = "; this commit changed it" if suspect.touched is not None else ""
     sure = "" if comparison.answer is Answer.SLOWER else " (without certainty)"
     return words("The likely place: {} {}{}.", Name(suspect.method), Safe(effect(suspect)), Safe(changed + sure))
 
 
-# Of one revision alone: what costs most.
+# The most costly methods of one revision.
 
 _METHODS: Final = 20
 _MOST_SERVICES: Final = 3

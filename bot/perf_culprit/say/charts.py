@@ -13,7 +13,7 @@ from perf_culprit.model.accuracy import Audit, DetectorAudit
 from perf_culprit.say.inert import clean
 from perf_culprit.say.numbers import amount_text, percent, quantities
 
-# Charts of block characters, to be shown in a fixed-width font: in a table's cell, or a few lines high.
+# Charts of block characters for a fixed-width font: in a table's cell, or a few lines high.
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -24,11 +24,11 @@ PLOT_HEIGHT: Final = 6
 
 
 def sparkline(series: Sequence[float]) -> str:
-    """The newest points on eight levels from their smallest to their largest value; "" where there is no trend."""
+    """Draw the newest points on eight levels from their smallest to their largest value. "" without a trend."""
     points = [value for value in series[-MOST_POINTS:] if math.isfinite(value)]
     if len(points) < FEWEST_POINTS:
         return ""
-    # Halved, so that the span of two huge values of opposite sign stays a number.
+    # Halved, so that the span of two huge values of opposite sign stays finite.
     low, span = min(points) / 2, max(points) / 2 - min(points) / 2
     if span == 0:
         return _LEVELS[0] * len(points)
@@ -37,9 +37,9 @@ def sparkline(series: Sequence[float]) -> str:
 
 
 def strips(sides: Sequence[Sequence[float]], *, width: int = 40) -> list[str]:
-    """Where each side's samples lie between the least and the largest of all, as densities of `width` characters.
+    """Draw each side's samples between the overall minimum and maximum, as densities of `width` characters.
 
-    Nothing where a side has none or all are equal.
+    Empty if a side has no samples or all are equal.
     """
     finite = [[value for value in side if math.isfinite(value)] for side in sides]
     if not all(finite):
@@ -48,7 +48,7 @@ def strips(sides: Sequence[Sequence[float]], *, width: int = 40) -> list[str]:
     if not 0 < high - low < math.inf:
         return []
     counts = [Counter(min(width - 1, int((value - low) / (high - low) * width)) for value in side) for side in finite]
-    # The fullest place of either side is full: sides of other numbers of samples are still alike in height.
+    # Each side's fullest place is full, so sides with different numbers of samples have the same height.
     tops = [max(count.values()) for count in counts]
     return [
         "".join(_LEVELS[max(0, round(count[i] / top * 8) - 1)] if count[i] else " " for i in range(width))
@@ -57,7 +57,7 @@ def strips(sides: Sequence[Sequence[float]], *, width: int = 40) -> list[str]:
 
 
 def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, width: int, height: int) -> list[str]:
-    """The medians of `width` stretches as points, and the levels between `steps` (index, before, after) as lines."""
+    """Draw medians of `width` stretches as points, and the levels between `steps` (index, before, after) as lines."""
     columns = min(width, len(values))
     edges = [i * len(values) // columns for i in range(columns + 1)]
     parts = [[value for value in values[start:end] if math.isfinite(value)] for start, end in pairwise(edges)]
@@ -81,7 +81,7 @@ def plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], *, 
 
 
 def labelled_plot(values: Sequence[float], steps: Sequence[tuple[int, float, float]], unit: str) -> list[str]:
-    """With its largest and its least value next to it."""
+    """Draw a plot with its largest and smallest values next to it."""
     rows = plot(values, steps, width=PLOT_WIDTH, height=PLOT_HEIGHT)
     finite = [value for value in values if math.isfinite(value)]
     ends = [amount_text(shown) for shown in quantities((max(finite), min(finite)), unit)]
@@ -91,26 +91,26 @@ def labelled_plot(values: Sequence[float], steps: Sequence[tuple[int, float, flo
 
 
 def bar(fraction: float) -> str:
-    """A bar of eight characters in steps of an eighth, filled with spaces."""
+    """Draw a bar of eight characters in steps of an eighth, padded with spaces."""
     eighths = round(min(1.0, max(0.0, fraction)) * 64)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(8)
 
 
 def blocks(share: float, below: float = 0.0, *, width: int, empty: str = "·") -> str:
-    """A bar of `width` whole characters: `share` of them full, then `below` of them half full."""
+    """Draw a bar of `width` whole characters: `share` of them full, then `below` of them half full."""
     full = round(min(1.0, share) * width)
     return ("█" * full + "░" * min(round(below * width), width - full)).ljust(width, empty)
 
 
-# An audit's plot: which share of injected slowdowns each detector found, by their size, as SVG.
+# An audit's plot: the share of injected slowdowns that each detector found, by their size, as SVG.
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 AUDIT_WIDTH, AUDIT_HEIGHT = 760, 420
 AUDIT_LEFT, AUDIT_RIGHT, AUDIT_TOP, AUDIT_BOTTOM = 64, 200, 56, 48
 AUDIT_TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
-# Okabe & Ito: told apart with any kind of colour vision; the dashes do without colours.
+# Okabe & Ito's colours, distinguishable with any kind of colour vision. The dashes work without colours.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 2", "12 4")
 
@@ -169,7 +169,7 @@ def _y(share: float) -> float:
     return AUDIT_HEIGHT - AUDIT_BOTTOM - share * (AUDIT_HEIGHT - AUDIT_TOP - AUDIT_BOTTOM)
 
 
-# A chart of lines over numbers, as SVG: what was found, and as rings what is known from elsewhere.
+# A line chart over numbers, as SVG: lines for the results, and rings for values known from elsewhere.
 
 Points: TypeAlias = Sequence[tuple[float, float]]
 
@@ -184,7 +184,7 @@ FONT: Final = 'font-family="sans-serif" font-size="11"'
 
 
 def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: Mapping[str, Points]) -> str:
-    """`measured` are marks in the colour of the line of the same name."""
+    """Draw a chart. `measured` are marks in the colour of the line with the same name."""
     parts, place = frame(title, x_name, [point for each in (*lines.values(), *measured.values()) for point in each])
     for index, name in enumerate(dict.fromkeys((*lines, *measured))):
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
@@ -196,12 +196,12 @@ def line_chart(title: str, x_name: str, lines: Mapping[str, Points], measured: M
     return "\n".join([*parts, "</svg>"])
 
 
-# Version by version: where it lies, and the interval around it.
+# Per version: its place, its value, and the ends of its interval.
 Intervals: TypeAlias = Sequence[tuple[int, float, float, float]]
 
 
 def interval_chart(title: str, names: Sequence[str], curves: Mapping[str, Intervals]) -> str:
-    """A curve each of (place among the names, value, lowest, highest), with its intervals as bars."""
+    """Draw a curve per name of (place among the names, value, lowest, highest), with its intervals as bars."""
     points = [(float(x), y) for curve in curves.values() for x, *ys in curve for y in ys]
     parts, place = frame(title, "version", points, names=names)
     for index, (name, curve) in enumerate(curves.items()):
@@ -221,9 +221,9 @@ def interval_chart(title: str, names: Sequence[str], curves: Mapping[str, Interv
 def frame(
     title: str, x_name: str, points: Points, *, names: Sequence[str] = ()
 ) -> tuple[list[str], Callable[[tuple[float, float]], tuple[float, float]]]:
-    """A chart with axes that hold `points` and 0, and nothing in it; and where in it a point lies.
+    """Draw an empty chart with axes that include `points` and 0. Also return a function that places a point in it.
 
-    `names`: of the places 0, 1, … instead of numbers; its axis of values need not hold 0.
+    `names` label the places 0, 1, … instead of numbers. With them the axis of values need not include 0.
     """
     xs = [-0.5, len(names) - 0.5] if names else _ticks([x for x, _ in points], from_zero=False)
     ys = _ticks([y for _, y in points], from_zero=not names)
@@ -266,7 +266,7 @@ def _rings(points: Points, colour: str) -> Iterator[str]:
 
 
 def render_sweep_svg(audit: Audit) -> str:
-    """Precision and recall by threshold, in percent, a pair of lines per size of the change."""
+    """Draw precision and recall by threshold, in percent, with a pair of lines per size of the change."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for one in audit.sweep:
         size = percent(one.effect, signed=True)
@@ -280,7 +280,7 @@ def render_sweep_svg(audit: Audit) -> str:
 
 
 def _ticks(values: Sequence[float], *, from_zero: bool) -> list[float]:
-    """Round numbers from below the smallest value, or from 0, to above the largest."""
+    """Return round numbers from below the smallest value, or from 0, to above the largest."""
     low, high = min(values), max(values)
     if from_zero:
         low = min(low, 0.0)

@@ -1,4 +1,4 @@
-"""What is answered to a command: every word of a comment, a name or a message is foreign and made inert."""
+"""Answers to commands. All words of a comment, a name or a message are foreign and made inert."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -30,7 +30,7 @@ from perf_culprit.say.sections import split
 NEXT_STEP_LIMIT: Final = 500
 ALL: Final = "all"
 
-# Command line -> what it does; docs/commands.md has the same table.
+# Command line -> its effect; docs/commands.md has the same table.
 HELP: Final = (
     (
         (
@@ -76,7 +76,7 @@ def help_text() -> str:
 
 
 def refusal_text(error: BotError) -> str:
-    """What was wrong and what would be valid."""
+    """Explain what was wrong and what would be valid."""
     where = words("{}: ", Name(error.place)) if error.place else Safe("")
     blocks: list[Text] = [words("**Command rejected:** {}{}", where, Prose(error.message))]
     if error.next_step:
@@ -85,7 +85,7 @@ def refusal_text(error: BotError) -> str:
 
 
 def failure_text(error: BotError, *, run_url: str) -> str:
-    """The command was fine, its execution failed. The error's words are for a terminal, so they are shown as code."""
+    """Report a valid command that failed. The error's words are for a terminal, so they are shown as code."""
     blocks: list[Text] = [words("**Failed.** {}", Name(error.message, SENTENCE_LIMIT))]
     if error.next_step:
         blocks.append(words("Next: {}", Name(error.next_step, NEXT_STEP_LIMIT)))
@@ -98,7 +98,7 @@ def no_permission_text(login: str) -> str:
 
 
 def fork_head_text(head: str, *, line: str) -> str:
-    """`head` comes from GitHub. The changes must be looked at before the line is copied; it goes for these only."""
+    """Ask for a review of a fork's changes up to `head`, named by GitHub. The line to copy allows only these."""
     why = "**Command rejected:** This pull request comes from a fork, so its commit must be named."
     read = words("Read the changes up to {}. If you agree with them, write:", Name(head))
     return markdown_text(paragraph(Safe(why)), Figure(title=read, lines=(Safe(line.format(_hash(head))),)))
@@ -127,7 +127,7 @@ def measured_text(request: RequestedRun, *, report_url: str | None) -> str:
 
 
 def asked_body(request: RequestedRun, report: str) -> str:
-    """The report of what was asked for, below what that was."""
+    """Return the report of a requested measurement, below a line with the request."""
     told = words("Asked for: {} against {}. The report of the pull request stays as it is.", *_ends(request))
     return f"{_told(told)}\n{report}"
 
@@ -143,7 +143,7 @@ def _ends(request: RequestedRun) -> tuple[Text, Text]:
 
 
 def again_text(*, repeats: str, run_url: str) -> str:
-    """`repeats` are our own words."""
+    """Report a repeated measurement. `repeats` are our own words."""
     if repeats == "nothing":
         return _told(words("{} is still under way; its report will follow.", Link(Safe("The measurement"), run_url)))
     return _told(
@@ -156,7 +156,7 @@ def continued_text() -> str:
 
 
 def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_checked: bool) -> str:
-    """Not `is_checked`: the benchmarks are not known."""
+    """Report an acceptance. Not `is_checked`: no stored run confirms the benchmarks' names."""
     names = joined(", ", (Name(name) for name in benchmarks)) if benchmarks else Safe("all benchmarks")
     blocks: list[Text] = [
         words("**Accepted** at {}: {}.", Name(acceptance.commit[:10]), names),
@@ -170,9 +170,9 @@ def accepted_text(acceptance: Acceptance, benchmarks: Sequence[str], *, is_check
 
 
 def ready_lines(report: Report) -> str:
-    """Folded, below a regression: the commands to copy, with the very commit that was judged; empty where none fits.
+    """Return folded commands to copy below a regression, with the judged commit. Empty if none fits.
 
-    A fence shows foreign names as they are; one that a command or the fence cannot hold is left out.
+    A fence shows foreign names unchanged. Names that a command or the fence cannot hold are left out.
     """
     regressions = [finding for finding in split(report).changed if finding.verdict is Verdict.REGRESSION]
     commit = report.target_commit
@@ -180,7 +180,7 @@ def ready_lines(report: Report) -> str:
         return ""
     key = regressions[0].key
     benchmark = f' benchmark="{key.benchmark}"' if _fits(key.benchmark) else ""
-    # Without stored runs, and of a counted command, the benchmark's name alone would not do.
+    # Without stored runs, and for counted commands, the benchmark's name alone is not enough.
     metric = f' metric="{key.metric}"' if benchmark and _fits(key.metric) else ""
     accepted = f'"{key.benchmark}"' if benchmark else ALL
     lines = (Safe(f"/perf-bisect {commit}{benchmark}{metric}"), Safe(f"/perf-accept {commit} {accepted} REASON"))

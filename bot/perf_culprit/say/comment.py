@@ -10,11 +10,11 @@ from perf_culprit.say.headlines import headline
 from perf_culprit.say.render_markdown import MOST_ROWS, page_of
 from perf_culprit.say.sections import split
 
-# GitHub answers 422 to a comment of more than 65,536 characters; the rest is left to the publisher.
+# GitHub answers 422 to a comment of more than 65,536 characters. The rest is reserved for the publisher.
 COMMENT_LIMIT_CHARACTERS: Final = 65_000
-# A step summary over 1 MiB is dropped by the runner, quietly.
+# The runner silently drops a step summary over 1 MiB.
 SUMMARY_LIMIT_BYTES: Final = 1_000_000
-# More rows in sight than this nobody reads in a comment.
+# More visible rows in a comment are not read.
 COMMENT_CHANGED_ROWS: Final = 50
 COMMENT_FOLDED_ROWS: Final = 300
 _SEPARATOR: Final = "\n\n---\n\n"
@@ -28,7 +28,7 @@ def render_markdown(
 
 
 def render_joint(reports: Sequence[Report], *, options: PageOptions) -> str:
-    """One comment for all suites, the loudest first; each keeps its verdict and its folds."""
+    """Render one comment for all suites, the loudest first. Each keeps its verdict and its folds."""
     ordered = loudest_first(reports)
     # Each gets the same room. Up to 20 suites are published; their fixed text is about 2,000 characters each.
     room = (COMMENT_LIMIT_CHARACTERS - len(options.marker)) // len(ordered) - len(_SEPARATOR)
@@ -41,18 +41,18 @@ def loudest_first(reports: Sequence[Report]) -> list[Report]:
 
 
 def render_summary(report: Report, *, options: PageOptions | None = None) -> str:
-    """The job summary: the comment's text with all rows that 1 MB holds."""
+    """Render the job summary: the comment's text with as many rows as 1 MB allows."""
     page = page_of(comparison_document(report, options or PageOptions()))
     return page.fitted(_byte_length, limit=SUMMARY_LIMIT_BYTES, visible=MOST_ROWS, folded=MOST_ROWS)
 
 
 def check_title(report: Report) -> str:
-    """One plain line without foreign text."""
+    """Return one plain line without foreign text."""
     return headline(report, split(report)).text
 
 
 def check_texts(reports: Sequence[Report], *, options: PageOptions) -> tuple[str, str]:
-    """(title, summary): a line about the loudest, and Markdown within the check run's limit."""
+    """Return (title, summary): a line about the loudest report, and Markdown within the check run's limit."""
     loudest = loudest_first(reports)[0]
     title = check_title(loudest)
     if len(reports) == 1:
@@ -61,7 +61,7 @@ def check_texts(reports: Sequence[Report], *, options: PageOptions) -> tuple[str
 
 
 def _utf16_length(text: str) -> int:
-    """GitHub's editor counts as JavaScript does: an emoji is two. At least as long as Python's count."""
+    """Count as GitHub's editor (JavaScript) does: an emoji is two. Never less than Python's count."""
     return len(text.encode("utf-16-le")) // 2
 
 

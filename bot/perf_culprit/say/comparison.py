@@ -1,4 +1,4 @@
-"""A comparison's report as one document: what is in sight, what is folded, in which order."""
+"""A comparison's report as one document: its visible and folded parts, in order."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -74,9 +74,9 @@ FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageOptions:
-    """`marker` is printed as the first line. The addresses are the only ones that a comment links to.
+    """`marker` is printed as the first line. A comment links only to these addresses.
 
-    `is_advice`: code of the pull request's author measured itself, so whatever is shown is its word. `has_check`:
+    `is_advice`: the pull request author's code measured itself, so nothing shown is independent of it. `has_check`:
     whether something fails where this is shown.
     """
 
@@ -89,7 +89,7 @@ class PageOptions:
 
 
 def render_text(report: Report, *, colour: bool, width: int) -> str:
-    """For a terminal."""
+    """Render the report for a terminal."""
     return render_terminal(comparison_document(report, PageOptions()), width=width, colour=colour)
 
 
@@ -150,7 +150,7 @@ def _next_step(report: Report, sections: Sections, options: PageOptions) -> Text
 
 
 def _weak(findings: Sequence[Finding], sections: Sections) -> Text:
-    """The metrics in which only larger changes would have been seen."""
+    """Name the metrics in which only larger changes would have been seen."""
     if not findings:
         return Safe("")
     named = [
@@ -165,9 +165,9 @@ def _named(finding: Finding, sections: Sections) -> Text:
 
 
 def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
-    """What must not be folded away: why there is no verdict, and benchmarks that are gone, which can hide one.
+    """Yield what must stay unfolded: why there is no verdict, and missing benchmarks, which can hide one.
 
-    A terminal shows them among the others: it folds nothing.
+    A terminal folds nothing, so it shows them among the other notes.
     """
     if report.conclusion in UNJUDGED and report.notes:
         reason = words("Reason: {}", worded(report.notes[0]))
@@ -203,7 +203,7 @@ def _on_page(line: Text) -> Paragraph:
     return Paragraph(lines=(line,), shown=Shown.NOT)
 
 
-# What changed besides the code: components of the environment, in words.
+# Changes other than the code: components of the environment, in words.
 
 _SURROUNDINGS: Final = (
     Column(name="what", role=Role.NAME),
@@ -221,7 +221,7 @@ def _surroundings(report: Report) -> Iterator[Fold]:
         yield Fold(summary=summary, parts=(table(_SURROUNDINGS, changes, row),))
 
 
-# Where both sides' samples lie, of the loudest changes, for a terminal: a page draws them below each benchmark.
+# Both sides' samples of the loudest changes, for a terminal. A page draws them below each benchmark.
 
 DRAWN_FINDINGS: Final = 5
 FEWEST_DRAWN: Final = 5
@@ -235,7 +235,7 @@ def _samples(sections: Sections) -> Iterator[Figure]:
 
 
 def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
-    """Nothing where the samples are not known."""
+    """Draw the samples. Empty if they are unknown."""
     sides = (finding.chart.baseline_samples, finding.chart.target_samples)
     if min(map(len, sides)) < FEWEST_DRAWN or not (drawn := strips(sides)):
         return
@@ -246,11 +246,11 @@ def _strips(finding: Finding, sections: Sections) -> Iterator[Text]:
         yield words("  {} ▕{}▏ {}{}", Safe(word), Drawn(strip), Safe(lowest), amount(high))
 
 
-# What simulations say of changed model files: apart from what was measured, and failing nothing.
+# Results of simulating changed model files. They are separate from the measurements, and fail nothing.
 
 
 def _told(report: Report, prediction: Prediction) -> str:
-    """No foreign text in here."""
+    """Summarize the prediction, without foreign text."""
     sections = _predicted(report, prediction)
     total = counted(sections.total, "output")
     worse, better = len(sections.regressions), len(sections.improvements)
@@ -262,7 +262,7 @@ def _told(report: Report, prediction: Prediction) -> str:
 
 
 def _predicted(report: Report, prediction: Prediction) -> Sections:
-    """The prediction's findings as those of a report of their own."""
+    """Return the prediction's findings as the sections of a report of their own."""
     return split(
         structs.replace(report, conclusion=prediction.conclusion, findings=prediction.findings, predictions=())
     )
@@ -277,11 +277,11 @@ def _prediction_folds(report: Report) -> Iterator[Fold]:
             yield Fold(summary=summary, parts=(changed_table(sections, title=title),))
 
 
-# Everything that did not change, or that nobody may judge.
+# Everything that did not change, or that cannot be judged.
 
 
 def _results(report: Report, sections: Sections) -> Iterator[Fold]:
-    # Where the headline or the advice counts them, a terminal need not.
+    # If the headline or the advice counts them, a terminal need not show them.
     quiet = Shown.NOT if report.conclusion is Conclusion.NO_CHANGE else Shown.TITLE
     tables = (
         (sections.accepted, "accepted", Shown.LIST, (ACCEPTED,)),
@@ -303,7 +303,7 @@ def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     ]
     if parts:
         summary = Safe(" · ".join(str(part.title) for part in parts))
-        # A single part has its title in the summary already.
+        # A single part already has its title in the summary.
         yield Fold(summary=summary, parts=tuple(parts) if len(parts) > 1 else (replace(parts[0], title=None),))
 
 
@@ -317,7 +317,7 @@ def _outside(sections: Sections) -> Iterator[Fold]:
         yield Fold(summary=Safe(outside_title(sections, len(findings))), parts=(outside_table(sections),))
 
 
-# How it was judged: how the baseline was chosen, what to know about the data, which rule was in force.
+# How the report was judged: the choice of the baseline, notes on the data, and the rules.
 
 _CHOICES: Final = tuple(Column(name=name) for name in ("commit", "time", "baseline", "why"))
 
@@ -360,7 +360,7 @@ def _facts(report: Report) -> Iterator[Text]:
     yield Safe(f"suspected: at most {percent(settings.suspected)}")
     yield Safe(f"minimum effect: {percent(settings.minimum_effect)}")
     yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
-    # The machine's name says nothing to a reader, and something about a network to others.
+    # A machine's name is useless to readers, but can reveal a network to others.
     components = {name: value for name, value in report.environment.components.items() if name != "host"}
     for name, value in sorted(components.items()):
         if not is_package(name):

@@ -1,4 +1,4 @@
-"""A dashboard as the files of a static site: page, script, style, badge, and an index that a script hands over.
+"""A dashboard as the files of a static site: page, script, style, badge, and an index that calls the page's script.
 
 No name becomes markup: the page's script writes all of them as text.
 """
@@ -32,7 +32,7 @@ _MOST_GAINS: Final = 3
 
 
 def dashboard_files(dashboard: Dashboard, kept: Sequence[KeptPanel]) -> dict[str, bytes]:
-    """By path. `kept` says which chunks hold each panel's values."""
+    """Return the files by path. `kept` lists the chunks that hold each panel's values."""
     index = json.dumps(_index(dashboard, kept), separators=(",", ":"), allow_nan=False)
     return {
         "index.html": fill("dashboard.html.j2").encode(),
@@ -86,7 +86,7 @@ def _panel(panel: Panel, changes: Sequence[ShownChange], kept: KeptPanel, number
 
 
 def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
-    """The state of the panel in a sentence or two."""
+    """Describe the state of the panel in one or two sentences."""
     start = len(panel.runs) - LATELY_RUNS
     last = {one.series: one for one in changes}
     late = [_sign(one, panel.series[one.series].metric) for one in last.values() if one.change.index >= start]
@@ -112,7 +112,7 @@ def _told(panel: Panel, changes: Sequence[ShownChange], judged: int) -> str:
 
 
 def _sign(one: ShownChange, metric: Metric) -> int:
-    """1 where it got worse, -1 where better."""
+    """Return 1 if it got worse, -1 if better."""
     step = one.change.after - one.change.before
     return metric.direction.worse_sign * ((step > 0) - (step < 0))
 
@@ -165,7 +165,7 @@ def _change(one: ShownChange, metric: Metric, factor: float, numbers: Mapping[st
 
 
 def _both_sides(accepted: Acceptance) -> str:
-    """The reason, and what got better at that commit; what got worse is the change that this stands next to."""
+    """Return the reason, and what got better at that commit. The change next to it shows what got worse."""
     better = [
         f"{one.benchmark} {one.metric} {percent(one.after / one.before - 1, signed=True)}"
         for one in accepted.changes or ()
@@ -176,7 +176,7 @@ def _both_sides(accepted: Acceptance) -> str:
 
 
 def _short(value: float, factor: float) -> float | None:
-    """None for what no script can show: a number beyond all bounds."""
+    """Round the value. None for a non-finite number, which a script cannot show."""
     short = float(f"{value * factor:.5g}")
     return short if math.isfinite(short) else None
 
@@ -190,7 +190,7 @@ def _trend(values: Sequence[float]) -> list[int]:
 
 _SUBJECT: Final = "performance"
 _FINE, _WORSE, _UNKNOWN = "#1a7f37", "#b3261e", "#59636e"
-# Of 11 px Verdana, as badges are drawn; textLength makes any font fit.
+# Character width in 11 px Verdana, the font of badges. textLength makes any other font fit.
 _CHARACTER, _PAD, _HEIGHT = 6.6, 12, 20
 _TAG_LIMIT: Final = 24
 
@@ -215,7 +215,7 @@ def badge(standing: Standing) -> str:
 
 
 def _words(standing: Standing) -> tuple[str, str]:
-    """The performance since the release in a few words, and their colour."""
+    """Return the performance since the release in a few words, and their colour."""
     since = f"since {clean(standing.release, limit=_TAG_LIMIT)}" if standing.release else f"in {LATELY_RUNS} runs"
     if not standing.judged:
         return "too few runs", _UNKNOWN

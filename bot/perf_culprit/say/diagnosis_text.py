@@ -74,13 +74,13 @@ RECORD_FAULTS: Final = {
 
 
 def diagnosis_text(diagnosis: Diagnosis, *, top: int = 20) -> str:
-    """For a terminal; foreign control characters never reach it, and no line starts with foreign text."""
+    """Render the diagnosis for a terminal, without foreign control characters. No line starts with foreign text."""
     document = Document(nodes=tuple(_told(diagnosis, top)))
     return render_terminal(document, width=WIDE, colour=False, more_at="the JSON")
 
 
 def diagnosis_page(diagnosis: Diagnosis, *, top: int = 20) -> str:
-    """The same with series as charts, and the trees as a flame graph that can be walked."""
+    """Render the diagnosis as a page, with series as charts and the trees as an interactive flame graph."""
     body = html_of(Document(nodes=tuple(_told(diagnosis, top))))
     flames = single_flame_section(diagnosis.trees, diagnosis.unit)
     return page(Safe(body + flames), title="diagnosis", scripts=["flame.js.j2"])
@@ -162,7 +162,7 @@ def _services(services: Sequence[ServiceStatistics], unit: str) -> Table:
 
 
 def _throughput(service: ServiceStatistics) -> str:
-    """The lowest and the highest; the first and the last window may hold less than their width."""
+    """Return the range of rates, if possible without the first and last windows, which may be incomplete."""
     inner = service.windows[1:-1] or service.windows
     if not inner:
         return "n/a"
@@ -184,7 +184,7 @@ def _slowest(services: Sequence[ServiceStatistics], top: int) -> Table:
 
 
 def _series(one: ServiceStatistics, unit: str) -> Iterator[Node]:
-    """Response time and throughput over the windows: block characters for a terminal, charts for a page."""
+    """Yield response time and throughput by window: block characters for a terminal, charts for a page."""
     if len(one.windows) < 2:
         return
     width = Safe(f"{one.windows[0].width_s:g} s")
@@ -212,7 +212,7 @@ def _charts(one: ServiceStatistics, unit: str) -> Safe:
 
 
 def _tree(tree: CallTree, unit: str, top: int) -> Table:
-    """Callers above what they call, the longest first."""
+    """Return callers above their callees, the longest first."""
     depths: list[int] = []
     for node in tree.nodes[:top]:
         depths.append(0 if node.parent is None else depths[node.parent] + 1)

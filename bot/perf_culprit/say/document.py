@@ -1,4 +1,4 @@
-"""What is told of a subject, built once: headings, sentences, tables and folds, which a renderer shows in its medium.
+"""Documents: headings, sentences, tables and folds, built once per subject. A renderer shows them in its medium.
 
 A text is made of our own words (`Safe`) and of foreign text in spans, which every renderer makes inert for its medium.
 """
@@ -15,7 +15,7 @@ from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, Safe
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """Foreign text, shown as it is."""
+    """Foreign text, shown unchanged."""
 
     text: str
     limit: int = NAME_LIMIT
@@ -31,7 +31,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Shortened; a page links it to the repository where that is known."""
+    """A shortened commit. A page links it to the repository if that is known."""
 
     name: str
     repository_url: str | None = None
@@ -39,7 +39,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A terminal shows the text alone."""
+    """A link. A terminal shows only its text."""
 
     text: "Text"
     url: str | None
@@ -57,14 +57,14 @@ class Emphasis:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Block characters of ours, which need a font of fixed width."""
+    """Our own block characters, which need a fixed-width font."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Of ours: an emoji on a page, where a terminal has colours; a word in a terminal, where a page has bold type."""
+    """Our own mark: an emoji on a page (a terminal has colours), or a word in a terminal (a page has bold type)."""
 
     page: str = ""
     terminal: str = ""
@@ -72,7 +72,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """For a terminal: on a page, what it's the address of is a link."""
+    """An address for a terminal. A page has a link instead."""
 
     url: str
 
@@ -96,7 +96,7 @@ def spans(text: Text) -> tuple[Span, ...]:
 
 
 def words(template: str, *values: Text | int) -> tuple[Span, ...]:
-    """Our own words, with texts or counts in the places of `{}`."""
+    """Return our own words, with texts or counts in the places of `{}`."""
     parts = [Safe(part) for part in template.split("{}")]
     if len(parts) != len(values) + 1:
         raise ValueError(f"{len(values)} texts for the places of {template!r}")
@@ -116,7 +116,7 @@ def joined(separator: str, texts: Iterable[Text]) -> tuple[Span, ...]:
 
 
 def some(texts: Sequence[Text], most: int) -> tuple[Span, ...]:
-    """The first ones by commas, "and 3 more"."""
+    """Join the first texts by commas, and add "and 3 more" if some are left."""
     more = len(texts) - most
     return words("{} and {} more", joined(", ", texts[:most]), more) if more > 0 else joined(", ", texts)
 
@@ -131,7 +131,7 @@ def _checked(text: Text) -> tuple[Span, ...]:
 
 
 class Tone(Enum):
-    """What a line tells: a terminal's colour."""
+    """The meaning of a line: its colour in a terminal."""
 
     WORSE = "\x1b[31m"
     FINE = "\x1b[32m"
@@ -141,7 +141,7 @@ class Tone(Enum):
 
 
 class Shown(Enum):
-    """How much of a node a terminal shows: it can fold nothing away."""
+    """How much of a node a terminal shows, because it cannot fold anything."""
 
     TABLE = "table"
     LIST = "list"
@@ -150,7 +150,7 @@ class Shown(Enum):
 
 
 class Role(Enum):
-    """What a column is in a terminal's list: `- name (side → side, figure): words`."""
+    """A column's role in a terminal's list: `- name (side → side, figure): words`."""
 
     NAME = "name"
     SIDE = "side"
@@ -161,9 +161,9 @@ class Role(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """`joins`: on a page it's part of the column before. `spare`: a terminal shows it where there is room.
+    """`joins`: a page puts it into the column before. `spare`: a terminal shows it if there is room.
 
-    `of`: foreign text that the name follows. `page`: where the word is explained.
+    `of`: foreign text before the name. `page`: the address that explains the word.
     """
 
     name: str
@@ -210,7 +210,7 @@ class Bullets:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Heading:
-    """`below`: lines without a space before them."""
+    """`below`: lines directly below, without a blank line."""
 
     text: Text
     tone: Tone
@@ -228,7 +228,7 @@ class Paragraph:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
-    """Lines of fixed width: a drawing of ours, or what is to be copied. Foreign text in them is checked before."""
+    """Fixed-width lines: our own drawing, or text to copy. Foreign text in them was checked before."""
 
     lines: tuple[Text, ...]
     title: Text | None = None
@@ -237,7 +237,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Picture:
-    """A drawing that only pages can show; `html` makes it where GitHub's Markdown is not drawn."""
+    """A drawing that only pages can show. `html` makes it for pages that cannot draw GitHub's Markdown."""
 
     markdown: Safe
     html: Callable[[], Safe] | None = None
@@ -254,9 +254,9 @@ Part: TypeAlias = Table | Bullets | Paragraph | Figure | Picture
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fold:
-    """Shut on a page; a terminal shows its parts, each by its own title or else by the fold's.
+    """Closed on a page. A terminal shows its parts, each with its own title or else the fold's.
 
-    `summary` holds no foreign text: GitHub parses it as HTML. `opened`: where a comment folds it for its length alone.
+    `summary` holds no foreign text: GitHub parses it as HTML. `opened`: a comment folds it only for its length.
     """
 
     summary: Safe
@@ -269,7 +269,7 @@ Node: TypeAlias = Heading | Part | Fold | Footer
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """`more_at`: where the rows are that are left out."""
+    """`more_at`: where the omitted rows are."""
 
     nodes: tuple[Node, ...]
     more_at: Text | None = None
@@ -288,7 +288,7 @@ def table(
     shown: Shown = Shown.LIST,
     most: int | None = None,
 ) -> Table:
-    """`most`: more rows are never shown."""
+    """Make a table. `most`: the most rows that are ever shown."""
     return Table(
         columns=columns,
         first=lambda count: map(row, entries[: count if most is None else min(count, most)]),
@@ -299,7 +299,7 @@ def table(
 
 
 def grid(columns: Iterable[str | Column], rows: Sequence[tuple[Text, ...]], title: Text | None = None) -> Table:
-    """A table of made cells."""
+    """Make a table of finished cells."""
     made = tuple(Column(name=each) if isinstance(each, str) else each for each in columns)
     return table(made, rows, Row, title=title, shown=Shown.TABLE)
 

@@ -85,13 +85,13 @@ _TRADE: Final = (
 
 
 def gain_words(entry: Acceptance) -> str:
-    """What the reason says that it is for: the words after "because"."""
+    """Return the gain that the reason names: the words after "because"."""
     match = _GAIN.search(entry.reason)
     return match[1] if match else ""
 
 
 def accepted_document(entries: Sequence[Acceptance]) -> Document:
-    """Each trade with both its sides."""
+    """Show each trade with its cost and its gain."""
 
     def row(entry: Acceptance) -> Row:
         name = Name(entry.benchmark) if entry.benchmark else Safe("all that got worse")
@@ -135,7 +135,7 @@ _VERIFIED: Final = (
 
 
 def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: str) -> Document:
-    """What a culprit changed, what is left of that with the fix, and our own word for it."""
+    """Show each metric's change by the culprit, the rest of it with the fix, and our own word for the answer."""
 
     def row(entry: tuple[Finding, Finding, str]) -> Row:
         culprit, left, told = entry
@@ -149,7 +149,7 @@ def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: s
 
 
 def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
-    """In one unit."""
+    """Return both sides in one unit."""
     sides = (evidence.baseline, evidence.target)
     shown = iter(numbers.quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
     before, after = (NOTHING if side is None else numbers.amount(next(shown)) for side in sides)
@@ -157,7 +157,7 @@ def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
 
 
 def change_text(evidence: Evidence) -> tuple[str, str]:
-    """The relative change and its interval, "" where that has no width; no foreign text."""
+    """Return the relative change and its interval, "" if that has no width. No foreign text."""
     relative_change, interval = evidence.relative_change, evidence.confidence_interval
     if relative_change is None:
         before, after = evidence.baseline, evidence.target
@@ -170,7 +170,7 @@ def change_text(evidence: Evidence) -> tuple[str, str]:
 
 
 def certainty_text(finding: Finding) -> str:
-    """How sure and by what, in words where it is not a test of samples; no foreign text."""
+    """Return the certainty and its basis, in words unless samples were tested. No foreign text."""
     if finding.test == "exact":
         return "all samples equal" if numbers.is_time(finding.metric.unit) else "exact count"
     if finding.score is not None and finding.threshold is not None and finding.test == CONTROL_CHART:
@@ -205,7 +205,7 @@ def _certainty(finding: Finding) -> Text:
 
 
 def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
-    """The emoji, the same in words, the category that was left, other times of the row."""
+    """Return the emoji, the verdict in words, the category that was left, and other times of the row."""
     loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
     better = finding.verdict is Verdict.IMPROVEMENT or (
         finding.verdict is Verdict.SUSPECTED and not finding.looks_worse
@@ -229,7 +229,7 @@ def _trend(finding: Finding) -> Text:
     return Drawn(line) if line else Safe("")
 
 
-# Tables of findings; all have before, after and change.
+# Tables of findings. All have before, after and change.
 
 _CHANGE: Final = (
     Column(name="before", role=Role.SIDE, right=True),
@@ -240,7 +240,7 @@ _CHANGE: Final = (
 _NAMED: Final = (Column(name="benchmark", role=Role.NAME), *_CHANGE)
 _GLOSSARY: Final = "https://github.com/perf-culprit/perf-culprit/blob/main/docs/glossary.md"
 _CERTAINTY: Final = Column(name="certainty", spare=True, page=f"{_GLOSSARY}#certainty")
-# Further columns of a table, by the cell's maker.
+# A further column of a table, and the function that makes its cells.
 Further = tuple[Column, Callable[[Finding], Text]]
 WHY: Final[Further] = (Column(name="why", role=Role.WORDS), lambda finding: worded(finding.reason))
 
@@ -251,7 +251,7 @@ def change_cells(evidence: Evidence, *, bold: bool = False) -> tuple[Text, ...]:
 
 
 def changed_columns(name: Column) -> tuple[Column, ...]:
-    """The verdict first: a narrow screen shows it."""
+    """Return the columns, verdict first, so that a narrow screen shows it."""
     return Column(name="verdict"), name, *_CHANGE, _CERTAINTY, Column(name="trend", joins=True, spare=True)
 
 
@@ -278,7 +278,7 @@ def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
 
 
 def groups_table(groups: Sequence[GroupMean]) -> Table:
-    """Means over groups of the configuration."""
+    """Show the mean changes of the configuration's groups."""
 
     def row(group: GroupMean) -> Row:
         interval = group.confidence_interval
@@ -299,7 +299,7 @@ _BUDGETS: Final = (
 
 
 def budgets_table(checks: Sequence[BudgetCheck]) -> Table:
-    """Limits of the configuration that are exceeded, or that the run's noise reaches over."""
+    """Show the configured limits that are exceeded, or that lie within the run's noise."""
 
     def row(check: BudgetCheck) -> Row:
         value, low, high, limit = numbers.quantities((check.value, check.low, check.high, check.limit), check.unit)
@@ -331,7 +331,7 @@ def _accepted(finding: Finding) -> Text:
 
 
 def _visible_from(finding: Finding) -> Text:
-    """The smallest change that would have been seen."""
+    """Return the smallest change that would have been seen."""
     effect = finding.detectable_effect
     return NOTHING if effect is None else Safe(f"≥{NO_BREAK}{numbers.percent_at_least(effect)}")
 
@@ -340,9 +340,9 @@ ACCEPTED: Final[Further] = (Column(name="accepted", role=Role.WORDS), _accepted)
 SEEN: Final[Further] = (Column(name="would have been suspected", right=True), _visible_from)
 
 
-# Metrics out of control that were not called: chance, or baseline runs that do the same, explain them [N12, 5.3.1].
+# Metrics out of control that were not called: chance, or similar baseline runs, explain them [N12, 5.3.1].
 #
-# They are not findings, but nothing that left its limits is swallowed: whoever looks for a cause finds it here.
+# They are not findings, but they are shown: they may help in the search for a cause.
 
 _OUTSIDE: Final = (
     Column(name="counter", role=Role.NAME),
@@ -354,13 +354,13 @@ _OUTSIDE: Final = (
 
 
 def not_called(sections: Sections) -> tuple[Finding, ...]:
-    """In the order of their violation relative to its limit."""
+    """Return the findings in the order of their violation relative to its limit."""
     findings = (entry for entry in sections.quiet if is_out_of_control(entry))
     return tuple(sorted(findings, key=lambda finding: (-violation(finding), finding.key)))
 
 
 def outside_title(sections: Sections, count: int) -> str:
-    """Such as "3 of 40 metrics left their limits, but were not called"."""
+    """Return a title like "3 of 40 metrics left their limits, but were not called"."""
     charted = sum(finding.test in {CONTROL_CHART, RULE_ENSEMBLE} for finding in sections.all)
     its, was = ("its", "was") if count == 1 else ("their", "were")
     return (

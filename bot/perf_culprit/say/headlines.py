@@ -1,4 +1,4 @@
-"""The words of the verdict: headline, what happened, what to do. Names are added to them."""
+"""The words of the verdict: headline, effects, and next step. Names are added to them."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from perf_culprit.say.sections import CONTROL_CHART, Sections, left_what
 
 
 def took(cost: Cost | None) -> str:
-    """What measuring took, in words; empty where nobody knows."""
+    """Describe the cost of measuring. Empty if it is unknown."""
     if not cost:
         return ""
     return counted(cost.executions, "execution") + (f" in {lasted(cost.seconds, 'runner ')}" if cost.seconds else "")
@@ -43,14 +43,14 @@ def word(findings: tuple[Finding, ...], *, better: bool) -> str:
     return "better" if better else "worse"
 
 
-# Times, memory and counts are told apart where a suite has several of them.
+# Times, memory and counts are listed separately if a suite has several of them.
 
 TIMES: Final = "time"
 _STEMS: Final = ("got worse ", "got better ", "got ")
 
 
 def quantity(finding: Finding) -> str:
-    """Such as "memory": what a metric is of, for "worse in …"."""
+    """Name the metric's quantity, such as "memory", for "worse in …"."""
     if is_timed(finding.metric):
         return TIMES
     if is_bytes(finding.metric.unit):
@@ -58,20 +58,20 @@ def quantity(finding: Finding) -> str:
     if is_rate(finding.metric.unit):
         return "throughput"
     sides = (finding.baseline, finding.target)
-    # Their means are not whole by rounding alone.
+    # Their means have fractions only by rounding.
     is_whole = all(side is not None and abs(side.value - round(side.value)) <= 1e-6 * abs(side.value) for side in sides)
     return "counts" if is_whole else "other metrics"
 
 
 def by_quantity(findings: Sequence[Finding]) -> dict[str, tuple[Finding, ...]]:
-    """Times first, then as they come."""
+    """Group the findings by quantity: times first, then in order of appearance."""
     ordered = sorted(findings, key=lambda one: not is_timed(one.metric))
     names = dict.fromkeys(map(quantity, ordered))
     return {name: tuple(one for one in ordered if quantity(one) == name) for name in names}
 
 
 def _parts(findings: tuple[Finding, ...], sections: Sections, *, better: bool) -> list[tuple[int, str, str]]:
-    """How many, with what they are part of, and such as "slower", "worse in memory"."""
+    """Return the number, its share of the total, and words like "slower" or "worse in memory", per quantity."""
     together, groups = by_quantity(sections.all), by_quantity(findings)
     if len(together) == 1 or not sections.several_metrics:
         return [(len(findings), share(len(findings), sections), word(findings, better=better))] if findings else []
@@ -99,10 +99,10 @@ class Headline:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NextStep:
-    """What to do: `subject` and `effect` make one sentence ("<name> takes 38% longer"), `advice` and `command` follow.
+    """The next step. `subject` and `effect` form a sentence ("<name> takes 38% longer"); `advice` and `command` follow.
 
-    `place`: where to look, where no call tree says it.
-    `weakest` are metrics in which only much larger changes would have been seen; they are named last.
+    `place`: where to look if no call tree tells it. `weakest` are metrics in which only much larger changes would have
+    been seen. They are named last.
     """
 
     advice: str
@@ -113,7 +113,7 @@ class NextStep:
     weakest: tuple[Finding, ...] = ()
 
 
-# From here on a factor is read more easily than a percentage.
+# Above this, a factor is easier to read than a percentage.
 MANIFOLD = 9.0
 CHANGE_POINT = "change_point"
 _EXPECTED = {
@@ -125,7 +125,7 @@ _EXPECTED = {
 _MEASURE_AGAIN = "Run the job again, or measure base and head in one job."
 IN_TURN: Final = "Measure both commits in turn on one machine:"
 UNDER_WAY: Final = "Both commits are measured in turn now; the answer follows."
-# What was measured in turn already, and looks worse by that.
+# Measured in turn already, and still looking worse.
 _BY_ROUNDS: Final = (VerdictReason.SUSPECTED_ROUNDS, VerdictReason.NOT_CONFIRMED)
 COMMAND: Final = "perf-culprit measure --commits BASE HEAD --run COMMAND --until-decided"
 HARNESS_COMMAND: Final = f"{COMMAND} --harness head"
@@ -206,7 +206,7 @@ def _harness_advice(report: Report) -> str:
 
 
 def _to_decide(report: Report, sections: Sections) -> NextStep:
-    """What decides on those that look worse, or on all benchmarks together; the one that needs most rounds says it."""
+    """Return the step that decides about suspects, or all benchmarks. The one needing most rounds sets the number."""
     worse = sections.looking_worse
     is_under_way = any(note.code is Remark.BEING_PROVEN for note in report.notes)
     in_turn, command = (UNDER_WAY, "") if is_under_way else (IN_TURN, COMMAND)
@@ -236,7 +236,7 @@ def _regression_advice(report: Report, *, has_check: bool) -> str:
 
 
 def effect(finding: Finding) -> str:
-    """What happened to one metric, to follow its name: "takes 38.6% longer"."""
+    """Describe the change of one metric, to follow its name: "takes 38.6% longer"."""
     if finding.score is not None and finding.test == CONTROL_CHART:
         return f"is outside its limits in {percent(finding.score)} of the samples"
     change = finding.relative_change
@@ -255,7 +255,7 @@ def effect(finding: Finding) -> str:
 
 
 def _words(metric: Metric) -> tuple[str, str, str, str] | None:
-    """What a metric does, with more of it, with less, and with a multiple of it."""
+    """Return the words for what a metric does, for more of it, for less of it, and for a multiple."""
     if metric.direction is Direction.LOWER_IS_BETTER and is_time(metric.unit):
         return "takes", "longer", "less time", "as long"
     if metric.direction is Direction.LOWER_IS_BETTER and is_bytes(metric.unit):
@@ -266,20 +266,20 @@ def _words(metric: Metric) -> tuple[str, str, str, str] | None:
 
 
 def _manifold(change: float) -> str:
-    """Such as "12 times", or "1/3,500" where almost nothing is left; empty where a percentage says it better."""
+    """Return a factor such as "12 times", or "1/3,500" if almost nothing is left. Empty if a percentage is clearer."""
     if change >= MANIFOLD:
         return f"{significant(1 + change)} times"
     return f"1/{significant(1 / (1 + change)).removesuffix('.0')}" if -1 < change <= 1 / (1 + MANIFOLD) - 1 else ""
 
 
 def only_diagnosis(report: Report) -> bool:
-    """Whether the call trees alone show a slowdown that the metrics leave open."""
+    """Whether only the call trees show a slowdown, while the metrics leave it open."""
     slower = report.diagnosis is not None and report.diagnosis.answer is Answer.SLOWER
     return slower and report.conclusion is Conclusion.INCONCLUSIVE
 
 
 def comparison(finding: Finding) -> str:
-    """A word or two for a table: "slower" only where time is measured."""
+    """Return a word or two for a table: "slower" only if time is measured."""
     if finding.reason.code is VerdictReason.LEFT_CATEGORY:
         return "left its category"
     return word((finding,), better=_is_better(finding))
@@ -305,7 +305,7 @@ def _advice(report: Report, sections: Sections) -> str:
 
 
 def _changed(sections: Sections) -> str:
-    """Such as "2 of 148 benchmarks got slower, 1 left its category, 3 got faster"; the loudest comes first."""
+    """Return text like "2 of 148 benchmarks got slower, 1 left its category, 3 got faster". The loudest comes first."""
     left = tuple(one for one in sections.regressions if one.reason.code is VerdictReason.LEFT_CATEGORY)
     worse = tuple(one for one in sections.regressions if one not in left)
     category = "left its category" if len(left) == 1 else "left their categories"
@@ -321,7 +321,7 @@ def _changed(sections: Sections) -> str:
 
 
 def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> str:
-    """By commas; without the words that stand there already: "faster" after "got slower"."""
+    """Join the parts by commas, without repeated words: "faster" after "got slower"."""
     told: list[str] = []
     before = ""
     for count, of, what in parts:
@@ -332,7 +332,7 @@ def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> st
 
 
 def _looking(findings: tuple[Finding, ...], sections: Sections, *, of_all: bool = True) -> str:
-    """Such as "1 of 20 benchmarks looks slower"."""
+    """Return text like "1 of 20 benchmarks looks slower"."""
     parts = _parts(findings, sections, better=False)
     return _joined(
         [(count, of, f"{'looks' if count == 1 else 'look'} {what}") for count, of, what in parts], of_all=of_all
@@ -344,7 +344,7 @@ def _look(findings: tuple[Finding, ...]) -> str:
 
 
 def _suspected(report: Report, sections: Sections) -> str:
-    """Such as "1 of 20 benchmarks looks slower, not proven"."""
+    """Return text like "1 of 20 benchmarks looks slower, not proven"."""
     if worse := sections.looking_worse:
         subject = _looking(worse, sections)
         text = f"{subject[0].upper()}{subject[1:]}, not proven"
@@ -358,13 +358,13 @@ def _suspected(report: Report, sections: Sections) -> str:
 
 
 def _untestable(sections: Sections) -> list[str]:
-    """What no sentence about the others speaks for."""
+    """Return clauses about metrics that were not comparable or could not be tested."""
     count = sum(not (_is_blind(finding) or finding.is_of_other_benchmark) for finding in sections.untested)
     return [*_not_comparable(sections), *([f"{share(count, sections)} could not be tested"] if count else [])]
 
 
 def _partly(sections: Sections) -> str:
-    """Such as "1 of 3 benchmarks is not comparable: it changed; 1 got faster; no change seen in 1"."""
+    """Return text like "1 of 3 benchmarks is not comparable: it changed; 1 got faster; no change seen in 1"."""
     better, quiet = sections.improvements, len(sections.quiet)
     told = [*_untestable(sections), *([f"{len(better):,} got {word(better, better=True)}"] if better else [])]
     text = "; ".join([*told, *([f"no change seen in {quiet:,}"] if quiet else [])])
@@ -398,7 +398,7 @@ def _is_blind(finding: Finding) -> bool:
 
 
 def untested_words(sections: Sections) -> str:
-    """What to call them: those that were tested in vain are too noisy to judge."""
+    """Name the untested metrics: "not comparable", "too noisy to judge" if all tests were in vain, or "not tested"."""
     if len(sections.not_comparable) == len(sections.untested):
         return "not comparable"
     return "too noisy to judge" if all(map(_is_blind, sections.untested)) else "not tested"
@@ -411,7 +411,7 @@ def _untested_advice(sections: Sections) -> str:
 
 
 def _looks(finding: Finding) -> str:
-    """Such as "looks 12.4% slower"."""
+    """Return text like "looks 12.4% slower"."""
     change = finding.relative_change
     worse = word((finding,), better=False)
     if change is None or not math.isfinite(change):
@@ -421,14 +421,14 @@ def _looks(finding: Finding) -> str:
     return f"looks {percent(abs(change))} {worse}"
 
 
-# The words of "nothing found": what it is worth, and in which metrics it is worth little.
+# The words for "nothing found": the changes it excludes, and the metrics in which it excludes little.
 
-# A metric is weak where only this multiple of the middle metric's visible change would have been seen.
+# A metric is weak if its smallest visible change exceeds this multiple of the median metric's.
 WEAK_FACTOR = 2.0
 
 
 def no_change(sections: Sections) -> str:
-    """Such as "No change seen in 17 of 20 benchmarks; a slowdown of 9% or more would have been suspected"."""
+    """Return text like "No change seen in 17 of 20 benchmarks; a slowdown of 9% or more would have been suspected"."""
     counts = (
         (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
         (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
@@ -446,7 +446,7 @@ def no_change(sections: Sections) -> str:
 
 
 def _quiet(sections: Sections) -> Iterator[str]:
-    """What was seen of a change in the quiet ones, and those apart that have none of the minimum effect."""
+    """Yield how small a change would have been seen, and apart the metrics without one of the minimum effect."""
     if inside := len(sections.not_seen) - len(sections.outside):
         yield f"No change seen in {share(inside, sections, all_of='')}"
         if seen := _detectable(sections):
@@ -459,18 +459,18 @@ def _quiet(sections: Sections) -> Iterator[str]:
 
 
 def _constant(sections: Sections) -> Iterator[str]:
-    """Apart: that what never varies is the same says nothing of what noise hides in the others."""
+    """Count the constants separately: their equality tells nothing about what noise hides in other metrics."""
     if count := len(sections.constants):
         yield f"{counted(count, 'other metric' if sections.varying.all else sections.noun)} exactly equal"
 
 
 def within(sections: Sections) -> str:
-    """Such as "unchanged within 5%": the largest minimum effect of theirs."""
+    """Return text like "unchanged within 5%": the largest of their minimum effects."""
     return f"unchanged within {percent(max((one.minimum_effect for one in sections.unchanged), default=0.0))}"
 
 
 def _nothing_else(sections: Sections) -> str:
-    """To follow what is said of some metrics: "No change seen in 18 others; a slowdown of … "."""
+    """Return a sentence about the other metrics: "No change seen in 18 others; a slowdown of … "."""
     parts = []
     if count := len(sections.not_seen):
         parts = [f"No change seen in {counted(count, 'other')}", _detectable(sections)]
@@ -498,7 +498,7 @@ def unchanged_advice(report: Report, sections: Sections) -> str:
 
 
 def rounds_advice(sections: Sections) -> str:
-    """What makes a test possible for every untested metric; empty where something else than rounds is missing."""
+    """Advise the number of rounds that makes every untested metric testable. Empty if rounds are not the problem."""
     reasons = [finding.reason for finding in sections.untested]
     if {reason.code for reason in reasons} - {Untested.TOO_FEW_EXECUTIONS}:
         return ""
@@ -509,7 +509,7 @@ def rounds_advice(sections: Sections) -> str:
 
 
 def _detectable(sections: Sections) -> str:
-    """How small a slowdown would have been seen: what "no change seen" is worth. In all metrics but the weakest."""
+    """State how small a slowdown would have been seen, except in the weakest metrics. It qualifies "no change seen"."""
     weak = {entry.key for entry in weakest(sections)}
     groups = by_quantity([entry for entry in sections.not_seen if entry.detectable_effect is not None])
     sizes, count = [], 0
@@ -525,7 +525,7 @@ def _detectable(sections: Sections) -> str:
 
 
 def weakest(sections: Sections) -> tuple[Finding, ...]:
-    """Those in which only a much larger change than in others of the quantity would have been seen, worst first."""
+    """Return the metrics whose visible change is much larger than in others of the quantity, worst first."""
     weak: list[tuple[float, Finding]] = []
     for group in by_quantity(sections.not_seen).values():
         effects = [(entry.detectable_effect, entry) for entry in group if entry.detectable_effect is not None]
@@ -534,13 +534,13 @@ def weakest(sections: Sections) -> tuple[Finding, ...]:
     return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].key)))
 
 
-# What changed besides the code: components of the environment; foreign text.
+# Changes other than the code: components of the environment, as foreign text.
 
 _NAMES: Final = {"runner_image": "image", "os_release": "kernel"}
 
 
 def change_words(change: EnvironmentChange) -> str:
-    """Such as "numpy 2.4.5 → 2.4.6"."""
+    """Return text like "numpy 2.4.5 → 2.4.6"."""
     return f"{component(change.name)} {change.before} → {change.after}"
 
 
@@ -548,42 +548,42 @@ def component(name: str) -> str:
     return name.partition(PACKAGE_SEPARATOR)[2] if is_package(name) else _NAMES.get(name, name)
 
 
-# What is written where there is no verdict: why, and what stands instead.
+# The texts shown without a verdict: the reason, and what remains instead.
 
 
 class Lack(StrEnum):
-    """What is missing for a verdict."""
+    """The gap that prevents a verdict."""
 
     NOT_MEASURED = "Not measured"
     NOT_JUDGED = "Not judged"
 
 
 def lack_line(lack: Lack, reason: str, *, sha: str, run_url: str) -> Safe:
-    """Above an older result. `reason` may quote a stranger's file."""
+    """Return the line above an earlier result. `reason` may quote a stranger's file."""
     run = Link(Safe("the run"), run_url)
     told = "> ⚠️ **{}:** {} ({}, {}). What follows is an earlier result."
     return markdown(words(told, Safe(lack), Name(sha[:7]), Prose(reason), run))
 
 
 def unmeasured_text(reason: str, *, sha: str, run_url: str) -> str:
-    """In the job summary."""
+    """Return the text for the job summary."""
     heading = Heading(text=words("Not measured: {}", Name(sha[:7])), tone=Tone.UNSURE, mark="⚠️")
     return markdown_text(heading, paragraph(words("{}, {}", Prose(reason), Link(Safe("the run"), run_url))))
 
 
 def unmeasured_body(reason: str, *, run_url: str) -> str:
-    """In the check run, which is about that commit."""
+    """Return the text for the check run, which belongs to that commit."""
     log = Link(Safe("the log of the measurement"), run_url)
     return markdown_text(paragraph(words("No verdict: {}. See {}.", Prose(reason), log)))
 
 
 def unjudged_body(reason: str, *, next_step: str | None) -> str:
-    """In the check run: the results are there, the rules are not."""
+    """Return the text for the check run if there are results but no rules."""
     return markdown_text(paragraph(words("No verdict: {}", Prose(reason))), *_next(next_step))
 
 
 def unpublished_text(reason: str, *, next_step: str | None = None) -> str:
-    """In the job summary, for every comment that is missing."""
+    """Return the text for the job summary about a missing comment."""
     heading = Heading(text=Safe("No comment"), tone=Tone.UNSURE)
     return markdown_text(heading, paragraph(words("Reason: {}", Prose(reason))), *_next(next_step))
 

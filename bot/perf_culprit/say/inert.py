@@ -1,4 +1,4 @@
-"""Foreign text made inert: the one type that may enter a template, and the templates' environment."""
+"""Foreign text made inert: the only type that may enter a template, and the templates' environment."""
 
 import base64
 import hashlib
@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-# Foreign text made inert, and the one type that may enter a template.
+# Foreign text made inert, and the only type that may enter a template.
 #
 # Names, units, reasons and notes may come from a stranger's file. GitHub turns mentions, links, references, images and
-# emoji codes into structure everywhere but in code spans, so that is where foreign text goes. `Safe` marks text that
-# went
-# through here; templates refuse everything else.
+# emoji codes into structure everywhere except in code spans, so foreign text goes there. `Safe` marks text that was
+# made inert here; templates refuse everything else.
 
 NAME_LIMIT = 120
 SENTENCE_LIMIT = 300
-# Of a line in a log: whole, but not without end.
+# A limit for a line in a log: complete, but not endless.
 LINE_LIMIT = 4_000
 SHORT_HASH = 7
 
@@ -36,7 +35,7 @@ _WORD = re.compile(
     r"\(?(?:\d*[A-Za-z][A-Za-z0-9]*(?:['/_-][A-Za-z]+)*|[+\u00b1\u2212-]?\d+(?:,\d{3})*(?:\.\d+)?%?"
     r"|[=%\u00b1\u2013\u2026])\)?[,;:.]?"
 )
-# Marked by backticks or quotes, or a word, with the punctuation around it; else a word with brackets inside.
+# Text in backticks or quotes, or a word, with the punctuation around it; else a word with brackets inside.
 _PIECE = re.compile(
     r"(?<!\S)(?=\S)(?:(\(?)(?:`([^`]+)`|'([^']+)'|([^\s()]*[^\s(),;:.?]))(\)?[,;:.?]*)|(\S*?)([,;:.?]*))(?!\S)"
 )
@@ -44,13 +43,13 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class Safe(str):
-    """Markdown that is or foreign text made inert."""
+    """Markdown that is our own, or foreign text made inert."""
 
     __slots__ = ()
 
 
 def own(template: str, *values: Safe | int) -> Safe:
-    """Our own words, with Safe values or counts in the places of `{}`."""
+    """Return our own words, with Safe values or counts in the places of `{}`."""
     for value in values:
         if not isinstance(value, Safe | int):
             raise TypeError(f"foreign text must be made inert first: {value!r}")
@@ -58,7 +57,7 @@ def own(template: str, *values: Safe | int) -> Safe:
 
 
 def unbroken(number: str) -> Safe:
-    """Our own number with its unit or sign, kept on one line."""
+    """Return our own number with its unit or sign, kept on one line."""
     return Safe(number.replace(" ", NO_BREAK))
 
 
@@ -71,9 +70,9 @@ def join(separator: str, parts: Iterable[Safe]) -> Safe:
 
 
 def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
-    """One line without invisible characters, at most `limit` long; still active in Markdown.
+    """Return one line without invisible characters, at most `limit` long. It is still active in Markdown.
 
-    It is cut in the middle: a method's own name comes last.
+    Long text is cut in the middle, because a method's own name comes last.
     """
     text = text.strip()
     if len(text) > 2 * limit:
@@ -84,17 +83,17 @@ def clean(text: str, *, limit: int = NAME_LIMIT) -> str:
 
 
 def plain(text: str, *, limit: int = NAME_LIMIT) -> str:
-    """Foreign text for a line of a terminal or a log, where `##[` anywhere is a command to GitHub's runner."""
+    """Return foreign text for a terminal or log line, where `##[` anywhere is a command to GitHub's runner."""
     return clean(text, limit=limit).replace("##[", "## [")
 
 
 def plain_lines(text: str) -> str:
-    """`plain` for a message of several lines, where `::` at a line's start is a command too; indents stay."""
+    """Apply `plain` to several lines, where `::` at a line's start is a command too. Indentation stays."""
     return "\n".join(_plain_line(line) for line in text.split("\n"))
 
 
 def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
-    """A code span that shows `text` and nothing else."""
+    """Return a code span that shows `text` and nothing else."""
     text = clean(text, limit=limit)
     longest_run = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest_run + 1)
@@ -103,7 +102,7 @@ def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
 
 
 def prose(text: str, *, limit: int = SENTENCE_LIMIT) -> Safe:
-    """Plain words and numbers as they are; every stretch of other words as a code span, punctuation outside."""
+    """Return plain words and numbers unchanged, and other words as code spans, with punctuation outside."""
     parts: list[Safe] = []
     odd: list[str] = []
 
@@ -129,12 +128,12 @@ def prose(text: str, *, limit: int = SENTENCE_LIMIT) -> Safe:
 
 
 def row(cells: Sequence[Safe]) -> Safe:
-    """A table row. GFM splits cells before it reads code spans, so `|` is escaped here, once, for every cell."""
+    """Return a table row. GFM splits cells before it reads code spans, so `|` is escaped here, once, for every cell."""
     return Safe("| " + " | ".join(own("{}", cell).replace("|", "\\|") for cell in cells) + " |")
 
 
 def link(text: Safe, url: str | None) -> Safe:
-    """A link of ours; only the text where the address is missing or none."""
+    """Return a link of ours, or only the text if the address is missing or invalid."""
     return own("[{}]({})", text, Safe(url)) if url is not None and is_address(url) else text
 
 
@@ -143,14 +142,14 @@ def is_address(url: str) -> bool:
 
 
 def commit(name: str, *, repository_url: str | None) -> Safe:
-    """A commit, shortened; linked only where it is a full hash."""
+    """Return a shortened commit. It is a link only if it is a full hash."""
     if not FULL_HASH.fullmatch(name):
         return code(name, limit=40)
     return link(code(name[:SHORT_HASH]), f"{repository_url}/commit/{name}" if repository_url else None)
 
 
 def marker(comment: str) -> Safe:
-    """The hidden comment that publishing finds its own comment by."""
+    """Return the hidden comment by which publishing finds its own comment."""
     if not _MARKER.fullmatch(comment) or "--" in comment[4:-3]:
         raise ValueError(f"not a marker comment: {comment!r}")
     return Safe(comment)
@@ -183,7 +182,7 @@ def _environment() -> "Environment":
 
     return Environment(
         loader=PackageLoader("perf_culprit.say"),
-        # Autoescape is for HTML; Markdown is guarded by `_only_safe`, which has no way around it.
+        # Autoescape is for HTML. `_only_safe` guards Markdown, and nothing can bypass it.
         autoescape=False,  # noqa: S701 - see above
         finalize=_only_safe,
         undefined=StrictUndefined,
@@ -200,12 +199,12 @@ def _only_safe(value: object) -> Safe:
 
 
 def inline_data(data: Mapping[str, Any]) -> Safe:
-    """JSON for a script element of type application/json, which no character of a name can end."""
+    """Return JSON for a script element of type application/json. No character of a name can end the element."""
     return Safe(json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))
 
 
 def inline(template: str) -> tuple[Safe, Safe]:
-    """A script or style sheet, and its hash for the page's content security policy."""
+    """Return a script or style sheet, and its hash for the page's content security policy."""
     text = fill(template)
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Safe(text), Safe(f"'sha256-{digest}'")

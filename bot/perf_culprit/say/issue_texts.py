@@ -1,4 +1,4 @@
-"""The texts of tracking issues and of searches that began by themselves."""
+"""The texts of tracking issues and of automatic searches."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from perf_culprit.say.numbers import amount, counted, percent, quantities
 from perf_culprit.say.reason_text import worded
 from perf_culprit.say.render_markdown import markdown, markdown_text
 
-# The texts of tracking issues: regressions of the default branch, for whoever will fix or accept them.
+# The texts of tracking issues: regressions of the default branch, for those who will fix or accept them.
 
 SHOWN_COMMITS: Final = 20
 SHOWN_BENCHMARKS: Final = 100
@@ -45,9 +45,9 @@ TITLE_NAME_LIMIT: Final = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommitRange:
-    """`good`: the newest run's commit that was fine, `bad`: the one judged.
+    """`good`: the commit of the newest good run. `bad`: the judged commit.
 
-    `subjects` by commit, newest first; empty where the checkout does not say.
+    `subjects` are the commits' subjects, newest first. Empty if the checkout lacks them.
     """
 
     good: str | None
@@ -57,7 +57,7 @@ class CommitRange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IssueOptions:
-    """`marker` becomes the first line; `mentions` are names from the configuration, checked there."""
+    """`marker` becomes the first line. `mentions` are names from the configuration, which checks them."""
 
     marker: str
     repository_url: str | None = None
@@ -66,7 +66,7 @@ class IssueOptions:
 
 
 def issue_title(findings: Sequence[Finding]) -> str:
-    """Titles show no Markdown but mentions notify from them nowhere; the name is cleaned all the same."""
+    """Return the title with a cleaned name, although titles show no Markdown and notify no one."""
     name = clean(findings[0].key.benchmark, limit=TITLE_NAME_LIMIT)
     changes = [change for finding in findings if (change := finding.relative_change) is not None]
     size = f" by {percent(max(map(abs, changes)))}" if changes else ""
@@ -84,7 +84,7 @@ def reference_title(count: int, reference: str) -> str:
 def reference_body(
     findings: Sequence[Sequence[Finding]], reference: str, *, commits: CommitRange, options: IssueOptions
 ) -> str:
-    """What many commits, each too small a step to be called, came to since a release."""
+    """Report the total change since a release, made by commits that were each too small to be called."""
     where = Commit(commits.bad, options.repository_url)
     opening = words(
         "{} worse at {} than at {}. Perhaps no single commit is the cause: small steps add up.",
@@ -101,7 +101,7 @@ def reference_body(
 
 
 def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: IssueOptions) -> str:
-    """One benchmark, all its metrics that got worse."""
+    """Report one benchmark, with all its metrics that got worse."""
     name = findings[0].key.benchmark
     where = Commit(commits.bad, options.repository_url)
 
@@ -118,7 +118,7 @@ def issue_body(findings: Sequence[Finding], *, commits: CommitRange, options: Is
 
 
 def joint_body(findings: Sequence[Sequence[Finding]], *, commits: CommitRange, options: IssueOptions) -> str:
-    """Many benchmarks at once: more likely one cause than many."""
+    """Report many benchmarks at once: one cause is more likely than many."""
     where = Commit(commits.bad, options.repository_url)
     return _body(
         words(
@@ -159,12 +159,12 @@ def _body(opening: Text, rows: Table, *, name: str, commits: CommitRange, option
 
 
 def _issue_text(nodes: Sequence[Node], how: str, *, options: IssueOptions) -> str:
-    """The nodes between the marker and who is told; `how` are our own words after "Found by this run"."""
+    """Render the nodes between the marker and the mentions. `how` are our own words after "Found by this run"."""
     ends = [paragraph(words("Found by {}{}", Link(Safe("this run"), options.run_url), Safe(how)))]
     if options.run_url is None:
         ends.clear()
     if options.mentions:
-        # The configuration's pattern allows nothing but a user's or a team's name.
+        # The configuration's pattern allows only names of users and teams.
         ends.append(paragraph(Safe(f"cc {' '.join(options.mentions)}")))
     return f"{options.marker}\n{markdown_text(*nodes, *ends)}"
 
@@ -186,7 +186,7 @@ def _commits(commits: CommitRange, options: IssueOptions) -> Iterator[Node]:
 
 
 def _commands(name: str, commits: CommitRange) -> Node:
-    """Ready to paste. In a fence, so that no name is Markdown; one that a command cannot hold is left out."""
+    """Return commands to paste, in a fence against Markdown in names. A name that no command can hold is omitted."""
     quoted = _quoted(name)
     lines = []
     if commits.good is not None:
@@ -199,7 +199,7 @@ def _commands(name: str, commits: CommitRange) -> Node:
 
 
 def accept_lines(names: Sequence[str]) -> list[Safe]:
-    """For a fence; without the names that a command cannot hold."""
+    """Return lines for a fence, without names that a command cannot hold."""
     return [Safe(f"/perf-accept {quoted} REASON") for name in names if (quoted := _quoted(name))]
 
 
@@ -207,7 +207,7 @@ def _quoted(name: str) -> str | None:
     return f'"{name}"' if name.isprintable() and not set(name) & set('"\\`') else None
 
 
-# The texts of a search that began by itself: its issue, the comment on the culprit's pull request, a line.
+# The texts of an automatic search: its issue, the comment on the culprit's pull request, a line.
 
 SHOWN_METRICS: Final = 50
 SHOWN_COMMANDS: Final = 5
@@ -220,14 +220,14 @@ CHECK_ANSWERS: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cause:
-    """One culprit and all that it made worse, the largest first; `culprit` is None where the search names none."""
+    """One culprit and everything that it made worse, the largest first. `culprit` is None if the search names none."""
 
     culprit: Culprit | None
     metrics: tuple[AlarmedMetric, ...]
 
 
 def cause_title(cause: Cause) -> str:
-    """Of one benchmark its name, of more their number."""
+    """Name the benchmark if it is the only one, else give the number of benchmarks."""
     names = _names(cause)
     what = clean(names[0], limit=TITLE_NAME_LIMIT) if len(names) == 1 else f"{len(names):,} benchmarks"
     size = max(map(_change, cause.metrics), key=abs)
@@ -237,20 +237,20 @@ def cause_title(cause: Cause) -> str:
 
 
 def cause_body(cause: Cause, report: BisectionReport, *, options: IssueOptions, cost: Cost) -> str:
-    """`cost` is the whole search's."""
+    """Return the issue's text. `cost` is that of the whole search."""
     closing = Safe("This issue is closed when every benchmark of it is back at its level, or is accepted.")
     nodes = [*_facts(cause, report, options), paragraph(closing)]
     return _issue_text(nodes, f"; nobody asked for it. The search took {took(cost)}.", options=options)
 
 
 def joined_comment(cause: Cause, report: BisectionReport, *, options: IssueOptions, cost: Cost) -> str:
-    """For the issue of a cause that another search came to again: what that search adds."""
+    """Return a comment for an existing issue whose cause another search found, with that search's facts."""
     begin = paragraph(Safe(f"Another search ended at this cause. It took {took(cost)}."))
     return markdown_text(begin, *_facts(cause, report, options))
 
 
 def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str, cost: Cost) -> str:
-    """For the pull request that brought the culprit."""
+    """Return a comment for the pull request that introduced the culprit."""
     if cause.culprit is None:
         raise ValueError("no culprit, no pull request")
     about = words(" {} has the measurements.", Link(Safe("The issue"), issue_url)) if issue_url else Safe("")
@@ -265,14 +265,14 @@ def culprit_comment(cause: Cause, *, issue_url: str | None, repository_url: str,
 
 
 def no_issue_line(report: BisectionReport, why: Reason | None, *, cost: Cost) -> str:
-    """For the log and the job summary: what became of an alarm that opens no issue."""
+    """Return a line for the log and the job summary: the result of an alarm that opens no issue."""
     told = words("{}.", worded(why)) if why else Safe(f"{headline(report)}. {reason_of(report)}")
     line = words("Searched for what made {} worse ({}): {}", Name(report.key.benchmark), Safe(took(cost)), told)
     return markdown(line)
 
 
 def over_note(report: BisectionReport, *, repository_url: str | None, cost: Cost) -> str:
-    """Why the issue of a cause is closed: what the commits before it and the newest measure, side by side."""
+    """Explain why a cause's issue is closed: the ends of its range were measured again, interleaved."""
     ends = (Commit(end, repository_url) for end in (report.commit_range.good, report.commit_range.bad))
     why = Safe(reason_of(report))
     return markdown_text(
@@ -282,7 +282,7 @@ def over_note(report: BisectionReport, *, repository_url: str | None, cost: Cost
 
 
 def checked_line(report: BisectionReport, *, url: str, answer: CheckAnswer, cost: Cost) -> str:
-    """For the log and the job summary: whether a regression that seemed over is over."""
+    """Return a line for the log and the job summary: whether a regression that seemed over is over."""
     told = Safe(f"{took(cost)}"), Safe(CHECK_ANSWERS[answer]), Link(Safe("its issue"), url)
     return markdown(words("Checked whether {} is back at its level ({}): {}: {}", Name(report.key.benchmark), *told))
 

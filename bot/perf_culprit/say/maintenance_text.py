@@ -1,4 +1,4 @@
-"""What `doctor` says, what was collected or imported, and how large a history is."""
+"""The output of `doctor`, of collecting and importing, and of the history's size."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from perf_culprit.say.inert import SENTENCE_LIMIT, plain
 from perf_culprit.say.numbers import counted, percent, quantities
 from perf_culprit.say.render_terminal import columns
 
-# What `doctor` says: a line per observation, and what to do where something is wrong.
+# The output of `doctor`: a line per observation, and what to do if something is wrong.
 
 MARKS: Final = {Health.FINE: "ok", Health.UNKNOWN: "?", Health.WRONG: "WRONG", Health.UNSAFE: "UNSAFE"}
 
@@ -77,7 +77,7 @@ WORDS: Final[Mapping[Symptom, str]] = {
 
 
 def checkup_lines(observations: Sequence[Observation]) -> tuple[str, ...]:
-    """What is wrong comes last, where the eye is."""
+    """Return the observations, problems last, where they are seen first."""
     order = list(Health)
     ranked = sorted(observations, key=lambda seen: order.index(seen.health))
     return tuple(f"{MARKS[seen.health]:>6}  {_words(seen)}" for seen in ranked)
@@ -102,13 +102,13 @@ def _permission_words(seen: Observation) -> str:
     )
 
 
-# What was read, what can be read and what an import stored, for a terminal.
+# What was read, what can be read, and what an import stored, for a terminal.
 
 MAX_NOTES = 8
 
 
 def collected_text(reads: Sequence[FileRead]) -> str:
-    """A line per format, then what was left out."""
+    """Return a line per format, then what was left out."""
     by_format = sorted(reads, key=attrgetter("format"))
     lines = [_line(name, list(files)) for name, files in groupby(by_format, key=attrgetter("format"))]
     notes = list(dict.fromkeys(note for read in reads for note in read.notes))
@@ -117,12 +117,12 @@ def collected_text(reads: Sequence[FileRead]) -> str:
 
 
 def derived_text(metrics: Sequence[str]) -> str:
-    """Of rates that are judged with the times that they were computed from."""
+    """Explain rates that are judged with the times that they were computed from."""
     return f"{', '.join(metrics)}: computed from the same samples as the times, so judged once, as time"
 
 
 def formats_text(formats: Iterable[tuple[str, str, str]]) -> str:
-    """Each reader's id and description, and below how its file is written."""
+    """Return each reader's id and description, and below them how its file is written."""
     return "\n".join(f"{name:24} {description}\n{'':24}   {example}" for name, description, example in formats)
 
 
@@ -144,7 +144,7 @@ SHOWN_SUITES = 10
 
 
 def imported_text(imported: Imported) -> str:
-    """One line, then what limits the use of the runs, each with its consequence."""
+    """Return one line, then the limits on using the runs, each with its consequence."""
     verb = "imported" if imported.stored else "would import"
     new = imported.runs - imported.already_stored - imported.dropped
     share = f"{new:,} of " if new < imported.runs else ""
@@ -175,13 +175,13 @@ def _dates(imported: Imported) -> str:
     return f" ({imported.first:%Y-%m-%d} to {imported.last:%Y-%m-%d})"
 
 
-# What a history weighs, and what its compaction did, for a terminal.
+# A history's size, and the effect of its compaction, for a terminal.
 
 SHOWN_MONTHS: Final = 24
 
 
 def history_size_text(size: HistorySize) -> str:
-    """The whole, what a compaction would save, the suites, and the newest months."""
+    """Describe the whole history, what a compaction would save, the suites, and the newest months."""
     saved = size.packed_bytes - size.compacted_bytes
     past = f"{counted(size.commits, 'commit')} since {size.since}"
     cut = "; older ones are not here (a shallow clone), so that the past weighs more" if size.is_cut else ""

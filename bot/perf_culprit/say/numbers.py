@@ -1,6 +1,6 @@
 """Numbers for reading: three significant digits, units that fit, both sides of a comparison in the same unit.
 
-A percent sign follows at once, every other unit after a space.
+A percent sign follows without a space, every other unit after a space.
 """
 
 import math
@@ -25,7 +25,7 @@ _COUNTED = frozenset({"op", "ops", "req", "requests", "iter", "items", "events",
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quantity:
-    """A number with its unit. `is_own` tells our own spelling of a unit from a foreign string."""
+    """A number with its unit. `is_own` distinguishes our own spelling of a unit from a foreign string."""
 
     number: str
     unit: str
@@ -34,7 +34,7 @@ class Quantity:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Scale:
-    """The units to choose from, and what one of the tool's units is worth in the last of them."""
+    """The units to choose from, and the value of one of the tool's units in the last of them."""
 
     units: tuple[tuple[str, float], ...]
     factor: float
@@ -54,7 +54,7 @@ def is_rate(unit: str) -> bool:
 
 
 def quantities(values: tuple[float, ...], unit: str) -> tuple[Quantity, ...]:
-    """The values in one unit: the largest in which the largest value is at least 1."""
+    """Return the values in one unit: the largest in which the largest value is at least 1."""
     if _scale(unit) is None:
         exact = all(math.isfinite(value) and value.is_integer() and abs(value) < 1e15 for value in values)
         return tuple(
@@ -66,7 +66,7 @@ def quantities(values: tuple[float, ...], unit: str) -> tuple[Quantity, ...]:
 
 
 def shown_unit(values: tuple[float, ...], unit: str) -> tuple[float, str]:
-    """What values in `unit` are multiplied with to be shown, and the unit that they have then."""
+    """Return the factor that converts values in `unit` for display, and the displayed unit."""
     scale = _scale(unit)
     if scale is None:
         return 1.0, unit
@@ -79,7 +79,7 @@ def shown_unit(values: tuple[float, ...], unit: str) -> tuple[float, str]:
 
 
 def significant(value: float) -> str:
-    """Three significant digits: 12.1, 310, 12,300, 0.00456, 1.23e9."""
+    """Format with three significant digits: 12.1, 310, 12,300, 0.00456, 1.23e9."""
     if not math.isfinite(value):
         return NOT_A_NUMBER
     rounded = float(f"{value:.3g}")
@@ -87,7 +87,7 @@ def significant(value: float) -> str:
     if size == 0:
         return "0"
     if not 1e-4 <= size < 1e6:
-        # From `value`: rounding may take the largest floats to infinity.
+        # Use `value`, because rounding may turn the largest floats into infinity.
         mantissa, exponent = f"{value:.2e}".split("e")
         return f"{mantissa}e{int(exponent)}".replace("-", MINUS)
     decimals = max(0, 2 - math.floor(math.log10(size)))
@@ -95,22 +95,22 @@ def significant(value: float) -> str:
 
 
 def percent(fraction: float, *, signed: bool = False) -> str:
-    """0.3861 -> "38.6%"; trailing zeros of whole percents are dropped where no sign is asked for."""
+    """0.3861 -> "38.6%". Unsigned whole percents have no trailing zeros."""
     return f"{_percent_number(fraction, signed=signed)}%"
 
 
 def percent_digits(fraction: float) -> str:
-    """Three significant digits however small: 0.0001 -> "0.01%"."""
+    """Format with three significant digits, however small: 0.0001 -> "0.01%"."""
     return f"{100 * fraction:.3g}%"
 
 
 def deviation(fraction: float) -> str:
-    """A standard deviation: two digits tell all that is known of it."""
+    """Format a standard deviation with two digits, which is all of its precision."""
     return f"{100 * fraction:.2g}%"
 
 
 def percent_at_least(fraction: float) -> str:
-    """Rounded up to a tenth: "4.1% or more would have been found" must hold for 4.1%."""
+    """Round up to a tenth: "4.1% or more would have been found" must hold for 4.1%."""
     if not math.isfinite(fraction) or abs(fraction) > 1e6:
         return percent(fraction)
     return percent(math.ceil(fraction * 1000 - 1e-9) / 1000)
@@ -121,7 +121,7 @@ def percent_interval(low: float, high: float) -> str:
 
 
 def rate_text(rate: float) -> str:
-    """How often chance makes any benchmark of a run look so."""
+    """State how often chance alone makes any benchmark of a run look this different."""
     return (
         f"chance < {percent_digits(SMALLEST_RATE_SHOWN)}"
         if rate < SMALLEST_RATE_SHOWN
@@ -140,7 +140,7 @@ def _percent_number(fraction: float, *, signed: bool) -> str:
     if not math.isfinite(points):
         return NOT_A_NUMBER
     if -100 < points <= -99.95:
-        # Two digits of what is left: half of it is twice as bad, and nothing at all is "-100".
+        # Two digits of what is left, because half of it is twice as bad. Nothing left at all is "-100".
         decimals = min(1 - math.floor(math.log10(100 + points)), _MOST_NINES)
         text = f"{math.floor(-points * 10**decimals) / 10**decimals:.{decimals}f}"
     elif abs(points) >= 999.5:
@@ -156,7 +156,7 @@ def _percent_number(fraction: float, *, signed: bool) -> str:
 
 
 def _rate(unit: str) -> tuple[str, float] | None:
-    """("ops", 1000.0) for "ops/ms": what is counted, and how many per second one unit is."""
+    """("ops", 1000.0) for "ops/ms": the counted things, and how many per second one unit is."""
     counted, _, time = unit.partition("/")
     if counted in _COUNTED and time in SECONDS:
         return counted, 1 / SECONDS[time]
@@ -179,7 +179,7 @@ UNIT_LIMIT: Final = 20
 
 
 def amount_text(quantity: Quantity, *, limit: int = UNIT_LIMIT) -> str:
-    """For a terminal; a unit of the tool's own is cut after `limit` characters."""
+    """Return the amount for a terminal. The tool's own unit is cut after `limit` characters."""
     if not quantity.unit.strip():
         return quantity.number
     unit = quantity.unit if quantity.is_own else plain(quantity.unit, limit=limit)
@@ -187,7 +187,7 @@ def amount_text(quantity: Quantity, *, limit: int = UNIT_LIMIT) -> str:
 
 
 def amount(quantity: Quantity) -> Text:
-    """On one line; a unit of the tool's own is foreign."""
+    """Return the amount on one line. The tool's own unit is foreign text."""
     if not quantity.unit.strip():
         return Safe(quantity.number)
     if quantity.unit == "%":
@@ -197,7 +197,7 @@ def amount(quantity: Quantity) -> Text:
 
 
 def lasted(seconds: float, of: str = "") -> str:
-    """A time that passed, in minutes above two; `of` stands before the unit."""
+    """Describe a duration, in minutes above two. `of` stands before the unit."""
     if seconds <= 120:
         return counted(math.ceil(seconds), f"{of}second")
     return counted(math.ceil(seconds / 60), f"{of}minute")

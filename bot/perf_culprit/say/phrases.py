@@ -1,4 +1,4 @@
-"""The sentence of every reason; what it says is decided elsewhere."""
+"""The sentence of every reason. The reasons are chosen elsewhere."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +17,7 @@ from perf_culprit.model.reason import (
 )
 from perf_culprit.say.bisection_words import BISECTIONS
 
-# What looks like a change: what would decide follows.
+# The start of a suspected change; what would decide follows.
 NOT_PROVEN: Final = "not proven: "
 _AS_OFTEN: Final = "some benchmark differs as much in {rate:%g} of unchanged runs"
 _LEFT: Final = (
@@ -294,7 +294,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     SeriesReason.OFF_THE_LINE: "stored runs of commits that are not on this line left out: {count:,}",
     SeriesReason.NOT_READABLE: "stored runs that cannot be read left out: {count:,}",
     SeriesReason.HARDWARE_OF_OLDER: "stored runs on other hardware than the newest left out: {count:,}",
-    # Of call trees: why they decide nothing, what to know of them and of the profiles behind them.
+    # Reasons of call trees: why they decide nothing, and notes on them and on their profiles.
     Doubt.ONE_REPETITION: (
         "one repetition per revision shows no noise, so no difference is certain; record {wanted:# repetition} of each"
     ),

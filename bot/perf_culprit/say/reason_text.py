@@ -1,9 +1,9 @@
 """A reason's sentence, as a text in which foreign arguments are spans.
 
-In a sentence `{name}` is foreign text shown as it is, or several names by commas (`{names:and}`: by "and");
-`{why:prose}` foreign words; `{effect:%}` and `{change:+%}` a percentage, `{rate:%g}` one of three digits;
-`{count:# run}` a number with its noun; all else is Python's. What is in `[...]` is left out without its
-arguments.
+In a sentence `{name}` is foreign text shown unchanged, or several names by commas (`{names:and}`: by "and").
+`{why:prose}` is foreign words. `{effect:%}` and `{change:+%}` are percentages, `{rate:%g}` one of three digits.
+`{count:# run}` is a number with its noun. All other formats are Python's. A part in `[...]` is omitted if one of its
+arguments is missing.
 """
 
 import math
@@ -19,12 +19,12 @@ from perf_culprit.say.numbers import counted, percent, percent_digits, significa
 from perf_culprit.say.phrases import SENTENCES
 
 _BRACKETS: Final = re.compile(r"\[([^\]]*\{[^\]]*)\]")
-# As many names of a list are shown.
+# The most names of a list that are shown.
 SHOWN_NAMES: Final = 10
 
 
 def sentence(reason: Reason) -> str:
-    """One line of text, without the control characters of foreign names, though still active in Markdown."""
+    """Return one line of text, without the control characters of foreign names, but still active in Markdown."""
     return "".join(
         clean(span.text, limit=span.limit) if isinstance(span, Name | Prose) else str(span)
         for span in spans(worded(reason))
@@ -37,14 +37,14 @@ def worded(reason: Reason) -> Text:
     for position, part in enumerate(_BRACKETS.split(SENTENCES[reason.code])):
         filled = _filled(part, reason.arguments)
         if filled is None and position % 2 == 0:
-            # A file may hold a code without its arguments; a report of ours never does.
+            # A file may hold a code without its arguments; our own reports never do.
             return Safe(reason.code.value.replace("_", " "))
         parts.append(filled or Safe(""))
     return joined("", parts)
 
 
 def _filled(part: str, arguments: Mapping[str, Argument]) -> Text | None:
-    """None where an argument is missing or of another kind than the sentence needs."""
+    """Fill in the arguments. None if one is missing or of a different kind than the sentence needs."""
     parts: list[Text] = []
     for words, name, how, _ in Formatter().parse(part):
         parts.append(Safe(words))

@@ -1,4 +1,4 @@
-"""A document as HTML, and a page of one file, without outside resources."""
+"""A document as HTML, and a page in one file, without outside resources."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
@@ -34,7 +34,7 @@ from perf_culprit.say.document import (
 )
 from perf_culprit.say.inert import SHORT_HASH, Safe, clean, fill, inline, is_address
 
-# More rows of a table are no help: a report's page lists all findings below.
+# More rows of a table are no help, because a report's page lists all findings below.
 MOST_ROWS: Final = 300
 
 
@@ -130,7 +130,7 @@ def _more(hidden: int, more_at: Text | None) -> str:
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
-    """A column with figures of several kinds is not aligned to the right, and each has a name."""
+    """Return an HTML table. A column that others join is not right-aligned, because its figures differ in kind."""
     joined = [column.joins for column in (*columns[1:], Column(name=""))]
     sides = ["right" if column.right and not shared else "left" for column, shared in zip(columns, joined, strict=True)]
     head = "".join(

@@ -33,7 +33,7 @@ from perf_culprit.say.document import (
 )
 from perf_culprit.say.inert import Safe, fill, join, own, row
 
-# More rows than these nobody reads, and no medium shows.
+# More rows than these are not read, and no medium shows them.
 MOST_ROWS: Final = 5_000
 
 
@@ -61,7 +61,7 @@ _FORMS: Final[Mapping[type, Callable[[Any], Safe]]] = {
 }
 
 
-# Nodes: what a template shows; rows can be cut.
+# Nodes as templates show them, with rows that can be cut.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,7 +83,7 @@ class _Block:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Section:
-    """Blocks, in a fold where there is a summary."""
+    """Blocks, in a fold if there is a summary."""
 
     blocks: tuple[_Block, ...]
     summary: Safe | None = None
@@ -94,7 +94,7 @@ class _Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """A document whose rows are still to be cut. `more_at` follows the number of those left out."""
+    """A document whose rows are not cut yet. `more_at` follows the number of omitted rows."""
 
     sections: tuple[_Section, ...]
     more_at: Safe
@@ -106,7 +106,7 @@ class Page:
         return fill("document.md.j2", sections=sections)
 
     def fitted(self, size: Callable[[str], int], *, limit: int, visible: int, folded: int) -> str:
-        """The longest text under the limit: visible rows get the room first, folded ones the rest."""
+        """Return the longest text under the limit: visible rows get the room first, folded ones the rest."""
 
         def fits(visible: int, folded: int) -> bool:
             return size(self.text(visible=visible, folded=folded)) <= limit
@@ -119,7 +119,7 @@ class Page:
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number from 0 to `most` that fits; 0 always does (a report without rows has a bounded length)."""
+    """Return the largest fitting number from 0 to `most`. 0 always fits: a report without rows has a bounded length."""
     if fits(most):
         return most
     low, high = 0, most
@@ -130,7 +130,7 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
 
 
 def page_of(document: Document, *, most_rows: int = MOST_ROWS) -> Page:
-    """At most `most_rows` rows of each table; the counts are always those of the whole."""
+    """Build a page with at most `most_rows` rows of each table. The counts are always those of the whole table."""
     sections = [_section(node, most_rows) for node in document.nodes]
     if document.marker:
         (first,) = sections[0].blocks
@@ -141,7 +141,7 @@ def page_of(document: Document, *, most_rows: int = MOST_ROWS) -> Page:
 
 
 def markdown_text(*nodes: Node) -> str:
-    """Of a subject whose length is bounded where it's made."""
+    """Render nodes whose length their maker has limited."""
     return page_of(Document(nodes=nodes)).text()
 
 
@@ -184,7 +184,7 @@ def _title(title: Text | None) -> tuple[Safe, ...]:
 
 
 def _head(columns: Sequence[Column]) -> tuple[Safe, Safe]:
-    """A column with figures of several kinds is not aligned to the right."""
+    """Return the table's head. A column that others join is not right-aligned, because its figures differ in kind."""
     shared = {place - 1 for place, column in enumerate(columns) if column.joins}
     kept = [(place, column) for place, column in enumerate(columns) if not column.joins]
     sides = ("--:" if column.right and place not in shared else ":--" for place, column in kept)

@@ -1,4 +1,4 @@
-"""A document for a terminal: within a width, in colour, and no line that a runner takes for a command."""
+"""A document for a terminal: within a width, in colour, and without lines that a runner takes for commands."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,14 +38,14 @@ from perf_culprit.say.document import (
 )
 from perf_culprit.say.inert import NAME_LIMIT, NO_BREAK, SENTENCE_LIMIT, SHORT_HASH, Safe, plain
 
-# Before a name: a line that starts with it could be a command to GitHub's runner.
+# The mark before a name, because a line that starts with a name could be a command to GitHub's runner.
 MARK: Final = "• "
 INDENT: Final = " " * len(MARK)
 RESET: Final = "\x1b[0m"
 BOLD: Final = "\x1b[1m"
 LONGEST_NAME: Final = 300
 LISTED: Final = 20
-# Of a text that is read in a log: no row is cut.
+# The width of a text for a log, where no row is cut.
 WIDE: Final = 10_000
 # A line that starts with `::` would be a command to GitHub's runner.
 _COMMAND: Final = re.compile(r"^((?:\x1b\[[0-9;]*m|[^\S\n])*)::", re.MULTILINE)
@@ -78,7 +78,7 @@ _FORMS: Final[Mapping[type, Callable[[Any, bool], str]]] = {
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), indent: str = "") -> list[str]:
-    """A line per row; the columns at the places `right` are aligned to the right. Nothing else is touched."""
+    """Return a line per row, with the columns at the places `right` aligned to the right. Nothing else changes."""
     from tabulate import tabulate
 
     align = ["right" if place in right else "left" for place in range(max(map(len, rows)))]
@@ -87,14 +87,14 @@ def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), inden
 
 
 def _head(column: Column) -> str:
-    """Of two lines, lest the table gets wide."""
+    """Return a head of two lines, which keeps the table narrow."""
     return "\n".join(text for text in (column.of and terminal(Name(column.of)), column.name.strip()) if text)
 
 
 def _table(table: Table, more_at: str, *, width: int, colour: bool) -> str:
-    """A line per row, name first and whole, and as many columns as fit, the first of those that can be spared first.
+    """Render a line per row: the whole name first, then as many columns as fit. Spare columns are added in order.
 
-    Where even the needed columns leave a name no room, every name gets a line of its own.
+    If the needed columns leave a name no room, every name gets a line of its own.
     """
     rows = list(table.first(table.total))
     name = next((column for column in table.columns if column.role is Role.NAME), table.columns[0])
@@ -126,7 +126,7 @@ def toned(line: str, tone: Tone, *, colour: bool, bold: bool = False) -> str:
     return f"{BOLD if bold else ''}{tone.value}{line}{RESET}" if colour and (bold or tone.value) else line
 
 
-# Lists: `- name (before → after, change): words`, and words that several rows share above them.
+# Lists: `- name (before → after, change): words`. Words that several rows share stand above them.
 
 
 def _list(table: Table, more_at: str) -> str:
@@ -149,7 +149,7 @@ def _words(columns: Sequence[Column], row: Row) -> str:
 
 
 def _measured(columns: Sequence[Column], row: Row) -> str:
-    """Without figures where a side is missing."""
+    """Return the name with its figures, or alone if a side is missing."""
     sides, figures = _of(Role.SIDE, columns, row), _of(Role.FIGURE, columns, row)
     shown = [" → ".join(sides), *(figure for figure in figures if figure != NOTHING)] if NOTHING not in sides else []
     (name,) = _of(Role.NAME, columns, row)
@@ -174,7 +174,7 @@ def _more(hidden: int, more_at: str) -> list[str]:
 
 
 def render_terminal(document: Document, *, width: int, colour: bool, more_at: str = "report.json") -> str:
-    """A table fits `width`, and no name is cut for it. Foreign control characters never reach the terminal."""
+    """Render tables within `width`, without cutting names. Foreign control characters never reach the terminal."""
     screen = _Screen(width=width, colour=colour, more_at=more_at)
     blocks = []
     for node in document.nodes:
@@ -190,7 +190,7 @@ class _Screen:
     more_at: str
 
     def shown(self, node: Heading | Footer | Part, title: str) -> str:
-        """`title`: where the node has none of its own."""
+        """Render a node. `title` is used if the node has none of its own."""
         match node:
             case Heading():
                 first = toned(terminal(node.text), node.tone, colour=self.colour, bold=True)

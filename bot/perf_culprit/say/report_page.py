@@ -1,4 +1,4 @@
-"""A report's page: the comment, call trees that can be walked, and every finding to search and draw."""
+"""A report's page: the comment, interactive call trees, and every finding to search and draw."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from perf_culprit.say.sections import split
 
 
 def render_html(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]] | None = None) -> str:
-    """The comment, and below it every benchmark. `history` has the change points of findings' `series`."""
+    """Render the comment, and below it every benchmark. `history` has the change points of findings' `series`."""
     document, scripts = comparison_document(report, PageOptions()), []
     body = html_of(document)
     if report.diagnosis is not None:
@@ -58,7 +58,7 @@ _WORDS: Final = {
 
 
 def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]]) -> Safe:
-    """HTML with a row per finding. `history` has the change points of findings' `series`."""
+    """Return HTML with a row per finding. `history` has the change points of findings' `series`."""
     sections = split(report)
     rows = [_row(finding, history.get(finding.key, ()), sections.several_metrics) for finding in report.findings]
     present = [word for verdict, word in _WORDS.items() if any(entry.verdict is verdict for entry in report.findings)]
@@ -67,7 +67,7 @@ def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[Change
 
 
 def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> list[Any]:
-    """[name, verdict, in words, before, after, change, its interval, how sure or why not, what is drawn]."""
+    """[name, verdict, in words, before, after, change, its interval, certainty or reason, drawing]."""
     key, changed = finding.key, finding.verdict in PROVEN
     return [
         plain(key.full_name if with_metric else key.benchmark, limit=_NAME_LIMIT),
@@ -103,7 +103,7 @@ def _drawn(finding: Finding, steps: Sequence[ChangePoint]) -> dict[str, Any] | N
 
 
 def _time(series: TimeSeries, factor: float, *, limits: str) -> dict[str, Any]:
-    """Times in seconds from the first value."""
+    """Return the time series, with times in seconds from the first value."""
     spans = ((first - series.start_s, last - series.start_s) for first, last in series.violations)
     return {
         "step": _short((series.interval_s,), 1)[0],
@@ -115,7 +115,7 @@ def _time(series: TimeSeries, factor: float, *, limits: str) -> dict[str, Any]:
 
 
 def _short(values: Sequence[float], factor: float) -> list[float | None]:
-    """Five digits: a picture shows three."""
+    """Round to five digits: a picture shows three."""
     return [float(f"{value * factor:.5g}") if math.isfinite(value * factor) else None for value in values]
 
 

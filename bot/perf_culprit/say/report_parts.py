@@ -13,7 +13,7 @@ from perf_culprit.say.call_tree_words import amounts, calls, certainty, change, 
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
 from perf_culprit.say.sections import split
 
-# A judgement with everything around it that a reader needs: the report.
+# The report: a judgement with everything around it that a reader needs.
 
 
 def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, settings: Settings) -> Report:
@@ -39,14 +39,14 @@ def build_report(judgement: Judgement, *, baseline: Baseline, target: Run, setti
     )
 
 
-# The action's outputs: what later steps of a workflow branch on.
+# The action's outputs, on which later steps of a workflow branch.
 
-# A workflow may paste an output into a shell line or a comment. What is active in either becomes "_".
+# A workflow may paste an output into a shell line or a comment. Characters that are active in either become "_".
 _ACTIVE = re.compile(r"[^\w .:/\[\],=+%-]")
 
 
 def outputs(report: Report) -> dict[str, str]:
-    """Every output by name; "" where there is no value. Percentages are signed: -20 is 20% less than before."""
+    """Return every output by name; "" without a value. Percentages are signed: -20 is 20% less than before."""
     sections = split(report)
     worst = next(iter(sections.regressions), None)
     change = worst.relative_change if worst else None
@@ -68,16 +68,16 @@ def _percent(fraction: float | None) -> str:
     return "" if fraction is None or not math.isfinite(fraction) else f"{fraction * 100:.2f}"
 
 
-# Remarks next to the code that made it slower, for the check run: suspects that the commit changed.
+# Annotations of the code that the commit changed and that got slower, for the check run.
 
-# More remarks are no help; they also fit one request.
+# More annotations are no help. This number also fits into one request.
 MOST_REMARKS: Final = 20
 _LONGEST_PATH: Final = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remark:
-    """Plain text: GitHub formats nothing of it. `path` is relative to the repository."""
+    """Plain text, in which GitHub formats nothing. `path` is relative to the repository."""
 
     path: str
     line: int
@@ -86,7 +86,7 @@ class Remark:
 
 
 def remarks(report: Report) -> tuple[Remark, ...]:
-    """Of a regression only, one per changed function whose lines are known, the most suspicious first."""
+    """Annotate a regression: one remark per changed function with known lines, the most suspicious first."""
     if report.diagnosis is None or report.conclusion is not Conclusion.REGRESSION:
         return ()
     made: dict[tuple[str, int], Remark] = {}
@@ -112,6 +112,6 @@ def remarks(report: Report) -> tuple[Remark, ...]:
 
 
 def _is_inside(path: str) -> bool:
-    """A path of the repository: it may come from a stranger's file."""
+    """Whether the path is inside the repository. It may come from a stranger's file."""
     parts = path.split("/")
     return path.isprintable() and len(path) <= _LONGEST_PATH and not path.startswith("/") and ".." not in parts

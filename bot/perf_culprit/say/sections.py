@@ -1,4 +1,4 @@
-"""A report's findings by what is said about them, always in the same order."""
+"""A report's findings by their verdict, always in the same order."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, MetricKey
 from perf_culprit.say.numbers import is_time
 
-# Conclusions that say: these numbers do not judge the code.
+# Conclusions after which the numbers do not judge the code.
 UNJUDGED = (Conclusion.OTHER_HARDWARE, Conclusion.FIRST_RUN, Conclusion.NOT_AFFECTED)
 
 CONTROL_CHART: Final = "control_chart"
@@ -22,13 +22,13 @@ _LOUDEST_FIRST = {Level.FAIL: 0, Level.WARN: 1, Level.NOTE: 2}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sections:
-    """Each metric of the report exactly once.
+    """All metrics of the report, each exactly once.
 
-    `several_metrics`: some benchmark has more than one, or is a whole command, where the metric alone says what was
-    measured. `suspected` look like an unproven change, those for the worse first; `untested` tell nothing of one. In
-    `quiet` ones no change was seen. `accepted` got worse, and somebody accepted that. `unjudged` are all metrics that
-    differ or may differ, where the conclusion is that nobody may judge them. `beside` are further times of a benchmark
-    (CPU with wall) with the same verdict: one row, and counted once.
+    `several_metrics`: a benchmark has more than one, or is a whole command, which only its metric describes.
+    `suspected` look like an unproven change, those for the worse first. `untested` give no evidence of one. `quiet`
+    ones show no change. `accepted` ones got worse, and that was accepted. `unjudged` are all metrics that differ or may
+    differ if the conclusion forbids judging them. `beside` are further times of a benchmark (CPU with wall) with the
+    same verdict. They share a row and are counted once.
     """
 
     regressions: tuple[Finding, ...]
@@ -59,7 +59,7 @@ class Sections:
 
     @property
     def not_comparable(self) -> tuple[Finding, ...]:
-        """The benchmark itself changed."""
+        """The metrics whose benchmark itself changed."""
         return tuple(finding for finding in self.untested if finding.is_of_other_benchmark)
 
     @property
@@ -68,7 +68,7 @@ class Sections:
 
     @property
     def outside(self) -> tuple[Finding, ...]:
-        """Left their limits by more than a trifle, or broke their rules, and were not called."""
+        """The metrics that clearly left their limits or broke their rules, and were not called."""
         trifle = VerdictReason.OVER_LIMIT_SMALL_EFFECT
         return tuple(one for one in self.not_seen if is_out_of_control(one) and one.reason.code is not trifle)
 
@@ -82,7 +82,7 @@ class Sections:
 
     @property
     def constants(self) -> tuple[Finding, ...]:
-        """Counts and sizes that are the same in all runs: what noise hides was no question there."""
+        """Counts and sizes that are equal in all runs, so noise cannot have hidden anything."""
         return tuple(
             one
             for one in self.unchanged
@@ -91,13 +91,13 @@ class Sections:
 
     @property
     def varying(self) -> "Sections":
-        """Without the constants."""
+        """The sections without the constants."""
         varying = replace(self, quiet=tuple(one for one in self.quiet if one not in self.constants))
         return replace(varying, several_metrics=has_several_metrics(varying.all))
 
     @property
     def refuted(self) -> tuple[Finding, ...]:
-        """Looked worse, until they were measured again."""
+        """The metrics that looked worse until they were measured again."""
         return tuple(finding for finding in self.quiet if finding.reason.code is VerdictReason.REFUTED)
 
     @property
@@ -110,7 +110,7 @@ class Sections:
 
 
 def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
-    """Metrics that are missing or new: each benchmark once, with all of its metrics as one."""
+    """Merge missing or new metrics: each benchmark once, with all of its metrics as one."""
     metrics: dict[str, list[str]] = {}
     for key in keys:
         metrics.setdefault(key.benchmark, []).append(key.metric)
@@ -118,7 +118,7 @@ def by_benchmark(keys: Sequence[MetricKey]) -> tuple[MetricKey, ...]:
 
 
 def violation(finding: Finding) -> float:
-    """How many times the limit."""
+    """Return the violation as a multiple of the limit."""
     score, limit = finding.score, finding.threshold
     if not score or limit is None:
         return 0.0
@@ -130,7 +130,7 @@ def is_out_of_control(finding: Finding) -> bool:
 
 
 def left_what(findings: Sequence[Finding], its: str) -> str:
-    """Such as "left their limits", or "broke their rules"."""
+    """Return words like "left their limits" or "broke their rules"."""
     return f"broke {its} rules" if all(one.test == RULE_ENSEMBLE for one in findings) else f"left {its} limits"
 
 
@@ -155,13 +155,13 @@ def split(report: Report) -> Sections:
 
 
 def has_several_metrics(findings: Sequence[Finding]) -> bool:
-    """Whether any benchmark has more than one, or is a whole command."""
+    """Whether any benchmark has more than one metric, or is a whole command."""
     names = [finding.key.benchmark for finding in findings]
     return len(set(names)) < len(names) or BENCHMARK in names
 
 
 def _one_time_each(findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[MetricKey, tuple[Finding, ...]]]:
-    """The findings with one time per benchmark and verdict, and the others by its key."""
+    """Return the findings with one time per benchmark and verdict, and the others by its key."""
     if not has_several_metrics(findings):
         return findings, {}
     together: dict[tuple[object, ...], list[Finding]] = {}
@@ -184,22 +184,22 @@ def _sameness(finding: Finding) -> tuple[object, ...]:
 
 
 def worsening(finding: Finding) -> float | None:
-    """The relative change, positive where it is for the worse."""
+    """Return the relative change, positive if it is for the worse."""
     change = finding.relative_change
     return None if change is None else change * finding.metric.direction.worse_sign
 
 
 def crossing(finding: Finding) -> tuple[str, str] | None:
-    """The assigned category and the one that the target is in now, where they differ."""
+    """Return the assigned category and the target's current one. None if they are equal."""
     if finding.category is None or finding.category_now is None or finding.category == finding.category_now:
         return None
     return finding.category, finding.category_now
 
 
 def _reading_order(finding: Finding) -> tuple[int, int, int, float, str, str]:
-    """Loudest first, then the largest change; unchanged metrics by name, since their size says nothing.
+    """Sort the loudest first, then the largest change. Unchanged metrics are sorted by name: their size means nothing.
 
-    What was judged by a limit comes after, in the order of its distance from the limit.
+    Findings judged by a limit come after these, sorted by their distance from the limit.
     """
     key = finding.key
     score, threshold = finding.score, finding.threshold
@@ -208,7 +208,7 @@ def _reading_order(finding: Finding) -> tuple[int, int, int, float, str, str]:
         return 1, 0, 0, -beyond, key.benchmark, key.metric
     change = worsening(finding)
     size = 0.0 if change is None or math.isnan(change) or finding.verdict in QUIET else abs(change)
-    # No relative change in a regression or improvement: it started from zero, which is the largest of all.
+    # A regression or improvement without a relative change started from zero: it is the largest of all.
     if change is None and finding.verdict in PROVEN:
         size = math.inf
     return (

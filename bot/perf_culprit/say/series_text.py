@@ -71,7 +71,7 @@ T = TypeVar("T", ChangePoint, SeriesAlarm)
 
 
 def changes_json(judged: Sequence[SeriesChanges], *, labels: Sequence[str], newest: int = 0) -> bytes:
-    """The fields are described in docs/detectors/change-point.md. `newest`: that many rows as they were measured."""
+    """Encode the changes. docs/detectors/change-point.md describes the fields. `newest`: the number of rows to add."""
     columns = [_column(entry, labels) for entry in judged]
     data = {"format": FORMAT, "version": VERSION, "columns": columns}
     for column, entry in zip(columns, judged if newest else (), strict=False):
@@ -105,7 +105,7 @@ def _column(entry: SeriesChanges, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def lacking_words(count: int, lacking: int) -> str:
-    """Of a series that is too short to be judged."""
+    """Explain that a series is too short to be judged."""
     return f"{counted(count, 'value')}, {count + lacking:,} are needed; {lacking:,} more would do"
 
 
@@ -122,7 +122,7 @@ def _alarm(alarm: SeriesAlarm) -> dict[str, Any]:
 
 
 def changes_text(table: SeriesTable, judged: Sequence[SeriesChanges]) -> str:
-    """A block per series, those that changed first; another is drawn where it is alone. Rows count from 0."""
+    """Render a block per series, changed ones first. A single unchanged one is drawn too. Rows count from 0."""
     told_first = sorted(judged, key=lambda entry: not (entry.changes or entry.alarms))
     label = None if table.label_name is None else plain(table.label_name, limit=LABEL_LIMIT)
     nodes = [node for entry in told_first for node in _told(entry, label, alone=len(judged) == 1)]
@@ -143,7 +143,7 @@ def _told(entry: SeriesChanges, label: str | None, *, alone: bool) -> Iterator[N
         yield _heading(words("Cannot tell: {} has {}", name, lacking), *below)
         return
     rows = Safe(f"{len(series.values):,} rows" + (f", {missing:,} without a value" if missing else ""))
-    # The count first: a line that starts with a foreign "::" would be a command to GitHub's runner.
+    # Start with the count: a line that starts with a foreign "::" would be a command to GitHub's runner.
     effect = f" of {percent_digits(series.minimum_effect)} or more" if series.minimum_effect else ""
     count = Safe(f"{counted(len(entry.changes), 'change')}{effect}")
     below += [] if entry.changes else [_would_have(entry.detectable, series.unit, ending="been found")]
@@ -164,7 +164,7 @@ def _heading(text: Text, *below: Text) -> Heading:
 
 
 def _drawn(entry: SeriesChanges) -> Figure:
-    """The series from oldest to newest, with its levels."""
+    """Draw the series from oldest to newest, with its levels."""
     steps = [(change.index, change.before, change.after) for change in entry.changes]
     return Figure(lines=tuple(map(Safe, labelled_plot(entry.series.values, steps, entry.series.unit))))
 
@@ -189,7 +189,7 @@ def _would_have(detectable: Detectable | None, unit: str, *, ending: str) -> tup
 
 
 def _table(label: str | None, names: Sequence[str], rows: Sequence[T], cells: Callable[[T], Iterator[Text]]) -> Table:
-    """`label`: what the labels of rows are, where they have any."""
+    """Make a table. `label` describes the rows' labels; None if they have none."""
 
     def row(one: T) -> Row:
         short = one.label[:SHOWN_HASH] if FULL_HASH.fullmatch(one.label) else one.label
@@ -219,7 +219,7 @@ def _percent(relative_change: float | None) -> str:
 
 RELEASE_NAME_LIMIT: Final = 60
 VERSION_LIMIT: Final = 24
-# Versions whose cells have room for a number each.
+# The most versions whose cells have room for a number each.
 MOST_WIDE: Final = 12
 LEGEND: Final = (
     Safe("\u25b2 worse, \u25bc better, \u25cf differs but the intervals overlap, \u00b7 no difference,"),
@@ -266,7 +266,7 @@ def _releases(matrix: DeviationMatrix) -> Iterator[Node]:
 
 
 def _grid(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Iterator[Safe]:
-    """The versions in which something moved."""
+    """Draw the versions in which something changed."""
     changed = {cell.version for row in rows for cell in row.cells if _moved(cell)}
     versions = [version for version in matrix.versions if version in changed]
     header = ["", *(plain(version, limit=VERSION_LIMIT) for version in versions)]
@@ -277,7 +277,7 @@ def _grid(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Iterator[Safe]:
 
 
 def _frame(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
-    """HTML, with every version. Of many versions the numbers are in the cells' titles."""
+    """Return HTML with every version. If there are many versions, the numbers are in the cells' titles."""
     heads = (f'<th scope="col"><span>{html(Prose(version, VERSION_LIMIT))}</span></th>' for version in matrix.versions)
     lines = [f"<tr><td></td>{''.join(heads)}</tr>"]
     for row in rows:
@@ -304,7 +304,7 @@ def _size(cell: Cell) -> str:
 
 
 def _curves(matrix: DeviationMatrix, rows: Sequence[Metric]) -> Safe:
-    """Of what moved, median or mean, over the versions; else of the first metrics."""
+    """Draw metrics whose median or mean changed over the versions, or the first metrics if none did."""
     drawn = (_curve(row, matrix.versions) for row in (rows or matrix.rows)[:MOST_CURVES] if row.levels)
     return Safe("\n".join(['<div class="charts">', *drawn, "</div>"]))
 

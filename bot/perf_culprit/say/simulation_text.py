@@ -1,4 +1,4 @@
-"""A simulation: what each layer does, what is full first, which configuration is best."""
+"""A simulation: each layer's outputs, the bottleneck, and the best configuration."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ def simulation_text(report: SimulationReport) -> str:
 
 
 def simulation_html(report: SimulationReport) -> str:
-    """Without outside resources."""
+    """Render a page without outside resources."""
     return page(html_of(_document(report)), title="simulation")
 
 
@@ -132,7 +132,7 @@ def _scored(report: SimulationReport) -> Sequence[Layer]:
 
 
 def _ranking(report: SimulationReport, layers: Sequence[Layer]) -> Table:
-    """By the score of the lowest layer, the best first; in the sweep's order without one."""
+    """Sort by the score of the lowest layer, best first, or in the sweep's order without scores."""
     ranked = sorted(report.configurations, key=lambda one: list(one.scores.values())[-1] if one.scores else 0.0)
     outputs = _compared(report)
 
@@ -147,7 +147,7 @@ def _ranking(report: SimulationReport, layers: Sequence[Layer]) -> Table:
 
 
 def _compared(report: SimulationReport) -> list[Output]:
-    """What the scores are made of; without a score whatever differs."""
+    """Return the scored outputs, or without scores all outputs that differ."""
     scored = {key for one in report.configurations for key in one.scored}
     outputs = dict.fromkeys(each.output for one in report.configurations for each in one.simulation.estimates)
     if scored:
@@ -164,7 +164,7 @@ def _unit(output: Output) -> str:
 
 
 def winners(report: SimulationReport) -> list[tuple[str, Layer, Configuration]]:
-    """For each value of the first parameter the best configuration by each layer [F11, table 4-8]."""
+    """Return the best configuration by each layer, for each value of the first parameter [F11, table 4-8]."""
     groups: dict[str, list[Configuration]] = {}
     for one in report.configurations:
         groups.setdefault(_value(one, report.swept[0]).text, []).append(one)
@@ -209,7 +209,7 @@ def _chart(report: SimulationReport, output: Output, axis: str) -> str:
 
 
 def _number(setting: str) -> tuple[float, str]:
-    """With its unit."""
+    """Return the number and the unit of a setting."""
     match = _NUMBER.fullmatch(setting)
     return (float(match[1]), match[2].strip()) if match else (0.0, "")
 

@@ -1,4 +1,4 @@
-"""Which stored runs a target may be judged against, and those of a branch's own line."""
+"""The stored runs that a target may be judged against, and the runs on a branch's first-parent line."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -11,12 +11,12 @@ from perf_culprit.model.reason import BaselineReason, Reason, SeriesReason, beca
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Run
 from perf_culprit.store.protocol import History, StoredRun
 
-# Which commits a target may be judged against: those that its base contains.
+# The commits that a target may be judged against: those that its base contains.
 #
-# A shallow checkout does not know them. Then the commits alone, without files, are fetched from the remote into a
-# private repository, in growing depth, and the user's checkout stays as it is.
+# A shallow checkout lacks them. Then only the commits, without files, are fetched from the remote into a private
+# repository, in growing depth. The user's checkout stays unchanged.
 
-# Commits per branch; None is all. Most targets are near their base, and 1,000 commits are under a megabyte.
+# Commits fetched per branch; None is all. Most targets are near their base, and 1,000 commits are under a megabyte.
 DEPTHS = (100, 1000, 10_000, None)
 FETCHED_HEAD, FETCHED_BASE = "refs/perf-culprit/head", "refs/perf-culprit/base"
 MERGE_BASE, TARGET_COMMIT = "merge base", "target commit"
@@ -27,8 +27,8 @@ FULL_CHECKOUT = "check out with `fetch-depth: 0`; `filter: blob:none` keeps that
 class Ancestry:
     """`commits` are candidates for a baseline, children before parents.
 
-    `anchor` names what they are counted from: the merge base, which is one of them, or the target commit, which is
-    not. `base_commit` is what they stand for; None where there is nothing before.
+    `anchor` is the commit that distances count from: the merge base (a candidate) or the target commit (not one).
+    `base_commit` is the commit that the candidates represent; None if there is no earlier commit.
     """
 
     commits: tuple[str, ...]
@@ -49,10 +49,10 @@ def find_ancestry(
     remote: git.Remote | None = None,
     enough: Callable[[Sequence[str]], bool] = lambda _: False,
 ) -> Ancestry:
-    """The candidates for `head`: what its merge base with `base` contains, or without `base` its own ancestors.
+    """Find the candidates for `head`: all commits of its merge base with `base`, or its own ancestors without `base`.
 
-    In a shallow checkout, or where there is none, more is fetched from `remote` until `enough` says so of the
-    candidates, or all is there.
+    In a shallow checkout, or without one, fetch more from `remote` until `enough` accepts the candidates or all commits
+    are fetched.
     """
     if repository is not None and not git.is_shallow(repository):
         head_commit = git.resolve_commit(repository, head)
@@ -116,7 +116,7 @@ def _fetched_ancestry(
 
 
 def _is_certain(private: Path, head: str, base: str | None) -> bool:
-    """Whether deeper fetching cannot show a better merge base: every cut-off commit is on both sides already."""
+    """Whether deeper fetching cannot find a better merge base: both sides already contain every cut-off commit."""
     if base is None:
         return True
     one_sided = set(git.ancestors(private, [head])) ^ set(git.ancestors(private, [base]))
@@ -124,7 +124,7 @@ def _is_certain(private: Path, head: str, base: str | None) -> bool:
 
 
 def _remote_name(repository: Path | None, base: str) -> str:
-    """What to ask the remote for: the commit if it is known here, else the branch."""
+    """Return the name to fetch from the remote: the commit if it exists locally, else the branch."""
     if repository and (local := git.find_commit(repository, base)):
         return local
     name = base.removeprefix("refs/heads/").removeprefix("origin/")
@@ -155,12 +155,12 @@ def _fetch_commits(private: Path, source: git.Remote, refspecs: Sequence[str], *
         )
 
 
-# The stored runs of a branch's own line, for looking back at all of it instead of choosing a baseline.
+# The stored runs on a branch's own line, for reading its whole past instead of choosing a baseline.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MainLine:
-    """`runs` from the oldest commit to the newest, and within one commit by age; `notes` say what is not among them."""
+    """`runs` are ordered by commit, oldest first, and by age within a commit. `notes` list what was left out."""
 
     runs: tuple[Run, ...]
     notes: tuple[Reason, ...] = ()
@@ -176,9 +176,9 @@ def main_line(
     most: int | None = None,
     merged: bool = False,
 ) -> MainLine:
-    """The runs of the commits that `revision` leads to by first parents, on the newest run's hardware.
+    """Return the runs of the commits on `revision`'s first-parent line, on the newest run's hardware.
 
-    With `most`, only of that many of the newest commits with runs; `merged`: of branches that were merged as well.
+    `most` limits them to the newest commits with runs. `merged` also includes commits of merged branches.
     """
     line = line_of(repository, revision, merged=merged)
     stored = history.commits(suite)
@@ -196,7 +196,7 @@ def main_line(
 
 
 def line_of(repository: Path, revision: str = "HEAD", *, merged: bool = False) -> tuple[str, ...]:
-    """The commits that `revision` leads to by first parents, or by all (`merged`), the newest first."""
+    """Return the commits on `revision`'s first-parent line, or all its ancestors if `merged`, newest first."""
     if git.is_shallow(repository):
         raise UsageError(
             "this checkout is shallow, so the order of the stored runs is unknown",

@@ -17,7 +17,7 @@ from perf_culprit.model.run import HARDWARE_COMPONENTS, CounterTable, MetricKey,
 from perf_culprit.store.ancestry import MERGE_BASE, TARGET_COMMIT, Ancestry, find_ancestry
 from perf_culprit.store.protocol import History, StoredRun, UnreadableRun
 
-# What accepted changes do to a baseline: runs from before them are none for what was accepted.
+# Accepted changes restart a baseline: earlier runs are no baseline for the accepted metric.
 
 SHOWN_RESTARTS: Final = 10
 SHORT_HASH: Final = 7
@@ -25,10 +25,10 @@ SHORT_HASH: Final = 7
 
 @dataclass(kw_only=True, slots=True)
 class Restarts:
-    """Asked for every stored run from the newest to the oldest; `positions` count commits in that direction.
+    """Apply accepted changes to the stored runs, newest first. `positions` count commits in that direction.
 
-    A named acceptance cuts once a run since it was chosen. Until then the old level is all there is to judge against,
-    and the acceptance is `pending`: the policy marks what it covers. `head` is the target's own commit.
+    An acceptance with a benchmark takes effect once a run since it was chosen. Until then only the old level is
+    available, and the acceptance is `pending`: the policy marks what it covers. `head` is the target's own commit.
     """
 
     accepted: Sequence[Acceptance] = ()
@@ -40,7 +40,7 @@ class Restarts:
     _newest_chosen: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        """Of several acceptances of a benchmark the one of the newest commit counts, and of these the last said."""
+        """Keep each benchmark's acceptance at the newest commit. If a commit has several, keep its last stored one."""
         for entry in self.accepted:
             if entry.benchmark is None or entry.commit not in self.positions:
                 continue
@@ -49,11 +49,11 @@ class Restarts:
                 self._newest[entry.benchmark] = entry
 
     def kept(self, keys: tuple[MetricKey, ...], position: int) -> tuple[MetricKey, ...]:
-        """Those metrics of a stored run that are baseline: benchmarks, and counters by table and name."""
+        """Return the stored run's metrics that may be baseline: benchmarks, and counters by table and name."""
         return tuple(key for key in keys if not self._is_before(key, position)) if self._newest else keys
 
     def forgiven(self, run: Run, position: int) -> Run:
-        """Without what was accepted since it was judged: regressions, and the category that they left."""
+        """Remove what was accepted after the run was judged: regressions, and the category that the benchmark left."""
         if not self._newest:
             return run
         regressions = tuple(key for key in run.regressions if not self._forgiven(key, run, position))
@@ -64,7 +64,7 @@ class Restarts:
         return structs.replace(run, regressions=regressions, benchmarks=benchmarks)
 
     def choose(self, keys: Sequence[MetricKey], position: int) -> None:
-        """These metrics of the run at `position` became baseline."""
+        """Note that these metrics of the run at `position` became part of the baseline."""
         if self._newest_chosen is None:
             self._newest_chosen = position
         for key in keys if self._newest else ():
@@ -72,7 +72,7 @@ class Restarts:
 
     @property
     def pending(self) -> tuple[Acceptance, ...]:
-        """Those of the target's own commit, and those since which nothing was measured."""
+        """The acceptances at the target's own commit, and those without a run measured since."""
         return tuple(
             entry
             for entry in self.accepted
@@ -95,7 +95,7 @@ class Restarts:
         return (*shown, *([because(BaselineReason.MORE_ACCEPTED, count=more)] if more > 0 else []))
 
     def _of(self, key: MetricKey) -> list[tuple[str, Acceptance]]:
-        """What was accepted of this metric: by its benchmark's or table's name, and by its own."""
+        """Return the acceptances of this metric: by its benchmark's or table's name, and by its full name."""
         return [(name, self._newest[name]) for name in (key.benchmark, key.full_name) if name in self._newest]
 
     def _is_before(self, key: MetricKey, position: int) -> bool:
@@ -108,7 +108,7 @@ class Restarts:
         return bool(cuts)
 
     def _forgiven(self, key: MetricKey, run: Run, position: int) -> bool:
-        """A run that was judged a regression against the old level, before the new one was accepted."""
+        """Whether the run was judged against the old level, before the new one was accepted."""
         return any(
             position <= self.positions[entry.commit]
             and (run.commit == entry.commit or (run.time is not None and run.time <= entry.time))
@@ -121,10 +121,10 @@ class Restarts:
         return self._newest_chosen is not None and self._newest_chosen <= self.positions[entry.commit]
 
 
-# The choice of a baseline: by ancestry, on the same hardware, since accepted changes, with a reason for every run.
+# The choice of a baseline, with a reason for every run.
 
 DEFAULT_WINDOW = 30
-# Hosted runners come with a handful of processors: this multiple of the window is read to fill it from one of them.
+# Hosted runners have a few types of processors. To fill the window from one type, read up to this multiple of it.
 READ_PER_WINDOW = 10
 SHOWN_CHOICES = 100
 SHOWN_OLDER_RUNS = 3
@@ -134,7 +134,7 @@ SHOWN_VALUE_LENGTH = 60
 
 @dataclass(kw_only=True, slots=True)
 class Selection:
-    """What the walk over the stored runs has found so far; `runs` are the chosen ones, newest first.
+    """State of the walk over the stored runs. `runs` are the chosen ones, newest first.
 
     `newest` counts the commits from the first candidate to the newest chosen run.
     """
@@ -163,11 +163,11 @@ def choose_baseline(
     remote: git.Remote | None = None,
     accepted: Sequence[Acceptance] = (),
 ) -> Baseline:
-    """Up to `window` stored runs that `target` may be judged against.
+    """Choose up to `window` stored runs that `target` may be judged against.
 
-    For a pull request `base` is its base branch, and candidates are what the merge base contains. For a push `base` is
-    None, and candidates are the ancestors of the target's commit. Where the target is GitHub's merge of a pull request
-    into the commit `base`, `head` is the pull request's own commit, and candidates are what `base` contains.
+    For a pull request `base` is its base branch, and the candidates are the commits in the merge base. For a push
+    `base` is None, and the candidates are the ancestors of the target's commit. If the target is GitHub's merge of a
+    pull request into `base`, `head` is the pull request's own commit. Then the candidates are the commits in `base`.
     `remote` serves shallow checkouts; without it they use their own remote, without a token. `accepted` are the
     suite's accepted changes: runs from before one are no baseline for what it names.
     """
@@ -211,7 +211,7 @@ def select_runs(
     accepted: Sequence[Acceptance],
     head: str | None,
 ) -> Selection:
-    """The walk from the newest stored run to the oldest that is still needed."""
+    """Walk from the newest stored run to the oldest that is still needed."""
     positions = {commit: position for position, commit in enumerate(ancestry.commits)}
     first = 0 if ancestry.anchor_is_candidate else 1
     selection = Selection(restarts=Restarts(accepted=accepted, positions=positions, head=head))
@@ -266,7 +266,7 @@ def _consider(
 
 
 def _only(run: Run, keys: frozenset[MetricKey]) -> Run:
-    """Of the run what is baseline: the metrics of `keys`."""
+    """Reduce the run to the metrics in `keys`, which belong to the baseline."""
     return structs.replace(
         run,
         benchmarks=tuple(benchmark for benchmark in run.benchmarks if benchmark.key in keys),
@@ -275,7 +275,7 @@ def _only(run: Run, keys: frozenset[MetricKey]) -> Run:
 
 
 def _columns(table: CounterTable, keys: frozenset[MetricKey]) -> CounterTable | None:
-    """A table without any counter left may still hold the load that others were under."""
+    """Reduce the table to `keys`. Without counters left, keep a load, which others were measured under; else None."""
     columns = [column for column, key in enumerate(table.keys) if key in keys]
     if len(columns) == len(table.metrics):
         return table
@@ -321,9 +321,9 @@ def _notes(
 def baseline_then(
     earlier: Sequence[Run], target: Run, *, window: int = DEFAULT_WINDOW, accepted: Sequence[Acceptance] = ()
 ) -> Baseline:
-    """As `choose_baseline` for a push, where `earlier` (oldest first) are one line of commits, the target's the next.
+    """Choose a baseline as for a push. `earlier` is one line of commits before the target, oldest first.
 
-    Of the accepted changes those count that were accepted by then, and whenever it was said those of the target itself.
+    Acceptances count if they existed at the target's time; those of the target's own commit always count.
     """
     names = [run.commit or f"run {index}" for index, run in enumerate(earlier)]
     stored = [

@@ -24,19 +24,19 @@ from perf_culprit.store.git_branch import GitBranchHistory
 from perf_culprit.store.protocol import LoadedBisection, decodable
 from perf_culprit.store.run_names import ACCEPTANCE_PATH, BISECTION_ID, BISECTION_PATH, suite_slug
 
-# Accepted changes on the history branch: one small file each, only ever added.
+# Accepted changes on the history branch: one small file each. Files are only ever added.
 #
 #     accepted/<suite>/<commit>/<hash>.json
 #
-# `hash` is of what was accepted, by which author and why: the same acceptance said twice is one file, and jobs that
-# race never write the same path with different contents.
+# `hash` covers the accepted change, its author and its reason. So a repeated acceptance is one file, and racing jobs
+# never write the same path with different contents.
 
-# A suite that accepts more than this has other problems; what is beyond is not read.
+# A suite with more acceptances than this has other problems; the rest is not read.
 MOST_READ: Final = 5_000
 
 
 class GitBranchAcceptances(GitBranchHistory):
-    """The history's branch with what was accepted."""
+    """The acceptances on the history branch."""
 
     def accepted(self, suite: str) -> tuple[Acceptance, ...]:
         slug = suite_slug(suite)
@@ -57,7 +57,7 @@ class GitBranchAcceptances(GitBranchHistory):
         return self._patiently(lambda: self._try_add(blobs, message), failure="the acceptance was not stored")
 
     def _try_add(self, blobs: dict[str, str], message: str) -> bool:
-        """Add those of the files that are not there, in one commit; False where all of them are."""
+        """Add the files that are missing, in one commit. False if all of them exist."""
         tip = self._last_seen(lambda tip: not blobs.keys() <= tip.blobs.keys())
         added = [git.TreeChange(path, blob) for path, blob in blobs.items() if path not in tip.blobs]
         if added:
@@ -66,7 +66,7 @@ class GitBranchAcceptances(GitBranchHistory):
 
 
 def readable(suite: str, files: Iterable[tuple[str, bytes]]) -> tuple[Acceptance, ...]:
-    """Of the suite's files, by path and content, the acceptances, oldest first."""
+    """Decode the suite's acceptances from paths and contents, oldest first."""
     read = [
         acceptance
         for path, content in files
@@ -83,7 +83,7 @@ def acceptance_path(acceptance: Acceptance) -> str:
 
 
 def checked(acceptance: Acceptance) -> Acceptance:
-    """With its texts on one line each; a UsageError where one is missing, too long or malformed."""
+    """Return the acceptance with one-line texts. Raise a UsageError if one is missing, too long or malformed."""
     if not git.FULL_HASH.fullmatch(acceptance.commit):
         raise UsageError(
             f"{acceptance.commit[:80]!r} is not a full hash of a commit",
@@ -113,18 +113,18 @@ def _one_line(text: str, *, what: str, limit: int) -> str:
     return line
 
 
-# Bisections on the history branch: one file each, replaced only where nobody else replaced it meanwhile.
+# Bisections on the history branch: one file each, replaced only if no other job replaced it meanwhile.
 #
 #     bisections/<id>.json
 #
-# The push is the lock: the branch moves from the commit that was read or not at all.
+# The push is the lock: the branch moves from the commit that was read, or not at all.
 
 KEPT_BISECTIONS: Final = 200  # of each kind
-KIND: Final = re.compile("bisections/[a-z]*")  # no letter where a comment asked for it
+KIND: Final = re.compile("bisections/[a-z]*")  # without letters if a comment requested it
 
 
 class BisectionConflictError(InfrastructureError):
-    """Somebody else stored this bisection since it was loaded: load it again, and decide again."""
+    """Another job stored this bisection after it was loaded: load it again, and decide again."""
 
     def __init__(self, *, is_there: bool, place: str) -> None:
         message = "another job stored this bisection meanwhile" if is_there else "the bisection is gone"
@@ -132,7 +132,7 @@ class BisectionConflictError(InfrastructureError):
 
 
 class GitBranchBisections(GitBranchHistory):
-    """The history's branch with its bisections."""
+    """The bisections on the history branch."""
 
     def load(self, bisection_id: str) -> LoadedBisection | None:
         path = bisection_path(bisection_id)
@@ -157,13 +157,13 @@ class GitBranchBisections(GitBranchHistory):
     def _try_store(self, path: str, blob: str, *, expected: str | None, message: str, size: int) -> None:
         tip = self._last_seen(lambda tip: tip.blobs.get(path) == expected)
         if (there := tip.blobs.get(path)) == blob:
-            # An answer of the remote was lost: the push before had moved the branch.
+            # The remote's answer was lost: the earlier push had moved the branch.
             return
         if there != expected:
             raise BisectionConflictError(is_there=there is not None, place=f"{self.place}: {path}")
         old = superfluous(tip.blobs, keep=path)
         changes = [git.TreeChange(path, blob), *(git.TreeChange(path, None) for path in old)]
-        # The next step replaces it; such a state packs to a fifth or less.
+        # The next step replaces this state, which packs to a fifth of its size or less.
         self._move(tip, changes, message=message, left_bytes=size // 5)
 
 
@@ -177,7 +177,7 @@ def bisection_path(bisection_id: str) -> str:
 
 
 def superfluous(paths: Iterable[str], *, keep: str) -> list[str]:
-    """The oldest of its kind beyond those that are kept: GitHub numbers comments, and runs, in their order."""
+    """Return the oldest of its kind beyond those that are kept. GitHub numbers comments and runs in order."""
     kind = KIND.findall(keep)
     stored = [path for path in paths if path != keep and BISECTION_PATH.fullmatch(path) and KIND.findall(path) == kind]
     return sorted(stored, key=lambda path: (len(path), path))[: max(len(stored) + 1 - KEPT_BISECTIONS, 0)]

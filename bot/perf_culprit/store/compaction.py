@@ -1,4 +1,4 @@
-"""The history's branch weighed, and made as light as retention lets it be: one commit instead of all."""
+"""Measuring the history branch's size, and compacting it into a single commit as far as retention allows."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from perf_culprit.store.git_branch import GitBranchHistory, Tip
 from perf_culprit.store.protocol import decodable
 from perf_culprit.store.run_names import BISECTION_PATH, RunFile, read_names
 
-# git's own word for all commits; unlike no depth at all it takes what a shallow clone has.
+# git's own depth for all commits. Unlike an omitted depth, it also accepts the commits of a shallow clone.
 WHOLE_PAST: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Lighter:
-    """What compaction does to the branch's files, and how many runs it leaves, reduces and removes."""
+    """Compaction's changes to the branch's files, and the number of runs that it keeps, reduces and removes."""
 
     changes: tuple[git.TreeChange, ...]
     runs: int
@@ -31,14 +31,14 @@ class _Lighter:
 
 
 class GitBranchCompaction(GitBranchHistory):
-    """The history's branch with its past. The push is what compacts: before it nothing has happened."""
+    """The history branch with all its past commits. Only the push compacts it; before that nothing has changed."""
 
     def compact(self) -> Compacted:
         return self._patiently(self._try_compact, failure="the history was not compacted")
 
     def size(self) -> HistorySize:
-        """Fetches all that the branch holds, and packs what compaction would leave. Nothing is pushed."""
-        # A repository of its own: packed is what the remote sends, nothing that was fetched or made before.
+        """Fetch everything on the branch, and pack what compaction would leave. Nothing is pushed."""
+        # Use a separate repository, so that only what the remote sends is packed.
         self._repository = git.init_private(Path(tempfile.mkdtemp(dir=self._folder)))
         whole = partial(self._fetch, depth=WHOLE_PAST, object_filter=None)
         tip = self._tip = self._patiently(whole, failure="the history could not be read", writes=False)
@@ -108,7 +108,7 @@ class GitBranchCompaction(GitBranchHistory):
     def _bisections(self) -> Iterator[Bisection]:
         blobs = {path: blob for path, blob in self._seen().blobs.items() if BISECTION_PATH.fullmatch(path)}
         contents = git.read_blobs(self._repository, list(blobs.values()))
-        # Whoever asks for one that cannot be read learns it.
+        # An unreadable bisection is reported when it is loaded.
         return decodable(zip(blobs, contents, strict=True), decode_stored)
 
 

@@ -1,9 +1,9 @@
 """The default history: an orphan branch of the user's repository, one file per run, written without a checkout.
 
-All work happens in a private temporary repository, so that the user's checkout, index and configuration stay as they
-are. The remote moves the branch from the commit that was read, in one step, or not at all: a run is recorded whole or
-not, and nobody's is covered. Where what the branch held before outweighs its share of the budget, the next commit is a
-new root, pushed on the same condition.
+All work happens in a private temporary repository, so the user's checkout, index and configuration stay unchanged. The
+remote moves the branch from the commit that was read, in one step, or not at all. A run is recorded whole or not at
+all, and never overwrites another writer's. If the branch's earlier contents exceed their share of the budget, the next
+commit is a new root, pushed on the same condition.
 """
 
 import json
@@ -23,18 +23,18 @@ from perf_culprit.store.retention import compact, runs_to_compact, runs_to_drop
 from perf_culprit.store.run_names import MARKER, MARKER_PATH, MARKER_VERSION, RunFile, read_names, suite_slug
 
 DEFAULT_BRANCH = "perf-history"
-# GitHub's own account for what GITHUB_TOKEN does: the number is its user id.
+# GitHub's account for actions with GITHUB_TOKEN; the number is its user id.
 AUTHOR = git.Identity(name="github-actions[bot]", email="41898282+github-actions[bot]@users.noreply.github.com")
 MOST_REMEMBERED: Final = 4
 FETCHED_REF = "refs/perf-culprit/history"
 MARKER_BYTES = 4096
-# What the commits since the root hold that the newest does not, packed; each commit says it in its message.
+# Packed size of what the commits since the root hold and the newest does not. Each commit's message records it.
 PAST_LINE: Final = re.compile(r"^Past-Bytes: ([0-9]{1,15})$", re.MULTILINE)
 STARTED_OVER: Final = "The branch starts over here: the commits before this one were given up for their size."
-# Of a commit itself with its trees, as git packs them: what the files left unexplained on a branch with 8,000 runs.
+# Packed size of a commit and its trees, measured on a branch with 8,000 runs as what the files do not explain.
 COMMIT_BYTES: Final = 10_000
 
-# Worth another attempt: the network, not the request, was at fault. A push whose answer was lost is found recorded.
+# Worth another attempt: the network failed, not the request. If only the push's answer was lost, the run is found.
 TRANSIENT_TEXTS = (
     "returned error: 5",
     "RPC failed",
@@ -48,9 +48,9 @@ TRANSIENT_TEXTS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tip:
-    """The branch at one moment. `commit` is None where there is no branch yet; `past_bytes`: see PAST_LINE.
+    """The branch at one moment. `commit` is None if there is no branch yet. See PAST_LINE for `past_bytes`.
 
-    `blobs` are all its files by their paths, `files` the runs among them.
+    `blobs` maps the paths of all its files to their blobs; `files` are the runs among them.
     """
 
     commit: str | None = None
@@ -60,7 +60,7 @@ class Tip:
     past_bytes: int = 0
 
 
-# By private repository and commit, the newest last: a process that opens the branch again fetches only what is new.
+# Keyed by private repository and commit, newest last. A process that reopens the branch fetches only what is new.
 _tips: dict[tuple[Path, str | None], Tip] = {}
 
 
@@ -75,7 +75,7 @@ class GitBranchHistory(RunReader):
         self._branch = branch
         self._folder = folder
         self._repository = git.init_private(folder / "history.git")
-        # Contents by the names that git gives them: written with the commit that needs them.
+        # Contents by their git blob names, written with the commit that needs them.
         self._unwritten: dict[str, bytes] = {}
         self._marker_blob = git.blob_name(MARKER)
         self._tip: Tip | None = None
@@ -84,11 +84,11 @@ class GitBranchHistory(RunReader):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The stored runs as they were seen last, for `expect` of a later job step."""
+        """The stored runs as last seen, for `expect` in a later job step."""
         return tuple(file.path for file in self._tip.files) if self._tip else ()
 
     def expect(self, names: Iterable[str]) -> None:
-        """These runs were on the branch a while ago; `lost` names those of them that the next look does not find."""
+        """Note runs that were on the branch earlier. `lost` names those that the next look does not find."""
         files = read_names(git.TreeEntry(path=name, blob="") for name in names)
         self._expected |= {file.identity: file for file in files}
 
@@ -101,7 +101,7 @@ class GitBranchHistory(RunReader):
         return frozenset(file.suite_slug for file in self._seen().files)
 
     def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]:
-        """All in one commit of the branch: the names of those that retention lets stay, the last run's at the end."""
+        """Record all runs in one commit. Return the names of those that retention keeps, the last run's at the end."""
         files = tuple(map(self._written, runs))  # before the race, so that less happens within it
         return self._patiently(lambda: self._try_append(files), failure="no run was recorded")
 
@@ -142,7 +142,7 @@ class GitBranchHistory(RunReader):
         return tuple(stored[file.identity] for file in wanted if file.identity in stored)
 
     def _last_seen(self, is_worth_a_push: Callable[[Tip], bool]) -> Tip:
-        """The branch as it was seen last, where a push will tell whether it still is so; else as it is now."""
+        """Return the branch as last seen if a push will tell whether that is current, else fetch it again."""
         if self._tip is None or self._is_tried or not is_worth_a_push(self._tip):
             self._tip = self._now()
         self._is_tried = True
@@ -157,14 +157,14 @@ class GitBranchHistory(RunReader):
         message: str,
         left_bytes: int = 0,
     ) -> None:
-        """One more commit on the branch, with other runs where `files` names them.
+        """Add a commit to the branch, and use `files` as its runs if given.
 
-        `left_bytes` of files, packed, are in it no more.
+        `left_bytes` is the packed size of the files that the commit removes or replaces.
         """
         past_bytes = tip.past_bytes + left_bytes + COMMIT_BYTES
         moved = None
         if tip.commit and past_bytes > self._retention.past_bytes:
-            # Rules may forbid it. Where another writer was faster, the push below is refused as well.
+            # Branch rules may forbid it. If another writer was faster, the push below is refused too.
             with suppress(git.GitError):
                 moved = self._push(tip, changes, message=message, past_bytes=None)
         moved = moved or self._push(tip, changes, message=message, past_bytes=past_bytes)
@@ -173,7 +173,7 @@ class GitBranchHistory(RunReader):
         self._unwritten.clear()
 
     def _push(self, tip: Tip, changes: Sequence[git.TreeChange], *, message: str, past_bytes: int | None) -> Tip:
-        """Instead of `tip`: on it, or as a new root without a past (None)."""
+        """Push a commit that replaces `tip`: its child, or a new root if `past_bytes` is None."""
         is_root = past_bytes is None
         over = f"\n{STARTED_OVER}\n" if tip.commit and is_root else ""
         commit = self._commit(
@@ -202,7 +202,7 @@ class GitBranchHistory(RunReader):
         )
 
     def _notice(self, tip: Tip, wanted: Sequence[RunFile]) -> None:
-        """Compares with what was seen before. The runs being recorded make others drop, so they count here too."""
+        """Compare with the runs seen before. The runs being recorded cause others to be dropped, so they count too."""
         there = {file.identity: file for file in tip.files}
         everything = tuple((self._expected | there | {file.identity: file for file in wanted}).values())
         dropped = {file.identity for file in runs_to_drop(everything, self._retention, keep=wanted[-1])}
@@ -213,14 +213,14 @@ class GitBranchHistory(RunReader):
     def _retained(
         self, files: tuple[RunFile, ...], *, keep: RunFile | None = None
     ) -> tuple[tuple[RunFile, ...], set[RunFile]]:
-        """The files that stay, compacted where due, and those that go."""
+        """Return the files that stay, compacted where due, and those that are removed."""
         due = runs_to_compact(files, self._retention)
         smaller = {}
         for file, content in zip(due, self._read(due), strict=True):
             try:
                 small = encode_run(compact(decode_run(content, place=file.path)))
             except (DataError, OverflowError):
-                continue  # an unreadable file is named when it is read; it must not stop the next run
+                continue  # an unreadable file is reported when it is read; it must not stop the next run
             smaller[file] = replace(file.with_content(small, compacted=True), blob=self._named(small))
         compacted = tuple(smaller.get(file, file) for file in files)
         dropped = set(runs_to_drop(compacted, self._retention, keep=keep))
@@ -237,7 +237,7 @@ class GitBranchHistory(RunReader):
         return [file for file in self._seen().files if file.suite_slug == slug]
 
     def _read(self, files: Sequence[RunFile]) -> tuple[bytes, ...]:
-        """The contents, empty where a run's name is that of something else than a file."""
+        """Return the files' contents; empty if a run's path is not a file."""
         blobs = [file.blob for file in files if file.blob and file.blob not in self._unwritten]
         contents = dict(zip(blobs, git.read_blobs(self._repository, blobs, remote=self._remote), strict=True))
         contents |= self._unwritten
@@ -250,7 +250,7 @@ class GitBranchHistory(RunReader):
         return tip
 
     def _now(self) -> Tip:
-        """The branch as it is, fetched unless this process has it."""
+        """Return the current branch, fetched unless this process already has it."""
         if any(repository == self._repository for repository, _ in _tips):
             commit = git.remote_branch(self._repository, self._remote, self._branch)
             if (tip := _tips.get((self._repository, commit))) or commit is None:
@@ -258,7 +258,7 @@ class GitBranchHistory(RunReader):
         return self._fetch()
 
     def _fetch(self, *, depth: int = 1, object_filter: str | None = "blob:none") -> Tip:
-        """The newest commit of the branch with names only: contents are fetched when they are read."""
+        """Fetch the newest commit of the branch with names only. Contents are fetched when they are read."""
         refspec = f"+refs/heads/{self._branch}:{FETCHED_REF}"
         if not git.fetch(self._repository, self._remote, [refspec], depth=depth, object_filter=object_filter):
             return Tip()

@@ -1,4 +1,4 @@
-"""Where a repository's history and its code are: the history's own branch, unless a database holds it."""
+"""Opening a repository's history: the configured database, else the history branch."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _NONE_IN_PARTICULAR: Final = Config().suite
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryPlace:
-    """From where a history is reached: its `url` (default: the remote of the `repository` here), with a token for it.
+    """How to reach a history: by its `url` (default: the remote of the local `repository`), with a token for it.
 
     Without `repository` commits are fetched.
     """
@@ -43,7 +43,7 @@ class HistoryPlace:
 def open_history(
     settings: HistoryConfig, repository: Path | None = None, *, url: str | None = None, token: str | None = None
 ) -> Iterator[Store]:
-    """The configured database, else the branch at `url` (default: the repository's remote)."""
+    """Open the configured database, else the branch at `url` (default: the repository's remote)."""
     retention = Retention(raw_runs=settings.raw_runs, branch_bytes=settings.size_limit, keeps_past=settings.keep_past)
     if settings.url is not None:
         with open_sql(settings.url, retention) as database:
@@ -64,7 +64,7 @@ def open_sql(url: DatabaseUrl, retention: Retention | None = None) -> Iterator[S
 
 
 def prepare_database(url: DatabaseUrl) -> bool:
-    """Make or update its tables; False where they were there."""
+    """Create or update the database's tables. False if they were current."""
     from perf_culprit.store.sql.sql_store import prepare
 
     _check_libraries(url)
@@ -81,7 +81,7 @@ def _check_libraries(url: DatabaseUrl) -> None:
 
 
 def code_remote(place: HistoryPlace) -> git.Remote | None:
-    """Where a shallow checkout gets its missing commits. The token goes along only to the repository it is for."""
+    """The remote that gives a shallow checkout its missing commits. Only the token's own repository gets the token."""
     own = git.default_remote_url(place.repository) if place.repository else place.url
     if own is None:
         return None
@@ -103,10 +103,9 @@ COPIED_AT_ONCE: Final = 100
 
 
 def copy_history(source: Store, target: Store) -> tuple[Mapping[str, int], int]:
-    """What was copied, counted by its kind (the first folder of its path), and how much was there before.
+    """Copy the history. Return the number of files copied by kind (their first folder), and the number already there.
 
-    Files stay as they are, byte by byte. What is there already stays too, so a copy that broke off is continued by
-    the next one.
+    Files are copied byte by byte. Existing files stay, so repeating an interrupted copy completes it.
     """
     there = {stored_key(path) for path in target.paths()}
     ours = {stored_key(path): path for path in source.paths()}
@@ -120,14 +119,14 @@ def copy_history(source: Store, target: Store) -> tuple[Mapping[str, int], int]:
 
 
 def suite_names(history: Store) -> tuple[str, ...]:
-    """A folder's name may stand for another: a run of each suite says its own."""
+    """Return the names of the stored suites. A folder's name may differ from it, so one run of each suite is read."""
     newest = {match["suite"]: path for path in sorted(history.paths()) if (match := RUN_PATH.fullmatch(path))}
     runs = decodable(zip(newest.values(), history.contents(list(newest.values())), strict=True), decode_run)
     return tuple(sorted({run.suite for run in runs}))
 
 
 def only_suite(history: Store, suite: str) -> str:
-    """The suite; where nobody named one, and the history has a single one, that."""
+    """Return the suite. If none was named and the history has a single one, return that one."""
     if suite != _NONE_IN_PARTICULAR or history.commits(suite):
         return suite
     stored = [name for name in suite_names(history) if not name.endswith(OF_SEARCHES)]
@@ -135,13 +134,13 @@ def only_suite(history: Store, suite: str) -> str:
 
 
 def stored_bisections(history: Store) -> tuple[Bisection, ...]:
-    """Those that can be read."""
+    """Return the stored bisections that can be read."""
     paths = [path for path in history.paths() if BISECTION_PATH.fullmatch(path)]
     return tuple(decodable(zip(paths, history.contents(paths), strict=True), decode_stored))
 
 
 class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
-    """Runs, accepted changes and bisections, with their past."""
+    """The history branch: runs, accepted changes and bisections, with the branch's past."""
 
     def paths(self) -> tuple[str, ...]:
         return tuple(sorted(path for path in self._seen().blobs if stored_key(path)))
@@ -166,6 +165,6 @@ class GitBranch(GitBranchAcceptances, GitBranchBisections, GitBranchCompaction):
 def open_git_branch(
     remote: git.Remote, *, branch: str = DEFAULT_BRANCH, retention: Retention | None = None
 ) -> Iterator[GitBranch]:
-    """The branch as it is now, in a private repository."""
+    """Open the current branch in a private repository."""
     with git.kept_folder(f"history {branch} of {remote.url}") as folder:
         yield GitBranch(remote, folder, branch=branch, retention=retention)

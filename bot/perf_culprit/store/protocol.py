@@ -1,4 +1,4 @@
-"""What every store of a history can do, and what reading runs has in common in all of them."""
+"""The interface of every history store, and the reading of runs that all of them share."""
 
 import time
 from abc import ABC, abstractmethod
@@ -17,12 +17,12 @@ from perf_culprit.model.run_file import decode_run, encode_run
 from perf_culprit.store.retention import Patience, Retention, fit_file
 from perf_culprit.store.run_names import RunFile, name_run, suite_slug
 
-# What every place that stores a history can do. Back ends implement it and pass the same tests.
+# The interface of every place that stores a history. Back ends implement it and pass the same tests.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredRun:
-    """A run and the name under which the history knows it."""
+    """A run and its name in the history."""
 
     id: str
     commit: str
@@ -31,9 +31,9 @@ class StoredRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreadableRun:
-    """A stored run that cannot be read; `problem` says why. It is skipped and named, never fatal.
+    """A stored run that cannot be read, with the `problem`. It is skipped and reported, never fatal.
 
-    One of a later version is not among them: it is refused, as a comparison without it would be wrong.
+    A run of a later version raises an error instead: a comparison without it would be wrong.
     """
 
     id: str
@@ -43,85 +43,85 @@ class UnreadableRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadedBisection:
-    """`version` names exactly this content; it is what `store` must find when it replaces it."""
+    """`version` identifies exactly this content. `store` replaces the bisection only while it has that version."""
 
     bisection: Bisection
     version: str
 
 
 class History(Protocol):
-    """One snapshot is read: `commits` and `runs` of one object agree with each other, whoever writes meanwhile."""
+    """Read access to one snapshot: `commits` and `runs` of one object agree, even if others write meanwhile."""
 
     def append(self, run: Run) -> str:
-        """Store the run, whole or not at all, and give its id. Storing the very same run again changes nothing."""
+        """Store the run, whole or not at all, and return its id. Storing the same run again changes nothing."""
 
     def commits(self, suite: str) -> Mapping[str, int]:
-        """Every commit with stored runs of the suite, and how many."""
+        """Return every commit with stored runs of the suite, and their number."""
 
     def runs(self, suite: str, commits: Sequence[str]) -> Iterator[StoredRun | UnreadableRun]:
-        """The runs of these commits, in the commits' order and, within one commit, newest first; read as asked for."""
+        """Yield the runs of these commits lazily, in the commits' order and newest first within a commit."""
 
 
 class BisectionStore(Protocol):
-    """Where bisections are kept. A `store` is whole or did not happen."""
+    """A store of bisections. A `store` is whole or did not happen."""
 
     def load(self, bisection_id: str) -> LoadedBisection | None: ...
 
     def store(self, bisection: Bisection, *, expected: str | None) -> str:
-        """Replace version `expected` (None: there must be none yet); the new version. BisectionConflictError else."""
+        """Replace version `expected` (None: none yet). Return the new one, or raise a BisectionConflictError."""
 
 
 class Store(History, BisectionStore, Protocol):
-    """All of a history: runs, accepted changes and bisections, each under the path that the branch has for it."""
+    """A whole history: runs, accepted changes and bisections, each under its path on the branch."""
 
     @property
     def place(self) -> str:
-        """Where it is, for people; without secrets."""
+        """The history's place, for people to read. It contains no secrets."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The ids of the runs that were seen by now, for `expect` of a later job step."""
+        """The ids of the runs seen so far, for `expect` in a later job step."""
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Runs that were seen and are gone, though this program did not remove them."""
+        """Runs that were seen earlier and are gone, though this program did not remove them."""
 
     def expect(self, names: Iterable[str]) -> None:
-        """These runs were there a while ago; after the next append `lost` names those that are not."""
+        """Note runs that were there earlier. After the next append `lost` names those that are gone."""
 
     def suites(self) -> frozenset[str]:
-        """The stored suites, by the names of their folders."""
+        """Return the stored suites, by the names of their folders."""
 
     def append_all(self, runs: Sequence[Run]) -> tuple[str, ...]:
-        """All or none: the ids of those that retention lets stay, the last run's at the end."""
+        """Store all runs or none. Return the ids of those that retention keeps, the last run's at the end."""
 
     def newest_runs(self, suite: str, count: int) -> tuple[StoredRun | UnreadableRun, ...]:
-        """The runs recorded last, of whichever commits."""
+        """Return the runs recorded last, from any commits."""
 
     def accepted(self, suite: str) -> tuple[Acceptance, ...]:
-        """Oldest first. What cannot be read accepts nothing."""
+        """Return the suite's accepted changes, oldest first. Unreadable ones are skipped."""
 
     def accept(self, acceptances: Sequence[Acceptance]) -> bool:
-        """Store all or none of them; False where every one of them was stored already."""
+        """Store all or none of them. False if all of them were stored already."""
 
     def paths(self) -> tuple[str, ...]:
-        """Of everything that is stored."""
+        """Return the paths of everything that is stored."""
 
     def contents(self, paths: Sequence[str]) -> Sequence[bytes]:
-        """What is stored under these paths, empty where it is gone."""
+        """Return the contents stored under these paths; empty if one is gone."""
 
     def adopt(self, entries: Sequence[tuple[str, bytes]]) -> None:
-        """Store what another back end holds, as it is; what is there already stays."""
+        """Store what another back end holds, unchanged. Existing entries stay."""
 
 
-# What reading stored runs has in common in every back end: their order, how many at once, and what is unreadable.
+# The reading of stored runs that back ends share: their order, their batches, and unreadable runs.
 
 T = TypeVar("T")
 READ_AHEAD_RUNS: Final = 40  # the default window in one request
 
 
 class Options(TypedDict, total=False):
-    """What every back end can be given. `random` and `sleep` make the pauses between attempts."""
+    """The options of every back end. `random` and `sleep` control the pauses between attempts."""
 
     retention: Retention | None
     patience: Patience
@@ -130,7 +130,7 @@ class Options(TypedDict, total=False):
 
 
 class RunReader(ABC):
-    """A back end gives the names of a suite's runs, of one snapshot, and their contents."""
+    """The common part of the back ends, which provide one snapshot of a suite's run names, and their contents."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
         self._retention = options.get("retention") or Retention()
@@ -142,11 +142,11 @@ class RunReader(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """Where it is, for people; without secrets."""
+        """The history's place, for people to read. It contains no secrets."""
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Runs that were there and are not, though retention let them stay: somebody removed them."""
+        """Runs that are gone although retention kept them: someone else removed them."""
         return tuple(self._lost)
 
     @abstractmethod
@@ -157,7 +157,7 @@ class RunReader(ABC):
 
     @abstractmethod
     def _is_transient(self, error: InfrastructureError) -> bool:
-        """Whether another attempt may do what this one did not."""
+        """Whether another attempt may succeed after this error."""
 
     def _patiently(self, action: Callable[[], T], *, failure: str, writes: bool = True) -> T:
         """Retry while other writers or the network are in the way."""
@@ -176,7 +176,7 @@ class RunReader(ABC):
 
     @abstractmethod
     def _read(self, files: Sequence[RunFile]) -> Sequence[bytes]:
-        """The contents, empty where there is none."""
+        """Return the files' contents; empty for a missing one."""
 
     def commits(self, suite: str) -> Mapping[str, int]:
         return Counter(file.commit for file in self._suite_files(suite))
@@ -192,13 +192,13 @@ class RunReader(ABC):
                 yield _decode(file, content)
 
     def newest_runs(self, suite: str, count: int) -> tuple[StoredRun | UnreadableRun, ...]:
-        """The runs recorded last, of whichever commits."""
+        """Return the runs recorded last, from any commits."""
         files = _newest_first(self._suite_files(suite))[:count]
         return tuple(self.runs(suite, list(dict.fromkeys(file.commit for file in files))))
 
 
 def written(run: Run, retention: Retention) -> tuple[RunFile, bytes]:
-    """The run's name, recorded now, and what to store for it."""
+    """Return the run's name, recorded now, and the content to store for it."""
     original = encode_run(run)
     name = name_run(run, original, now=datetime.now(UTC))
     content, compacted = fit_file(run, original, retention)
@@ -206,7 +206,7 @@ def written(run: Run, retention: Retention) -> tuple[RunFile, bytes]:
 
 
 def decodable(files: Iterable[tuple[str, bytes]], decode: Callable[..., T]) -> Iterator[T]:
-    """What `decode(content, place=path)` makes of each path and content, in order; what is broken is left out.
+    """Yield `decode(content, place=path)` for each path and content, in order. Broken content is left out.
 
     Raises:
         NewerVersionError: a file is of a later version, which is not broken.

@@ -1,4 +1,4 @@
-"""What a history keeps: samples of the newest runs, summaries of older ones; and how long a writer retries."""
+"""The retention of a history (samples of the newest runs, summaries of older ones), and a writer's retries."""
 
 import math
 import statistics
@@ -19,14 +19,14 @@ from perf_culprit.progress import doing
 from perf_culprit.stats import common_rate
 from perf_culprit.store.run_names import RunFile
 
-# How long a writer keeps trying while others write, or the network fails.
+# How long a writer retries while others write or the network fails.
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patience:
-    """Bounded in attempts and time."""
+    """Limits of the retries, in attempts and time."""
 
     attempts: int = 30
     seconds: float = 180.0
@@ -34,7 +34,7 @@ class Patience:
     longest_pause_seconds: float = 5.0
 
     def pause_seconds(self, attempt: int, random: Random) -> float:
-        """Full jitter: writers that met once are unlikely to meet again."""
+        """Return a pause with full jitter: writers that collided once are unlikely to collide again."""
         return random.uniform(0, min(self.longest_pause_seconds, self.first_pause_seconds * 2 ** min(attempt, 16)))
 
     def persist(
@@ -48,9 +48,9 @@ class Patience:
         random: Random,
         sleep: Callable[[float], None] = time.sleep,
     ) -> T:
-        """What `action` gives at last; where it is given up, `failure` and `place` are reported.
+        """Retry `action` while its error is transient, and return its result. The last error has `failure` and `place`.
 
-        What `writes` was perhaps done by the attempt that failed last: nothing of ours is stored twice.
+        With `writes`, an attempt that seemed to fail may have succeeded: repeating it stores nothing twice.
         """
         deadline = time.monotonic() + self.seconds
         attempt = 0
@@ -74,24 +74,23 @@ class Patience:
             sleep(pause_seconds)
 
 
-# What a history keeps: samples of the newest runs, summaries of older ones, fewer of the oldest, within a size budget.
-#
-# Pure functions over names and runs; `git_branch` applies them in the commit that appends a run.
+# What a history keeps within its size budget: samples of the newest runs, summaries of older ones, fewer of the oldest.
+# These are pure functions over names and runs; `git_branch` applies them in the commit that appends a run.
 
 MEBIBYTE = 1024 * 1024
-# The rest of the budget is for what the branch held before.
+# The rest of the budget is for the branch's earlier contents.
 FILES_SHARE: Final = 0.75
-# How many old runs are kept while the age doubles: the first that fits the budget.
+# The number of old runs kept per doubling of the age: the first that fits the budget is used.
 RUNS_PER_AGE: Final = (4096, 3072, 2304, 1728, 1296, 972, 729, 547, 410, 308, 231, 173, 130, 97, 73, 55, 41, 31, 23, 17)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retention:
-    """`raw_runs` per suite keep their samples. `branch_bytes` bounds the branch as git packs it, with its past.
+    """`raw_runs` per suite keep their samples. `branch_bytes` limits the branch's packed size, including its past.
 
-    `keeps_past`: the branch never starts over, whatever its past weighs.
-    A counter table of more rows than `counter_intervals` keeps the medians of as many equal intervals.
-    `file_bytes` stays below the 100 MB at which GitHub refuses a push, and at its 50 MB warning.
+    With `keeps_past` the branch never starts over, however large its past. A counter table with more than
+    `counter_intervals` rows keeps the medians of `counter_intervals` equal intervals. `file_bytes` equals GitHub's 50
+    MB warning, below the 100 MB at which it refuses a push.
     """
 
     raw_runs: int = 100
@@ -110,16 +109,16 @@ class Retention:
 
 
 def runs_to_compact(files: Sequence[RunFile], retention: Retention) -> tuple[RunFile, ...]:
-    """Runs with samples beyond the newest `raw_runs` of their suite."""
+    """Return the runs with samples beyond the newest `raw_runs` of their suite."""
     old = (file for runs in _suites(files) for file in runs[retention.raw_runs :])
     return tuple(file for file in old if not file.compacted)
 
 
 def runs_to_drop(files: Sequence[RunFile], retention: Retention, *, keep: RunFile | None = None) -> tuple[RunFile, ...]:
-    """The runs that must go so that the rest fits the budget. `keep`, the run being recorded, stays.
+    """Return the runs to remove so that the rest fits the budget. `keep`, the run being recorded, stays.
 
-    Runs beyond the newest `raw_runs` of their suite are thinned out, the older the more; where that is not enough, the
-    oldest go.
+    Runs beyond the newest `raw_runs` of their suite are thinned out, older ones more. If that is not enough, the oldest
+    are removed.
     """
     excess = _packed(files) - retention.files_bytes
     if excess <= 0:
@@ -143,7 +142,7 @@ def runs_to_drop(files: Sequence[RunFile], retention: Retention, *, keep: RunFil
 
 
 def _suites(files: Sequence[RunFile]) -> list[list[RunFile]]:
-    """The files of each suite, newest first."""
+    """Return the files of each suite, newest first."""
     suites: defaultdict[str, list[RunFile]] = defaultdict(list)
     for file in sorted(files, key=lambda file: file.age_order, reverse=True):
         suites[file.suite_slug].append(file)
@@ -159,12 +158,12 @@ def _is(file: RunFile, other: RunFile | None) -> bool:
 
 
 def _crowded(runs: Sequence[tuple[int, RunFile]], *, newest: int, runs_per_age: int) -> list[RunFile]:
-    """Of one suite's runs with their seconds, newest first: beyond the `newest` those that share an interval.
+    """Return the runs beyond the `newest` that share an interval with a newer run. `runs` is one suite, newest first.
 
-    In each interval the newest run stays. An interval lasts as long as its runs are old, divided by `runs_per_age`,
-    rounded down to a power of two seconds. So intervals nest: what stays when much has to go would have stayed whenever
-    less had, and it hardly matters whether runs are thinned out as they come or all at once. Age counts from the oldest
-    of the `newest`: a single run of a clock that is years ahead ages nobody.
+    Keep the newest run of each interval. An interval's length is its runs' age divided by `runs_per_age`, rounded down
+    to a power of two seconds. So intervals nest: a run kept under a tight budget is also kept under a looser one.
+    Gradual thinning therefore gives nearly the same result as thinning once. Age counts from the oldest of the
+    `newest`, so one run with a clock years ahead does not age the others.
     """
     crowded, taken = [], set()
     for second, file in runs[newest:]:
@@ -178,9 +177,9 @@ def _crowded(runs: Sequence[tuple[int, RunFile]], *, newest: int, runs_per_age: 
 
 
 def compact(run: Run) -> Run:
-    """The run with a summary for every benchmark's samples, and without counters: no detector judges by their summary.
+    """Replace every benchmark's samples by a summary, and drop counters: no detector judges by their summary.
 
-    A run of summaries stays as it is.
+    A run of summaries is unchanged.
     """
     return replace(
         run,
@@ -191,7 +190,7 @@ def compact(run: Run) -> Run:
 
 
 def reduce_counters(run: Run, intervals: int) -> Run:
-    """The run with long counter tables as interval medians; the same object where none is long."""
+    """Reduce long counter tables to interval medians. Return the same object if no table is long."""
     if all(len(table.times_s) <= intervals for table in run.counters):
         return run
     tables = (
@@ -201,7 +200,7 @@ def reduce_counters(run: Run, intervals: int) -> Run:
 
 
 def fit_file(run: Run, content: bytes, retention: Retention) -> tuple[bytes, bool]:
-    """What to store for a run and whether it was compacted: a run that is too large for one file loses its samples.
+    """Return the content to store for a run, and whether it was compacted because it is too large for one file.
 
     `content` is the run's JSON. Long counter tables are reduced first, whatever their size in bytes.
     """

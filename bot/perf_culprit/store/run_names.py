@@ -1,12 +1,12 @@
-"""How a run is named in a git history: everything that needs no content can be read from the tree alone.
+"""The names of runs in a git history. Everything that needs no content can be read from the tree alone.
 
     perf-culprit.json                                             what this branch is
     runs/<suite>/<commit>/<UTC time>-<hash>-<bytes>.json          a run with its samples
     runs/<suite>/<commit>/<UTC time>-<hash>-<bytes>.summary.json  an older run, compacted
 
-The time is the run's own, or of its recording where it knows none. `hash` is of the run as it was first written: the
-same run is known whoever writes it again, and a compacted run is still known. `bytes` is the file's own size: retention
-weighs the branch without downloading it.
+The time is the run's own, or that of its recording if it has none. `hash` is that of the run as first written. It
+identifies the same run when it is written again, and after compaction. `bytes` is the file's own size, so retention
+can compute the branch's size without downloading it.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ _TIME_PARTS = re.compile(r"^[0-9]{4}|[0-9]{2}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFile:
-    """One stored run by its name. `blob` is the name of its content, None before it is written."""
+    """One stored run, described by its name. `blob` is its content's name in git; None before it is written."""
 
     suite_slug: str
     commit: str
@@ -56,26 +56,26 @@ class RunFile:
 
     @property
     def packed_size(self) -> int:
-        """At most what git needs for it in bytes: digits of measured numbers hardly compress, all around them does.
+        """An upper bound of the packed size in bytes: digits of measured numbers hardly compress, the rest does.
 
-        Measured of 1,000 benchmarks with random samples: 0.37 of a run with samples, 0.19 of a compacted one.
+        Measured with 1,000 benchmarks of random samples: 0.37 of a run with samples, 0.19 of a compacted one.
         """
         return self.size // 5 if self.compacted else self.size * 2 // 5
 
     @property
     def second(self) -> int:
-        """The time as a number that grows with it, also where it is no date."""
+        """The time as an increasing number, even if the time is not a valid date."""
         year, month, day, hour, minute, second = map(int, _TIME_PARTS.findall(self.time))
         return (((year * 12 + month) * 31 + day) * 24 + hour) * 3600 + minute * 60 + second
 
     @property
     def age_order(self) -> tuple[str, str]:
-        """Sorts from oldest to newest."""
+        """The sort key from oldest to newest."""
         return (self.time, self.digest)
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """Of the run, compacted or not."""
+        """The run's identity, the same before and after compaction."""
         return (self.suite_slug, self.commit, self.digest)
 
     def is_same_run(self, other: "RunFile") -> bool:
@@ -86,7 +86,7 @@ class RunFile:
 
 
 def name_run(run: Run, content: bytes, *, now: datetime) -> RunFile:
-    """The name of a run whose JSON is `content`, recorded at `now`."""
+    """Name a run whose JSON is `content`, recorded at `now`."""
     if run.commit is None or not FULL_HASH.fullmatch(run.commit):
         raise UsageError(
             f"a run needs the full hash of its commit to be recorded, not {run.commit!r}",
@@ -102,7 +102,7 @@ def name_run(run: Run, content: bytes, *, now: datetime) -> RunFile:
 
 
 def read_names(entries: Iterable[TreeEntry]) -> tuple[RunFile, ...]:
-    """The runs among a tree's files; files of other names are other people's and stay as they are."""
+    """Return the runs among a tree's files. Files with other names belong to others and stay unchanged."""
     return tuple(
         RunFile(
             suite_slug=match["suite"],
@@ -119,7 +119,7 @@ def read_names(entries: Iterable[TreeEntry]) -> tuple[RunFile, ...]:
 
 
 def stored_key(path: str) -> str | None:
-    """What stays of a path whatever becomes of its content, such as a compacted run; None of other people's files."""
+    """Return the part of a path that survives compaction of its content. None for files that are not ours."""
     if match := RUN_PATH.fullmatch(path):
         return f"runs/{match['suite']}/{match['commit']}/{match['digest']}"
     is_ours = ACCEPTANCE_PATH.fullmatch(path) or BISECTION_PATH.fullmatch(path)
@@ -127,7 +127,7 @@ def stored_key(path: str) -> str | None:
 
 
 def suite_slug(suite: str) -> str:
-    """A folder name for any suite name; different suites never share one, so a name that looks hashed is hashed too."""
+    """Make a folder name of any suite name. No two suites share one, so a name that looks hashed is hashed too."""
     slug = re.sub(r"[^a-z0-9._-]+", "-", suite.lower()).strip(".-")[:40]
     if slug and slug == suite and not re.search(r"-[0-9a-f]{12}$", slug):
         return slug

@@ -1,1 +1,1 @@
-"""A history in a database: SQLite's file or PostgreSQL, by SQLAlchemy Core; loaded when one is opened."""
+"""A history in a database (SQLite or PostgreSQL, by SQLAlchemy Core). It is imported only when one is opened."""

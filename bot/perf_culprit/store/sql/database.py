@@ -28,12 +28,11 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from perf_culprit.config.database_url import DatabaseUrl
 from perf_culprit.errors import ConfigError, InfrastructureError
 
-# The tables as this program knows them. Migrations make them (`migrations/versions`); a test compares the two.
-#
-# Everything has the path that it would have on the history branch, and the branch's own content, compressed by zlib as
-# git does it. Runs and accepted changes are only ever added; a bisection is replaced, version by version.
+# The tables as this program expects them. Migrations create them (`migrations/versions`); a test compares the two.
+# Every entry has the path and content that it would have on the history branch, compressed by zlib as git does it. Runs
+# and accepted changes are only ever added; a bisection is replaced, version by version.
 
-# The newest is last; those before can be migrated.
+# The newest is last; earlier versions can be migrated.
 VERSIONS: Final = ("0001",)
 VERSION_TABLE: Final = "perf_culprit_version"
 
@@ -41,7 +40,7 @@ METADATA: Final = MetaData()
 
 
 def _appended(name: str) -> Table:
-    """`key` outlives a run's compaction, `path` has the run's time and size; `suite` is a folder's name."""
+    """A table of added rows. `key` survives compaction, `path` has the run's time and size, `suite` is a folder."""
     return Table(
         f"perf_culprit_{name}",
         METADATA,
@@ -64,11 +63,11 @@ BISECTIONS: Final = Table(
     Column("version", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
 )
-# By the first folder of a path.
+# Keyed by the first folder of a path.
 TABLES: Final[Mapping[str, Table]] = {"runs": RUNS, "accepted": ACCEPTANCES, "bisections": BISECTIONS}
 
 
-# One database: its connection, its transactions, and its errors as ours, without secrets.
+# One database: its connection, its transactions, and its errors translated to ours, without secrets.
 
 MIGRATE_STEP: Final = "let a role that may create tables run: perf-culprit history migrate"
 
@@ -77,13 +76,13 @@ T = TypeVar("T")
 
 SHOWN_MESSAGE_LENGTH: Final = 600
 SQLITE_WAIT_SECONDS: Final = 30.0
-# In one statement: a run of 1,000 benchmarks is a quarter of a megabyte.
+# Rows per statement: a run of 1,000 benchmarks is a quarter of a megabyte.
 ROWS_AT_ONCE: Final = 50
-# libpq's: a host that is gone is noticed, also in the middle of a transaction. A pooler between keeps no statements.
+# libpq's options. They detect a lost host, even within a transaction. No prepared statements: a pooler keeps none.
 POSTGRESQL_OPTIONS: Final = {"connect_timeout": "10", "tcp_user_timeout": "60000", "application_name": "perf-culprit"}
-# Given, so that libpq looks for none: an empty password, and no file of passwords.
+# Set so that libpq looks for no secrets: an empty password, and no password file.
 NO_SECRETS: Final = {"password": "", "passfile": os.devnull}
-# What a driver says -> what the user does now. Another attempt would say the same.
+# A driver's message -> the user's next step. Another attempt would fail in the same way.
 PERMANENT: Final = (
     ("authentication failed", "give the password in PERF_CULPRIT_HISTORY_URL or PGPASSWORD"),
     ("no password supplied", "give the whole URL in PERF_CULPRIT_HISTORY_URL, or set PGHOST and PGPASSWORD"),
@@ -102,17 +101,17 @@ PERMANENT: Final = (
     ("disk is full", "free disk space, then run again"),
     ("No space left", "free disk space on the server, then run again"),
 )
-# An execution option of statements that read contents.
+# An execution option of statements that read contents as bytes.
 AS_BYTES: Final = "as_bytes"
 COMMON: Final[Mapping[str, Any]] = {"hide_parameters": True, "insertmanyvalues_page_size": ROWS_AT_ONCE}
 
 
 class TransientError(InfrastructureError):
-    """Worth another attempt: another writer, the server or the network was in the way, not the request."""
+    """Worth another attempt: another writer, the server or the network failed, not the request."""
 
 
 class Database:
-    """Opened when it is first used, closed by `close`."""
+    """A database connection, opened at its first use and closed by `close`."""
 
     def __init__(self, url: DatabaseUrl) -> None:
         self.place = url.shown
@@ -121,7 +120,7 @@ class Database:
         self._engine = _sqlite(self._file) if self._file else _postgresql(url)
 
     def read(self, action: Callable[[Connection], T], *, empty: T) -> T:
-        """What `action` finds; `empty` where nothing was ever written. Nothing is made: neither file nor tables."""
+        """Return the result of `action`; `empty` if nothing was ever written. Neither a file nor tables are created."""
         with self._told():
             if self._file and not self._file.exists():
                 return empty
@@ -129,14 +128,14 @@ class Database:
                 return empty if is_empty(connection, place=self.place) else action(connection)
 
     def write(self, action: Callable[[Connection], T]) -> T:
-        """What `action` gives, in one transaction; before it the tables are made or migrated where they are not."""
+        """Return the result of `action`, run in one transaction. First create or migrate the tables where necessary."""
         with self._writing() as connection:
             if not is_current(connection, place=self.place):
                 migrate(connection, place=self.place)
             return action(connection)
 
     def prepare(self) -> bool:
-        """Make or migrate the tables; False where they were there."""
+        """Create or migrate the tables. False if they were current."""
         with self._writing() as connection:
             return migrate(connection, place=self.place)
 
@@ -164,7 +163,7 @@ class Database:
         if self._password:
             text = text.replace(self._password, "***")
         step = next((step for part, step in PERMANENT if part in text), None)
-        # SQLite calls every mistake operational; of PostgreSQL it is the server or the way to it.
+        # SQLite reports every error as operational. For PostgreSQL it means the server or the connection to it.
         lost = "locked" in text if self._file else isinstance(error, OperationalError | InterfaceError)
         kind = TransientError if lost and step is None else InfrastructureError
         return kind(text, place=self.place, next_step=step or "check the database, then run again")
@@ -176,7 +175,7 @@ def _sqlite(file: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _begin_by_ourselves(connection: Any, _: object) -> None:
-        # The driver would begin a transaction late, and end it before a table is made.
+        # The driver would begin a transaction late, and end it before a table is created.
         connection.isolation_level = None
 
     return engine
@@ -201,7 +200,7 @@ def _postgresql(url: DatabaseUrl) -> Engine:
 
     @event.listens_for(engine, "before_cursor_execute")
     def _ask_for_bytes(_: object, cursor: Any, *rest: Any) -> None:
-        # As text a content is twice as long and took five times as long. Not everywhere: reflection expects text.
+        # Text would be twice as long and took five times as long. Not everywhere: reflection expects text.
         if rest[-2].execution_options.get(AS_BYTES):
             cursor.format = Format.BINARY
 
@@ -209,12 +208,12 @@ def _postgresql(url: DatabaseUrl) -> Engine:
 
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
-# Of PostgreSQL's advisory locks: any number, always the same.
+# The key of a PostgreSQL advisory lock: any number, but always the same.
 LOCK: Final = 7_064_312_019
 
 
 def is_current(connection: Connection, *, place: str) -> bool:
-    """False where there are no tables yet, or older ones; a ConfigError where a newer program made them."""
+    """Whether the tables exist and are current. Raise a ConfigError if a newer program made them."""
     if (version := _version(connection)) is not None and version not in VERSIONS:
         raise ConfigError(
             f"its tables have version {version[:20]!r}; this program knows {VERSIONS[-1]!r}",
@@ -225,7 +224,7 @@ def is_current(connection: Connection, *, place: str) -> bool:
 
 
 def is_empty(connection: Connection, *, place: str) -> bool:
-    """True where there are no tables yet; a ConfigError where they are not of this program's version."""
+    """Whether there are no tables yet. Raise a ConfigError if they are of another version."""
     if is_current(connection, place=place):
         return False
     if (version := _version(connection)) is None:
@@ -236,9 +235,9 @@ def is_empty(connection: Connection, *, place: str) -> bool:
 
 
 def migrate(connection: Connection, *, place: str) -> bool:
-    """Within the connection's transaction: the tables of the newest version; False where they were there.
+    """Create or upgrade the tables in the connection's transaction. False if they were current.
 
-    One at a time: who waited here finds that it is done. SQLite's transaction holds the whole file already.
+    PostgreSQL's lock admits one migration at a time; one that waited finds the work done. SQLite locks the whole file.
     """
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")

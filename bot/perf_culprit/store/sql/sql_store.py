@@ -1,7 +1,7 @@
-"""Runs, accepted changes and bisections in a database. A write is one transaction: whole, or it did not happen.
+"""Runs, accepted changes and bisections in a database. A write is one transaction: it is stored whole or not at all.
 
-A row is added where its key is not there, and a bisection replaced where its version is the expected one. So a write
-whose answer was lost is repeated, and finds that it is done.
+A row is added if its key is missing; a bisection is replaced if its version is the expected one. So repeating a write
+whose answer was lost finds that it is done.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ INSERTS: Final[Mapping[str, Callable[[Table], Any]]] = {"postgresql": postgresql
 
 
 class SqlHistory(RunReader):
-    """All of a history in `database`. Of `retention` a file's limits hold; rows are never compacted or dropped."""
+    """A whole history in `database`. Only `retention`'s limits per file apply; rows are never compacted or dropped."""
 
     def __init__(self, database: Database, **options: Unpack[Options]) -> None:
         super().__init__(**options)
@@ -156,7 +156,7 @@ class SqlHistory(RunReader):
         return self.contents([file.path for file in files])
 
     def _unpacked(self, content: bytes) -> bytes:
-        """Empty where it is damaged, or larger than anything that this program stores."""
+        """Decompress the content. Empty if it is damaged, or larger than anything that this program stores."""
         limit = self._retention.file_bytes
         unpacking = zlib.decompressobj()
         try:
@@ -178,7 +178,7 @@ class SqlHistory(RunReader):
 
 
 def _add(connection: Connection, entries: Iterable[tuple[str, bytes]]) -> int:
-    """Those whose key is not there; how many."""
+    """Add the entries whose keys are missing, and return their number."""
     rows: dict[str, list[dict[str, object]]] = {}
     for path, content in entries:
         rows.setdefault(path.partition("/")[0], []).append(_row(path, content))
@@ -200,7 +200,7 @@ def _row(path: str, content: bytes) -> dict[str, object]:
 
 
 def prepare(url: DatabaseUrl) -> bool:
-    """Make or update the tables; False where they were there."""
+    """Create or update the tables. False if they were current."""
     with closing(Database(url)) as database:
         return database.prepare()
 
