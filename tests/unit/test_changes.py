@@ -1,4 +1,4 @@
-"""`perf-culprit changes` as a user calls it: tables of any kind, the stored history, and what is wrong with both."""
+"""`perf-culprit changes` as a user calls it: tables of any kind, the stored history, and the errors of both."""
 
 import io
 import json
@@ -95,7 +95,7 @@ def test_online_says_for_each_row_whether_there_would_be_an_alarm() -> None:
 
 @pytest.fixture
 def trifles(folder: Path) -> str:
-    """Counts without noise: +0.5%, then +3%, then +20%, two columns alike."""
+    """A table of counts without noise in two equal columns: +0.5%, then +3%, then +20%."""
     counts = [f"{value:.0f}" for value in np.repeat([20_000, 20_100, 20_703, 24_843.6], 40)]
     (folder / "calls.csv").write_text(table({"calls": counts, "queries": counts}))
     return "calls.csv"
@@ -396,7 +396,7 @@ def test_errors_show_foreign_names_inert(
 
 @pytest.fixture
 def repository(folder: Path) -> tuple[Path, list[str]]:
-    """Commits on main with a stored run each and a step halfway; a run of a branch, and one of another machine."""
+    """Commits on main with one stored run each and a step halfway, and runs of a branch and of another machine."""
     origin = init_repository(folder / "origin.git", bare=True)
     code = init_repository(folder / "code")
     hashes = import_commits(code, {**chain("c", COMMITS), "side": ["c5"]})
@@ -407,7 +407,7 @@ def repository(folder: Path) -> tuple[Path, list[str]]:
     with open_git_branch(Remote(url=str(origin))) as history:
         for number, commit in enumerate(line):
             level = 10.0 if number < COMMITS // 2 else 13.0
-            # One sample is far off, as a mean would notice.
+            # One sample is an outlier, which would change a mean.
             samples = (*(float(value) for value in rng.normal(level, 0.1, 4)), 500.0 * (number % 2 + 1))
             history.append(stored(commit, samples))
         history.append(stored(hashes["side"], (99.0,)))

@@ -87,7 +87,7 @@ def test_the_page_has_curves_with_intervals_and_marks_of_the_gap_s_size(results:
     assert main(["changes", "--releases", *results, "--html", "out.html"]) == 0
     page = Path("out.html").read_text()
     marks = re.findall(r'<td class="(matrix-\w+) matrix-gap-(\d)">', page)
-    # +40% leaves a gap of a third, 14 to 0.7 one of almost everything.
+    # +40% leaves a gap of about a third, and 14 to 0.7 a gap of almost the whole.
     assert marks == [("matrix-worse", "2"), ("matrix-better", "3")]
     assert page.count('stroke-opacity="0.45"') == 2 * len(LEVELS)
     assert all(f">{name}</text>" in page for name in LEVELS)

@@ -1,4 +1,4 @@
-"""A Python process of ours imports nothing from the folder it works in, however it is started."""
+"""A Python child process imports nothing from its working folder, however it is started."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def test_after_a_pool_the_environment_is_as_before(before: str | None, monkeypat
 def test_a_child_finds_what_the_person_installed_but_not_what_lies_in_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An environment of its own has no user's site-packages, so the interpreter is the one below it."""
+    """A virtual environment has no user site-packages, so the test uses its base interpreter."""
     monkeypatch.setattr(sys, "executable", getattr(sys, "_base_executable", sys.executable))
     user_site = Path(sysconfig.get_path("purelib", f"{os.name}_user", vars={"userbase": str(tmp_path / "user")}))
     places = {"worked_in": tmp_path / "worked_in", "on_the_path": tmp_path / "on_the_path", "user_site": user_site}

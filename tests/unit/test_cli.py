@@ -73,7 +73,7 @@ def test_every_verb_has_help_whose_examples_parse(verb: type[Command], capsys: p
         main([*verb.NAME.split(), "--help"])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
-    assert not re.search(r"\w-$", printed, re.MULTILINE)  # no option is cut at a hyphen
+    assert not re.search(r"\w-$", printed, re.MULTILINE)  # no option is broken at a hyphen
     assert "exit codes:" not in printed
     assert "Exit codes: perf-culprit --help" in printed
     for example in verb.EXAMPLES:

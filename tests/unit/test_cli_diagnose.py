@@ -1,4 +1,4 @@
-"""The verb diagnose as a user calls it."""
+"""The command `diagnose` as a user calls it."""
 
 import json
 import subprocess

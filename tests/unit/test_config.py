@@ -1,4 +1,4 @@
-"""The configuration file: what it accepts, and that every mistake is told with its line."""
+"""The configuration file: the values that it accepts, and mistakes, which are reported with their line."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Where a history in a database is, and that its secret comes from the environment alone."""
+"""The location of a history in a database, and its secret, which comes only from the environment."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_what_is_shown_of_a_place(url: str, shown: str) -> None:
     "url",
     [
         WITH_SECRET,
-        f"postgresql://ada:{SECRET}@db.example/perf",  # not quoted: where the host begins is a guess
+        f"postgresql://ada:{SECRET}@db.example/perf",  # not quoted, so the beginning of the host is ambiguous
         f"postgresql://ada:{QUOTED}@db.example:99999/perf",
         f"postgresql://db.example/perf?password={QUOTED}",
         f"postgresql://db.example/perf?sslpassword={QUOTED}",
@@ -52,7 +52,7 @@ def test_a_secret_in_a_file_or_an_option_is_refused_and_not_repeated(url: str) -
         parse_config(f"suite: x\nhistory: '{url}'".encode(), place="x.yml")
     assert str(filed.value).startswith("x.yml:2: history")
     messages = [str(filed.value)]
-    if not url.startswith("mysql"):  # that is no database to us, so it names a repository
+    if not url.startswith("mysql"):  # not a supported database, so the URL names a repository
         with pytest.raises(UsageError) as given:
             with_database(Config(), environ={}, option=url)
         messages.append(str(given.value))
@@ -71,7 +71,7 @@ def test_a_variable_that_names_no_database_is_refused_and_not_repeated(text: str
     ("filed", "option", "expected", "password"),
     [
         (None, None, URL, SECRET),
-        ("sqlite:///a.db", None, URL, SECRET),  # a stranger's file leads nobody elsewhere
+        ("sqlite:///a.db", None, URL, SECRET),  # a foreign file cannot redirect the connection
         ("postgresql://ada@evil.example:5433/perf", None, URL, SECRET),
         ("sqlite:///a.db", URL, URL, SECRET),
         (None, "postgresql://ada@evil.example:5433/perf", "postgresql://ada@evil.example:5433/perf", None),

@@ -1,4 +1,4 @@
-"""What `init` proposes where a workflow of the repository measures already; the workflows are written for this."""
+"""Proposals of `init` if a workflow of the repository already measures. The workflows are written for the tests."""
 
 import re
 import shlex
@@ -23,7 +23,7 @@ GATHERED = f"mkdir -p {OUTPUT} && find . -path '%s' -exec cp --parents {{}} {OUT
 
 
 def lay_out(root: Path, steps: str, *, job: str = "", top: str = "", **files: str) -> Path:
-    """A repository with one benchmark workflow; in the names of further files `__` stands for `/`, `_D_` for a dot."""
+    """A repository with one benchmark workflow. In the names of other files, `__` means `/` and `_D_` means a dot."""
     text = f"on: [push]\n{top}\njobs:\n  bench:\n    runs-on: ubuntu-latest\n{indent(job, '    ')}\n    steps:\n"
     named = {name.replace("__", "/").replace("_D_", "."): body for name, body in files.items()}
     for name, body in {".github/workflows/bench.yml": text + indent(steps, " " * 6), **named}.items():
@@ -117,7 +117,7 @@ def test_what_is_built_for_codspeed_is_what_cargo_runs(tmp_path: Path, criterion
     benches = [f"cargo bench --features x --bench parse -p {name}" for name in "ab"]
     after = [f"cp -r target/criterion {OUTPUT}"] if criterion else []
     assert result.run.splitlines() == [*benches, *after]
-    # Compiled before it is measured: the time limit of an execution is not for that.
+    # The build compiles it, because the time limit of an execution does not cover compilation.
     assert result.build.splitlines() == [f"{bench} --no-run" for bench in benches]
     assert "of the matrix's `mode` one value is taken, not: y" in result.notes
     assert not any("`package`" in note for note in result.notes)

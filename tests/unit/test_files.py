@@ -1,4 +1,4 @@
-"""Files are replaced whole; what is no file is written to."""
+"""Files are replaced as a whole. Pipes are written to."""
 
 import os
 import threading

@@ -61,7 +61,7 @@ def test_ancestors_are_children_before_parents(repository: Path) -> None:
     assert git.ancestors(repository, []) == ()
 
 
-@pytest.mark.slow  # the limit is about 50,000 commits, and these have to be made first
+@pytest.mark.slow  # the limit is about 50,000 commits, which must first be created
 def test_fifty_thousand_ancestors_take_less_than_a_second_of_work(repository: Path) -> None:
     lines = [
         f"commit refs/heads/main\ncommitter A <a@example.org> {second} +0000\ndata 0\n" for second in range(50_000)
@@ -71,7 +71,7 @@ def test_fifty_thousand_ancestors_take_less_than_a_second_of_work(repository: Pa
     commits = git.ancestors(repository, [git.resolve_commit(repository, "main")])
     after = os.times()
     assert len(commits) == 50_000
-    # Processor time of this process and git: other jobs on the machine do not count.
+    # The processor time of this process and git, which excludes other jobs on the machine.
     assert sum(after[:4]) - sum(before[:4]) < 1.0
 
 

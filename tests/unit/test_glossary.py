@@ -1,4 +1,4 @@
-"""The words that CONTRIBUTING retires are gone from what people read, and names that say nothing from the code."""
+"""Words that CONTRIBUTING retires are absent from texts, and names without meaning from the code."""
 
 import ast
 import re
@@ -13,13 +13,13 @@ from tests.support.prose import NOT_PROSE, length, sentences
 ROOT = Path(__file__).parents[2]
 RETIRED = ROOT / ".github/CONTRIBUTING.md"
 HEADING = "## Words that are not used"
-# They tell that something was said, known or found, and not what it is.
+# Such names tell that something was said, known or found, but not its meaning.
 PARTICIPLES = {"said", "known", "found"}
 MOST_WORDS = 25
 MOST_WORDS_IN_ALL = 30_000
-# Longer sentences that are left, by page. These numbers only fall.
+# Numbers of longer sentences that remain, by page. These numbers may only decrease.
 LONG = {"docs/diagnosis.md": 2, "docs/formats.md": 4, "docs/options.md": 1, "docs/tracing.md": 4}
-# What people read of the code: phrases, help and descriptions.
+# The modules with text that users read: phrases, help and descriptions.
 SPOKEN = ("say/*.py", "init/introduction.py", "commands/*.py", "action/inputs.py", "config/*settings.py")
 
 
@@ -36,7 +36,7 @@ def modules(folder: str) -> tuple[tuple[Path, ast.Module], ...]:
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Of variables, parameters, fields and functions."""
+    """Yield the names of variables, parameters, fields and functions with their lines."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
@@ -53,7 +53,7 @@ def texts() -> tuple[tuple[str, str], ...]:
 
 
 def read_texts() -> Iterator[tuple[str, str]]:
-    """Documents whole, of Python its strings and docstrings: what becomes help, messages, comments of the bot."""
+    """Yield whole documents, and Python's strings and docstrings, which become help, messages and bot comments."""
     for path in (ROOT / "action.yml", *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")):
         yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8").partition(HEADING)[0]
     for path, tree in modules("bot"):
@@ -88,7 +88,7 @@ def test_there_are_retired_words_and_texts_to_read() -> None:
 
 
 def pages() -> dict[str, str]:
-    """What people read in Markdown, without the evidence."""
+    """The Markdown pages that people read, without the evidence."""
     paths = [*ROOT.glob("*.md"), *ROOT.glob(".github/*.md"), *ROOT.glob("docs/**/*.md")]
     named = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
     return {name: text for name, text in named.items() if not name.startswith("docs/evidence/")}
@@ -105,14 +105,14 @@ def test_a_sentence_has_at_most_25_words() -> None:
 
 
 def test_the_documentation_has_at_most_30_000_words() -> None:
-    """Tables included, code and the evidence left out: somebody has to read it, and to keep it true."""
+    """Tables count, but code and the evidence do not. Somebody has to read all of it and keep it true."""
     words = {name: length(NOT_PROSE.sub("", text)) for name, text in pages().items() if name.startswith("docs/")}
     assert len(words) > 40
     assert sum(words.values()) <= MOST_WORDS_IN_ALL, sorted(words.items(), key=lambda one: -one[1])[:10]
 
 
 def test_a_phrase_or_an_option_s_help_has_at_most_25_words() -> None:
-    """Up to a full stop, a semicolon or a part that can be left out."""
+    """A sentence ends at a full stop, a semicolon or an optional part in brackets."""
     paths = {path.relative_to(ROOT) for glob in SPOKEN for path in ROOT.glob(f"bot/perf_culprit/{glob}")}
     nodes = [(path, node) for path, tree in modules("bot") if path in paths for node in ast.walk(tree)]
     constants = [(path, node) for path, node in nodes if isinstance(node, ast.Constant)]

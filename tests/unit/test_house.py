@@ -1,18 +1,18 @@
-"""The house: a name is found by grep, a file by its name, and a cold start loads what it needs."""
+"""House rules: grep finds a name, a name finds its file, and a cold start loads only what it needs."""
 
 import ast
 from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "bot/perf_culprit"
-# The measured project of the demo is a stranger.
+# The measured project of the demo is not our code.
 FILES = [path for path in PACKAGE.rglob("*.py") if "project" not in path.relative_to(PACKAGE).parts]
 # Every Python package has these.
 SHARED_NAMES = {"__init__.py", "__main__.py"}
-# `git.push(...)` reads better than a bare `push(...)`; the tracer is used by its one function.
+# `git.push(...)` reads better than a bare `push(...)`, and the tracer is used through its one function.
 LISTING = {"git/__init__.py", "explain/tracer/__init__.py"}
-# The edge of commands and modes; the tracer, whose process may lack this package; databases, which are optional; the
-# host, whose client is the slowest import of a job.
+# The entry points of commands and modes; the tracer, whose process may lack this package; databases, which are
+# optional; and the host, whose client is the slowest import of a job.
 IMPORT_LATE = (
     "cli/",
     "commands/",

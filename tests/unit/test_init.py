@@ -1,4 +1,4 @@
-"""`perf-culprit init`: what it finds, that it writes the documentation's files, and what it says of others."""
+"""`perf-culprit init`: the tools it finds, the documentation's files that it writes, and its remarks on others."""
 
 import subprocess
 from pathlib import Path
@@ -53,14 +53,14 @@ def test_what_others_brought_along_is_not_looked_at(tmp_path: Path) -> None:
 
 
 def test_installed_code_does_not_stand_in_for_the_commit_s(tmp_path: Path) -> None:
-    """What `pip install .` leaves is one commit's, for both sides."""
+    """`pip install .` would install one commit's code for both sides."""
     root = lay_out(tmp_path, {"pyproject.toml": "pytest-benchmark", "src/x.py": "", "bench/test_x.py": ""})
     (result,) = suggestions(look(root))
     assert result.run.startswith("PYTHONPATH=src pytest bench")
 
 
 def test_a_test_that_asks_for_the_fixture_shows_pytest_benchmark(tmp_path: Path) -> None:
-    """No requirements name it: whoever wrote it installs it by hand."""
+    """No requirements file names pytest-benchmark, because its user installs it by hand."""
     files = {"bench/test_x.py": "def test_parse(benchmark):\n    benchmark(int, '3')\n", "x.py": ""}
     (result,) = suggestions(look(lay_out(tmp_path, files)))
     assert (result.setup, result.run) == (
@@ -134,7 +134,7 @@ def test_init_writes_what_check_and_linters_find_nothing_in(
     root = lay_out(tmp_path, REPOSITORIES["go test"])
     assert main(["init", "--repo", str(root), "--yes", *options]) == 0
     assert "found: go test" in capsys.readouterr().out
-    # No release is pinned in between releases.
+    # Between releases, no release is pinned.
     assert all("in place of the zeros" in remark.text for remark in check_files(root))
     checked = audited(root)
     assert checked.returncode == 0, checked.stdout
@@ -212,7 +212,7 @@ jobs:
 
 @pytest.mark.parametrize("where", ["workflow", "job", "step", "another step", "another job"])
 def test_check_finds_a_token_beside_measured_code(tmp_path: Path, where: str) -> None:
-    """A shell that holds it can be read by what it starts, where no namespace hides it."""
+    """A shell's children can read a token in its environment if no namespace hides it."""
     workflow = new_files(Choice(run="./bench", setup=""))[".github/workflows/perf.yml"]
     value = yaml.safe_load(workflow)
     (job,) = value["jobs"].values()
@@ -248,7 +248,7 @@ jobs:
     ],
 )
 def test_check_wants_a_run_of_every_base(tmp_path: Path, head: str, message: str | None) -> None:
-    """Against stored runs a base without one fails no check."""
+    """A check against stored runs cannot fail if the base has no run."""
     lay_out(tmp_path, {".github/workflows/perf.yml": f"permissions: {{}}\n{head}\n{HISTORY_STEP}"})
     results = [remark.text for remark in check_files(tmp_path) if "without one no check fails" in remark.text]
     assert [text.partition(", so that")[0].startswith(message or "?") for text in results] == (

@@ -1,4 +1,4 @@
-"""Every YAML block of the documentation is valid, least in rights, and uses inputs that exist."""
+"""Every YAML block of the documentation is valid, has minimal permissions, and uses existing inputs."""
 
 import re
 import shutil
@@ -28,7 +28,7 @@ REUSABLE = PROJECT / ".github" / "workflows"
 
 
 def steps(node: Any) -> Iterator[dict[str, Any]]:
-    """All steps that use our action."""
+    """Yield all steps that use our action."""
     if isinstance(node, dict):
         if str(node.get("uses", "")).startswith(OURS):
             yield node
@@ -55,7 +55,7 @@ def of_the_schema(*paths: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def test_linters_find_nothing(tmp_path: Path) -> None:
-    """But in one with a key that there is not, and in one whose actions may change."""
+    """The linters do report a workflow with an unknown key and a workflow with unpinned actions."""
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
     for number, block in enumerate(WORKFLOWS):
@@ -70,7 +70,7 @@ def test_linters_find_nothing(tmp_path: Path) -> None:
 
 
 def test_actionlint_finds_nothing(tmp_path: Path) -> None:
-    """With the exceptions of .github/actionlint.yaml: what its newest version does not know yet."""
+    """.github/actionlint.yaml lists exceptions: features that actionlint's newest version does not know yet."""
     if (actionlint := shutil.which("actionlint")) is None:
         pytest.skip("actionlint is not installed (.ci/lint does where there is go)")
     (ignored,) = yaml.safe_load((PROJECT / ".github" / "actionlint.yaml").read_text(encoding="utf-8"))["paths"].values()

@@ -1,4 +1,4 @@
-"""The reference pages and the action's inputs say what is declared."""
+"""The reference pages and the action's inputs match the declarations."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""A release, prepared on a copy: what the tag's commit holds, and what the wheel is pinned to."""
+"""A release prepared on a copy: the content of the tag's commit, and the versions to which the wheel is pinned."""
 
 import re
 import shutil
@@ -80,7 +80,7 @@ def test_nothing_is_released_without_changes(copy: Path) -> None:
 
 
 def pins(name: str) -> dict[str, str]:
-    """Package -> version, of a requirements file; packages are named alike however they are spelled."""
+    """Package -> version of a requirements file, with normalized package names."""
     lines = (PROJECT / ".ci/requirements" / name).read_text(encoding="utf-8").splitlines()
     result = (re.match(r"([\w.-]+)==([^\s;]+)", line) for line in lines)
     return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in result if match}

@@ -1,4 +1,4 @@
-"""docs/evidence/security.md's list of attacks: each line names a test that is there."""
+"""The list of attacks in docs/evidence/security.md: each line names an existing test."""
 
 import re
 from pathlib import Path

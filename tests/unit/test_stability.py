@@ -1,4 +1,4 @@
-"""docs/stability.md keeps its promise: what people call by name is still there, and the page names what there is."""
+"""The promise of docs/stability.md: public names still exist, and the page lists the existing ones."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The check of commit subjects, on repositories of its own."""
+"""The check of commit subjects, on test repositories."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the machine has configured does not reach the tests."""
+"""The machine's configuration does not affect the tests."""
 
 import os
 import subprocess
@@ -13,5 +13,5 @@ def test_git_reads_no_configuration_of_the_machine(tmp_path: Path) -> None:
 
 
 def test_no_caller_s_repository_is_used() -> None:
-    """A hook that runs the tests has set these."""
+    """A git hook that runs the tests sets these variables."""
     assert not {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"} & os.environ.keys()

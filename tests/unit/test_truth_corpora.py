@@ -1,4 +1,4 @@
-"""The recorded executions of the repository, and the command that records more."""
+"""The repository's recorded executions, and the command that records more."""
 
 import subprocess
 import sys

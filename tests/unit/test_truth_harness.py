@@ -1,4 +1,4 @@
-"""The harness of error rates itself: its noise is what it says, its best test is the best, and a liar is found out."""
+"""The harness of error rates itself: the stated noise, the most powerful test, and detection of broken methods."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def world(noise: Noise, benchmarks: int = 2000) -> SimulatedWorld:
 
 
 def logs(noise: Noise, executions: int = 2, samples: int = 2) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """(executions, benchmarks, samples) about the benchmarks' levels."""
+    """Logarithms relative to the benchmarks' levels, of shape (executions, benchmarks, samples)."""
     machine = world(noise)
     job = machine.job()
     return np.stack([np.log(job.execute(samples)) - machine.levels[:, None] for _ in range(executions)])
@@ -73,7 +73,7 @@ def test_the_best_test_is_calibrated_under_modes_and_cannot_tell_a_change_from_a
     noise, design = NOISES["modes per benchmark and run"], Design(baseline=1, target=1, samples=20)
     assert best_power(noise, design, effect=1e-6, metrics=1, rate=0.1) < 0.1
     assert best_power(noise, design, effect=0.2, metrics=20) > 0.9
-    # Found only where the target alone got the slow mode: two and a quarter is no ratio of modes.
+    # Found only if just the target got the slow mode, because 2.25 is not a ratio of modes.
     assert best_power(noise, design, effect=MODE_RATIO - 1, metrics=20) == pytest.approx(0.8 * 0.2, abs=0.04)
 
 
@@ -84,7 +84,7 @@ def test_only_the_planted_benchmark_is_slower() -> None:
 
 
 def liar(alarms: int) -> Way:
-    """Alarms in so many of its first trials."""
+    """A method that raises an alarm in each of its first `alarms` trials."""
     numbers = iter(range(1000))
 
     def trial(_world: World, _folder: Path, effects: Sequence[float]) -> Iterator[Judged]:

@@ -1,4 +1,4 @@
-"""The workflow files, ours and those of the documentation: who may what, and what nobody may."""
+"""Our workflow files and those of the documentation: the permissions of each job and the forbidden ones."""
 
 import math
 import re
@@ -103,7 +103,7 @@ def test_a_backfill_measures_without_a_token_and_stores_without_running_anything
 
 
 def test_a_bisection_reports_in_its_own_last_job() -> None:
-    """Of a run that GITHUB_TOKEN has dispatched GitHub may send no workflow_run."""
+    """GitHub may send no workflow_run event for a run that GITHUB_TOKEN has dispatched."""
     measuring, report = workflows(SPLIT)["perf-bisect"]["jobs"].values()
     assert (report["needs"], report["if"]) == ("bisect", "always()")
     assert measuring["permissions"] == {"contents": "read"}
@@ -144,7 +144,7 @@ def test_a_report_is_written_whatever_the_measurement_came_to() -> None:
 
 
 def test_the_report_opens_in_the_browser() -> None:
-    """GitHub shows one file that is not zipped; pages of several suites are an archive."""
+    """GitHub shows a single file that is not zipped. The pages of several suites form an archive."""
     (upload,) = [step for step in steps(OURS["reusable-report.yml"]) if "upload-artifact" in step.get("uses", "")]
     for paths, is_archive in (("out/report.html", False), ("out/report-1.html\nout/report-2.html", True)):
         contexts = {"steps": {"report": {"outputs": {"html-path": paths}}}}
@@ -154,7 +154,7 @@ def test_the_report_opens_in_the_browser() -> None:
 
 
 def test_nothing_is_triggered_by_pull_request_target() -> None:
-    """What people get of us: our workflows, what `init` writes, every YAML block of the documentation."""
+    """Check all that users get: our workflows, the files of `init`, every YAML block of the documentation."""
     templates = (PROJECT / "bot/perf_culprit/init/templates").rglob("*.yml")
     texts = [*OURS.values(), *(path.read_text(encoding="utf-8") for path in templates), *(one.text for one in BLOCKS)]
     assert len(texts) > 40
@@ -163,7 +163,7 @@ def test_nothing_is_triggered_by_pull_request_target() -> None:
 
 
 def test_the_lock_names_what_the_locked_workflows_use() -> None:
-    """GitHub refuses to run a locked workflow of which it lacks an action; a local one cannot be locked."""
+    """GitHub refuses to run a locked workflow if the lock lacks one of its actions. Local actions cannot be locked."""
     lock = yaml.safe_load((PROJECT / ".github/workflows/actions.lock").read_text(encoding="utf-8"))
     used = {
         f".github/workflows/{name}": sorted({step["uses"] for step in steps(text) if "uses" in step})

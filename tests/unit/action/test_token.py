@@ -16,7 +16,7 @@ pytestmark = [
 ]
 PROJECT = Path(__file__).parents[3]
 NOBODY = 65534
-# As the action begins: it takes its token, then root becomes the workspace's owner. It works until it is told to end.
+# The action's start: it takes its token, then root becomes the workspace's owner. It works until it is told to end.
 ACTION = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
@@ -66,7 +66,7 @@ except OSError as error:
 
 @contextmanager
 def working(case: str, workspace: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """The action, and what its own children see of its environment."""
+    """The running action, and the environment that its own children see."""
     workspace.chmod(0o755)
     os.chown(workspace, NOBODY, NOBODY)
     environment = {"PATH": os.environ["PATH"], "INPUT_GITHUB-TOKEN": "hunter2", "ACTIONS_RUNTIME_TOKEN": "hunter2"}
@@ -90,5 +90,5 @@ def test_wanted_the_actions_token_by_proc_got_permission_denied(case: str, user:
         assert ("hunter2" in loot) == (case == "open")
         assert ("PermissionError" in loot) == (case == "closed")
     else:
-        # Root reads any memory; that the token was in the environment, it finds there no more.
+        # Root can read any memory, but the token is no longer in the environment.
         assert ("hunter2" in loot.partition("memory")[0].splitlines()[0]) == (case == "open")

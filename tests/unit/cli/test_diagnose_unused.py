@@ -58,7 +58,7 @@ def test_a_cluster_reads_with_its_own_workers(capsys: pytest.CaptureFixture[str]
 
 
 def test_every_option_is_of_some_mode() -> None:
-    """A new option is to be placed in the table above, or is used in every mode."""
+    """A new option must be in one of the tables above or be used in every mode."""
     placed = OF_REVISIONS | OF_PROFILES | OF_LOGS | OF_ONE | WORKERS
     options = {field.option.flags[0] for field in Diagnose.fields()}
     modes = {"--log", "--pattern", "--profile", "--baseline", "--target"}

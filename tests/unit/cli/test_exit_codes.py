@@ -1,4 +1,4 @@
-"""One exit code per event: what cannot be read is 3, a wrong option 2, and each says what to do next."""
+"""One exit code per event: 3 for an unreadable input, 2 for a wrong option, each with a next step."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from perf_culprit.cli.entry import main
 from perf_culprit.errors import EXIT_NO_DATA, EXIT_USAGE
 
 GOOD = Path(__file__).parents[2] / "golden/collect/pytest_benchmark/with_data.json"
-# INPUT is the file that cannot be read; GOOD one that can.
+# INPUT is the unreadable file, GOOD is a readable one.
 READERS = {
     "collect": "collect INPUT",
     "compare, target": "compare --baseline GOOD --target INPUT",
@@ -85,6 +85,6 @@ def test_a_wrong_option_is_a_usage_error(command: str, hint: str, capsys: pytest
 
 
 def test_what_is_there_gives_no_error() -> None:
-    """So that the cases above fail for their own reason."""
+    """Show that the cases above fail because of their own input or option."""
     assert run("collect GOOD") == 0
     assert run("compare --baseline GOOD --target GOOD") == 0

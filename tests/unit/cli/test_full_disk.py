@@ -1,4 +1,4 @@
-"""A disk or pipe that takes nothing more is the machine's trouble, not a bug."""
+"""A full disk is reported as a problem of the machine, not as a bug or the user's mistake."""
 
 import os
 import subprocess

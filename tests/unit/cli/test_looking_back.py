@@ -1,4 +1,4 @@
-"""The verb audit as a user calls it."""
+"""The command `audit` as a user calls it."""
 
 import json
 from pathlib import Path

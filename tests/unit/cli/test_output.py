@@ -1,4 +1,4 @@
-"""Text for people on a terminal: sentences break between words, what is copied or aligned stays."""
+"""Text for a terminal: sentences break between words; text that is copied or aligned stays unbroken."""
 
 import io
 

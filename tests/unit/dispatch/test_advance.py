@@ -1,4 +1,4 @@
-"""A bisection that other machines measure: whatever is lost, late, doubled, killed or forged, it is the same search."""
+"""A bisection on other machines: lost, late, duplicate, killed or forged runs do not change the search."""
 
 import dataclasses
 import math
@@ -35,7 +35,7 @@ def culprits(scene: Scene) -> list[int]:
 
 
 def numbers(scene: Scene) -> list[int]:
-    """Of the dispatches that were sent, in their order."""
+    """The numbers of the dispatches, in the order in which they were sent."""
     return [int(run.inputs["dispatch"].partition("-")[0]) for run in scene.pool.runs]
 
 
@@ -131,7 +131,7 @@ def test_what_comes_late_counts_once(engine: Engine) -> None:
 
 
 def killed_at(what: str, moment: str, number: int, engine: Engine) -> tuple[Scene, bool]:
-    """A search whose controller dies at this store or dispatch, and that others go on with; whether it died."""
+    """A search whose controller dies at this store or dispatch and that others continue; and whether it died."""
     scene = Scene(pool=Pool(slow_from=CULPRIT, seed=1))
     hooked: Any = {"store": scene.branch, "dispatch": scene.pool}[what]
     died: list[int] = []
@@ -145,14 +145,14 @@ def killed_at(what: str, moment: str, number: int, engine: Engine) -> tuple[Scen
     try:
         scene.begin(new_bisection(engine=engine, seed=1))
     except Killed:
-        if scene.branch.content is None:  # nothing was begun: the command is handled again
+        if scene.branch.content is None:  # the search never started: the command is handled again
             scene.begin(new_bisection(engine=engine, seed=1))
     while scene.branch.content is None or not scene.branch.bisection.is_done:
         try:
             scene.work()
         except Killed:
             continue
-    # Where it died after its last store, the next event tells what was stored.
+    # If it died after its last store, the next event reports the stored state.
     advance_bisection(scene.controller(), bisection=NAME)
     return scene, bool(died)
 
@@ -163,7 +163,7 @@ def killed_at(what: str, moment: str, number: int, engine: Engine) -> tuple[Scen
 def test_a_killed_controller_costs_nothing(engine: Engine, what: str, moment: str) -> None:
     calm = begun(engine)
     calm.work()
-    for number in (*range(1, 6), *range(6, 100, 9)):  # each of the first steps, then some of the many alike
+    for number in (*range(1, 6), *range(6, 100, 9)):  # each of the first steps, then a sample of the similar later ones
         scene, died = killed_at(what, moment, number, engine)
         assert scene.branch.bisection.search == calm.branch.bisection.search, number
         assert numbers(scene) == numbers(calm), number
@@ -172,7 +172,7 @@ def test_a_killed_controller_costs_nothing(engine: Engine, what: str, moment: st
             break
     else:
         pytest.fail("no search has so many steps")
-    assert number > 3  # the moments of several dispatches
+    assert number > 3  # enough moments to cover several dispatches
 
 
 @ENGINES
@@ -186,7 +186,7 @@ def test_two_controllers_at_once_are_as_one(engine: Engine, what: str, moment: s
     inside: list[int] = []
 
     def meanwhile(_: int) -> None:
-        """Another job handles the same event at the worst moment."""
+        """Let another job handle the same event at the worst moment."""
         if not inside:
             inside.append(1)
             completed = [run.id for run in scene.pool.runs if run.completed]

@@ -1,4 +1,4 @@
-"""Which regressions of stored runs are searched, and between which commits."""
+"""The choice of the regressions of stored runs to search, and of the commits that bound each search."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ WINDOW = 30
 
 
 def line(levels: Mapping[str, Sequence[float]], marks: Mapping[str, Sequence[int]]) -> list[Run]:
-    """A run per level; `marks`: the runs that were judged a regression of that benchmark."""
+    """One run per level. `marks` gives, by benchmark, the runs that were judged a regression."""
     count = len(next(iter(levels.values())))
     runs = []
     for place in range(count):
@@ -82,7 +82,7 @@ def test_what_a_search_looked_at_is_not_searched_again_but_a_later_step_is() -> 
     assert ends(runs, before) == []
     later = line({"a": [1.0] * 6 + [1.4] * 20 + [2.0] * 3}, {"a": [6, 7, 26, 27, 28]})
     assert ends(later, before) == [(24, 28)]
-    # A search of commits that are no longer on the line says nothing of it.
+    # A search of commits that are no longer on the line has no effect.
     moved = [replace(run, commit=f"{place + 100:040x}") for place, run in enumerate(runs)]
     assert len(ends(moved, before)) == 1
 
@@ -109,7 +109,7 @@ def test_a_step_too_small_for_any_one_run_is_seen_by_many() -> None:
     assert good < 45 <= bad
     assert bad < 60
     assert ends(line({"a": noise.tolist()}, {})) == []
-    # Less is better here, so it got well.
+    # Lower is better here, so this step is an improvement.
     assert ends(line({"a": (1 / after).tolist()}, {})) == []
 
 
@@ -156,7 +156,7 @@ def test_what_a_search_measured_beside_its_own_is_answered_where_its_ends_show_n
         outcome = Outcome(kind=OutcomeKind.NOT_REPRODUCED, executions=16)
         return replace(begun, followed=followed, search=replace(begun.search, outcome=outcome))
 
-    assert ends(runs, begun) == [(5, 8)]  # nothing was measured yet
+    assert ends(runs, begun) == [(5, 8)]  # no rounds measured yet
     assert ends(runs, ended(1.0)) == []
     assert ends(runs, ended(1.4)) == [(5, 8)]
 

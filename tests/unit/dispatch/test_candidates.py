@@ -1,4 +1,4 @@
-"""What git says becomes candidates, subjects and commits that cannot be it."""
+"""Candidates, their subjects and the commits that cannot be the culprit, from git's output."""
 
 from pathlib import Path
 

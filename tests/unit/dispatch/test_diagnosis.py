@@ -1,4 +1,4 @@
-"""What a bisection says of its culprit's methods: from a profile command, from nothing, and from what broke."""
+"""The methods that a bisection reports for its culprit: with a profile command, without one, and after a failure."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,13 +23,13 @@ AFTER = BEFORE.replace("return text\n\n\ndef render", "return sorted(text)\n\n\n
 
 
 class Machine:
-    """A workplace whose profile command writes stacks in which `parse` takes as many samples as told."""
+    """A workplace whose profile command writes stacks with the given number of samples in `parse`."""
 
     def __init__(self, folder: Path, samples: Mapping[str, int], *, fault: Exception | None = None) -> None:
         self.folder, self.samples, self.fault, self.runs = folder, samples, fault, 0
 
     def warm_up(self, commit: str) -> None:
-        """Its numbers are told."""
+        """Do nothing: the numbers are given."""
 
     def run(self, commit: str, *, command: str) -> Path:
         assert command == "profile"
@@ -70,7 +70,7 @@ def test_the_changed_method_comes_first_with_its_path(history: tuple[Path, list[
     _, commits = history
     machine = Machine(tmp_path, {commits[0]: 500, commits[1]: 2_000})
     diagnosis = diagnosed(history, machine)
-    # Tests are no program.
+    # Tests are not part of the program.
     assert [(one.path, one.qualified_name) for one in diagnosis.changed] == [("app.py", "parse")]
     assert diagnosis.comparison is not None
     assert diagnosis.comparison.answer is Answer.SLOWER

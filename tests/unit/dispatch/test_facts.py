@@ -1,4 +1,4 @@
-"""What git knows of candidates before anything is measured."""
+"""Facts about candidates that git gives before anything is measured."""
 
 from pathlib import Path
 
@@ -77,12 +77,12 @@ def test_what_each_commit_changes_of_the_executed_code(repository: Path) -> None
         write(repository, {"shop.py": shop(price=2, rate=2)}): (ExecutedCode("shop.py"),),
         write(repository, {"shop.py": shop(price=3, rate=3)}): (ExecutedCode("shop.py", "price"),),
         write(repository, {"shop.py": shop(price=3, rate=3, size=2)}): (ExecutedCode("shop.py"),),
-        # Not executed, or no code at all.
+        # The changed code is not executed, or the change contains no code.
         write(repository, {"shop.py": shop(price=3, rate=3, size=2, total=2)}): (),
         write(repository, {"shop.py": "# Prices.\n" + shop(price=3, rate=3, size=2, total=2)}): (),
         write(repository, {"other.py": "x = 2\n"}): (),
         write(repository, {"README.md": "a\n"}): (),
-        # A file of another kind may be read, whatever it is called.
+        # The program may read a file of another kind, whatever its name.
         write(repository, {"other.py": "x = 3\n", "data.json": "{}"}): None,
         write(
             repository,
@@ -99,7 +99,7 @@ def test_what_each_commit_changes_of_the_executed_code(repository: Path) -> None
     assert {commit: one.executed for commit, one in facts.items()} == expected
     assert len(started) == 4
     documents = [commit for commit, one in facts.items() if one.only_documents]
-    assert documents == [list(expected)[7]]  # the benchmark lies among the tests, and runs
+    assert documents == [list(expected)[7]]  # the benchmark is among the tests and is run
     assert all(one.executed is None for one in change_facts(repository, commit_range).values())
 
 
@@ -113,7 +113,7 @@ def test_a_merge_changes_nothing_by_itself_and_a_file_that_moved_is_the_same(rep
     facts = change_facts(repository, commit_range, {("c.py", "price"), ("c.py", "<module>")})
     assert facts[merge].executed is None
     assert facts[renamed].executed == ()
-    assert facts[moved].executed == ()  # under a name that neither end knows
+    assert facts[moved].executed == ()  # under a name that exists at neither end
 
 
 def merged(repository: Path, *, main: str, side: str, result: str | None) -> tuple[str, str]:

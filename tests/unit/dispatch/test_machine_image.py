@@ -1,4 +1,4 @@
-"""On which image a search measures, and what its answer says where that is not the image of the ends."""
+"""The image on which a search measures, and the note in its answer if that is not the image of the ends."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""When an issue is checked for being over, and what the check says."""
+"""When a check runs that tests whether an issue is over, and its answer."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ LEAD = AlarmedMetric(key=MetricKey("a", "time"), metric=SECONDS, before=BEFORE, 
 
 
 def line(levels: Sequence[float]) -> list[Run]:
-    """The runs of the eight candidates, then of others."""
+    """Runs of the eight commits of the search, then of later commits."""
     names = [*commits(7), *(f"{place + 100:040x}" for place in range(len(levels)))]
     return [measured({"a": level}, seed=place, commit=names[place]) for place, level in enumerate(levels)]
 
@@ -112,7 +112,7 @@ def test_a_check_ends_once_it_has_surely_seen_the_change_again_whatever_its_phas
         (-0.05, 0.5, Direction.LOWER_IS_BETTER, True, CheckAnswer.UNKNOWN),
         (-0.5, -0.2, Direction.LOWER_IS_BETTER, True, CheckAnswer.UNKNOWN),
         (-0.5, -0.2, Direction.HIGHER_IS_BETTER, True, CheckAnswer.STILL_THERE),
-        # Without a culprit the executions of the ends have to tell, and here are none.
+        # Without a culprit, the executions of the ends decide, and here there are none.
         (0.2, 0.5, Direction.LOWER_IS_BETTER, False, CheckAnswer.UNKNOWN),
     ],
 )
@@ -158,10 +158,10 @@ def test_every_regression_of_a_search_has_a_check_of_its_own_and_an_improvement_
     steps = steps_of(with_culprits(worse, better, further))
     assert [step.alarm.closes for step in steps] == [(worse.commit,), (further.commit,)]
     assert [step.alarm.metrics[0].after for step in steps] == pytest.approx([1.4, 1.2])
-    # A throughput that fell by all of it: its level is none that a ratio could be taken of.
+    # A throughput that fell by 100%: no ratio can be taken to its level of zero.
     (gone,) = steps_of(with_culprits(replace(worse, relative_change=-1.0)))
     assert gone.alarm.metrics[0].after == pytest.approx(0.01)
-    # Where no commit was named, the issue is known by the ends.
+    # If no commit was named, the ends identify the issue.
     suspects = Outcome(kind=OutcomeKind.SUSPECT_SET, suspects=(Suspect(commit=CULPRIT, posterior=0.6),))
     begun = told()
     (ends,) = steps_of(replace(begun, search=replace(begun.search, outcome=suspects)))

@@ -1,4 +1,4 @@
-"""Which metric a search follows, and what is said where that is not clear."""
+"""The metric that a search follows, and the message if it is unclear."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from tests.support.bisections import RANGE
 
 @pytest.mark.parametrize(("change", "notes"), [(0.0002, 1), (-0.977, 0)])
 def test_ends_of_the_same_count_are_said_to_count_the_same(change: float, notes: int) -> None:
-    """And not those that differ in the direction that was not looked for."""
+    """Ends that differ in the direction opposite to the sought one get no such note."""
     state = Search.start(RANGE, settings=SearchSettings(minimum_effect=DEFAULTS[Kind.COUNT])).state
     bisection = Bisection(
         id="1",

@@ -1,4 +1,4 @@
-"""What a search measured is kept apart from baselines, and comes back as the rounds that it was."""
+"""The measurements of a search are stored apart from baselines and read back as the same rounds."""
 
 from msgspec.structs import replace
 

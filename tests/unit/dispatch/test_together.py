@@ -1,4 +1,4 @@
-"""Which metrics of an alarm its search answers."""
+"""The metrics of an alarm that its search answers."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_where_the_lead_was_a_wrong_alarm_what_did_step_is_searched_again(
         search=replace(Search(begun.search).state, outcome=outcome),
     )
     assert {KEY, STEADY, STEPPING} - left_of(ended) == kept
-    # As a check of their issue it is not over while one of them still steps.
+    # As a check of their issue: it is not over while one of the metrics still steps.
     assert answer_of(ended) is CheckAnswer.UNKNOWN
     alone = replace(ended, alarm=Alarm(metrics=metrics[:2]))
     assert answer_of(alone) is (CheckAnswer.OVER if kind is OutcomeKind.NOT_REPRODUCED else CheckAnswer.UNKNOWN)

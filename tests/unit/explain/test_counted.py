@@ -1,4 +1,4 @@
-"""Callgrind's files of a commit and its parent: whose instructions the change is made of."""
+"""Callgrind's files of a commit and its parent: the functions whose instructions make up the change."""
 
 import shutil
 import subprocess
@@ -57,7 +57,7 @@ def test_the_change_is_split_over_functions_exactly(tmp_path: Path) -> None:
     assert (first.baseline.self_time, first.target.self_time, first.target.calls) == (3000, 4000, 40)
     assert first.touched is not None
     assert (first.touched.file, first.touched.first_line) == ("app.c", 21)
-    # The other way round it is gone, and still the largest part of what changed.
+    # With the sides swapped it is removed, and still the largest part of the change.
     gone, less = costly_functions(after, before)
     assert (gone.method, gone.score, gone.target) == ("localeconv", 0.8, None)
     assert (less.relative_change, less.reasons) == (-0.25, ())

@@ -1,4 +1,4 @@
-"""Planted slow methods are found: the benchmark's log in small, a few seeds (benchmarks/logs has twenty)."""
+"""Planted slow methods are found: the benchmark with a smaller log and few seeds (benchmarks/logs has twenty)."""
 
 from pathlib import Path
 

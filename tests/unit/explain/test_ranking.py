@@ -1,4 +1,4 @@
-"""METHODS 6.4 and 6.7: scores, order, and the services that feel a method."""
+"""METHODS 6.4 and 6.7: scores, order, and the services that a method affects."""
 
 import math
 

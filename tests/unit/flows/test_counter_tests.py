@@ -1,4 +1,4 @@
-"""Several counter files of one side are tests, each a run of its own, whichever door they come through."""
+"""Several counter files of one side are separate tests, each a run of its own, whichever command reads them."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which two commits a GitHub job compares: what is checked out, and what its event added to."""
+"""The two commits that a GitHub job compares: the commit that is checked out and the base of its event."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ ZEROS = "0" * 40
 HISTORY: Mapping[str, Sequence[str]] = {
     **chain("main", 5),
     **chain("fix", 2, start=["main2"]),
-    "merge": ["main5", "fix2"],  # as GitHub makes it: the base first
+    "merge": ["main5", "fix2"],  # as GitHub creates it, with the base as the first parent
 }
 
 
@@ -78,7 +78,7 @@ def test_the_head_itself_is_compared_with_where_it_left_the_base(tmp_path: Path,
 def test_a_merge_of_something_else_is_not_taken_for_githubs(tmp_path: Path, commits: dict[str, str]) -> None:
     work = checkout(tmp_path, commits["merge"])
     assert merge_of(work, revision="HEAD", head=commits["fix1"]) is None
-    # The base merged into the branch by its author: the parents stand the other way round.
+    # The author merged the base into the branch, so the parents are in the opposite order.
     assert merge_of(work, revision="HEAD", head=commits["main5"]) is None
 
 

@@ -1,4 +1,4 @@
-"""A side of a measurement: rounds are added to what it holds, whether they were measured now or read from its file."""
+"""A side of a measurement: new rounds are added to its rounds, which were measured now or read from its file."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def summed(value: float) -> Benchmark:
 @pytest.mark.parametrize("is_resumed", [False, True])
 @pytest.mark.parametrize("of_value", [summed, sampled])
 def test_a_round_more_is_two_groups_more(tmp_path: Path, of_value: object, *, is_resumed: bool) -> None:
-    """Of a tool with samples, and of one that gives a summary per execution."""
+    """Cover a tool that gives samples and a tool that gives one summary per execution."""
     both = sides(tmp_path)
     for side in both:
         add(side, of_value(1.0), of_value(2.0))  # type: ignore[operator]

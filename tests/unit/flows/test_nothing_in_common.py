@@ -1,4 +1,4 @@
-"""Two sides that share no metric are no pass: exit code 3, and the names that may be one benchmark's."""
+"""Two sides without a common metric do not pass: exit code 3, and the names that may mean the same benchmark."""
 
 import json
 from pathlib import Path

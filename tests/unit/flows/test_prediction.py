@@ -1,4 +1,4 @@
-"""Which designs of a change are simulated; tests/integration/test_action.py has what comes of it."""
+"""The changed designs that are simulated. tests/integration/test_action.py tests the resulting predictions."""
 
 from pathlib import Path
 

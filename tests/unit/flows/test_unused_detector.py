@@ -1,4 +1,4 @@
-"""A detector of another kind than what was measured, and a pattern that matches nothing, are told of."""
+"""The notes about a detector that judged nothing and about a pattern that matches nothing."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The attacker reads what every process of the machine was started with, while git speaks to the server."""
+"""The attacker reads every process's environment and arguments while git talks to the server."""
 
 import base64
 import contextlib
@@ -73,7 +73,7 @@ def test_a_persons_own_helpers_are_not_asked(tmp_path: Path, monkeypatch: pytest
 
 
 class Recorder(BaseHTTPRequestHandler):
-    """A proxy that answers nothing, and keeps what it was told."""
+    """A proxy that records each request and answers it with an error."""
 
     heard: ClassVar[list[str]] = []
 
@@ -82,7 +82,7 @@ class Recorder(BaseHTTPRequestHandler):
         self.send_error(502)
 
     def log_message(self, *_: object) -> None:
-        """Silent."""
+        """Log nothing."""
 
 
 @pytest.fixture

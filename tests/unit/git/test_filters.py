@@ -1,4 +1,4 @@
-"""Programs that change files while they are checked out: a repository's own run in no worktree, Git LFS does."""
+"""Filters that change files at checkout: a repository's own filters run in no worktree, Git LFS does."""
 
 from pathlib import Path
 

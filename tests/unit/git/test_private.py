@@ -1,4 +1,4 @@
-"""Private folders that a process keeps: what was fetched once is there, for one user at a time."""
+"""Private folders that a process keeps: they hold what was fetched before, and one user has them at a time."""
 
 import pytest
 

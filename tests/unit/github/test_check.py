@@ -31,7 +31,7 @@ def test_a_regression_over_the_fail_level_fails() -> None:
 
 
 def test_what_was_measured_in_part_is_neutral() -> None:
-    """That nothing reaches the rest is the word of the job that measured, which may be a fork's."""
+    """Only the measuring job claims that the change does not reach the rest, and that job may be a fork's."""
     note = because(Remark.PARTLY_AFFECTED, packages=("./b",))
     report = Report(conclusion=Conclusion.NO_CHANGE, findings=(), settings=SETTINGS, notes=(note,))
     assert check_conclusion([report]) is CheckConclusion.NEUTRAL

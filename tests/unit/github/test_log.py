@@ -5,7 +5,7 @@ import pytest
 
 from perf_culprit.github.runner_files import LogLevel, group, message_command, neutral
 
-# What the runner takes for a command: `::` at a line's start after blanks, `##[` anywhere.
+# The runner's command syntax: `::` at the start of a line after optional spaces, `##[` anywhere.
 COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
 
 NASTY = [

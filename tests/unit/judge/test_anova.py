@@ -1,4 +1,4 @@
-"""METHODS 1: ANOVA, Welch beside it where variances differ, and precision warnings, beside the engine's judgement."""
+"""METHODS 1, in addition to the engine's judgement: ANOVA, Welch's test for unequal variances, precision warnings."""
 
 from collections.abc import Sequence
 

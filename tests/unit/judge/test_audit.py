@@ -39,12 +39,12 @@ def history(count: int, *, benchmarks: int = 10, samples: int = 20, noise: Noise
 
 @cache
 def audited_quiet() -> Audit:
-    """Twelve runs between which nothing changed."""
+    """The audit of twelve runs without a change between them."""
     return audited(history(12))
 
 
 def audited(runs: Sequence[Run], detectors: Collection[str] = BOTH) -> Audit:
-    """With few planted changes, and without the sources of noise: these have tests of their own below."""
+    """The audit with few planted changes and without the sources of noise, which have their own tests below."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(audit.__globals__, "noise_sources", lambda _: None)
         patch.setitem(audit.__globals__, "PLANTED_CHANGES", 6)
@@ -88,7 +88,7 @@ def test_audit_silent() -> None:
 
 
 def jumping() -> list[Run]:
-    """Runs that jump up thirtyfold and back against a calm past."""
+    """Runs in which one benchmark at a time jumps up thirtyfold and back, after a quiet past."""
     runs = history(12)
     rng = np.random.default_rng(SEED)
     for index in (6, 8, 10):
@@ -103,7 +103,7 @@ def audited_jumping() -> Audit:
 
 
 def test_audit_fires_on_a_history_that_jumps() -> None:
-    """The alarms do not last, so they are wrong."""
+    """The alarms do not last, so they are false alarms."""
     entry = audited_jumping().detectors[0]
     assert entry.alarms.count == 2
     assert entry.lasting == 0
@@ -123,14 +123,14 @@ def test_a_change_that_stays_is_no_false_alarm() -> None:
 
 @pytest.mark.slow  # a whole history, run by run
 def test_what_was_stored_as_a_regression_is_judged_all_the_same() -> None:
-    """The audit does not take the bot's word: an audit that removes what was called certifies itself."""
+    """The audit ignores the bot's stored verdicts: if it removed the flagged runs, it would only confirm itself."""
     runs = jumping()
     stored = [replace(run, regressions=tuple(entry.key for entry in run.benchmarks)) for run in runs]
     assert audited(stored, ANOVA).detectors == audited_jumping().detectors
 
 
 def test_later_runs_find_stored_what_the_replay_said() -> None:
-    """As with the bot itself: the baseline of each trial follows from the verdicts of the trials before."""
+    """The baseline of each trial follows from the verdicts of earlier trials, as it does for the bot."""
     told = []
 
     def choose(earlier: Sequence[Run], target: Run) -> Baseline:
@@ -171,7 +171,7 @@ def test_an_alarm_of_the_newest_run_is_neither_right_nor_wrong_yet() -> None:
 
 
 def test_an_alarm_that_returns_once_does_not_last() -> None:
-    """Two runs in the slow mode in a row are no new level: the run after them is back."""
+    """Two consecutive runs in the slow mode are not a new level if the next run is back."""
     runs = history(12)
     rng = np.random.default_rng(SEED)
     effects = np.where(np.arange(10) == 4, 30.0, 1.0)
@@ -278,7 +278,7 @@ def test_the_recommendation_takes_a_quiet_detector_and_an_effect_that_it_finds()
 def test_a_loud_detector_asks_for_a_stricter_profile() -> None:
     runs = history(12)
     rng = np.random.default_rng(SEED)
-    # Each jump is much farther than all before, so that these do not prepare for it.
+    # Each jump is much larger than all earlier ones, so that they do not make it look usual.
     for index in range(4, 12):
         effects = np.where(np.arange(10) == index - 4, 4.0 ** (2 ** (index - 4)), 1.0)
         runs[index] = noisy_run(rng, benchmarks=10, samples=20, spread=0.02, own_offset=0.005, effects=effects)

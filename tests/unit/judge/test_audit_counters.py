@@ -21,7 +21,7 @@ SEED = 62
 
 
 def history(count: int, *, shifted: tuple[int, ...] = (), counters: int = 6) -> list[Run]:
-    """In the runs of `shifted` one counter is higher by 15%, five noise deviations."""
+    """Runs of counters. In those of `shifted`, one counter is 15% higher, which is five noise deviations."""
     rng = np.random.default_rng(SEED)
     tables = [noisy_counters(rng, counters=counters) for _ in range(count)]
     for index in shifted:
@@ -30,14 +30,14 @@ def history(count: int, *, shifted: tuple[int, ...] = (), counters: int = 6) -> 
 
 
 def audited(runs: list[Run]) -> Audit:
-    """Benchmarks, where there are any, by one detector: theirs are audited in test_audit.py."""
+    """The audit with one detector for benchmarks, if there are any. test_audit.py audits those."""
     rng = np.random.default_rng(SEED)
     return audit(runs, settings=PolicySettings(), rng=rng, choose=baseline_then, detectors={"anova": anova})
 
 
 @pytest.fixture
 def _chart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what is asserted of the chart only: the rules learn anew for each run and each injected change."""
+    """Remove the rules, which learn again for each run and each injected change, from tests of the chart alone."""
     monkeypatch.delitem(COUNTER_DETECTORS, "rule_ensemble")
 
 
@@ -64,7 +64,7 @@ def test_counters_without_a_change_are_quiet_and_changes_are_found() -> None:
 @pytest.mark.usefixtures("_chart_alone")
 def test_a_counter_that_jumps_is_wrong_and_one_that_stays_is_right() -> None:
     jumped = by_name(audited(history(12, shifted=(7, 10))), "control_chart")
-    # After the first false alarm, which stays in the baseline, the second jump is nothing new.
+    # The first false alarm stays in the baseline, so the second jump is not new.
     assert (jumped.alarms.count, jumped.lasting) == (1, 0)
     stayed = by_name(audited(history(10, shifted=(7, 8, 9))), "control_chart")
     assert stayed.alarms.count == 0

@@ -1,4 +1,4 @@
-"""Numbers of another version of the benchmark are no baseline: neither a regression nor a pass follows from them."""
+"""Numbers of another version of a benchmark are not a baseline: they give neither a regression nor a pass."""
 
 import math
 
@@ -96,7 +96,7 @@ def test_where_all_changed_nothing_is_tested() -> None:
 
 
 def test_the_check_is_neutral_and_the_headline_says_why() -> None:
-    """A fork that gives its benchmark another version hides a regression from nobody."""
+    """A fork cannot hide a regression by giving its benchmark another version."""
     report = judge_run(
         Baseline(runs=history(*["a"] * 30), source=BaselineSource.FILES), target(20.0, "b"), config=Config()
     )

@@ -1,4 +1,4 @@
-"""Absolute limits: exceeded, kept, or not sure; by the metric's direction and in its unit."""
+"""Absolute limits: exceeded, kept or unsure, by the metric's direction and in its unit."""
 
 import json
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_the_limit_is_read_in_the_unit_of_the_metric(limit: str | float, unit: s
 
 
 def test_processes_count_and_not_their_samples() -> None:
-    """Two processes that disagree say nothing sure, however many samples each has."""
+    """Two processes that disagree leave the budget unsure, however many samples each has."""
     samples = (*[90.0] * 50, *[110.0] * 50)
     assert checked("95 ms", samples=samples, group_sizes=(50, 50)).state is BudgetState.UNSURE
 

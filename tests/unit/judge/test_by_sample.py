@@ -1,4 +1,4 @@
-"""`unit: sample`: the published test of samples decides, where somebody asks for it."""
+"""`unit: sample`: the published test of samples decides if the configuration asks for it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The detector on stored runs: silent on noise and blips, fires on a lasting change, says what it lacks."""
+"""The detector on stored runs: silent on noise and blips, fires on a lasting change, and names missing data."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ SETTINGS = PolicySettings()
 
 
 def levels(*, slow: int = 0, factor: float = 1.3, stored: int = STORED, seed: int = 4) -> list[float]:
-    """Values of the stored runs and, last, the target; the newest `slow` of them are worse by the factor."""
+    """Values of the stored runs, then of the target. The newest `slow` of them are multiplied by `factor`."""
     values = np.random.default_rng(seed).normal(100.0, 1.0, stored + 1)
     values[len(values) - slow :] *= factor
     return [float(value) for value in values]
@@ -68,7 +68,7 @@ def test_silent_on_blips_of_any_size(slow: int) -> None:
 
 
 def first_alarm(factor: float, *, metric: Metric = TIME) -> Finding:
-    """The finding of the first target that is not judged unchanged, while a change grows older run by run."""
+    """The finding of the first target that is not judged unchanged, while the change ages run by run."""
     history = runs(levels(slow=NEWEST, factor=factor), metric=metric)
     findings = (judged(history[:end]) for end in range(STORED - NEWEST + 2, STORED + 2))
     return next(finding for finding in findings if finding.verdict is not Verdict.NOT_SEEN)
@@ -107,7 +107,7 @@ def test_a_change_below_the_minimum_effect_is_none() -> None:
 
 
 def test_a_trifle_does_not_silence_the_runs_after_it() -> None:
-    """+0.2% of a count without noise, then four times as much: seven runs later, within the wait after an alarm."""
+    """A noiseless count rises by 0.2% and seven runs later fourfold, within the wait after an alarm."""
     counts = [10_000.0] * 40 + [10_020.0] * 7 + [40_100.0] * NEWEST
     verdicts = [judged(runs(counts[:end])).verdict for end in range(41, len(counts) + 1)]
     assert set(verdicts[:7]) == {Verdict.NOT_SEEN}
@@ -116,7 +116,7 @@ def test_a_trifle_does_not_silence_the_runs_after_it() -> None:
 
 
 def test_a_regression_is_said_again_while_it_lasts() -> None:
-    """Runs at a level that lasts are no baseline, so the next slow target meets the same series."""
+    """Runs at a lasting new level are not a baseline, so the next slow target meets the same series."""
     history = runs(levels(slow=NEWEST + 6))
     verdicts: list[Verdict] = []
     kept = history[: STORED - NEWEST - 5]
@@ -127,7 +127,7 @@ def test_a_regression_is_said_again_while_it_lasts() -> None:
         kept.append(replace(target, regressions=regressions))
     first = verdicts.index(Verdict.REGRESSION)
     assert first <= NEWEST
-    # The run after the alarm is its first witness, the one after that the second.
+    # The run after the alarm is the first evidence for it, the next run the second.
     assert verdicts[first + 1] is Verdict.UNTESTED
     assert set(verdicts[first + 2 :]) == {Verdict.REGRESSION}
     assert len(verdicts) > first + 3
@@ -160,7 +160,7 @@ def as_summary(entry: Run, statistic: str) -> Run:
 
 
 def test_compacted_runs_are_compared_by_their_mean() -> None:
-    """Old runs keep only the mean: a median among them would look like a step."""
+    """Old runs keep only the mean, so newer runs are compared by theirs: medians would look like a step."""
     history = runs(levels())
     compacted = [as_summary(entry, "mean") for entry in history[:-NEWEST]]
     assert judged([*compacted, *history[-NEWEST:]]).verdict is Verdict.NOT_SEEN

@@ -28,7 +28,7 @@ def table(rng: np.random.Generator, *, rows: int, step_s: float = 1.0, counters:
 
 
 def stored(sampled: CounterTable) -> CounterTable:
-    """As the history gives it back."""
+    """The table as it is read back from the history."""
     run = reduce_counters(Run(counters=(sampled,)), INTERVALS)
     return decode_run(encode_run(run), place="f").counters[0]
 
@@ -68,7 +68,7 @@ def test_a_run_of_a_day_says_nothing_of_one_of_ten_minutes() -> None:
 
 @pytest.mark.parametrize(("rows", "of_target"), [(2_000, 2_000), (3_600, 600), (600, 3_600)])
 def test_unchanged_counters_of_long_tests_are_quiet_at_the_stated_rate(rows: int, of_target: int) -> None:
-    """Five stored runs: at most one of five targets may raise an alarm."""
+    """Five stored runs per trial: at most 4 of 20 targets may raise an alarm."""
     rng = np.random.default_rng(5)
     alarms = 0
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""The second measurement: what it withdraws, what it keeps, and what that does to the rates, by simulation."""
+"""The second measurement: the alarms it withdraws and keeps, and the resulting rates, by simulation."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.support.reasons import words_of
 from tests.support.rounds import in_rounds
 
 TIME = Metric(name="time", unit="ms", direction=Direction.LOWER_IS_BETTER)
-# A gate that cries often, so that a small simulation sees its false alarms.
+# A gate with frequent alarms, so that a small simulation sees false ones.
 LOOSE = Config.model_validate({"proven": "49%", "suspected": "49%", "minimum-effect": "1%"})
 NOISE = 0.06
 SAMPLES = 12
@@ -28,7 +28,7 @@ BENCHMARKS = 8
 
 
 def side(rng: np.random.Generator, *, worse: float = 0.0, machine: np.ndarray | None = None) -> Run:
-    """Each sample is from a process of its own.
+    """One side of a measurement, in which each sample is from a process of its own.
 
     `worse` shifts the first benchmark; `machine` every benchmark by its own factor, the same in each measurement.
     """
@@ -58,7 +58,7 @@ def alarms(report: Report) -> set[str]:
 
 
 def rates(measure: Callable[[np.random.Generator], tuple[Run, Run, Run, Run]], *, trials: int) -> tuple[int, int, int]:
-    """Alarms of benchmarks that did not change, before and after the second measurement; and true ones after it."""
+    """Counts of false alarms before and after the second measurement, and of true alarms after it."""
     rng = np.random.default_rng(20)
     before = after = count = 0
     for _ in range(trials):
@@ -82,7 +82,7 @@ def test_false_alarms_fall_and_a_true_regression_of_15_percent_stays() -> None:
     before, after, result = rates(
         lambda rng: (side(rng), side(rng, worse=0.15), side(rng), side(rng, worse=0.15)), trials=trials
     )
-    assert before >= 5  # there is something to lower
+    assert before >= 5  # enough false alarms to reduce
     assert after <= before / 2
     assert result >= 0.95 * trials
 
@@ -96,7 +96,7 @@ def test_without_any_change_little_is_left() -> None:
 
 @pytest.mark.slow  # a rate needs trials
 def test_what_is_the_same_in_both_measurements_is_confirmed() -> None:
-    """A machine that disfavours one side, or an unlucky code layout: no second look on it helps, and docs say so."""
+    """A second measurement does not help against a machine or code layout that slows one side. The docs say so."""
 
     def biased(rng: np.random.Generator) -> tuple[Run, Run, Run, Run]:
         machine = 1 + 0.15 * (np.arange(BENCHMARKS) == 3)
@@ -184,7 +184,7 @@ def test_all_benchmarks_together_are_suspected_until_all_are_measured_again(
 
 
 def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report) -> None:
-    """A benchmark that only the second measurement sees worse was never flagged, so nobody hears of it."""
+    """A benchmark that is worse only in the second measurement was never flagged, so it is not reported."""
     rng = np.random.default_rng(5)
     worse = replace(side(rng, worse=0.5), analyses=1)
     other = tuple(

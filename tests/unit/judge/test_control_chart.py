@@ -122,7 +122,7 @@ def test_methods_2_4_counters_are_ordered_by_violation_relative_to_threshold() -
 
 @pytest.mark.parametrize("runs", [1, 2])
 def test_few_runs_call_no_change_that_runs_may_show_by_themselves(runs: int) -> None:
-    """The samples are surely others; so would be those of another machine."""
+    """The samples surely differ, but those of another machine would differ, too."""
     baseline = [counter_run({"cpu": steady(seed)}) for seed in range(runs)]
     finding = only(judged(counter_run({"cpu": steady(99, level=60.0)}), *baseline))
     assert (finding.verdict, finding.reason.code) == (Verdict.SUSPECTED, VerdictReason.OVER_LIMIT_FEW_RUNS)
@@ -421,7 +421,7 @@ def test_benchmarks_and_counters_are_judged_together() -> None:
 
 
 def test_what_baseline_runs_do_to_each_other_is_no_regression() -> None:
-    """Every run has its own level, so that the target is out of control in some counters as any run would be."""
+    """Every run has its own level, so some counters of the target are out of control, as those of any run would be."""
     rng = np.random.default_rng(9)
     runs = [noisy_counters(rng, counters=60, instants=100, own_offset=0.05) for _ in range(6)]
     judgement = judged(runs[5], *runs[:5])
@@ -467,7 +467,7 @@ def test_a_change_as_large_as_is_said_to_be_visible_is_found(direction: Directio
         runs = [run() for _ in range(6)]
         visible = _cpu(judge(stored(*runs), run(), settings=PolicySettings())).detectable_effect
         if visible is None:
-            continue  # chance called it
+            continue  # called by chance
         quiet += 1
         assert 0.02 < visible < 0.3
         for share in result:
@@ -494,6 +494,6 @@ def test_the_operators_own_threshold_calls_where_baselines_could_not() -> None:
     finding = only(judged(higher, before, settings=with_threshold("30%")))
     assert (finding.verdict, finding.threshold) == (Verdict.REGRESSION, 0.3)
     assert finding.reason.code is VerdictReason.OVER_LIMIT
-    # What stays below it is not called, nor what moved by less than the minimum effect.
+    # A share of violations below the threshold is not called, nor a change below the minimum effect.
     assert only(judged(higher, before, settings=with_threshold("99%"))).verdict is Verdict.NOT_SEEN
     assert only(judged(before, before, settings=with_threshold("5%"))).verdict is Verdict.NOT_SEEN

@@ -1,4 +1,4 @@
-"""The load of one program for the counters of another: aligned in time, whatever is known of their clocks."""
+"""The load of one program for the counters of another, aligned in time with or without known clock offsets."""
 
 from collections.abc import Callable
 from typing import Any
@@ -67,7 +67,7 @@ def test_between_two_readings_of_the_load_lies_a_load_between_them() -> None:
 
 
 def test_a_row_of_a_minute_is_under_the_load_of_that_minute_not_of_its_last_second() -> None:
-    """`sar 60` tells at the end of each minute what the minute was like."""
+    """`sar 60` reports each minute at its end."""
     minutes = np.repeat([10.0, 50.0, 30.0, 20.0], 60)
     minutes[59::60] = 0  # the last second of each
     load = single_load(host(4, start_s=START + 60, step_s=60), driver(minutes))
@@ -116,7 +116,7 @@ def slower_by(factor: float) -> Response:
 
 
 def run(rng: np.random.Generator, response: Response, *, more: float, varied: bool, rows: int, skew: float = 0) -> Run:
-    """Ten counters of a host, of which the first one answers to the load of a driver as `response` says."""
+    """Ten counters of a host and the load of a driver. `response` computes the first counter, `cpu`, from the load."""
     wave = np.convolve(rng.normal(size=rows + 9), np.ones(10) / np.sqrt(10), "valid")
     load = 4_000 * more * np.exp((0.07 if varied else 0.001) * wave)
     others = {f"c{n}": rng.normal(50, 2, rows) for n in range(9)}
@@ -125,7 +125,7 @@ def run(rng: np.random.Generator, response: Response, *, more: float, varied: bo
 
 
 def judged(response: Response, *, varied: bool, rows: int = 300, skew: float = 0, detector: str, seed: int) -> Finding:
-    """The finding on `cpu` where the target's load is 14% higher, against six runs out of the history."""
+    """The finding on `cpu` for a target with a 14% higher load, against six stored runs."""
     rng = np.random.default_rng(seed)
     runs = tuple(reduce_counters(run(rng, follows, more=1, varied=varied, rows=rows, skew=skew), 144) for _ in range(6))
     if response is independent:
@@ -159,7 +159,7 @@ def test_what_is_slower_at_the_same_load_is_found_under_another_load() -> None:
 
 @pytest.mark.parametrize("detector", DETECTORS)
 def test_a_load_that_no_baseline_run_was_under_may_explain_a_change(detector: str) -> None:
-    """The load never varied, so that nothing shows whether cpu follows it."""
+    """The load never varied in the baseline, so nothing shows whether `cpu` follows it."""
     finding = judged(follows, varied=False, detector=detector, seed=2)
     assert finding.verdict is Verdict.UNTESTED
     assert finding.reason.code is Untested.UNUSUAL_LOAD

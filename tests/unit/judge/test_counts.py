@@ -1,4 +1,4 @@
-"""Counts of whole commands: judged from one stored run, quiet where nothing changed, however noisy the command."""
+"""Counts of whole commands: judged from one stored run, and quiet without a change, however noisy the command."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from perf_culprit.model.counted_metric import metric_of
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
 from perf_culprit.model.run import Benchmark, Run
 
-EXECUTIONS = 2  # of a side, as `measure --metric` takes by default
+EXECUTIONS = 2  # per side, the default of `measure --metric`
 
 
 def run_of(*numbers: float) -> Run:
@@ -26,7 +26,7 @@ def judged(runs: list[Run], target: Run, *, paired: bool = False, settings: Poli
     return finding
 
 
-# What cachegrind gave for an unchanged Python program, with a fixed seed of its hashes.
+# Counts by cachegrind for an unchanged Python program with a fixed hash seed.
 UNCHANGED = (628_274_731.0, 628_277_014.0)
 
 
@@ -50,7 +50,7 @@ def test_one_stored_run_is_enough(factor: float, verdict: Verdict, paired: bool)
     assert finding.relative_change == pytest.approx(factor - 1)
     assert finding.minimum_effect == 0.005
     if finding.verdict is Verdict.UNCHANGED:
-        # The minimum effect, and what the prior hides of one in ten.
+        # The minimum effect plus the change that the prior hides in one case of ten.
         assert finding.detectable_effect == pytest.approx(0.0055, abs=1e-4)
 
 
@@ -63,7 +63,7 @@ def test_a_rule_of_the_configuration_lets_a_thousandth_count() -> None:
 
 
 def test_counts_of_a_command_that_varies_decide_nothing() -> None:
-    """It repeats its work until the clock allows no more: its own executions show that."""
+    """The command repeats its work until a time limit, and its own executions show that variation."""
     finding = judged([run_of(100e6, 112e6)], run_of(117e6, 121e6))
     assert finding.verdict is not Verdict.REGRESSION
     interval = finding.confidence_interval
@@ -75,7 +75,7 @@ def test_counts_of_a_command_that_varies_decide_nothing() -> None:
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("spread", [0.0, 1e-5, 3e-4, 1e-3, 0.05])
 def test_unchanged_commands_are_quiet(spread: float, runs: int, paired: bool) -> None:
-    """At alpha = 1% of each; the prior's own part is what a lone pair of small spreads rests on."""
+    """Each case alarms in at most alpha = 1% of trials. For one pair with a small spread, the prior ensures that."""
     if paired and runs > 1:
         pytest.skip("a pair has one run of each side")
     rng, alarms, trials = np.random.default_rng(7), 0, 400
@@ -101,7 +101,7 @@ def test_the_interval_lies_evenly_around_the_quotient_of_geometric_means() -> No
     assert np.log1p([interval.low, interval.high]).mean() == pytest.approx(
         np.log1p(finding.relative_change or 0.0), rel=1e-6
     )
-    # Student's t with 3 degrees of freedom: executions within the runs spread more than the prior says.
+    # Student's t with 3 degrees of freedom: executions within the runs spread more than the prior expects.
     within = sum(((np.log(run) - np.log(run).mean()) ** 2).sum() for run in ((99, 101), (99.5, 100.5), (108, 112))) / 3
     width = stats.t.ppf(1 - 0.05 / 2, 3) * np.sqrt(within * (1 / 2 + 1 / 4))
     assert np.log1p(interval.high) - np.log1p(interval.low) == pytest.approx(2 * width, rel=1e-6)

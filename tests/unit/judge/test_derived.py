@@ -1,4 +1,4 @@
-"""Rates that are a constant over the times of the same samples are judged once."""
+"""Rates that are a constant divided by the times of the same samples are judged once."""
 
 from msgspec.structs import replace
 

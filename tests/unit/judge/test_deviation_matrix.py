@@ -15,7 +15,7 @@ SEED = 51
 
 
 def row_of(levels: Sequence[float], *, samples: int = 50, metric: Metric = TIME, minimum_effect: float = 0.05) -> Row:
-    """A function whose versions have these levels, with outliers in one sample of ten."""
+    """The matrix row of versions with these levels, with outliers in one sample of ten."""
     rng = np.random.default_rng(SEED)
     versions = []
     for number, level in enumerate(levels):
@@ -38,7 +38,7 @@ def test_deviation_matrix_silent() -> None:
 
 
 def test_deviation_matrix_fires() -> None:
-    """As in the source: `Paint` falls from 0.25 to 0.07 ms."""
+    """The source's example: `Paint` falls from 0.25 to 0.07 ms."""
     row = row_of([0.25, 0.25, 0.07, 0.07])
     assert changes(row) == {"v2": Verdict.IMPROVEMENT}
     cell = row.cells[1]
@@ -50,7 +50,7 @@ def test_deviation_matrix_fires() -> None:
 
 
 def test_two_regressions_undone_at_once_are_one_digression() -> None:
-    """As in the source: `V8.ScriptCompiler` gets worse twice and then falls back to the level before the first."""
+    """The source's example: `V8.ScriptCompiler` gets worse twice and then returns to its first level."""
     row = row_of([10, 10, 14, 14, 19, 19, 10, 10])
     assert changes(row) == {"v2": Verdict.REGRESSION, "v4": Verdict.REGRESSION, "v6": Verdict.IMPROVEMENT}
     assert row.transient_regressions == (TransientRegression(start="v2", end="v6"),)

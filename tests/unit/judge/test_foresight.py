@@ -1,4 +1,4 @@
-"""What rounds are foreseen to show is what fresh measurements of the same noise then show, judged as always."""
+"""The changes that rounds are predicted to show are the ones that new measurements with the same noise show."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ SETTINGS = Config.model_validate({"minimum-effect": "1%"})
 
 
 def sides(seed: int, *, rounds: int, change: float = 0.0, metrics: int = 2, samples: int = SAMPLES) -> tuple[Run, Run]:
-    """A B B A of benchmarks of which the last one changes and the first has half of the noise."""
+    """Rounds of A B B A. The last benchmark changes, and of several benchmarks the first has half of the noise."""
     rng = np.random.default_rng(seed)
     benchmarks: tuple[list[Benchmark], list[Benchmark]] = ([], [])
     for place in range(metrics):

@@ -1,4 +1,4 @@
-"""The geometric mean of a group's changes: what it is of, and that its interval covers however benchmarks depend."""
+"""The geometric mean of a group's changes: its benchmarks, and its interval's coverage if they are dependent."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_what_has_no_change_is_counted_and_what_has_no_interval_leaves_none() ->
 
 @pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
 def test_the_interval_covers_however_the_benchmarks_depend(shared: float) -> None:
-    """Normal errors of logarithms, the share `shared` of them the machine's: bounds of 95% cover at least so often."""
+    """Errors of logarithms are normal, with the share `shared` from the machine. 95% bounds cover at least 95%."""
     rng = np.random.default_rng(5)
     sigma, benchmarks, covered, trials = 0.02, 8, 0, 600
     for _ in range(trials):

@@ -146,7 +146,7 @@ def runs_of(values: Floats, *, load: Floats | None = None) -> list[Run]:
     return [counter_run({"busy": each}, load=load) for each in values]
 
 
-# As three runs of a counter that hardly varies: each sample is within 0.02% of its level.
+# Three runs and a target of a counter that hardly varies: most samples are within 0.02% of its level.
 STEADY = np.random.default_rng(3).normal(100, 0.01, (4, 90))
 
 
@@ -189,7 +189,7 @@ def test_a_long_test_is_drawn_in_intervals_and_a_gap_stays_one() -> None:
     assert series is not None
     assert len(series.values) == 160
     assert np.isnan(series.values).sum() == pytest.approx(160 / 3, abs=2)
-    # Two stretches, and nothing said of what nobody measured.
+    # Two stretches, and none where nothing was measured.
     assert len(series.violations) == 2
     assert series.violations[-1][1] == pytest.approx(15.0 * 1800)
 

@@ -1,4 +1,4 @@
-"""METHODS 3 as a detector beside the engine: both of Olive's conditions have to hold."""
+"""METHODS 3 as a detector in addition to the engine: both of Olive's conditions must hold."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ SEED = 31
 
 
 def one(target: Sequence[float], baseline: Sequence[float]) -> Evidence:
-    """Of paired sides with a process per sample."""
+    """The evidence on paired sides with one process per sample."""
     side = Baseline(runs=(run_of([baseline], processes=True),), source=BaselineSource.PAIRED)
     pairs = pair_metrics(side, run_of([target], processes=True)).pairs
     return median_interval.detect(pairs, DetectorOptions(paired=True)).evidence[0]

@@ -1,4 +1,4 @@
-"""What alarms of stored runs do to the baseline of a later one."""
+"""The effect of stored runs' alarms on the baseline of a later run."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -32,7 +32,7 @@ def stored(*runs: Run, branched: bool = False) -> Baseline:
 def lived(
     targets: Iterable[Run], *, first_judged: int, is_suspicion_enough: bool = False, **detectors: str
 ) -> list[tuple[MetricKey, ...]]:
-    """What each run from `first_judged` on was called worse in, judged against those before it with their marks."""
+    """The metrics called worse in each run from `first_judged` on, judged against the earlier, marked runs."""
     runs: list[Run] = []
     told = []
     for number, target in enumerate(targets):
@@ -79,10 +79,10 @@ def test_the_pull_request_itself_is_no_witness() -> None:
     assert left_out(baseline) == [(), (), ()]
 
 
-@pytest.mark.slow  # lives of a repository
+@pytest.mark.slow  # simulates whole repositories
 @pytest.mark.parametrize("count", [1, 20])
 def test_a_repository_that_lives_with_its_own_verdicts_stays_quiet(count: int) -> None:
-    """Every benchmark is 50% slower in one run of five; 38 runs, each judged against those before it."""
+    """Every benchmark is 50% slower in one run of five. Each of 38 runs is judged against the up to 30 before it."""
     alarms = judged = 0
     for seed in range(8):
         rng = np.random.default_rng([seed, count])
@@ -125,7 +125,7 @@ def test_a_step_is_told_though_another_metric_stepped_one_push_before(detector: 
             levels *= np.exp(rng.normal(0, 0.02, count))
             yield run_of(levels[:, None] * np.exp(rng.normal(0, 0.02, (count, 20))))
 
-    # Few benchmarks do not show how far runs jump: there a step can only be suspected, and marks no new level.
+    # Few benchmarks do not show how far runs jump, so a step is only suspected and marks no new level.
     is_small = count < 10
     told = lived(targets(), first_judged=before, is_suspicion_enough=is_small, detector=detector)
     assert KEYS[0] in told[0]

@@ -1,4 +1,4 @@
-"""What a line through the baseline's loads may be used for, and where it says nothing of the target."""
+"""When a line through the baseline's loads scales the target, and when it does not apply."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ CLIENTS = 5
 
 
 def closed_loop(seed: int, *, elapsed_ms: float) -> Run:
-    """Clients that wait for each answer, second by second; the first and the last second are cut, as in k6's files."""
+    """Clients that wait for each answer, by second. The first and last second are partial, as in k6's files."""
     rng = np.random.default_rng(seed)
     times = elapsed_ms * rng.normal(1, 0.04, SECONDS)
     load = np.floor(1000 * CLIENTS / times)
@@ -30,7 +30,7 @@ def closed_loop(seed: int, *, elapsed_ms: float) -> Run:
 
 
 def busy(seed: int, *, load: float) -> Run:
-    """A processor that saturates: linear at the loads that the baseline was under, not far from them."""
+    """A processor that saturates: its use is linear near the baseline's loads, but not far from them."""
     rng = np.random.default_rng(seed)
     loads = rng.normal(load, 0.06 * load, SECONDS)
     return counter_run({"cpu": 100 * loads / (loads + 4_000) * rng.normal(1, 0.005, SECONDS)}, load=loads)
@@ -47,7 +47,7 @@ def codes(evidence: Evidence) -> list[str]:
 
 @pytest.mark.parametrize("factor", [1.25, 160])
 def test_a_time_that_decides_the_load_is_shown_as_it_was_measured(factor: float) -> None:
-    """Fewer requests a second are what slow answers lead to, not what makes them slow."""
+    """Slow answers cause fewer requests per second, not the reverse."""
     target = closed_loop(9, elapsed_ms=6.3 * factor)
     evidence = evidence_of(target, *(closed_loop(seed, elapsed_ms=6.3) for seed in range(5)))
     assert evidence.target is not None
@@ -61,7 +61,7 @@ def test_a_time_that_decides_the_load_is_shown_as_it_was_measured(factor: float)
     ("load", "scaled"), [(4_560, True), (5_200, True), (6_500, False), (40_000, False), (1, False)]
 )
 def test_a_line_is_extended_by_its_own_length_and_no_further(load: float, scaled: bool) -> None:
-    """The baseline was under 3,600 to 4,400 requests."""
+    """The baseline's load was 3,600 to 4,400 requests."""
     evidence = evidence_of(busy(9, load=load), *(busy(seed, load=4_000) for seed in range(5)))
     assert ("load_slope" in evidence.details) is scaled
     assert codes(evidence) == ([] if scaled else [Remark.UNSCALED_UNSEEN_LOAD, Remark.LOAD_DIFFERS])

@@ -1,4 +1,4 @@
-"""Panels of a dashboard: what is kept of an earlier build, and what makes it start over."""
+"""Panels of a dashboard: the reuse of an earlier build, and the reasons to start over."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def test_a_panel_that_grew_is_the_panel_of_all_runs_whatever_was_added_where() -
     whole = grown(range(60))
     assert [len(one.changes) for one in whole.series] == [0, 1]
     assert grown(range(50, 60), grown(range(50))) == whole
-    # Runs of older commits that were measured later.
+    # Add the runs of older commits that were measured later.
     assert grown(range(10), grown(range(10, 60))) == whole
 
 
@@ -73,7 +73,7 @@ def test_another_statistic_than_before_starts_over() -> None:
     growth = PanelGrowth("api", {}, LINE, grown(range(30)))
     with pytest.raises(StatisticChangedError):
         growth.add(replace(run(30), benchmarks=(mean,)))
-    # With its median beside it, it continues.
+    # The series continues if the mean comes with its median.
     growth.add(replace(run(30), benchmarks=(replace(mean, summary=Summary(value=1.0, statistic="mean", median=0.9)),)))
     anew = PanelGrowth("api", {}, LINE)
     anew.add(replace(run(31), benchmarks=(mean,)))

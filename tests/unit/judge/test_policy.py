@@ -44,7 +44,7 @@ def around(*means: float) -> Run:
 def compare(
     run: Run, target: Run, settings: PolicySettings = DEFAULTS, source: BaselineSource = BaselineSource.PAIRED
 ) -> Judgement:
-    """Measured in turn, unless said otherwise: each sample of `around` is then proof of its own."""
+    """The judgement of a run measured in turn with the target by default, so each sample of `around` is a unit."""
     return judge(Baseline(runs=(run,), source=source), target, settings=settings)
 
 
@@ -115,7 +115,7 @@ def test_noise_without_a_change_says_what_would_have_been_seen() -> None:
 
 
 def lone(factor: float, *, benchmarks: int = 1) -> Judgement:
-    """Files of one run each, of which the first benchmark differs by the factor."""
+    """The judgement of two files of one run each, in which the first benchmark differs by the factor."""
     rows = [[100 * part for part in SHAPE]] * benchmarks
     target = [[factor * value for value in rows[0]], *rows[1:]]
     return compare(run_of(rows), run_of(target), source=BaselineSource.FILES)
@@ -145,14 +145,14 @@ def test_what_looks_different_and_is_not_proven_is_suspected() -> None:
     assert DEFAULTS.proven < (finding.rate or 0.0) <= DEFAULTS.suspected
     assert finding.reason.code is VerdictReason.SUSPECTED_ROUNDS
     assert 4 < int(str(finding.reason.arguments["rounds"])) < 60
-    # What looks better is shown and concludes nothing.
+    # A suspected improvement is shown but does not affect the conclusion.
     better = compare(measured, baseline)
     assert (only(better).verdict, better.conclusion) == (Verdict.SUSPECTED, Conclusion.NO_CHANGE)
 
 
 @pytest.mark.parametrize(("factor", "alone", "among"), [(1.4, True, False), (3.0, True, True)])
 def test_many_metrics_need_more_certainty_than_one(factor: float, alone: bool, among: bool) -> None:
-    """The rate is that of a run in which any of them looks as different."""
+    """The false-alarm rate is that of a whole run, in which any metric may look as different."""
     for benchmarks, is_suspected in ((1, alone), (20, among)):
         finding = lone(factor, benchmarks=benchmarks).findings[0]
         assert (finding.verdict is Verdict.SUSPECTED) is is_suspected
@@ -194,7 +194,7 @@ def test_the_first_matching_rule_decides() -> None:
     judgement = compare(around(5, 5, 5, 5), around(6, 6, 6, 6), PolicySettings(benchmarks=rules))
     verdicts = {finding.key.benchmark: finding.verdict for finding in judgement.findings}
     assert verdicts == {"bench_00000": Verdict.UNCHANGED, "bench_00003": Verdict.IMPROVEMENT}
-    # The user's direction holds although the stored run had the other one; without a rule that says so none does.
+    # The user's direction overrides that of the stored run. Without such a rule, different directions are untested.
     mirrored = around(5, 5, 5, 5)
     other = structs.replace(MILLISECONDS, direction=Direction.HIGHER_IS_BETTER)
     mirrored = structs.replace(mirrored, benchmarks=tuple(entry.with_metric(other) for entry in mirrored.benchmarks))

@@ -1,4 +1,4 @@
-"""The hint "about N rounds in all" is followed in fresh simulations, beside few and many other benchmarks."""
+"""Following the hint "about N rounds in all" in new simulations, with few and many other benchmarks."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def first(baseline: Floats, target: Floats) -> Finding:
 
 
 def sides(rng: np.random.Generator, others: int, *, rounds: int, change: float) -> tuple[Floats, Floats]:
-    """(executions, benchmarks) of rounds of A B B A; the first benchmark changes."""
+    """Both sides of rounds of A B B A, of shape (executions, benchmarks). The first benchmark changes."""
     baseline, target = (noise(rng, 2 * rounds, 1 + others, spread=SPREAD, shared=0.02) for _ in range(2))
     target[:, 0] *= 1 + change
     return baseline, target
@@ -45,4 +45,4 @@ def test_as_many_rounds_as_the_hint_says_prove_the_change(others: int) -> None:
         more = sides(rng, others, rounds=rounds - 2, change=CHANGE)
         in_all = (np.vstack([here, there]) for here, there in zip(before, more, strict=True))
         proven.append(first(*in_all).verdict is Verdict.REGRESSION)
-    assert np.mean(proven) >= 0.7  # fewer in 1 of 100, if it is 90%
+    assert np.mean(proven) >= 0.7  # fewer in 1 of 100, if the power is 90%

@@ -109,7 +109,7 @@ def test_methods_4_7_the_report_ranks_by_votes_then_by_time_in_violation() -> No
 
 
 def follows(rng: np.random.Generator, *, broken: bool = False) -> Run:
-    """Load comes in three steps and cpu follows it, unless broken: then it is high whatever the load."""
+    """A run whose load has three steps that `cpu` follows. If broken, `cpu` is high at every load."""
     load = np.repeat(rng.permutation(np.repeat([10.0, 20.0, 30.0], 8)), 4)
     cpu = np.where(broken, 30.0, load) + rng.normal(0, 0.5, len(load))
     disk = rng.normal(5, 1, len(load))
@@ -125,7 +125,7 @@ def test_a_counter_that_no_longer_follows_another_is_flagged_with_the_rule() -> 
     assert "cpu" in flagged(entries)
     cpu = entries[1]
     assert words_of(cpu.notes)[0].startswith("when load is low, cpu is low: 100% before, 0% now")
-    # The load is low or medium in two thirds of the instants, and only there the level is wrong.
+    # The level is wrong only while the load is low or medium, in two thirds of the instants.
     assert cpu.excess.time_in_violation == pytest.approx(2 / 3, abs=0.1)
 
 
@@ -133,7 +133,7 @@ def test_methods_4_4_a_premise_that_never_holds_in_the_target_flags_nothing() ->
     rng = np.random.default_rng(SEED)
     runs = [follows(rng) for _ in range(4)]
     values = follows(rng, broken=True).counters[0].values
-    values[:, 0] = 99.0  # a load that no run had
+    values[:, 0] = 99.0  # a load that no baseline run had
     pairs_only = RuleOptions(confidence="90%")
     entries = evidence(counter_run(counter_table(values, names=("load", "cpu", "disk"))), *runs, options=pairs_only)
     assert "cpu" not in flagged(entries)
@@ -147,7 +147,7 @@ def test_methods_4_5_time_in_violation_is_the_share_of_mismatching_instants() ->
     options = RuleOptions(warm_up="0%", cool_down="0%", interval_s=60.0)
     entries = evidence(counter_run(counter_table(changed)), *runs, options=options)
     assert flagged(entries) == ["c1"]
-    # 101 instants are 100 intervals, the last of two: 40 medium, 60 high.
+    # 101 instants make 100 intervals, the last with two instants: 40 are medium, 60 high.
     assert entries[1].excess.time_in_violation == pytest.approx(0.6)
     assert entries[1].rules is not None
     assert entries[1].rules.violations == ((40 * 60.0, 100 * 60.0),)
@@ -358,7 +358,7 @@ def noise_run(values: Floats) -> Run:
     ("own_offset", "noise"), [(0.0, "normal"), (0.0, "bimodal"), (1.0, "heavy-tailed"), (3.0, "bimodal")]
 )
 def test_false_alarms_stay_at_the_stated_rate(own_offset: float, noise: str) -> None:
-    """At most alpha of the counters of a run in which nothing changed, with three or more baseline runs."""
+    """Unchanged runs flag at most alpha of their counters, with three or more baseline runs."""
     rng = np.random.default_rng(SEED)
     alarms, counters, trials = 0, 20, 40
 
@@ -486,7 +486,7 @@ def test_no_tables_are_no_evidence() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 def test_the_thesis_calls_what_few_runs_show_and_our_conditions_wait(count: int) -> None:
-    """As published nothing is asked of how good runs differ: 1.6 times the disk writes are called from one run on."""
+    """The published method ignores how good runs differ: it calls 1.6 times the disk writes from one run on."""
     rng = np.random.default_rng(SEED)
     runs, target = good_runs(rng, count), with_shift(rng, 1, 1.6)
     baseline = Baseline(runs=tuple(runs), source=BaselineSource.FILES)
@@ -511,7 +511,7 @@ def test_the_thesis_flags_good_runs_that_differ() -> None:
 
 
 def test_premises_of_two_find_what_one_does_not() -> None:
-    """The cpu is high when exactly one of two jobs runs: neither alone says anything."""
+    """The cpu is high when exactly one of two jobs runs. Neither job alone predicts it."""
     rng = np.random.default_rng(SEED)
 
     def run(*, broken: bool = False) -> Run:

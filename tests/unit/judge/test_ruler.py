@@ -87,7 +87,7 @@ def test_a_summary_of_the_ruler_and_another_unit_are_read_too() -> None:
 
 
 def shuffled() -> Baseline:
-    """The ruler's times of other machines than the benchmarks'."""
+    """A baseline whose ruler times are from other machines than its benchmarks."""
     wrong = (1.1, 0.95, 1.2, 1.3, 0.9, 1.0)
     rulers = [run(50 + n, slowness=slowness).benchmarks[-1] for n, slowness in enumerate(wrong)]
     runs = (

@@ -1,4 +1,4 @@
-"""One run's word is one word, however many samples it has: medians of runs, and what they are not sure of."""
+"""Medians of runs and their uncertainty: one run is one observation, however many samples it has."""
 
 from collections.abc import Collection
 
@@ -71,7 +71,7 @@ def test_against_a_lone_baseline_run_an_enormous_change_is_suspected_and_never_p
     ],
 )
 def test_unchanged_counters_are_quiet_against_one_or_two_runs(source: BaselineSource, detector: str, runs: int) -> None:
-    """Their levels differ by 10% from run to run. One or two runs prove nothing; five times as much is suspected."""
+    """Levels differ by 10% between runs. One or two runs prove nothing, but a fivefold counter is suspected."""
     rng = np.random.default_rng(3)
 
     def run(**factors: float) -> Run:
@@ -95,6 +95,6 @@ def test_from_three_runs_on_medians_show_what_a_target_as_long_is_not_sure_of() 
     short, loud = rng.normal(1, 0.01, 40), rng.normal(1, 0.05, 40)
     runs = [rng.normal(1, 0.02, 400) for _ in range(3)]
     assert median_allowance(short, runs, longer=False) == 0.0
-    # Of longer runs: what the target's median is less sure of than theirs, which is never less than nothing.
+    # Longer runs: the allowance is the target median's extra uncertainty over theirs, and never negative.
     assert median_allowance(np.full(40, 1.0), runs, longer=True) == 0.0
     assert 0 < median_allowance(loud, runs, longer=True) < median_error(loud)

@@ -1,4 +1,4 @@
-"""What a run counts as in a series: one number, comparable with that of all other runs."""
+"""A run's value in a series: one number that is comparable with those of all other runs."""
 
 import math
 from collections.abc import Sequence

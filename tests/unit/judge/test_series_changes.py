@@ -1,4 +1,4 @@
-"""A table of series: what is told of each, by rows that somebody can look up."""
+"""A table of series: the changes and alarms of each series, with rows that a user can look up."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`shapes`: what became more noisy is noted, on recorded executions as often as nothing changed: never."""
+"""`shapes` notes benchmarks that became noisier, and none of the recorded executions, which did not change."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ ROUNDS = 5
 
 
 def run(logs: Floats) -> Run:
-    """An execution per row, two of each round."""
+    """A run with one execution per row and two executions per round."""
     sizes, rounds = (logs.shape[1],) * len(logs), tuple(index // 2 + 1 for index in range(len(logs)))
     samples = tuple(np.exp(logs).ravel().tolist())
     return Run(benchmarks=(Benchmark(name="parse", samples=samples, group_sizes=sizes, rounds=rounds),))
@@ -53,7 +53,7 @@ def test_the_same_scatter_a_little_more_and_less_are_not(spread: float) -> None:
 
 @pytest.mark.parametrize("name", ["node", "java"])
 def test_recorded_executions_that_nobody_changed_are_not_called(name: str) -> None:
-    """docs/evidence/error-rates.md has all; here every seventh comparison, and the power of the same."""
+    """Check every seventh comparison, and the power on the same. docs/evidence/error-rates.md has all of them."""
     values = np.load(CORPORA / f"{name}.npz")["seconds"]
     hits = []
     for stretch, labels in list(windows(values, ROUNDS))[::7]:

@@ -1,4 +1,4 @@
-"""Which acceptance and which culprit belong to a change of a series."""
+"""The acceptance and the culprit that belong to a change of a series."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -86,7 +86,7 @@ def test_the_worst_of_lately_is_of_changes_that_nobody_accepted() -> None:
 
 
 def stepped(values: str, commits: str, at: int, *, culprits: str = "") -> ShownChange:
-    """A level of 1 ("-") or 2 ("+") per run, of commits by letters; the change is placed at run `at`."""
+    """The change at run `at` of a series: a level of 1 ("-") or 2 ("+") and a commit's letter for each run."""
     levels = tuple(1.0 + (value == "+") for value in values)
     change = ChangePoint(
         index=at, kind="step", before=1.0, after=2.0, relative_change=1.0, p_value=0, q_value=0, strength=9
@@ -104,10 +104,10 @@ def stepped(values: str, commits: str, at: int, *, culprits: str = "") -> ShownC
     ("values", "commits", "at", "after", "since"),
     [
         ("----++++", "abcdefgh", 4, None, "e"),
-        # A burst before shifts the step to earlier runs, one after to later ones.
+        # A burst before the true step draws the detected step to earlier runs, one after it to later runs.
         ("-+---+++++", "abcdefghij", 5, "e", "g"),
         ("-----++-++", "abcdefghij", 5, "d", "f"),
-        # A commit's runs are of one level: the step is at one of its ends, and a burst says at which.
+        # All runs of a commit have one level: the step is at one of its ends, and a burst shows at which.
         ("--------++++", "aaaabbbbcccc", 8, None, "c"),
         ("------++++++", "aaaabbbbcccc", 6, "a", "c"),
         ("--++--++++++", "aaaabbbbcccc", 6, None, "c"),

@@ -1,4 +1,4 @@
-"""Which statistic of a metric's summaries is compared."""
+"""The statistic of a metric's summaries that is compared."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What executions, files and rounds prove, whatever their metrics, units and sides are."""
+"""The evidence of executions, files and rounds, independent of their metrics, units and sides."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_one_number_per_file_six_times_is_one_number() -> None:
     judgement = compared(files(np.tile(once, (6, 1))), files(np.tile(1.2 * once, (6, 1))))
     assert {finding.verdict for finding in judgement.findings}.isdisjoint(TURNED)
     assert because(Remark.SAME_CONTENT, count=10) in judgement.notes
-    # Fewer different numbers may be those of a coarse clock.
+    # A smaller number of different values may come from a coarse clock.
     coarse = compared(files(np.tile(once[:3], (6, 1))), files(np.tile(once[:3], (6, 1))))
     assert coarse.notes == ()
 
@@ -84,13 +84,13 @@ def test_an_exact_count_is_compared_as_it_is(before: int, after: int, verdict: V
     sides = (files(np.full((count, 1), float(number)), [ALLOCATIONS]) for number in (before, after))
     judgement = compared(*sides)
     assert judgement.findings[0].verdict is verdict
-    # Equal counts are no copies, and one file of them needs no others.
+    # Equal counts are not copies, and one file of them is enough.
     assert judgement.notes == ()
 
 
 @pytest.mark.parametrize("factor", [1.06, 1000.0, 1 / 1000])
 def test_times_that_repeat_exactly_need_no_statistics(factor: float) -> None:
-    """As those of a simulated machine do."""
+    """A simulated machine gives such times."""
     before = noise(np.random.default_rng(5), 1, 8)
     after = before.copy()
     after[:, 0] *= factor
@@ -155,14 +155,14 @@ def test_a_suite_that_moved_as_a_whole_is_suspected_and_shows_the_raw_change() -
     for finding in judgement.findings:
         assert finding.verdict not in TURNED
         assert finding.relative_change == pytest.approx(0.2, abs=0.06)
-        # What moved with the suite was not seen, so that no smaller change would have been.
+        # A change that moved with the suite was not seen, so a smaller one would not have been seen either.
         assert (finding.detectable_effect or 0.0) > (finding.relative_change or 0.0)
     paired = compared(files(before), files(after), source=PAIRED)
     assert {finding.verdict for finding in paired.findings} <= {Verdict.REGRESSION, Verdict.SUSPECTED}
 
 
 def test_a_detector_holds_back_what_its_own_rule_does_not_see() -> None:
-    """Of noisy samples in files whose medians differ: the medians' intervals of all samples meet."""
+    """The files' medians differ, but their samples are noisy, so the intervals of the sides' medians overlap."""
     rng = np.random.default_rng(9)
     wide = 100 * np.array([0.3, 0.6, 1.0, 1.4, 1.9]) * noise(rng, 6, 1, 1) / 100
     (finding,) = compared(files(wide), files(1.15 * wide), detector="anova").findings

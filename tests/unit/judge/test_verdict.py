@@ -1,4 +1,4 @@
-"""The rule at its very limits, on evidence made by hand."""
+"""The rule exactly at its limits, on handmade evidence."""
 
 from math import inf
 from typing import Any

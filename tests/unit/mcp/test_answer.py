@@ -1,4 +1,4 @@
-"""Any document is handed over whole in pages, each bounded, inert, and with a word on what is missing."""
+"""Any document is returned whole in pages. Each page is bounded and inert and names what is left out."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the registry of assistants' servers and coding agents are given: it names what there is."""
+"""The entry for the registry of MCP servers and the skill for coding agents name existing versions and commands."""
 
 import json
 import re
@@ -16,7 +16,7 @@ ENTRY = json.loads((PROJECT / "server.json").read_text())
 SKILL = (PROJECT / "docs" / "skill" / "SKILL.md").read_text()
 
 
-# What the registry's schema of 2025-12-11 asks of an entry with a package of PyPI, in our words.
+# The requirements of the registry's schema of 2025-12-11 on an entry with a PyPI package, rewritten by us.
 ARGUMENT = {
     "type": "object",
     "required": ["type", "value"],

@@ -1,4 +1,4 @@
-"""What a change can reach, by real commits of small repositories: whatever is not understood is measured."""
+"""The code that a change can reach, by real commits of small repositories. Unclear cases are measured."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,7 +79,7 @@ REPOSITORIES = {"cargo": CARGO, "go": GO, "npm": NPM, "python": PYTHON}
 
 
 def committed(folder: Path, files: Mapping[str, str | None]) -> str:
-    """The hash of a commit after these files were written, or removed where they have no text."""
+    """Write these files, remove those without text, commit, and return the hash."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -201,7 +201,7 @@ def test_what_is_not_reached_is_left_out(tmp_path: Path, language: str, path: st
     ],
 )
 def test_what_only_running_shows_is_measured(tmp_path: Path, language: str, more: dict[str, str], told: str) -> None:
-    """Though the change itself would be left out."""
+    """The change by itself would be left out."""
     path = LEFT[language][0]
     before = {**REPOSITORIES[language], **more}
     answer = reached(tmp_path, before, {path: f"{before.get(path, '')}\n"}, run=COMMANDS[language])

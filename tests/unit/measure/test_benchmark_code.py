@@ -1,4 +1,4 @@
-"""A benchmark's version is that of its own function; comments and other functions change none."""
+"""A benchmark's version depends on its own function. Comments and other functions do not change it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -139,7 +139,7 @@ def test_what_the_tool_says_stays(repository: Path) -> None:
 
 
 def test_the_head_s_benchmarks_on_the_base_s_code(repository: Path) -> None:
-    """Files of benchmarks by name and by content: changed, renamed, new and gone; nothing else."""
+    """Take over only benchmark files, recognized by name or content: changed, renamed, new and deleted ones."""
     run_git(repository, "mv", "bench/parse.cc", "bench/other.cc")
     run_git(repository, "rm", "--quiet", "jmh/ParseBenchmark.java")
     files = {"src/parse.py": "faster = True\n", "bench/new.py": "", "parse/parse_test.go": GO.replace('"x"', '"y"')}

@@ -1,4 +1,4 @@
-"""The one metric that is followed, or a message that lists what there is."""
+"""The one metric that is followed, or a message that lists the available metrics."""
 
 import pytest
 

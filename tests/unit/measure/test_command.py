@@ -1,4 +1,4 @@
-"""Commands as process groups: whatever they do, they end, and nothing of them stays."""
+"""Commands as process groups: they always end, and none of their processes remains."""
 
 import io
 import os
@@ -16,7 +16,7 @@ from tests.support.processes import becomes, is_alive
 def run(
     text: str, folder: Path, *, timeout_seconds: float = 20.0, output: io.BytesIO | None = None
 ) -> tuple[str | None, str, str]:
-    """How it fault, the log and the log's tail."""
+    """Run a command and return its fault (None if it succeeded), the log and the log's tail."""
     with Log(folder / "log.txt") as log:
         log.begin("test")
         fault = run_command(

@@ -41,5 +41,5 @@ def test_a_runner_passes_on_what_building_needs_and_what_the_workflow_names() ->
     assert child_environment(runner) == needed
     assert child_environment(runner, named=["DATABASE_URL"]) == needed | {"DATABASE_URL": runner["DATABASE_URL"]}
     assert "AWS_SECRET_ACCESS_KEY" in withheld(runner)
-    # A person's own machine: what is known to be a credential is withheld, the rest is theirs to give.
+    # A person's own machine: known credentials are withheld, the other variables are passed on.
     assert "DATABASE_URL" in child_environment({**runner, "GITHUB_ACTIONS": ""})

@@ -1,4 +1,4 @@
-"""In a PID namespace a command sees no other process, nothing of it stays, and it ends as it would without."""
+"""A command in a PID namespace sees no other process, leaves none behind, and ends the same way as without."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ PROJECT = Path(__file__).parents[3]
 
 
 def run(text: str, folder: Path, *, timeout_seconds: float = 20.0, confined: bool = True) -> tuple[str | None, str]:
-    """How it ended, and what it printed."""
+    """Run a command and return its fault (None if it succeeded) and its output."""
     with Log(folder / "log.txt") as log, (folder / "out").open("wb") as output:
         fault = run_command(
             text,
@@ -53,7 +53,7 @@ def test_ends_are_reported_as_without(tmp_path: Path, text: str, fault: str) -> 
     assert alive(tmp_path) == set()
 
 
-# What every process of the machine shows to a command of this user.
+# A program that collects what all processes show to a command of this user.
 SPY = """
 import codecs, os, sys
 sys.path.insert(0, sys.argv[1])

@@ -1,4 +1,4 @@
-"""Counts by valgrind: what is asked of it, what its logs say, and what happens without it."""
+"""Counts by valgrind: its options, its logs, and the behaviour without it."""
 
 import shutil
 import subprocess
@@ -74,7 +74,7 @@ def test_the_command_stays_one_word_for_the_shell(tmp_path: Path) -> None:
 
 @pytest.fixture
 def fake_valgrind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs the command as valgrind does, and counts what the worktree's file says; a first run counts more."""
+    """Install a fake valgrind that runs the command and reports the count in the worktree's file `value`."""
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "valgrind"
@@ -157,7 +157,7 @@ def test_the_peak_of_memory_is_the_largest_process_s_and_not_our_own(tmp_path: P
         assert entry is not None
         return entry.samples[0]
 
-    assert peak(":") < 5e6  # a Python is twice as large
+    assert peak(":") < 5e6  # a Python process needs twice as much
     allocating = f"{sys.executable} -S -c 'bytearray(SIZE * 1000000)'"
     grown = peak(f"true | {allocating.replace('SIZE', '60')}") - peak(allocating.replace("SIZE", "20"))
     assert grown == pytest.approx(40e6, rel=0.05)

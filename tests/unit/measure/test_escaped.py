@@ -1,4 +1,4 @@
-"""What a command started is gone with it, whatever it did to get away; and it cannot read our environment."""
+"""Every process that a command started ends with it, even if it escaped, and none can read our environment."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from perf_culprit.measure.processes import Log, run_command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="subreapers and /proc are Linux")
 PROJECT = Path(__file__).parents[3]
-# Each writes its process id into a file once it has got away.
+# Each writes its process id into a file once it has escaped.
 ESCAPES = {
     "a session of its own": "setsid sh -c 'echo $$ > pid; exec sleep 60' &",
     "an orphan's child": "(setsid sh -c 'setsid sh -c \"echo \\$\\$ > pid; exec sleep 60\" &' &) &",
@@ -23,7 +23,7 @@ ESCAPES = {
 
 
 def alive(directory: Path) -> set[int]:
-    """The processes that work in this directory."""
+    """The ids of the processes whose working directory is `directory`."""
     pids = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -46,7 +46,7 @@ def test_what_gets_away_is_ended(tmp_path: Path, way: str) -> None:
 
 
 def test_what_cannot_be_ended_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another user's process, such as sudo starts: killing it is refused."""
+    """The kernel refuses to kill another user's process, such as one that sudo started."""
 
     def refuse(_: int, __: int) -> None:
         raise PermissionError
@@ -69,7 +69,7 @@ def test_our_own_helpers_stay(tmp_path: Path) -> None:
         helper.kill()
 
 
-# As the runner's user, since root reads everything. A process that changes its user begins as not dumpable.
+# Run as the runner's user, since root reads everything. A process that changes its user starts as not dumpable.
 READ_PARENT = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[2])

@@ -13,7 +13,7 @@ from tests.support.git_repository import import_commits, init_repository, run_gi
 
 
 class Builds:
-    """Counts builds and leaves a built file behind."""
+    """A build that records its commits and leaves a built file behind."""
 
     def __init__(self, *, fault: str | None = None, locked: bool = False) -> None:
         self.commits: list[str] = []

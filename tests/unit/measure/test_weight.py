@@ -1,4 +1,4 @@
-"""What files of a checkout weigh, and that nothing outside of it does."""
+"""The weight of files in a checkout. Files outside of it do not count."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Executions: where a result is looked for, and what is no result."""
+"""Executions: the places where a result is sought, and the cases without a result."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """All temporary folders of a test, empty again at its end."""
+    """The folder of all temporary folders of a test, which must be empty at its end."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -36,7 +36,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 def execute(repository: Path, run: str, *, build: str | None = None) -> tuple[Path, dict[str, tuple[float, ...]]]:
-    """The result's path and the samples (or the one value) by benchmark."""
+    """Execute `run` and return the result's path and, by benchmark, the samples or the single value."""
     commit = import_commits(repository, {"one": []})["one"]
     commands = Commands(run=run, build=build, run_timeout_seconds=10, build_timeout_seconds=10)
     with (

@@ -1,4 +1,4 @@
-"""A search's job becomes measurements: samples, or why there are none, for every commit it names."""
+"""A search's job becomes measurements: for each of its commits, samples or the reason that there are none."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ KEY = MetricKey("parse", "time")
 
 
 class FakeWorkplace:
-    """Knows each commit's run or failure, and the order in which it was asked."""
+    """A workplace with a prepared run or failure per commit. It records the order of the requests."""
 
     def __init__(self, results: dict[str, Run | ExecutionError]) -> None:
         self.asked: list[str] = []

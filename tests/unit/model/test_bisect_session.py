@@ -1,4 +1,4 @@
-"""A search's state survives the disk, and a file that is none is refused before anything believes it."""
+"""A search's state survives writing and reading, and other files are refused before anything uses them."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The answer as JSON: complete, and as its schema says."""
+"""The answer as JSON: complete and valid under its schema."""
 
 import json
 from pathlib import Path

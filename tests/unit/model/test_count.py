@@ -1,4 +1,4 @@
-"""The names of quantities, as people write them."""
+"""The names of quantities in the spellings that people use."""
 
 import pytest
 

@@ -105,4 +105,4 @@ def test_how_a_table_was_reduced_survives() -> None:
 def test_tables_that_an_older_version_reduced_are_known_by_the_note_of_their_run() -> None:
     notes = ("its counters are medians of 144 equal intervals",)
     (old,) = decode_run(encode_run(Run(counters=(TABLE,), notes=notes)), place="f").counters
-    assert old.interval_s == 1.25  # the usual step: half a second and two
+    assert old.interval_s == 1.25  # the typical step of rows at steps of 0.5 and 2 seconds

@@ -1,4 +1,4 @@
-"""Which change is at least the minimum effect, and what that is for each kind of metric."""
+"""The changes that reach the minimum effect, and its default for each kind of metric."""
 
 import numpy as np
 import pytest

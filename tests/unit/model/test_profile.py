@@ -24,7 +24,7 @@ PROFILE = Profile(
 
 
 def encoded(**changes: object) -> bytes:
-    """PROFILE's line with members replaced; `node_…` in the second node."""
+    """The line of PROFILE with some members replaced. `node_…` replaces a member of the second node."""
     document: dict[str, Any] = json.loads(encode_profile(PROFILE))
     for name, value in changes.items():
         if name.startswith("node_"):

@@ -13,7 +13,7 @@ REPORT = every_conclusion()["nothing-seen"]
 
 
 def decoded(reason: Any) -> Reason:
-    """The first finding's reason in a file that says `reason`."""
+    """Decode a report whose first finding has this `reason`, and return that reason."""
     file = json.loads(encode_report(REPORT))
     file["findings"][0]["reason"] = reason
     return decode_report(json.dumps(file).encode(), place="report.json").findings[0].reason

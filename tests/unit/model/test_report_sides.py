@@ -1,4 +1,4 @@
-"""A report says what its numbers are."""
+"""A report states which statistic each number is."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""report.json says how a fix of a known culprit is verified."""
+"""report.json holds the command that verifies a fix of a known culprit."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Files of version 1 are read as they were written, and those of a later version are refused as such."""
+"""Files of version 1 are still read in full, and those of a later version are refused with that reason."""
 
 import json
 from collections.abc import Callable
@@ -66,10 +66,10 @@ def form_of(name: str) -> str:
 
 
 def content(value: Any) -> Any:
-    """A file's content without what says nothing, and without the sentences of reasons, which decide nothing.
+    """Return a file's content without empty values and without the sentences of reasons, which decide nothing.
 
-    `mean_verdict` came later; where a file has none, "no change" stands in for it. So did the `answer` of compared
-    trees, which is made of those of their services.
+    `mean_verdict` was added later, and defaults to "no change". So was the `answer` of compared trees, which is
+    computed from the answers of their services.
     """
     if isinstance(value, dict):
         silent = {"format", "version", "text", "mean_verdict"} | ({"answer"} if "services" in value else set())

@@ -1,4 +1,4 @@
-"""What Bencher takes and stores."""
+"""The files that Bencher accepts and stores."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_bencher_metric_format_between_lines_refuses_a_name_that_stands_twice() 
 
 
 def test_bencher_counts_a_result_once_and_its_iterations_are_samples() -> None:
-    """The branch `topic` began at `main`, so its series shows the same numbers again."""
+    """The branch `topic` started at `main`, so its series repeats the same numbers."""
     source = Source("perf.json", golden("bencher_perf/perf.json"))
     first, second, third = READERS["bencher_perf"].history(source)
     assert [run.commit for run in (first, second, third)] == ["1d3e" * 10, "2c5f" * 10, None]

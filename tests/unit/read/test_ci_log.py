@@ -1,4 +1,4 @@
-"""Logs of CI jobs: what the tool printed is read as if the service had not been there."""
+"""Logs of CI jobs: a tool's output in them is read as if the CI service had added nothing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Files to a run: several tools in one log, and metrics whose file doesn't say which way is good."""
+"""Files to a run: several tools in one log, and metrics whose file does not state their direction."""
 
 import io
 import json

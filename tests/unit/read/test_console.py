@@ -52,6 +52,6 @@ LINE_FORMATS = [
 
 @pytest.mark.parametrize("declared", LINE_FORMATS)
 def test_a_pattern_has_what_the_engine_reads(declared: Lines) -> None:
-    # `value`, or the groups that its `measures` names: those of load generators are a `rate`, perf's a `count`.
+    # A pattern has `value` or the groups that its `measures` names: `rate` for load generators, `count` for perf.
     assert {"value", "rate", "count"} & declared.row.groupindex.keys()
     assert declared.title is None or "name" in declared.title.groupindex

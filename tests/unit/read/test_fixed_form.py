@@ -1,4 +1,4 @@
-"""What is read side by side is what the regular expression finds, line by line."""
+"""Reading many lines at once finds the same as the regular expression line by line."""
 
 import math
 import re
@@ -40,7 +40,7 @@ hostile = st.binary(max_size=60) | st.sampled_from(
 
 @st.composite
 def logs(draw: st.DrawFn, form: bytes) -> bytes:
-    """Executions, executions with a byte changed, a piece lost or something behind, and other lines."""
+    """A log of executions, some with a changed byte, a lost piece or an appended text, and of other lines."""
     lines = []
     for _ in range(draw(st.integers(0, 12))):
         call = draw(st.sampled_from([b"c1", b"c2", b"long" * 30, b"c\xe4"]))
@@ -74,7 +74,7 @@ def test_side_by_side_gives_the_part_of_the_expression_alone(
 
 
 def walked(form: bytes, lines: list[bytes]) -> Iterator[tuple[bool, dict[str, int], int]]:
-    """Of each line whether it fits, its marks, and where it begins."""
+    """Yield for each line whether it fits, its marks, and its beginning."""
     steps = steps_of(form)
     assert steps is not None
     begins = np.cumsum([0, *(len(line) + 1 for line in lines[:-1])])
@@ -103,7 +103,7 @@ def test_a_line_that_fits_has_the_places_that_the_expression_finds(form: bytes, 
             assert tuple(marks[name + end] - begin for end in "()") == at_begin.span(name)
 
 
-# The first way may not fit where a later one does.
+# In these forms, the first way may fail to fit although a later one fits.
 WAYS = [
     rb"(?P<a>.*)b", rb"(?P<a>\w+)(?P<b>1?)d", rb"(?P<a>a+?)b", rb"(?P<a>.*?) (?P<b>a*)(?:b)?c", rb"(?P<a>[a ]+)\b",
     rb"(?:ab)?(?P<a>a)", rb"a?(?P<a>a)", rb"(?:a)?+(?P<a>.)", rb"(?: a+)?(?P<a>.)", rb"(?:a*b)?(?P<a>.)",

@@ -1,4 +1,4 @@
-"""What `go test -bench` prints, and its events."""
+"""The output of `go test -bench`, as text and as events."""
 
 import pytest
 

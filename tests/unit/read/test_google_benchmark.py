@@ -1,4 +1,4 @@
-"""Google Benchmark's JSON, and its tables against what the JSON gives."""
+"""Google Benchmark's JSON, and its tables compared with the JSON."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def test_google_benchmark_before_run_type_tells_aggregates_by_name() -> None:
 
 
 def test_google_benchmark_aggregates_of_any_name_are_no_samples() -> None:
-    """`ComputeStatistics` adds aggregates of the user's own; older files name them nowhere but at the name's end."""
+    """`ComputeStatistics` adds user-defined aggregates. Older files mark them only at the end of the name."""
     content = from_golden("google_benchmark/repetitions.json")
     by_key = keyed(parse("google_benchmark", content))
     first = next(entry for entry in content["benchmarks"] if entry["run_type"] == "aggregate")

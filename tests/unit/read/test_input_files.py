@@ -1,4 +1,4 @@
-"""From names to files: patterns, folders, standard input and archives of strangers."""
+"""Files for the given names: patterns, folders, standard input and foreign archives."""
 
 import io
 import os

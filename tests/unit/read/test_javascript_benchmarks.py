@@ -1,4 +1,4 @@
-"""What vitest, tinybench, mitata, Deno and benchmark.js write, beyond their golden files."""
+"""Output of vitest, tinybench, mitata, Deno and benchmark.js, beyond their golden files."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every format's golden file: known by exactly its own reader, read as expected, harmless when broken."""
+"""Every format's golden file: recognized by exactly its own reader, read as expected, harmless when broken."""
 
 import json
 from typing import Any
@@ -61,7 +61,7 @@ def test_only_data_errors_escape_from_truncated_files(name: str, path: str) -> N
 @pytest.mark.parametrize(("name", "path"), [(n, p) for n, p in JSON_GOLDENS if p.endswith(".json")])
 def test_only_data_errors_escape_from_wrong_values_anywhere(name: str, path: str) -> None:
     text = json.dumps(shortened(json.loads(golden(path))))
-    # One place of each kind: `benchmarks[3].name` breaks as `benchmarks[0].name` does.
+    # Test one place of each kind: `benchmarks[3].name` breaks in the same way as `benchmarks[0].name`.
     kinds = {tuple("[]" if isinstance(key, int) else key for key in place): place for place in paths(json.loads(text))}
     for place in list(kinds.values())[:: 1 + len(kinds) // KINDS]:
         for value in HOSTILE:
@@ -70,7 +70,7 @@ def test_only_data_errors_escape_from_wrong_values_anywhere(name: str, path: str
 
 
 def harmless(source: Source, name: str) -> None:
-    """Read by detection and by name: either a run that our own format can hold, or a DataError with a place."""
+    """Read by detection and by name, and check for a run that our own format holds or a DataError with a next step."""
     for tool in ("auto", name):
         error: DataError | None = None
         try:
@@ -81,12 +81,12 @@ def harmless(source: Source, name: str) -> None:
             assert decode_run(encode_run(run), place="again") == run
         if error is not None:
             assert error.next_step
-            # A message that cannot be written is no message.
+            # The message can be encoded, so it can be printed.
             str(error).encode()
 
 
 def shortened(value: Any) -> Any:
-    """First, middle and last of long lists of objects or lists, so that each of thousands of changed files is small."""
+    """Keep three members of long lists of objects or lists, so that each of thousands of changed files is small."""
     if isinstance(value, dict):
         return {key: shortened(member) for key, member in value.items()}
     if isinstance(value, list):

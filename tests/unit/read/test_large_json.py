@@ -1,4 +1,4 @@
-"""pytest-benchmark files beyond the limit of memory: read benchmark by benchmark, thinned, or refused as small ones."""
+"""pytest-benchmark files beyond the memory limit: read by benchmark, thinned, or refused as small ones are."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Load generators: the numbers of real output, and what must not be lost or misread."""
+"""Load generators: the numbers in real output, and details that must not be lost or misread."""
 
 import pytest
 

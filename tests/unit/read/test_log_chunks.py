@@ -1,4 +1,4 @@
-"""Files in blocks of whole lines: none lost, none twice; packed files within bounds."""
+"""Files in blocks of whole lines: no line is lost or read twice, and packed files stay within bounds."""
 
 import gzip
 import io

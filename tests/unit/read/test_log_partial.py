@@ -1,4 +1,4 @@
-"""Stretches of a log: what is used, what is counted instead, and calls that go over the edges."""
+"""Stretches of a log: the lines that are used, those that are only counted, and calls across edges."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Presets read their own examples; pattern files are checked; JSON from strangers is only data."""
+"""Presets read their own examples, pattern files are checked, and foreign JSON is only data."""
 
 import json
 import re

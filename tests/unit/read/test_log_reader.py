@@ -1,4 +1,4 @@
-"""Whole logs: processes give what one process gives, and everything that can go wrong has a message."""
+"""Whole logs: several processes give the same result as one, and every fault has a message."""
 
 import gzip
 import pickle
@@ -55,7 +55,7 @@ def test_any_blocks_packed_or_not_give_the_same(tmp_path: Path) -> None:
 
 
 def test_a_call_may_go_on_in_the_next_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that one block holds together start no process."""
+    """Files that fit together into one block start no worker process."""
     monkeypatch.setattr("perf_culprit.read.logs.log_reader.process_pool", lambda *_, **__: pytest.fail("a process"))
     lines = log(call("c1", ROWS)).splitlines(keepends=True)
     (tmp_path / "log.1").write_bytes(lines[0])
@@ -164,7 +164,7 @@ def test_truncated_files_are_named_once(tmp_path: Path) -> None:
 
 
 class Workers:
-    """A client whose workers give fixed answers."""
+    """A client whose workers return fixed answers."""
 
     def __init__(self, answers: Mapping[str, object]) -> None:
         self.answers = answers

@@ -1,4 +1,4 @@
-"""METHODS 6.3: who called whom, from labels, and trees of a service merged into one with all branches."""
+"""METHODS 6.3: callers and callees, from labels, and trees of a service merged into one with all branches."""
 
 from collections.abc import Sequence
 from pathlib import Path

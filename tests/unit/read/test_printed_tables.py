@@ -1,4 +1,4 @@
-"""Tables that tools print for people, and what pytest-codspeed leaves outside of CodSpeed."""
+"""Tables that tools print for people, and results of pytest-codspeed outside of CodSpeed."""
 
 import pytest
 

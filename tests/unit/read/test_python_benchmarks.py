@@ -1,4 +1,4 @@
-"""pytest-benchmark, pyperf and asv, beyond their golden files: the gotchas, one by one."""
+"""pytest-benchmark, pyperf and asv, beyond their golden files: their pitfalls, one by one."""
 
 from pathlib import Path
 from typing import Any

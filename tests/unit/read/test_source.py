@@ -19,7 +19,7 @@ def refusal(data: bytes, *, as_json: bool = False) -> str:
     assert caught.value.next_step
     assert caught.value.place
     assert caught.value.place.startswith("results/bench.json")
-    # A second look gives the same answer; the first one is kept.
+    # A second read gives the same answer, because the first one is cached.
     assert source.json_or_none() is None
     return str(caught.value).partition("\n")[0]
 

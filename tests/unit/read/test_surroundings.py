@@ -1,4 +1,4 @@
-"""This machine, its lock files, and which files its environment may complete."""
+"""This machine, its lock files, and the files that its environment may complete."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

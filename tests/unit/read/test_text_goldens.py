@@ -111,7 +111,7 @@ T = TypeVar("T")
 HEADER = "benchmark name          samples       iterations    estimated\n------------------------------------\n"
 
 
-# Each is repeated to 5 MiB: prefixes that patterns begin with and never end.
+# Beginnings of patterns that never come to an end. Each is repeated up to SIZE.
 HOSTILE = {
     "asv_text": (
         "[50.00%] ··· ",
@@ -263,7 +263,7 @@ HOSTILE = {
 
 
 def outcome(read: Callable[[], T]) -> T | None:
-    """What was read, or None for a DataError that can be shown; anything else escapes and fails the test."""
+    """Return what `read` returns, or None after a DataError that can be shown. Other errors fail the test."""
     try:
         return read()
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Times that no measurement has: not a crash, and no run that is stored under a name that nobody finds again."""
+"""Impossible times of measurements: they neither crash nor give a run that is stored under an unusable name."""
 
 from datetime import UTC, datetime
 from pathlib import Path

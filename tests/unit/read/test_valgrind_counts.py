@@ -1,4 +1,4 @@
-"""What Gungraun and iai count."""
+"""The counts of Gungraun and iai."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A bisection's answer in words: whole texts, every outcome, and foreign text that stays text."""
+"""A bisection's answer in words: whole texts, every outcome, and inert foreign text."""
 
 import re
 from dataclasses import replace
@@ -235,7 +235,7 @@ def test_foreign_text_stays_text() -> None:
         assert "\n# head" not in wording
         assert not any(line.lstrip().startswith("::") for line in wording.splitlines())
     assert "##[" not in text
-    # Outside code spans of any fence nothing of it is left.
+    # None of it is left outside code spans and fences.
     assert "\n@everyone" not in markdown
     assert markdown.count("```text") == 1
 

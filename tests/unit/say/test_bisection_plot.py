@@ -1,4 +1,4 @@
-"""The plot of a bisection: one mark per commit with a number, the culprit told apart, foreign text inert."""
+"""The plot of a bisection: one mark per measured commit, a distinct culprit, and inert foreign text."""
 
 from dataclasses import replace
 from xml.dom import minidom
@@ -17,7 +17,7 @@ def elements(svg: str, name: str) -> list[minidom.Element]:
 
 
 def drawn(svg: str) -> dict[str, dict[str, str]]:
-    """What is said of the circles, by the commit that their link leads to."""
+    """The position and fill of the circles, by the commit in their link."""
     return {
         link.getAttribute("href").rpartition("/")[2]: {name: circle.getAttribute(name) for name in ("cx", "cy", "fill")}
         for link in elements(svg, "a")
@@ -29,7 +29,7 @@ def test_every_measured_commit_has_its_place_and_the_culprit_another_colour() ->
     svg = bisection_svg(REPORT)
     circles = drawn(svg)
     assert set(circles) == {entry.commit for entry in REPORT.measured if entry.relative_change is not None}
-    # A change for the worse is drawn above the good commit, later commits to the right of it.
+    # A worse commit is drawn above the good commit, and later commits to the right of it.
     assert float(circles[SECOND]["cy"]) < float(circles[GOOD]["cy"])
     assert float(circles[SECOND]["cx"]) > float(circles[GOOD]["cx"])
     assert circles[SECOND]["fill"] != circles[GOOD]["fill"]

@@ -1,4 +1,4 @@
-"""A running bisection in the thread: how far it is, who is suspected, and how it ended."""
+"""A running bisection in the thread: its progress, its suspects, and its end."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -61,7 +61,7 @@ def test_progress_is_told_in_numbers() -> None:
     ("posteriors", "others"), [((0.7, 0.2), "; all others together at 10%"), ((0.7, 0.3), ""), ((0.9, 0.9), "")]
 )
 def test_what_the_listed_suspects_leave_to_the_others_is_told(posteriors: tuple[float, float], others: str) -> None:
-    """Of two steps at once the sum may exceed 1."""
+    """The suspects' probabilities may add up to more than 1 if there are two steps."""
     suspects = tuple(Suspect(commit=name, posterior=p) for name, p in zip((SECOND, FIRST), posteriors, strict=True))
     step = BisectionStep(bisection=BISECTION, progress=replace(PROGRESS, suspects=suspects))
     (line,) = (one for one in step_texts(step, repository_url=URL).body.splitlines() if one.startswith("Suspects: "))

@@ -28,7 +28,7 @@ from tests.support.reports import every_conclusion
 
 FOLDER = Path(__file__).parents[2] / "golden" / "diagnosis"
 OPTIONS = PageOptions(repository_url="https://github.example/octo/parser")
-# A name that is cut in two by ">" is another tree; the pieces are put in one at a time.
+# Names without ">", which would split a name and make another tree. The pieces are inserted one at a time.
 NAMES = [piece for piece in _PIECES if ">" not in piece and piece.strip()]
 
 
@@ -52,7 +52,7 @@ def test_own_code_takes_longer_of_nothing_that_takes_less(
 
 
 def test_new_callees_are_named_beside_who_begins_to_call_them() -> None:
-    """A text that is computed at each call, before it was stored."""
+    """A text is now computed in each call instead of being stored."""
     rng = np.random.default_rng(1)
     before = {"main": 1.0, "main>page": 5.0, "main>other": 20.0}
     sides = [Tree(own=own).profile(rng) for own in (before, before | {"main>page>escape": 15.0})]

@@ -1,4 +1,4 @@
-"""The texts of a search that began by itself."""
+"""The texts of a search that started automatically."""
 
 import re
 from dataclasses import replace

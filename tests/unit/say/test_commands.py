@@ -1,4 +1,4 @@
-"""Answers to commands: what would be valid, and foreign text that stays text."""
+"""Answers to commands: the valid alternatives, and inert foreign text."""
 
 import re
 from datetime import UTC, datetime

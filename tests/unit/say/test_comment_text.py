@@ -29,7 +29,7 @@ from tests.support.reports import (
 
 
 def enormous(count: int, name: str) -> Report:
-    """`count` regressions, and as much of everything else, each text 10,000 characters long."""
+    """A report with `count` regressions, as many of everything else, and texts of 10,000 characters."""
     long = (name * 10_000)[:10_000]
     unit = Metric(name=long, unit=long, direction=TIME_MS.direction)
     findings = [

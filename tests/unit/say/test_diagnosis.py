@@ -1,4 +1,4 @@
-"""A diagnosis in words and as JSON: the whole text, and what it says when there is little to say."""
+"""A diagnosis in words and as JSON: the whole text, and the text if there is little to report."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One document in three media: what each shows of it, and that foreign text stays text in all."""
+"""One document in three media: the parts that each shows, and inert foreign text in all of them."""
 
 import re
 

@@ -14,7 +14,7 @@ CPU = Metric(name="cpu", unit="%", direction=Direction.UNKNOWN)
 
 
 def charted(score: float, threshold: float, *, name: str = "cpu", before: float = 40.0, after: float = 50.0) -> Finding:
-    """The means are far from the medians, of which a control chart speaks."""
+    """A finding whose means are far from its medians. A control chart reports medians."""
     sides = [
         Side(value=median, mean=7.0, median=median, standard_deviation=1.0, count=400) for median in (before, after)
     ]

@@ -1,4 +1,4 @@
-"""Flame graphs of the difference: deep trees, gone paths, hostile names."""
+"""Flame graphs of the difference: deep trees, removed paths, hostile names."""
 
 import base64
 import hashlib

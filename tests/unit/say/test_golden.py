@@ -1,6 +1,6 @@
 """Whole comments, one of each conclusion, as they are posted.
 
-After a wanted change of words: UPDATE_GOLDEN=1 pytest tests/unit/say/test_golden.py, and read the diff.
+To accept an intended change of words, run UPDATE_GOLDEN=1 pytest tests/unit/say/test_golden.py and read the diff.
 """
 
 import os

@@ -81,7 +81,7 @@ def test_a_category_that_was_left_is_told_as_such() -> None:
     text = render_text(alone, colour=False, width=160)
     assert "left fast (now medium)" in text
     assert "slower, left" not in text
-    # The rate of the level, not that of the step.
+    # The rate of the level outside its category, not that of the step.
     assert certainty_text(LEFT).startswith("chance 0.3%")
 
 
@@ -126,7 +126,7 @@ def test_regression_headline(findings: tuple[Finding, ...], text: str) -> None:
 
 
 def of_quantities(verdict: Verdict, *, times: float | None = None, counts: float | None = None) -> list[Finding]:
-    """Three benchmarks with a time and a count each; `times` and `counts` would have been seen."""
+    """Three benchmarks with a time and a count each. `times` and `counts` are their detectable effects."""
     return [
         finding(name, 1.0, 2.0, metric=metric, verdict=verdict, detectable=detectable)
         for name in ("a", "b", "c")

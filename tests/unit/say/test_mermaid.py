@@ -1,4 +1,4 @@
-"""The call tree as Mermaid's text: whatever a name holds, it stays a label of ours."""
+"""The call tree as Mermaid text: any name stays within its label."""
 
 import re
 
@@ -10,7 +10,7 @@ from perf_culprit.say.call_tree_pictures import LABEL_LIMIT, MOST_NODES, call_tr
 from tests.support.diagnosed_reports import diagnosis
 from tests.support.hostile import _PIECES
 
-# What parses in Mermaid 11 with every name below, and shows the name: checked once with the real one in a browser.
+# Mermaid 11 parses the text with each of these names and shows the name, as checked once in a browser.
 HOSTILE = [
     *_PIECES,
     'a"] --> x["b',
@@ -19,7 +19,7 @@ HOSTILE = [
     "<script>alert(1)</script>",
     "#quot;",
     "#60;script#62;",
-    "ﬂ°°60¶ß",  # what Mermaid itself writes for an entity
+    "ﬂ°°60¶ß",  # Mermaid's internal encoding of an entity
     "1. item",
     "- item",
     "__init__",
@@ -84,7 +84,7 @@ def test_a_tree_deeper_than_the_picture_is_left_out() -> None:
 
 
 def test_chance_is_not_drawn_and_callers_that_are_left_out_are_dotted() -> None:
-    """A suspect ten calls deep, what it calls, and callees that samples of one revision alone have or none tested."""
+    """A suspect ten calls deep, with callees that are undecided, only in one revision's samples, or not tested."""
     amount = NodeAmount(elapsed=1.0, self_time=0.0)
 
     def node(name: str, parent: int | None, state: NodeState, q_value: float | None = None) -> ComparedNode:

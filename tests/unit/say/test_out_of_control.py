@@ -1,4 +1,4 @@
-"""What left its limits without being called is listed, in the comment and on a terminal."""
+"""Metrics that left their limits without being called are listed in the comment and on a terminal."""
 
 import pytest
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def charted(name: str, score: float, threshold: float, *, verdict: Verdict = Verdict.NOT_SEEN) -> Finding:
-    """The means are far from the medians, of which a control chart speaks."""
+    """A finding whose means are far from its medians. A control chart reports medians."""
     before, after = (Side(value=median, mean=7.0, standard_deviation=1.0, count=400, runs=5) for median in (40.0, 50.0))
     return Finding.judged(
         evidence=Evidence.of(

@@ -1,4 +1,4 @@
-"""What simulations predict stands apart from what was measured, and whatever a model is called stays inert."""
+"""Predictions of simulations are separate from measurements, and any name of a model stays inert."""
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ HOSTILE = "a`](https://evil.example)<img src=x>@everyone|.yml"
 
 
 def with_prediction(conclusion: str, *, model: str = "design.yml", effect: float | None = None) -> Report:
-    """Nothing measured changed; the design does what the report of this conclusion says."""
+    """A report without a measured change. Its prediction has the findings of the report with this conclusion."""
     predicted = REPORTS[conclusion]
     prediction = Prediction(
         model=model,
@@ -53,4 +53,4 @@ def test_a_models_name_is_inert() -> None:
     text = render_markdown(with_prediction("regression-fails", model=HOSTILE))
     shown = [line for line in text.splitlines() if "evil.example" in line]
     assert shown
-    assert all("``" in line for line in shown)  # within a code span that its own backtick does not end
+    assert all("``" in line for line in shown)  # within a code span that the name's own backtick does not close

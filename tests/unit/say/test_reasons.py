@@ -40,7 +40,7 @@ def required(template: str) -> set[str]:
 
 
 def made(tree: ast.AST) -> Iterator[tuple[ReasonCode, set[str]]]:
-    """The codes that are given literally to `because`, with the names of their arguments."""
+    """Yield the codes that are passed literally to `because`, with the names of their arguments."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "because":
             continue
@@ -71,7 +71,7 @@ def test_a_reason_is_given_with_the_arguments_that_its_sentence_names() -> None:
         for code, names in made(ast.parse(path.read_text(encoding="utf-8"))):
             count += 1
             if code is BaselineReason.OTHER_HARDWARE and not names:
-                continue  # which hardware is not known where the choices were cut
+                continue  # the hardware is unknown if the list of choices was cut
             allowed = fields(SENTENCES[code])
             needed = required(SENTENCES[code]) - ({"dropped"} if "dropped" in allowed else set())
             assert names - {"**"} <= allowed, f"{path}: {code!r}"
@@ -130,7 +130,7 @@ def test_brackets_without_an_argument_stay() -> None:
 
 
 def test_no_decision_reads_prose() -> None:
-    """Outside of what writes sentences nothing searches, compares or cuts those of a reason."""
+    """Only modules that write sentences search or compare the sentences of a reason."""
     prose = {"reason", "notes", "reasons"}
 
     def reads(node: ast.AST) -> bool:
@@ -139,7 +139,7 @@ def test_no_decision_reads_prose() -> None:
         return named or any(isinstance(part, ast.Attribute) and part.attr in prose for part in parts)
 
     for path in PACKAGE.rglob("*.py"):
-        # The codec of runs knows reduced counters of earlier versions' files by their note: these have nothing else.
+        # The codec of runs recognizes reduced counters in files of earlier versions only by their note.
         if path.is_relative_to(PACKAGE / "say") or path == PACKAGE / "model/run_file.py":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

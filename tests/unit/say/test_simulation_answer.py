@@ -1,4 +1,4 @@
-"""What a simulation's text and page show of names from a model file."""
+"""Names from a model file in a simulation's text and page."""
 
 from perf_culprit.model.run import Direction, Metric
 from perf_culprit.model.simulation import (

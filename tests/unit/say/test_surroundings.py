@@ -1,4 +1,4 @@
-"""What changed besides the code, in a comment, a terminal and a search's answer."""
+"""Changes other than those of the code, in a comment, on a terminal and in a search's answer."""
 
 from dataclasses import replace
 

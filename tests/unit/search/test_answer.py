@@ -1,4 +1,4 @@
-"""What an outcome says of levels that were measured by hand."""
+"""Outcomes for handmade measurements."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.unit.search.test_standing import ENDS, searched
 
 
 def test_a_decay_is_told_in_stretches_between_levels() -> None:
-    """c4 is a little faster than c3, which was measured twice as often: they are one level."""
+    """c4 is slightly faster than c3, which has twice as many measurements: both are one level."""
     levels = {"g": 1.0, "c1": 1.1, "c2": 1.1, "c3": 1.32, "c4": 1.3}
     whole = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
     outcome = outcome_of(searched(whole, (Purpose.SEARCH, ("c3",)), levels=levels), OutcomeKind.DECAY)

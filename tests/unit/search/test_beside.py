@@ -1,4 +1,4 @@
-"""Whether other metrics of a search's executions step where its own does."""
+"""Tests whether other metrics of a search's executions step at the same commit as its own metric."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ CULPRIT = 9
 
 
 def blocks(step: int | None, *, count: int = 10, seed: int = 1) -> list[Block]:
-    """As a search of a step at `CULPRIT` makes them: both ends and two commits around it."""
+    """The rounds of a search for a step at `CULPRIT`: both ends and two commits around it."""
     rng, names = np.random.default_rng(seed), commits(SIZE)
     made: list[Block] = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""What the rounds of a commit and its parent say, and which rounds count."""
+"""The evidence from rounds of a commit and its parent, and the rounds that count."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ PAIR = ("c1", "c2")
 
 
 def confirming(search: float, confirm: float, *, rounds: int = 4, before: int = 6) -> Standing:
-    """The ends and the pair as the search measured them, c2 `search` above c1, then the confirming rounds."""
+    """The ends and the pair in `before` search rounds with c2 at the level `search`, then confirming rounds."""
     levels = [{"g": 1.0, "c4": 1.2, "c1": 1.0, "c2": search}] * before + [{"c1": 1.0, "c2": confirm}] * rounds
     jobs = [
         Job(id=f"{i}", commits=tuple(own), purpose=Purpose.SEARCH if i < before else Purpose.CONFIRM)
@@ -36,7 +36,7 @@ def test_only_the_confirming_rounds_tell_a_commit_from_its_parent() -> None:
 
 
 def test_counts_are_never_in_one_of_two_states() -> None:
-    """So few rounds cannot exclude for times that the machine was in one of two."""
+    """Times in so few rounds cannot exclude that the machine was in one of two states."""
     times = confirming(1.2, 1.2, before=2)
     counts = Standing(replace(times.state, settings=replace(times.state.settings, minimum_effect=0.01)), times.reach)
     assert log_pair(counts, 1) > log_pair(times, 1) + 0.5
@@ -44,14 +44,14 @@ def test_counts_are_never_in_one_of_two_states() -> None:
 
 @pytest.mark.parametrize("candidate", [1, 3])
 def test_on_a_quiet_machine_the_step_is_taken_as_seen(candidate: int) -> None:
-    """A fit of one commit would spread both steps over it."""
+    """A fit with a single step at one commit would assign both steps to it."""
     levels = {"g": 1.0, "c1": 1.0, "c2": 1.2, "c3": 1.2, "c4": 1.5}
     whole = (Purpose.REPRODUCE, ("g", "c1", "c2", "c3", "c4"))
     measured = searched(ENDS, whole, levels=levels)
     assert measured.model.is_quiet
     expected = float(np.log(1.2 if candidate == 1 else 1.25))
     assert _difference_shape(measured, candidate).step == pytest.approx(expected, abs=0.002)
-    # Where one of the two was not measured there is only the fit.
+    # If one of the two commits was not measured, only the fit is left.
     unseen = _difference_shape(searched(ENDS, (Purpose.SEARCH, ("c2",)), levels=levels), candidate).step
     assert unseen > expected + 0.01
 

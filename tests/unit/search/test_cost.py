@@ -10,12 +10,12 @@ from tests.unit.search.test_standing import ENDS, searched
 @pytest.mark.parametrize(
     ("prior", "noise", "stop"),
     [
-        # Both ends say nothing of where: the leading commit has its prior. A quiet machine stops at 99%, others at 80%.
+        # The ends do not locate the step, so the leader keeps its prior. A quiet machine stops at 99%, others at 80%.
         (0.25, 1, 0.99),
         (0.5, 1, 0.99),
         (0.25, 60, 0.8),
         (0.75, 60, 0.8),
-        (0.9, 60, 0.8),  # it leads by more than is needed
+        (0.9, 60, 0.8),  # its lead already exceeds the stopping point
         (0.9, 1, 0.99),
     ],
 )

@@ -1,4 +1,4 @@
-"""The closed form against quadrature, and what must not change it."""
+"""The closed form against quadrature, and its invariances."""
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ def samples_of(y: Floats, commit: list[int], block: list[int] | None = None) -> 
 
 
 def quadrature(y: Floats, x: Floats) -> float:
-    """Log BF of a positive step over none, by integrating over delta / sigma and log sigma; mu in closed form."""
+    """Log BF of a positive step over none, integrated over delta / sigma and log sigma, with mu in closed form."""
     n = len(y)
     start = np.log(np.std(y))
 
@@ -59,7 +59,7 @@ def closed_form(y: Floats, x: Floats) -> float:
 
 
 def normal_form(y: Floats, x: Floats) -> float:
-    """The same with the normal cdf for Student's."""
+    """The closed form with the normal cdf instead of Student's."""
     n, yc, xc = len(y), y - y.mean(), x - x.mean()
     d, sxy = xc @ xc + 1 / G, xc @ yc
     sse = yc @ yc - sxy**2 / d
@@ -94,7 +94,7 @@ def test_a_partial_effect_enters_the_same_formula() -> None:
     n, syy = len(y), float(np.sum((y - y.mean()) ** 2))
     sxx, sxy = float(np.sum((half - half.mean()) ** 2)), float(np.sum((half - half.mean()) * y))
     design = Design(samples_of(y, [0] * n), ONE_MACHINE)
-    # Either sign: the positive and the negative half average to it.
+    # The two-sided form is the average of the positive and the negative half.
     both = np.exp([log_one_step(design, part[None])[0] for part in (half, 1 - half)])
     expected = -0.5 * np.log1p(G * sxx) - 0.5 * (n - 1) * np.log(syy - sxy**2 / (sxx + 1 / G))
     expected += 0.5 * (n - 1) * np.log(syy) + log_no_step(design)
@@ -133,7 +133,7 @@ def test_the_order_of_samples_changes_nothing(blocks: Samples) -> None:
 
 
 def test_offsets_of_rounds_cancel(blocks: Samples) -> None:
-    """With the widest offsets only, what a round adds to all of its samples is gone."""
+    """Constant offsets within rounds cancel if only the widest spread of offsets is allowed."""
     wide = (1000.0,)
     moved = blocks.with_values(blocks.y + np.array([0.0, 3.0, -2.0, 1.0, 0.5, -1.0])[blocks.block])
     before, after = (
@@ -173,7 +173,7 @@ def test_further_steps_are_sets_of_steps(blocks: Samples) -> None:
     [(0.0, 1, 0.8), (4.0, 1, 0.8), (4.1, 4, 0.2 / 2), (8.0, 4, 0.2 / 2), (9.0, 16, 0.2 / 6), (60.0, 256, 0.2 / 20)],
 )
 def test_the_prior_is_wide_enough_for_the_step_at_the_price_of_its_scale(size: float, scale: int, share: float) -> None:
-    """Standard deviations of 4, 8, 16, … with 1 / (j (j + 1)) of what the usual one leaves, which sums to one."""
+    """Standard deviations 4, 8, 16, …: wider ones get 1 / (j (j + 1)) of the weight that the usual one leaves."""
     assert wide_g(size) == pytest.approx((G * scale, np.log(share)))
 
 
@@ -192,7 +192,7 @@ def test_the_difference_of_two_sides_is_the_mean_of_what_values_and_ranks_say(st
     result = log_difference(samples, x)
     assert result == pytest.approx((bayes_factor(samples, *scales) + bayes_factor(ranks, (G, 0.0))) / 2)
     assert np.sign(result) == sign
-    # A unit changes nothing, and one wild execution does not deny what all others say.
+    # A change of unit has no effect, and one outlier does not outweigh all other executions.
     assert log_difference(samples.with_values(samples.y + 7), x) == pytest.approx(result)
     if step == 1.0:
         wild = samples.with_values(np.where(np.arange(20) == 3, 50.0, samples.y))
@@ -204,7 +204,7 @@ def test_the_weight_of_a_spread_of_rounds_is_its_likelihood_by_itself_times_its_
     alone = [log_sets(Design(blocks, (spread,)), x[None], ALONE)[0] - 0.5 * np.log1p(spread**2) for spread in LAMBDAS]
     weights = lambda_weights(Design(blocks), x)
     assert weights == pytest.approx(np.exp(alone - np.logaddexp.reduce(alone)))
-    assert int(np.argmax(weights)) in (3, 4)  # twice the noise, as it was made
+    assert int(np.argmax(weights)) in (3, 4)  # the planted spread: twice the noise
 
 
 def test_a_fit_is_least_squares() -> None:
@@ -217,7 +217,7 @@ def test_a_fit_is_least_squares() -> None:
     assert fitted.covariance[0, 0] == pytest.approx(pooled * 2 / 10, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(6))  # in 0, 2, 3 and 5 the steps at their best would choose another spread
+@pytest.mark.parametrize("seed", range(6))  # in 0, 2, 3 and 5 the best-fitting steps would choose another spread
 def test_a_fit_takes_the_spread_of_rounds_that_is_likeliest_with_level_and_steps_integrated_out(seed: int) -> None:
     generator = np.random.default_rng(seed)
     commit = np.concatenate([generator.permutation(6)[:3] for _ in range(8)])
@@ -227,7 +227,7 @@ def test_a_fit_takes_the_spread_of_rounds_that_is_likeliest_with_level_and_steps
     design = np.vstack([np.ones(24), x]).T
 
     def dense(spread: float) -> tuple[float, float, Floats]:
-        """Log of prior and likelihood, sigma, and the steps: Patterson & Thompson (1971), by whole matrices."""
+        """Log of prior times likelihood, sigma, and the steps by Patterson & Thompson (1971), with full matrices."""
         inverse = np.linalg.inv(np.eye(24) + spread**2 * (samples.block[:, None] == samples.block))
         gram = design.T @ inverse @ design
         levels = np.linalg.solve(gram, design.T @ inverse @ y)

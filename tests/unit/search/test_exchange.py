@@ -1,4 +1,4 @@
-"""The e-value of a pair: honest under every noise without a step, powerful under the noise it was told of."""
+"""The e-value of a pair: valid under any noise without a step, powerful under the assumed noise."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ LOOKS = (1, 2, 3, 4, 5, 7, 10, 15, 25, 40)
 SHAPE = DifferenceShape(step=0.14, width=0.07, gap=0.45, apart=0.3)
 Draw = Callable[[np.random.Generator, int], "np.typing.NDArray[np.float64]"]
 
-# Differences of two equal commits in random order are symmetric, whatever else they are.
+# Differences of two equal commits in random order are symmetric, whatever their distribution.
 NOISES: dict[str, Draw] = {
     "as told": lambda generator, n: generator.normal(0, 0.1, n),
     "much wider": lambda generator, n: generator.normal(0, 3.0, n),
@@ -31,7 +31,7 @@ def exchanged(differences: "np.typing.NDArray[np.float64]", shape: DifferenceSha
 @pytest.mark.parametrize("name", NOISES)
 def test_without_a_step_no_time_of_stopping_makes_it_convincing_more_often_than_stated(name: str) -> None:
     generator = np.random.default_rng(5)
-    runs, rounds, level = 300, 40, 0.05  # of docs/evidence/bisection.md
+    runs, rounds, level = 300, 40, 0.05  # the level is that of docs/evidence/bisection.md
 
     convinced = 0
     for _ in range(runs):

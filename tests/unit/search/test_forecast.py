@@ -42,7 +42,7 @@ def test_the_forecast_is_what_a_search_on_one_machine_takes(noise: str, effect: 
 
 @pytest.mark.parametrize("d_prime", [0.05, 1.0, 4.0, 30.0])
 def test_the_bits_of_an_execution_are_the_mutual_information(d_prime: float) -> None:
-    """I(X; Y) of a fair bit X and Y ~ N(X d', 1), integrated."""
+    """The expected value is I(X; Y) of a fair bit X and Y ~ N(X d', 1), by integration."""
 
     def density(y: float) -> float:
         mixed = 0.5 * (norm.pdf(y) + norm.pdf(y - d_prime))
@@ -58,7 +58,7 @@ def test_of_hardly_any_step_they_fall_with_its_square() -> None:
 
 
 def test_a_halving_costs_its_suspects_and_their_part_of_the_ends() -> None:
-    """d' so small that no rounding shows: log2 N / information, times (2 + suspects) / suspects (BISECT 4)."""
+    """The cost is log2 N / information, times (2 + suspects) / suspects (BISECT 4). A tiny d' hides rounding."""
     bit = 1 / information_bits(0.01)
 
     def per_halving(**settings: object) -> float:
@@ -68,7 +68,7 @@ def test_a_halving_costs_its_suspects_and_their_part_of_the_ends() -> None:
     assert per_halving(one_machine=False, suspects_per_round=1) == pytest.approx(OVER_THE_BOUND * 3, rel=1e-3)
     assert per_halving(one_machine=False, suspects_per_round=2) == pytest.approx(OVER_THE_BOUND * 2, rel=1e-3)
     assert per_halving(suspects_per_round=1) == pytest.approx(STABLE_OVER_THE_BOUND * 1.5, rel=1e-3)
-    # Certainty is paid once, like three halvings; beside it the ends and the confirmation.
+    # Certainty costs three halvings once, in addition to the ends and the confirmation.
     several = SearchSettings(one_machine=False, suspects_per_round=3)
     assert executions_for(line(1), several, d_prime=50) == 2 * FIRST_ANALYSIS + 8 + CONFIRMATION
     assert executions_for(line(1), SearchSettings(), d_prime=50) == STABLE_ENDS + 6 + CONFIRMATION // 3
@@ -101,7 +101,7 @@ def test_what_is_still_to_come_is_about_right_and_never_stands_still(noise: str,
 
 
 def test_what_a_search_spent_before_its_suspect_was_withdrawn_counts_for_its_pace() -> None:
-    """Else a search that comes to nothing would start over as cheap as at first."""
+    """Otherwise the forecast of an unsuccessful search would return to its first, low cost."""
     virtual = planted(64, effect=0.2, seed=4, noise=NOTHING)
     search, machine = virtual.start(4), virtual.machine(4)
     while search.state.phase is not Phase.SEARCH or search.progress().executions < 7:

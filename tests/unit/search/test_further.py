@@ -1,4 +1,4 @@
-"""When a step beside the named one is none, or none that matters."""
+"""When a step in addition to the named one is spurious or too small to matter."""
 
 import pytest
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ def test_a_further_step_is_small_where_all_of_its_interval_is_below_a_fifth_of_t
 
 @pytest.mark.parametrize(("last", "withdrawn"), [(1.2, ("c4",)), (1.5, ())])
 def test_a_further_suspect_that_all_samples_speak_against_is_withdrawn(last: float, withdrawn: tuple[str, ...]) -> None:
-    """A slow spell made it one: its pair goes on as equal, which by itself is no evidence of anything."""
+    """A slow spell made c4 a suspect. Its pair then measures equal, which alone is not evidence against it."""
     whole = searched(WHOLE, ENDS, levels={**LEVELS, "c4": last}, named="c2", noise=20).state
     confirming = replace(whole, phase=Phase.CONFIRM, suspect="c4", since=len(whole.results) - 3)
     assert advance(Standing(confirming, Reach(whole.commit_range))).withdrawn == withdrawn

@@ -29,7 +29,7 @@ def random_history(seed: int) -> str:
 
 
 def git_weights(commit_range: CommitRange) -> list[int]:
-    """min(a + 1, N - (a + 1)) by plain sets of ancestors."""
+    """The weights min(a + 1, N - (a + 1)), from plain sets of ancestors."""
     own: list[set[int]] = []
     for place, parents in enumerate(commit_range.parents):
         own.append({place}.union(*(own[parent] for parent in parents)))
@@ -141,7 +141,7 @@ def test_a_reverted_revert_brings_the_change_back() -> None:
 def test_commits_with_their_only_parents_build_inputs_are_unchanged() -> None:
     inputs = {"A": "0", "B": "0", "D": "1", "E": "1", "C": "2", "G": "1", "H": "3"}
     commit_range = cut_range(parse_parents(MERGED), good="A", bad="H", build_inputs=inputs)
-    # B has the good end's inputs; G has a parent's, but is a merge; F's are not known.
+    # B has the good end's inputs. G has those of a parent but is a merge, and those of F are unknown.
     assert {commit_range.commits[place] for place in commit_range.unchanged} == {"B", "E"}
 
 
@@ -153,7 +153,7 @@ def test_a_history_that_is_out_of_order_is_refused(history: str) -> None:
 
 @pytest.mark.slow  # the history is built, read and weighed as text
 def test_a_range_of_50_000_commits() -> None:
-    """A merge at every fifth commit: the memory follows the strands, not the square of the commits."""
+    """Every fifth commit is a merge. The memory grows with the strands, not with the square of the commits."""
     rows = ["c0"]
     for number in range(1, 50_001):
         second = f" c{number - 2}" if number % 5 == 0 else ""
@@ -161,5 +161,5 @@ def test_a_range_of_50_000_commits() -> None:
     commit_range = cut_range(parse_parents("\n".join(reversed(rows))), good="c0", bad="c50000")
     counts = Reach(commit_range).ancestor_counts
     assert len(commit_range.commits) == 50_000
-    # Every commit descends from the one before: the counts are those of a chain.
+    # Every commit descends from the previous one, so the counts are those of a chain.
     assert counts[[0, 24_999, 49_999]].tolist() == [1, 25_000, 50_000]

@@ -1,4 +1,4 @@
-"""The evidence per commit: changes within rounds, so that what slows a round down cancels."""
+"""The evidence per commit: changes within rounds, so that a slowdown of the whole round cancels."""
 
 import pytest
 from msgspec.structs import replace
@@ -64,7 +64,7 @@ def test_the_interval_is_students_over_rounds() -> None:
     state = state_of(*(Result(job_id=str(i), values=values(g=1.0, c3=c)) for i, c in enumerate((1.1, 1.2, 1.3))))
     interval = measured_commits(state)[1].confidence_interval
     assert interval is not None
-    # scipy.stats.t.interval of the three logarithms, as changes.
+    # scipy.stats.t.interval of the three logarithms, as relative changes.
     assert (interval.low, interval.high) == pytest.approx((-0.0271780, 0.4733688), abs=1e-6)
 
 

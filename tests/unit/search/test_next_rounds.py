@@ -1,4 +1,4 @@
-"""Which rounds each phase of the default engine begins with, by what was measured and what is under way."""
+"""The next rounds in each phase of the default engine, by the measured rounds and those under way."""
 
 import pytest
 
@@ -19,7 +19,7 @@ BESIDE = CommitRange(good="g", bad="b", commits=("a", "b"), parents=((), (0,)), 
         (LONG, 0, 1, 9, [(20, 0), (0, 20), (20, 0)]),
         (LONG, 0, 4, 9, []),
         (LONG, 3, 0, 9, [(20, 0), (0, 20), (20, 0), (0, 20)]),
-        (LONG, 6, 0, 9, [(0, 20), (20, 0)] * 3),  # as many again as there are
+        (LONG, 6, 0, 9, [(0, 20), (20, 0)] * 3),  # doubles the number of rounds
         (LONG, 6, 2, 9, [(0, 20), (20, 0)] * 2),
         (CHAIN, 0, 0, 9, [(0, 1, 2, 3, 4)] * 2),
         (CHAIN, 1, 0, 9, [(0, 1, 2, 3, 4), (0, 4)]),
@@ -51,7 +51,7 @@ def test_every_merge_base_is_measured_beside_both_ends(pending: int, k: int, cou
 def test_a_suspect_is_measured_beside_its_parent_in_as_many_rounds_as_may_be_the_last(
     measured: int, pending: int, k: int, count: int
 ) -> None:
-    """Two rounds are the fewest on a stable machine; then as many again as there are, up to four."""
+    """The minimum on a stable machine is two rounds. Then their number doubles, by at most four at once."""
     commits = ("c4", "c5")
     jobs = tuple(Job(id=f"{i}", commits=commits, purpose=Purpose.CONFIRM) for i in range(measured + pending))
     results = [Result(job_id=f"{i}", values={"c4": (1.0,), "c5": (1.1,)}) for i in range(measured)]

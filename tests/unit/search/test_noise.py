@@ -1,4 +1,4 @@
-"""What two modes leave of the samples: the mode taken out, commit by commit."""
+"""The samples after removal of two modes, commit by commit."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def noise_of(commits: list[int], blocks: list[int], y: list[float] | None = None
     ("commits", "blocks", "several"),
     [
         ([0, 3, 0, 1, 3, 3, 2, 0], [0, 0, 1, 1, 2, 3, 3, 3], [0, 1, 5, 7]),
-        ([0, 0, 3, 2, 3], [0, 0, 1, 1, 1], [0, 1, 2, 4]),  # no round has both
+        ([0, 0, 3, 2, 3], [0, 0, 1, 1, 1], [0, 1, 2, 4]),  # no round has both ends
     ],
 )
 def test_of_several_machines_the_ends_are_those_of_rounds_with_both(
@@ -45,7 +45,7 @@ def test_one_end_alone_reproduces_nothing() -> None:
     [
         ([165.0, 165.1, 165.2, 165.1, 165.0, 165.1], True),
         ([134.0, 250.0, 250.1, 134.1, 134.0, 250.2], False),
-        ([135.0, 200.0, 200.1, 135.1, 135.0, 200.2], False),  # each lies beside an end
+        ([135.0, 200.0, 200.1, 135.1, 135.0, 200.2], False),  # each value is near that of an end
     ],
 )
 def test_a_machine_whose_slow_spells_the_ends_missed_is_not_quiet(between: list[float], quiet: bool) -> None:
@@ -56,7 +56,7 @@ def test_a_machine_whose_slow_spells_the_ends_missed_is_not_quiet(between: list[
 
 @pytest.mark.parametrize("gap", [0.0, 0.5])
 def test_that_the_ends_differ_is_the_mean_of_the_plain_form_and_that_of_the_shape(gap: float) -> None:
-    """Of the samples of both ends, and where two modes were learned."""
+    """Check this for the samples of both ends, with and without two learned modes."""
     rng = np.random.default_rng(3)
     commits = np.tile([0, 2, 3, 3, 1, 0], 12)
     y = rng.normal(0, 0.02, len(commits)) + 0.1 * (commits == 3) + gap * (rng.random(len(commits)) < 0.4)
@@ -86,7 +86,7 @@ def test_each_commit_keeps_its_level_when_its_mode_is_taken_out() -> None:
     )
     clean_samples = cleaned(samples, modes)
     assert clean_samples.y == pytest.approx(level + noise, abs=1e-3)
-    # The fast mode is narrower, so that its samples say more.
+    # The fast mode is narrower, so its samples have more weight.
     assert clean_samples.weight == pytest.approx(np.where(is_fast, (0.02 / 0.0125) ** 2, 1.0), rel=1e-2)
 
 

@@ -45,7 +45,7 @@ def test_a_search_that_cannot_be_paid_does_not_begin_early(monkeypatch: pytest.M
 def test_only_ends_of_one_mode_that_speak_against_a_change_end_a_search(
     modes: str | None, log_change: float, log_reproduced: float, premature: bool
 ) -> None:
-    """The plain form says little of a machine with two modes."""
+    """The plain form is weak evidence on a machine with two modes."""
     where = searched(ENDS)
     model = SimpleNamespace(modes=modes, log_change=log_change, log_reproduced=log_reproduced)
     stub = SimpleNamespace(model=model, samples=where.samples, reach=where.reach)

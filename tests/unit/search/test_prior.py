@@ -71,7 +71,7 @@ def suspects(commit_range: CommitRange, places: set[int]) -> dict[str, float]:
     return prior_by_commit(commit_range, facts)
 
 
-@pytest.mark.slow  # two whole searches, that spend their budget
+@pytest.mark.slow  # two whole searches that spend their budget
 def test_a_commit_without_prior_is_never_named() -> None:
     commit_range = chain(16)
     culprit = commit_range.commits[6]

@@ -12,7 +12,7 @@ SIZE = 150
 
 @pytest.mark.parametrize("seed", range(4))
 def test_sums_over_whom_a_change_reaches_are_those_of_plain_sets(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With merges of any shape, reverts and a reverted revert; the matrix is read in several parts."""
+    """The range has merges of any shape, reverts and a reverted revert. The matrix is read in several parts."""
     monkeypatch.setattr(reach, "ROWS_AT_ONCE", 5)
     rng = np.random.default_rng(seed)
     parents: list[tuple[int, ...]] = [()]

@@ -1,4 +1,4 @@
-"""What is measured next, seen from outside: the batch rule, pending jobs, and the same picks from a stored state."""
+"""The choice of the next rounds: the batch rule, pending jobs, and the same picks from a stored state."""
 
 from itertools import groupby
 
@@ -14,12 +14,12 @@ from tests.support.virtual_searches import Virtual, names, reproduced, steps, su
 
 
 def numbers(search: Search, jobs: int) -> list[list[int]]:
-    """The suspects of the next rounds, as numbers of a chain."""
+    """The suspects of the next rounds, as numbers of commits in a chain."""
     return [sorted(int(commit[1:]) for commit in suspects_of(search, job.commits)) for job in search.propose(jobs)]
 
 
 def clear(size: int) -> Virtual:
-    """A step of fifty standard deviations: an execution answers without error."""
+    """A step of fifty standard deviations, so that one execution answers without error."""
     return steps(chain(size), {size // 3: 0.65}, noise="1%")
 
 
@@ -34,7 +34,7 @@ def test_a_round_holds_both_ends_once_and_at_most_three_suspects() -> None:
 
 
 def test_a_quiet_machine_measures_suspects_alone() -> None:
-    """Ends whose noise is a fiftieth of the step need no second look; of several machines they do."""
+    """Ends with noise of a fiftieth of the step are not measured again, except with several machines."""
     (job,) = reproduced(clear(64), 0).propose()
     assert job.commits == ("c32",)
     (job,) = reproduced(clear(64), 0, one_machine=False).propose()
@@ -57,7 +57,7 @@ def test_a_stable_machine_measures_at_most_three_suspects_in_a_row_without_ends(
 
 
 def test_a_machine_that_turns_unstable_gets_its_ends_back() -> None:
-    """A level that jumps from round to round once the ends were seen shows in the next round that holds both."""
+    """The level starts to jump between rounds after the ends were measured. The next round with both ends shows it."""
     virtual = steps(chain(64), {21: 0.10}, noise="1%")
     searched: list[Job] = []
     for seed in range(3):
@@ -78,7 +78,7 @@ def test_the_first_suspect_splits_the_range_in_half() -> None:
 
 
 def test_three_rounds_at_once_quarter_the_range() -> None:
-    """BISECT 5.15: three executions without error give two bits, so they ask for the quarters."""
+    """BISECT 5.15: three executions without error give two bits, so they test the quarters."""
     chosen = [one for round_ in numbers(reproduced(clear(64), 0, suspects_per_round=1), 3) for one in round_]
     assert sorted(chosen) == [pytest.approx(quarter, abs=2) for quarter in (16, 32, 48)]
 
@@ -115,7 +115,7 @@ def test_the_classic_engine_repeats_the_heaviest_commit() -> None:
 
 
 def stored_and_read(search: Search) -> Search:
-    """The search as another process finds it: through the file's bytes."""
+    """The search as another process reads it, through the file's bytes."""
     session = BisectSession(
         run="./bench",
         build=None,
@@ -130,7 +130,7 @@ def stored_and_read(search: Search) -> Search:
 @pytest.mark.parametrize("engine", Engine)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_state_from_the_disk_makes_the_same_picks(engine: Engine, seed: int) -> None:
-    """After every proposal and every result, with rounds under way, a commit that does not build, and a lost job."""
+    """Compare after every proposal and result, with rounds under way, an unbuildable commit and a lost job."""
     commit_range = merge_dag(20, seed)
     virtual = Virtual(
         commit_range=commit_range, effects={11: 0.15}, offset_sd=0.06, broken=frozenset({commit_range.commits[9]})

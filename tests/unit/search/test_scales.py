@@ -1,4 +1,4 @@
-"""Right at every scale: no noise to 50%, steps from 0.1% to a factor of 1,000, either direction, rounded numbers."""
+"""Correct answers at every scale: noise from 0 to 50%, steps from 0.1% to 1,000-fold, both directions, rounding."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_quiet_machines_name_every_step_in_few_executions(noise: str, effect: fl
         assert trials.verdict == "right"
         assert trials.executions <= (16 if abs(effect) >= 0.1 or noise == "none" else 60)
     else:
-        # A step of one standard deviation: a name is not certain, a denial would be.
+        # A step of one standard deviation is not always named, but must not be denied.
         assert trials.verdict != "denied"
 
 
@@ -31,7 +31,7 @@ def test_quiet_machines_name_every_step_in_few_executions(noise: str, effect: fl
 def test_a_strong_step_is_named_whatever_the_noise(noise: str, effect: float) -> None:
     trials = trial(noise, effect, 3, size=SIZE)
     assert trials.verdict == "right"
-    assert trials.executions <= 180  # the name, and a quarter of the budget for further ones
+    assert trials.executions <= 180  # for the name, and a quarter of the budget for further steps
 
 
 @pytest.mark.parametrize("effect", [4.0, 8.0, 999.0])
@@ -48,7 +48,7 @@ def test_nothing_is_named_where_nothing_changed(noise: str) -> None:
 
 @pytest.mark.slow  # a whole search of 130 executions in two modes
 def test_a_name_that_its_own_check_contradicts_is_taken_back() -> None:
-    """Three pairs of a machine in two states agreed by chance; the next execution of the parent was a slow one."""
+    """Three pairs on a machine with two modes agreed by chance. The parent's next execution was slow."""
     assert trial("modes 0.4/1%, gap 5%", 0.03, 25, size=64).verdict == "right"
 
 
@@ -98,7 +98,7 @@ def test_one_and_the_same_value_is_no_change() -> None:
 def test_only_the_direction_that_is_sought_is_answered(
     sought: Sought, effect: float, named: bool, direction: Direction
 ) -> None:
-    # What is an improvement of a time is a regression of a rate.
+    # The same change is an improvement of a time and a regression of a rate.
     change = effect if direction is Direction.LOWER_IS_BETTER else 1 / (1 + effect) - 1
     outcome = steps(chain(SIZE), {6: change}).search(0, sought=sought, direction=direction)
     assert [culprit.commit for culprit in outcome.culprits] == (["c7"] if named else [])
@@ -108,5 +108,5 @@ def test_only_the_direction_that_is_sought_is_answered(
         assert culprit.relative_change == pytest.approx(change, abs=0.05)
     else:
         assert outcome.kind is OutcomeKind.NOT_REPRODUCED
-        # The change in the other direction is not kept from the reader.
+        # The outcome still reports the change in the other direction.
         assert outcome.relative_change == pytest.approx(change, abs=0.05)

@@ -1,4 +1,4 @@
-"""The default engine on seeded noise: it names the planted commit, goes on where it stopped, and ends when sure."""
+"""The default engine on seeded noise: it names the planted commit, resumes from its state, and ends when sure."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ NAMES = tuple(f"c{place}" for place in range(1, SIZE + 1))
 def play(
     *, slow_from: int, seed: int, effect: float = 0.15, prior: dict[str, float] | None = None, again: bool = False
 ) -> tuple[Outcome, int]:
-    """3% noise and a level of its own (6%) for each round; with `again` every job starts from the stored state."""
+    """Search with 3% noise and a random level (6%) per round. With `again`, each job resumes from the stored state."""
     commit_range = cut_range(parse_parents(CHAIN), good="c0", bad=f"c{SIZE}")
     search = Search.start(commit_range, settings=SearchSettings(seed=seed, budget_executions=400), prior=prior)
     rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def test_two_executions_bound_no_change() -> None:
         ends += sum(commit in {"c0", f"c{SIZE}"} for commit in job.commits)
         intervals.append((ends >= 4, partial.confidence_interval is not None))
     assert set(intervals) == {(False, False), (True, True)}
-    # What was executed between the ends says nothing of them.
+    # Executions of commits between the ends do not count for the interval of the ends.
     assert intervals.count((False, False)) > 2
 
 
@@ -80,7 +80,7 @@ def test_two_executions_bound_no_change() -> None:
 def test_a_further_step_that_its_own_rounds_show_to_be_small_is_not_named(
     confirmed: float, culprits: list[str]
 ) -> None:
-    """In the search c12 looks like +10%; beside its parent it is that, or a tenth of the first step."""
+    """c12 looks like +10% in the search. Next to its parent it is +10%, or about a tenth of the first step."""
     search = Search.start(cut_range(parse_parents(CHAIN), good="c0", bad=f"c{SIZE}"), settings=SearchSettings(seed=0))
     rng = np.random.default_rng(0)
     while (outcome := search.outcome()) is None:

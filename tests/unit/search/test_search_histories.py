@@ -1,4 +1,4 @@
-"""Histories with more than a plain step: the source's four, several culprits, decay, merges, reverts, side branches."""
+"""Histories beyond a plain step: the source's four, several culprits, decay, merges, reverts, side branches."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ from perf_culprit.search.search_answer import outcome_of
 from perf_culprit.search.search_view import Standing
 from tests.support.virtual_searches import Virtual, names, steps
 
-LEVEL = 0.2  # log change of "slow" where only the shape of the history matters
+LEVEL = 0.2  # the log change of "slow" in tests where only the history's shape matters
 
 
 def revisions(**changes: float) -> Virtual:
@@ -69,7 +69,7 @@ def test_improvements_are_named_as_such() -> None:
 
 @pytest.mark.parametrize("last", [0.2, 0.3])
 def test_an_oscillation_is_named_whole(last: float) -> None:
-    """METHODS 5, history 4. The ends do not tell up, down and up from one step: a small range is seen whole."""
+    """METHODS 5, history 4. The ends cannot tell up, down, up from one step, so a small range is measured whole."""
     for seed in range(4):
         outcome = revisions(r3=0.2, r4=-0.15, r5=last).search(seed)
         assert regressions(outcome) == {"r3", "r5"}
@@ -110,7 +110,7 @@ def test_three_even_steps_are_named_and_are_no_decay() -> None:
 
 @pytest.mark.slow  # whole searches
 def test_a_slow_decay_has_no_single_culprit() -> None:
-    """64 commits share +15%; the parts together are the whole."""
+    """64 commits share +15%. The shares of the parts add up to 1."""
     virtual = steps(chain(64), dict.fromkeys(range(64), 1.15 ** (1 / 64) - 1))
     outcomes = [virtual.search(seed) for seed in range(4)]
     assert sum(outcome.kind is OutcomeKind.DECAY for outcome in outcomes) >= 3
@@ -121,7 +121,7 @@ def test_a_slow_decay_has_no_single_culprit() -> None:
 
 
 def merged(messages: Mapping[str, str] | None = None) -> CommitRange:
-    """g <- (a1 a2 a3), (b1 b2 b3) <- m <- t1 <- t2; s1 and s2 were forked before g and joined at t2."""
+    """g <- (a1 a2 a3), (b1 b2 b3) <- m <- t1 <- t2. s1 and s2 branch off before g and are merged in t2."""
     text = "t2 t1 s2\nt1 m\nm a3 b3\nb3 b2\nb2 b1\nb1 g\na3 a2\na2 a1\na1 g\ns2 s1\ns1 o\ng o\no\n"
     return cut_range(parse_parents(text), good="g", bad="t2", messages=messages)
 
@@ -153,13 +153,13 @@ def test_a_culprit_in_a_merged_history(engine: Engine, slow_commits: str, culpri
 
 @pytest.mark.parametrize("engine", Engine)
 def test_a_side_branch_without_the_change_does_not_mislead(engine: Engine) -> None:
-    """s1 and s2 lack what a1 brought, and t2 has it."""
+    """s1 and s2 lack the change of a1, and t2 has it."""
     virtual = slow(merged(), "a1", "a2", "a3", "m", "t1", "t2")
     assert names(virtual.search(1, engine=engine)) == ["a1"]
 
 
 def reverted(**extra: float) -> Virtual:
-    """c2's change is taken back by c4 and comes again with c7, the revert of the revert."""
+    """c4 reverts c2's change, and c7 restores it by reverting the revert."""
     commit_range = replace(chain(8), reverts=((3, 1), (6, 3)))
     levels = {f"c{place}": LEVEL * (place in {2, 3, 7, 8}) for place in range(10)}
     return Virtual(commit_range=commit_range, levels={**levels, **extra})
@@ -171,7 +171,7 @@ def test_a_reverted_revert_blames_the_first_commit() -> None:
 
 
 def test_a_reverted_change_does_not_hide_a_later_culprit() -> None:
-    """c2 is taken back by c4; c6 is slow for a reason of its own."""
+    """c4 reverts c2. c6 is slow for another reason."""
     commit_range = replace(chain(8), reverts=((3, 1),))
     levels = {f"c{place}": LEVEL * (place in {2, 3, 6, 7, 8}) for place in range(10)}
     outcome = Virtual(commit_range=commit_range, levels=levels).search(0)
@@ -180,7 +180,7 @@ def test_a_reverted_change_does_not_hide_a_later_culprit() -> None:
 
 
 def test_the_same_change_on_both_sides_of_a_merge() -> None:
-    """The side that is named keeps its own size; the other is left, with the ends to search between."""
+    """The named side keeps its own size. The other side is left over, with the ends for a further search."""
     text = "c9 c8\nc8 c7\nc7 c6 c3\nc6 c5\nc5 c4\nc4 c1\nc3 c2\nc2 c1\nc1 c0\nc0\n"
     commit_range = cut_range(parse_parents(text), good="c0", bad="c9")
     values = {f"c{place}": (2.0 if place in {3, 6, 7, 8, 9} else 100.0,) for place in (0, 9, 1, 8, 5, 6, 2, 3)}

@@ -1,6 +1,6 @@
-"""The search on seeded noise: right, not too dear, honest about its certainty, whatever the rounds' offsets are.
+"""The search on seeded noise: correct, affordable and calibrated, whatever the rounds' offsets are.
 
-The offsets have teeth: a search without blocks, below, is misled by the very machine that the real one copes with.
+The offsets matter: a search without blocks, below, is misled on the same machine on which the real one succeeds.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.slow  # dozens of whole searches
 COMMITS = 64
 RUNS = 12
 STEP, NOISE_SD, OFFSET_SD = 0.05, 0.03, 0.06
-# Fano (docs/evidence/bisection.md): executions between the ends that a search needs even if it knows both laws.
+# Fano's bound (docs/evidence/bisection.md): executions between the ends that even known distributions require.
 FANO_EXECUTIONS = 15.0
 G = 16.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """`leaders`: after each round between ends, the posterior of the leading commit, and whether it is the culprit."""
+    """A search. `leaders`: the leader's posterior after each round between ends, and whether it is the culprit."""
 
     outcome: Outcome
     right: bool
@@ -61,9 +61,9 @@ def test_offsets_of_twice_the_noise_mislead_nobody(runs: Sequence[Run]) -> None:
 
 
 def naive_search(culprit: int, *, offset_sd: float, seed: int) -> int:
-    """Whom a search names (1..N) that runs one commit five times per job and takes all samples for one population.
+    """The commit (1..N) that a search names if it runs one commit five times per job and pools all samples.
 
-    The closed form without blocks, the pick nearest to one half and the balance of the ends, as they are published.
+    It uses the published closed form without blocks, the pick nearest to one half, and the balance of the ends.
     """
     generator = np.random.default_rng(seed)
     count, total, squares = np.zeros(COMMITS + 1), np.zeros(COMMITS + 1), 0.0
@@ -107,9 +107,9 @@ def test_the_same_offsets_mislead_a_search_without_blocks() -> None:
 
 
 def test_it_is_as_sure_as_it_is_right(runs: Sequence[Run]) -> None:
-    """Mean posterior of the leading commit against how often it led rightly, in all rounds."""
+    """Compare the leader's mean posterior with the share of rounds in which it is the culprit."""
     posterior, right = np.array([pair for run in runs for pair in run.leaders], dtype=float).T
-    # Rounds of one search hang together: 12 searches give the difference a standard error near 0.05.
+    # Rounds of one search are correlated: with 12 searches, the difference has a standard error of about 0.05.
     assert abs(posterior.mean() - right.mean()) < 0.15
     sure = posterior > 0.9
     assert right[sure].mean() > 0.8
@@ -125,7 +125,7 @@ def test_the_named_posterior_keeps_its_word(runs: Sequence[Run]) -> None:
 
 
 def test_the_cost_is_between_the_bound_and_a_budget(runs: Sequence[Run]) -> None:
-    """Below the bound the simulator leaks the truth; above the budget the choice of commits got worse."""
+    """A cost below the bound means that the simulator leaks the truth; above the budget, the choice got worse."""
     between = float(np.mean([run.between_ends for run in runs]))
     assert FANO_EXECUTIONS < between < 7 * FANO_EXECUTIONS
     assert np.mean([run.outcome.executions for run in runs]) < 230
@@ -144,7 +144,7 @@ def test_plain_noise_is_given_no_shape(runs: Sequence[Run]) -> None:
 
 
 def test_two_modes_are_learned_and_pay() -> None:
-    """A quarter of the executions is 15% slower: three times the step. A normal model needs 167 of them."""
+    """A quarter of the executions is 15% slower, three times the step. A normal model needs 167 executions."""
     runs = [watch(planted(COMMITS, effect=STEP, seed=seed, noise="bimodal"), seed) for seed in range(6)]
     assert sum(run.right for run in runs) >= 5
     ratios = [run.outcome.noise.mode_ratio for run in runs if run.outcome.noise and run.outcome.noise.mode_ratio]
@@ -162,7 +162,7 @@ def test_nothing_is_named_where_nothing_changed(noise: str) -> None:
 
 
 def test_what_noise_hides_is_said_with_a_number() -> None:
-    """10% noise and 2%: the answer gives the change that would have been seen, which is a larger one."""
+    """Noise of 10% hides a step of 2%. The answer gives the larger change that would have been seen."""
     outcome = steps(chain(COMMITS), {20: 0.02}, noise="10%").search(1)
     assert outcome.kind in {OutcomeKind.NOT_REPRODUCED, OutcomeKind.INCONCLUSIVE}
     assert outcome.visible_effect is not None
@@ -182,7 +182,7 @@ def test_a_change_that_was_expected_is_denied_by_few_executions_and_never_where_
 
 
 def test_a_machine_that_is_faster_than_the_stored_rounds_were_by_just_the_step_hides_nothing() -> None:
-    """The stored rounds hold the good end only: beside them the good end of now looked like a mode of the machine."""
+    """Stored rounds without the bad end made the good end's new level look like a mode of the machine."""
     for seed in range(8):
         virtual = steps(chain(14), {2: 1.4}, noise="10%", offset_sd=0.05)
         slower = virtual.machine(seed + 100)
@@ -194,20 +194,20 @@ def test_a_machine_that_is_faster_than_the_stored_rounds_were_by_just_the_step_h
 
 
 def test_a_suspect_that_convinces_before_it_is_sure_is_measured_on() -> None:
-    """Rounds of all commits confirm without fresh ones: search and confirmation sent it to and fro, without an end."""
+    """Whole rounds confirm without new ones. The suspect once moved between search and confirmation without end."""
     virtual = planted(8, effect=STEP, seed=11, noise="heavy", offset_sd=OFFSET_SD)
     assert names(virtual.search(11)) in ([], virtual.culprits())
 
 
 def test_a_suspect_meets_its_parent_once_the_ends_surely_differ() -> None:
-    """The pair's rounds hold no ends: begun before, they convinced again and again and nothing could be named."""
+    """The pair's rounds hold no ends. Started too early, they convinced repeatedly, but nothing could be named."""
     cell = next(cells("chain 64; heavy; offsets 6%"))
     assert trial(cell, "bayes", 1007, budget=400).verdict == "right"
 
 
 @pytest.mark.parametrize("number", [1, 11])
 def test_ends_that_will_hardly_decide_are_not_measured_to_the_last(number: int) -> None:
-    """+2% at 10% noise: both took 214 executions, 100 of each end, to say that they cannot tell."""
+    """+2% at 10% noise: both searches once took 214 executions, 100 per end, and ended inconclusive."""
     answer = trial(Cell(history="chain", size=8, noise="10%", effect=0.02, offset_sd=0.0), "bayes", number, budget=400)
     assert answer.verdict == "none"
     assert 60 <= answer.executions < 150

@@ -1,4 +1,4 @@
-"""Ranges that are small, odd or unbuildable: one commit, both edges, skipped commits, forbidden ones, merge bases."""
+"""Small, odd or unbuildable ranges: one commit, both edges, skipped commits, excluded commits, merge bases."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ RUNS = 3
 
 @pytest.mark.slow  # fifteen whole searches
 def test_the_edges_of_small_ranges() -> None:
-    """One commit, two, and the culprit first or last of eight: right, and no run far above the others."""
+    """One commit, two commits, and the culprit first or last of eight: no wrong name, and no extreme cost."""
     spent = []
     for size, culprit in ((1, 0), (2, 0), (2, 1), (8, 0), (8, 7)):
         for seed in range(RUNS):
@@ -52,7 +52,7 @@ def test_a_search_that_measured_nothing_has_a_partial_answer(engine: Engine) -> 
 
 
 def skipped_chain(seed: int, share: float) -> tuple[Virtual, set[str]]:
-    """Commits that do not build at random, and those that cannot be told from the culprit."""
+    """A search in which random commits do not build, and the commits that cannot be separated from the culprit."""
     generator = np.random.default_rng([seed, 11])
     virtual = planted(32, effect=0.10, seed=seed)
     (culprit,) = virtual.culprits()
@@ -68,7 +68,7 @@ def skipped_chain(seed: int, share: float) -> tuple[Virtual, set[str]]:
 @pytest.mark.slow  # eight whole searches
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_unbuildable_commits_stay_suspects(share: float) -> None:
-    """The answer is the run of commits that no measurable one separates, with the culprit in it."""
+    """The answer is the sequence of commits around the culprit that no measurable commit separates."""
     exact = 0
     for seed in range(4):
         virtual, inseparable = skipped_chain(seed, share)
@@ -98,7 +98,7 @@ def test_ends_that_do_not_build_are_unmeasurable() -> None:
 
 @pytest.mark.parametrize("culprit", [2, 9])
 def test_what_cannot_be_the_culprit_is_never_named(culprit: int) -> None:
-    """Half of the commits have prior zero; the culprit is one of the others, or one of them."""
+    """Half of the commits have a prior of zero. The culprit is in either half."""
     virtual = steps(chain(12), {culprit: 0.15})
     allowed = {f"c{place + 1}" for place in range(6)}
     prior = {commit: 1.0 if commit in allowed else 0.0 for commit in virtual.commit_range.commits}
@@ -109,7 +109,7 @@ def test_what_cannot_be_the_culprit_is_never_named(culprit: int) -> None:
 
 
 def test_a_wrong_prior_costs_a_little_and_misleads_nobody() -> None:
-    """Nine tenths of the prior on the wrong commits, one tenth everywhere (docs/evidence/bisection.md)."""
+    """The wrong commits have 90% of the prior; all commits share 10% (docs/evidence/bisection.md)."""
     virtual = steps(chain(24), {17: 0.15})
     liked = {f"c{place}" for place in (2, 5, 11)}
     prior = {c: 0.1 / 24 + (0.3 if c in liked else 0.0) for c in virtual.commit_range.commits}
@@ -118,7 +118,7 @@ def test_a_wrong_prior_costs_a_little_and_misleads_nobody() -> None:
 
 
 def beside(*, merge_base_level: float) -> Virtual:
-    """A good commit c0 on another branch: both sides come from m, and c3 of c1..c6 is slow."""
+    """A good commit c0 on another branch: both sides start from m, and c3 of c1..c6 introduces the slowdown."""
     commit_range = structs.replace(chain(6), merge_bases=("m",))
     levels = {"c0": 0.0, "m": merge_base_level, **{f"c{place}": 0.2 * (place >= 3) for place in range(1, 7)}}
     if merge_base_level:
@@ -149,7 +149,7 @@ def test_a_slow_merge_base_ends_it(engine: Engine) -> None:
 @pytest.mark.parametrize(("noise", "effect", "most"), [(NOTHING, DEFAULTS[Kind.COUNT], 6), ("3%", 0.0005, 15)])
 @pytest.mark.parametrize("level", [-0.3, 3.9])
 def test_a_merge_base_unlike_both_ends_ends_it(noise: str, effect: float, most: int, level: float) -> None:
-    """Both sides changed it alike: the bad end is no worse than the good one."""
+    """Both sides made the same change since the merge base, so the bad end is no worse than the good one."""
     levels = {"m": level, **{f"c{place}": level * (0 < place < 4) for place in range(7)}}
     virtual = Virtual(commit_range=structs.replace(chain(6), merge_bases=("m",)), levels=levels, noise=noise)
     for seed in range(3):
@@ -160,7 +160,7 @@ def test_a_merge_base_unlike_both_ends_ends_it(noise: str, effect: float, most: 
 
 @pytest.mark.slow  # six whole searches
 def test_stored_samples_of_the_ends_save_executions() -> None:
-    """Ten earlier runs of both ends, each a machine of its own; the answer stays."""
+    """Ten earlier runs of both ends, each on another machine, do not change the answer."""
     spent = {"stored": 0, "new": 0}
     for seed in range(3):
         virtual = planted(24, effect=0.08, seed=seed, offset_sd=0.06)
@@ -186,7 +186,7 @@ def test_a_small_range_in_which_one_commit_alone_can_be_the_culprit() -> None:
     virtual = steps(structs.replace(chain(8), unchanged=(0, 1, 2, 4, 5, 6, 7)), {3: 0.6}, noise="1%")
     outcome = virtual.search(1)
     assert names(outcome) == ["c4"]
-    assert outcome.executions <= 2 * 9 + 4  # both whole rounds, and two confirming ones
+    assert outcome.executions <= 2 * 9 + 4  # both whole rounds and two confirming rounds
 
 
 def test_while_the_change_is_reproduced_its_size_so_far_moves() -> None:

@@ -1,4 +1,4 @@
-"""What an answer says of a named commit's size."""
+"""The size of a named commit's change in an answer."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ PAIR = (Purpose.CONFIRM, ("c1", "c2"))
 
 
 def test_a_size_is_the_contrast_of_levels_by_least_squares() -> None:
-    """On a quiet machine, whose rounds have no level of their own; checked against statsmodels."""
+    """The machine is quiet, so its rounds have no level of their own. The expected values are from statsmodels."""
     where = searched(ENDS, (Purpose.SEARCH, ("g", "c1", "c2", "c4")), PAIR, named="c2")
     assert where.model.is_quiet
     commits = np.unique(where.samples.commit)

@@ -1,4 +1,4 @@
-"""What a confirmation compares: the nearest commits that can be measured."""
+"""The commits that a confirmation compares: the nearest measurable ones."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ from perf_culprit.search.level_sizes import round_differences, step_size
 from perf_culprit.search.round_samples import Samples
 from perf_culprit.search.search_view import Standing
 
-# Two branches leave c1 and meet in c4; c6 merges what began beside c1.
+# Two branches start at c1 and meet in c4. c6 merges a branch that does not contain c1.
 RANGE = CommitRange(
     good="g",
     bad="c6",
@@ -76,7 +76,7 @@ NOISE = (1.0, 1.001, 0.999, 1.0005, 0.9995)
 def searched(
     *rounds: tuple[Purpose, tuple[str, ...]], levels: Mapping[str, float] = LEVELS, named: str = "", noise: float = 1
 ) -> Standing:
-    """After these rounds, each of them three times, on a machine that is off by a thousandth, `noise` times."""
+    """The standing after three repetitions of these rounds, with noise of about `noise` thousandths."""
     jobs = tuple(Job(id=f"{i}", commits=one[1], purpose=one[0]) for i, one in enumerate(rounds * 3))
     results = [
         Result(job_id=job.id, values={c: (levels[c] * NOISE[(i + k) % 5] ** noise,) for k, c in enumerate(job.commits)})
@@ -100,7 +100,7 @@ def test_a_commit_that_the_named_step_surely_does_not_explain_contradicts_it(
     stretch = contradicted(where)
     assert (stretch and (where.name(stretch.low), where.name(stretch.high))) == high
     if stretch:
-        # What is left of the whole change of 1.5, less what three executions may be off.
+        # The rest of the whole change of 1.5, within the error of three executions.
         assert stretch.upper == pytest.approx(np.log(1.25) / np.log(1.5), abs=0.03)
         assert stretch.probability == 1.0
 
@@ -129,7 +129,7 @@ def test_a_stretch_is_as_sure_as_its_rarer_end_and_falls_count_too() -> None:
     assert [(one.low, one.high, one.samples) for one in (before, after)] == [(0, 1, 3), (2, 4, 3)]
     (_, fallen) = stretches(searched(whole, levels={**LEVELS, "c4": 1.0}, named="c2"))
     assert fallen.probability > 0.99
-    assert 1 < fallen.upper < 2  # of the named step, since from end to end nothing changed
+    assert 1 < fallen.upper < 2  # as a share of the named step, since the ends do not differ
 
 
 def test_more_executions_of_a_commit_contradict_the_named_step_more_surely() -> None:
@@ -139,7 +139,7 @@ def test_more_executions_of_a_commit_contradict_the_named_step_more_surely() -> 
     assert stretch is not None
     size = step_size(where, 1)
     assert size is not None
-    # What its own size leaves unsure does not contradict either.
+    # The uncertainty of the step's own size is no contradiction either.
     allowance = 3 * where.model.spread_bound / np.sqrt(6) + size.half
     good, bad = (where.samples.y[where.samples.commit == end].mean() for end in (0, 4))
     left, whole = bad - good - size.center, where.model.step.delta[0]

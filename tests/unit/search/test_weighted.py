@@ -1,4 +1,4 @@
-"""The classic engine: which commit it tests next, and what it names."""
+"""The classic engine: the commit that it tests next, and the commit that it names."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ SETTINGS = SearchSettings(engine=Engine.WEIGHTED, repetitions=3)
 
 
 def play(slow: str, broken: str = "") -> tuple[list[str], Search]:
-    """The commits tested, in order; `slow` ones take 1.5 times as long, without noise."""
+    """The tested commits in order, and the search. Commits in `slow` take 1.5 times as long, without noise."""
     search = Search.start(cut_range(parse_parents(MERGED), good="A", bad="H"), settings=SETTINGS)
     tested: list[str] = []
     while search.outcome() is None:
@@ -61,7 +61,7 @@ CHAIN = cut_range(parse_parents("r6 r5\nr5 r4\nr4 r3\nr3 r2\nr2 r1\nr1\n"), good
 
 
 def searched(levels: tuple[float, ...], engine: Engine, *, noise: float = 0.01) -> Outcome:
-    """A search of the source's six revisions; `levels` of r1 to r6."""
+    """The outcome of a search of the source's six revisions with the `levels` of r1 to r6."""
     rng = np.random.default_rng(5)
     of = {f"r{place}": value for place, value in enumerate(levels, start=1)}
     search = Search.start(CHAIN, settings=SearchSettings(engine=engine))
@@ -110,7 +110,7 @@ def test_a_step_after_the_named_commit_is_told() -> None:
 
 
 def test_ends_that_differ_a_little_are_not_denied() -> None:
-    """A difference that the interval asserts and the test's level does not."""
+    """The interval excludes zero, but the difference is not significant at the test's level."""
     outcome = searched((10, 10, 10, 10, 10, 10.12), Engine.WEIGHTED)
     interval = outcome.confidence_interval
     assert interval is not None

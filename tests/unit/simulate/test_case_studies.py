@@ -1,4 +1,4 @@
-"""Both case studies of the source [F11, 4.3]: its published figures by name, and what its text says of them."""
+"""Both case studies of the source [F11, 4.3]: its published figures by name, and the claims of its text."""
 
 from functools import cache
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_rss_cloud_bends_at_17_requests_per_second_with_cpu_full_and_threads_and
     assert above.overloaded
 
 
-@pytest.mark.slow  # half a dozen simulated quarters of an hour of some 17 requests per second
+@pytest.mark.slow  # about six simulated quarters of an hour with some 17 requests per second
 def test_rss_cloud_saturation_is_found_at_17() -> None:
     design = load_design(EXAMPLES / "rss-cloud.yml")
     quarter = design.scenario["hour"].model_copy(update={"duration": 900.0})
@@ -61,7 +61,7 @@ def test_rss_cloud_saturation_is_found_at_17() -> None:
 
 
 def test_one_blog_and_one_user_are_served_and_timed() -> None:
-    """[F11, 4.3.1.5]: all requests are served, and each takes its 2 s and its way."""
+    """[F11, 4.3.1.5]: all requests are served, and each takes its 2 s plus its transmission."""
     text = (EXAMPLES / "rss-cloud.yml").read_text(encoding="utf-8")
     one = text.replace("normal(20, 4)", "1").replace("loss: 1%", "loss: 0%")
     from perf_culprit.simulate.design_file import parse_design
@@ -74,7 +74,7 @@ def test_one_blog_and_one_user_are_served_and_timed() -> None:
 
 @cache
 def monitor_sweep() -> SimulationReport:
-    """Forty minutes of the eight hours: the winners are the same."""
+    """The sweep over forty minutes instead of eight hours, which has the same winners."""
     text = (EXAMPLES / "performance-monitor.yml").read_text(encoding="utf-8")
     path = Path("shorter.yml")
     from perf_culprit.simulate.design_file import parse_design
@@ -109,7 +109,7 @@ def monitor(frequency: str, period: str) -> tuple[float, ...]:
 
 @pytest.mark.slow  # the same sweep
 def test_table_4_8_directions_of_every_column() -> None:
-    # More collections: longer response, as high a cost per transmission, more of every resource.
+    # More collections: longer response, the same cost per transmission, more of every resource.
     rows = [monitor(frequency, "1 s") for frequency in ("0.1/s", "0.2/s", "0.3/s")]
     for column in (0, 2, 3, 4):
         assert rows[0][column] < rows[1][column] < rows[2][column]

@@ -1,4 +1,4 @@
-"""What is wrong in a model file is reported with its line."""
+"""Mistakes in a model file are reported with their line."""
 
 from collections.abc import Mapping
 

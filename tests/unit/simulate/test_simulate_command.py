@@ -1,4 +1,4 @@
-"""The command: what it prints and writes, and how a changed design is judged."""
+"""The command `simulate`: its output and files, and the judgement of a changed design."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_an_unstable_scenario_is_reported_as_such(capsys: pytest.CaptureFixture[
 
 
 def test_it_stops_when_the_chosen_outputs_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    """The throughput is known long before the response time."""
+    """The throughput is precise long before the response time."""
     counts = []
     for output in ("throughput", "response time"):
         chosen = f"precision: 5%\n    precise: [{{ of: order, output: {output} }}]"
@@ -122,7 +122,7 @@ def test_a_sweep_is_ranked_and_drawn(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_demands_are_fitted_to_measured_counters(capsys: pytest.CaptureFixture[str]) -> None:
-    """A counter that is two threads for half a second per order, one of three threads always busy, and some noise."""
+    """The busy share of three threads is 0.8 thread seconds per order plus a constant 0.3 threads and some noise."""
     rng = np.random.default_rng(0)
     orders = rng.uniform(0.5, 1.5, 120)
     busy = (orders * 0.8 + 0.3 + rng.normal(0, 0.02, 120)) / 3 * 100

@@ -1,4 +1,4 @@
-"""The simulation against closed forms: within the interval of its replications."""
+"""The simulation against closed forms, which must lie within the interval of its replications."""
 
 import math
 
@@ -66,10 +66,10 @@ def estimates(text: str, *, replications: int = 12) -> dict[tuple[str, str], Est
 
 
 def assert_holds(estimate: Estimate, expected: float) -> None:
-    """Within the 95% interval; the seed is fixed, so this is no matter of luck."""
+    """Check that the 95% interval holds the expected value. The seed is fixed, so the result is not random."""
     assert estimate.half_width is not None
     assert abs(estimate.mean - expected) <= estimate.half_width
-    # An interval that holds anything would show nothing.
+    # A very wide interval would prove nothing.
     assert estimate.half_width < 0.2 * expected
 
 
@@ -93,7 +93,7 @@ def test_mdc_by_crommelin() -> None:
 
 
 def mean_queue_of_mdc(*, rate: float, servers: int, states: int = 400) -> float:
-    """Crommelin's chain, looked at once per service time: who is in service now has left by then."""
+    """The mean queue of M/D/c by Crommelin's chain, sampled once per service time: all in service leave by the next."""
     poisson = np.array([math.exp(-rate + k * math.log(rate) - math.lgamma(k + 1)) for k in range(states)])
     chain = np.zeros((states, states))
     for now in range(states):
@@ -105,7 +105,7 @@ def mean_queue_of_mdc(*, rate: float, servers: int, states: int = 400) -> float:
 
 
 def test_jackson_network() -> None:
-    """Each node as if alone [Jackson 1957]."""
+    """Each node behaves as if it were alone [Jackson 1957]."""
     sizes = estimates(JACKSON)
     in_front, in_fast, in_slow = (waiting_in_mmc(*node) for node in ((1.0, 0.5, 1), (0.7, 0.8, 1), (0.3, 3.0, 2)))
     assert_holds(sizes["front", "queue length"], in_front)
@@ -116,7 +116,7 @@ def test_jackson_network() -> None:
 
 
 def test_nobody_starts_before_all_that_is_needed_is_free_at_once() -> None:
-    """The large request waits for both; the small one, which would fit, does not overtake it."""
+    """The large request waits for both threads. The small one would fit but does not overtake it."""
     text = """
 name: both
 world-view: { components: { clients: {}, server: {} } }

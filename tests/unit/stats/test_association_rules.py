@@ -1,4 +1,4 @@
-"""METHODS 4.3: rules between levels; apriori is the oracle where both can run."""
+"""METHODS 4.3: rules between levels, compared with apriori where both can run."""
 
 from itertools import combinations
 
@@ -14,7 +14,7 @@ Rule = tuple[frozenset[int], int]
 
 
 def random_levels(seed: int, *, counters: int, instants: int, missing: float = 0.0) -> Levels:
-    """Levels that lean on a common load, so that rules exist."""
+    """Levels that depend on a common load, so that rules exist."""
     rng = np.random.default_rng(seed)
     load = rng.integers(0, 3, (instants, 1))
     own = rng.integers(0, 3, (instants, counters))
@@ -78,7 +78,7 @@ def test_methods_4_3_redundant_rules_are_pruned(seed: int) -> None:
     mining = Mining(premise_length=2, prune=False)
     levels, items = random_levels(seed, counters=6, instants=50), three_each(6)
     everything = as_dictionary(mine_rules(levels, items, mining))
-    # No test of chance and no limit: only redundancy is left of the pruning.
+    # Without the test against chance and the limit, the pruning only removes redundant rules.
     pruned = as_dictionary(mine_rules(levels, items, Mining(premise_length=2, alpha=1e300, most_rules=10**6)))
     needed = {
         (premise, consequent)

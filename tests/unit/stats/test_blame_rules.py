@@ -24,7 +24,7 @@ def test_a_counter_that_left_its_level_is_blamed_and_not_those_it_predicted() ->
 
 
 def test_the_counter_that_broke_with_all_others_is_blamed_for_them() -> None:
-    """0, 1 and 2 predict each other; only 2 no longer fits."""
+    """Counters 0, 1 and 2 predict each other, and only 2 no longer fits."""
     pairs = [((a,), b, 2 in {a, b}) for a in range(3) for b in range(3) if a != b]
     assert blame(*pairs, counters=3) == [None, None, 1]
 
@@ -38,7 +38,7 @@ def test_a_rule_of_two_premises_falls_silent_with_either() -> None:
 
 
 def test_a_counter_that_moved_is_blamed_though_the_other_broke_a_larger_share() -> None:
-    """1 is stuck at high: its rule for high holds, and all that it says of 0 is wrong."""
+    """Counter 1 is stuck at high: the rule that predicts high holds, and its prediction of counter 0 is wrong."""
     rules = (((0,), 1, True), ((0,), 1, True), ((0,), 1, False), ((1,), 0, True))
     assert blame(*rules, counters=2) == [1, None]
     assert blame(*rules, counters=2, moved=(1,)) == [None, 0]

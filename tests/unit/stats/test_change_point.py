@@ -64,7 +64,7 @@ def test_gradual_drift_is_one_drift() -> None:
     (change,) = steps(100 + ramp + noise("white", np.random.default_rng(5)))
     assert change.kind == "drift"
     assert 100 <= change.index <= 200
-    # From the level before its first part to the one behind its last.
+    # The change is from the level before its first part to the level after its last.
     assert change.before < 106
     assert change.after == pytest.approx(120, abs=1)
     assert change.relative_change == (change.after - change.before) / change.before
@@ -108,5 +108,5 @@ def test_no_relative_change_from_zero() -> None:
 def test_pure_noise_stays_below_the_stated_rate(kind: str) -> None:
     rng = np.random.default_rng(11)
     alarms = sum(bool(steps(100 + 2 * noise(kind, rng))) for _ in range(NOISY_SERIES))
-    # One in a thousand correct programs would have more.
+    # A correct program exceeds this with a probability of 0.1%.
     assert alarms <= binom.ppf(0.999, NOISY_SERIES, STATED_RATES[kind])

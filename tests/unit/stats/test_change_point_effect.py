@@ -1,4 +1,4 @@
-"""Counts without noise: steps below the minimum effect are neither said nor do they hide others."""
+"""Counts without noise: steps below the minimum effect are not reported and do not hide others."""
 
 import numpy as np
 import pytest
@@ -15,12 +15,12 @@ from perf_culprit.stats.steps import (
 
 STEPS = 20
 SHORTEST_LEVEL, LONGEST_LEVEL = 25, 60
-# Of planted steps; the trifles between them are 0.1 to 0.9%, as when a commit adds a call.
+# The factors of planted steps. The trifles between them are 0.1 to 0.9%, as if a commit adds a call.
 FACTORS = (1.03, 1.1, 1.3, 2.0, 4.0)
 
 
 def call_counts(seed: int) -> tuple[Floats, list[int]]:
-    """Whole numbers without noise, and where its `STEPS` steps are; one trifle within each level."""
+    """A noiseless series of whole numbers and the places of its `STEPS` steps. Each level contains one trifle."""
     rng = np.random.default_rng(seed)
     level, values, planted = 50_000.0, list[float](), list[int]()
     for number in range(STEPS + 1):
@@ -49,7 +49,7 @@ def test_every_step_of_call_counts_and_no_trifle(seed: int) -> None:
     seen_changes = changes(series, 0.01)
     assert len(seen_changes) == STEPS
     assert all(abs(index - step) <= 2 for index, step in zip(seen_changes, planted, strict=True))
-    assert len(changes(series, 0.0)) > STEPS  # the trifles are there
+    assert len(changes(series, 0.0)) > STEPS  # the series does contain trifles
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -73,7 +73,7 @@ def test_a_trifle_hides_no_step_soon_after(trifle: float, later: int) -> None:
 
 
 def test_zeros_make_no_difference() -> None:
-    """A run without a value counts 0 calls, and then there are no logarithms."""
+    """A run without a value counts 0 calls, whose logarithm does not exist."""
     series = np.repeat([10_000.0, 10_020.0, 40_100.0], [80, 7, 60])
     series[[20, 100]] = 0.0
     assert changes(series, 0.01) == [87]
@@ -141,7 +141,7 @@ def test_only_where_asked_and_never_within_a_blip_of_an_edge() -> None:
 
 
 def test_large_steps_are_named_to_the_run() -> None:
-    """Nine of ten at eight standard deviations, for whole series and alarms alike."""
+    """Nine of ten steps of eight standard deviations are exact, for whole series and for alarms."""
     offline = online = 0
     for seed in range(20):
         series = 100 + with_step(70 + seed, size=8.0, seed=seed, length=140)

@@ -1,4 +1,4 @@
-"""What is said to be found is found: steps of the stated size, planted elsewhere in the same series."""
+"""Steps of the stated detectable size are found when they are planted elsewhere in the same series."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_nine_of_ten_steps_of_the_stated_size_are_found(kind: str, length: int) 
             planted[start:] *= 1 + step.relative_change
             changes = steps(planted, minimum_effect=EFFECT)
             tried, hits = tried + 1, hits + any(abs(change.index - start) <= 5 for change in changes)
-    # One in a thousand programs that keep the word would find fewer.
+    # A program with the stated power finds fewer with a probability of 0.1%.
     assert hits >= binom.ppf(0.001, tried, KEPT)
 
 
@@ -60,7 +60,7 @@ def test_and_raise_an_alarm_online(kind: str) -> None:
 
 
 def test_half_of_it_would_mostly_be_missed() -> None:
-    """The stated size is no mere upper bound."""
+    """The stated size is not just an upper bound."""
     rng = np.random.default_rng(9)
     missed = 0
     for _ in range(SERIES):

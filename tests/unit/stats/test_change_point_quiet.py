@@ -1,4 +1,4 @@
-"""The first look at many series agrees with the gate that looks at one."""
+"""The quick check of many series agrees with the gate for one series."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ LENGTHS = (31, 60, 140)
 
 
 def many(length: int) -> Floats:
-    """Noise, steps of all sizes near the end, blips, zeros, signs and constants, on scales far apart."""
+    """Series on very different scales: noise, steps of all sizes near the end, blips, zeros, both signs, constants."""
     rng = np.random.default_rng(length)
     series = 100 + rng.normal(size=(120, length))
     for row, size in enumerate(np.linspace(0, 12, 60)):

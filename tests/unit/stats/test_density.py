@@ -8,7 +8,7 @@ from perf_culprit.stats.ragged import Floats
 
 
 def mixture(rng: np.random.Generator, count: int) -> Floats:
-    """Idle-time work at a few percent of the processor, load at some tens [N12, figures 7 and 8]."""
+    """Processor use that mixes idle-time work at a few percent and load at some tens [N12, figures 7 and 8]."""
     idle = rng.binomial(count, rng.uniform(0.05, 0.5))
     low = rng.normal(rng.uniform(1, 8), rng.uniform(0.5, 2), idle)
     high = rng.normal(rng.uniform(25, 60), rng.uniform(3, 6), count - idle)

@@ -19,7 +19,7 @@ def levels_of(values: Floats, scale: Scale) -> list[int]:
 
 def test_methods_4_2_median_74_and_deviation_14_make_medium_60_to_88() -> None:
     baseline = column(60, 74, 88, 60, 74, 88, 74, 74) + 0.0
-    # Stretched about the median to the deviation of the example.
+    # Scale around the median to the deviation in the example.
     baseline = 74 + (baseline - 74) * 14 / np.std(baseline)
     scale = three_level_scale(baseline)
     assert (scale.low[0], scale.high[0]) == pytest.approx((60, 88))

@@ -1,4 +1,4 @@
-"""One judge for every comparison: what it calls, what it leaves, and that its rates hold."""
+"""One judge for every comparison: the changes that it calls or leaves, and its stated rates."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def noisy(rng: np.random.Generator, size: int, count: int, spread: float = 0.02)
 
 
 def turns(rounds: int) -> tuple[Booleans, Integers]:
-    """A B B A, and the round of each unit."""
+    """The side of each unit in rounds of A B B A, and its round."""
     return np.tile([False, True, True, False], rounds), np.repeat(np.arange(rounds), 4)
 
 
@@ -121,7 +121,7 @@ def test_counts_are_compared_as_they_are() -> None:
 
 @pytest.mark.parametrize(("wobble", "is_told"), [(0.001, True), (0.2, False)])
 def test_counts_that_vary_hide_changes_only_by_what_would_be_called(wobble: float, *, is_told: bool) -> None:
-    """Nine of 40 counts differ in one baseline unit each; another doubles in the target."""
+    """Nine of 40 counts differ in one baseline unit each. Another count doubles in the target."""
     y, side = np.full((40, 10), np.log(100.0)), units(9, 1)
     y[:9, :9] += log_change(wobble) * np.eye(9)
     y[20, 9] += log_change(1.0)
@@ -197,7 +197,7 @@ def test_many_units_see_through_two_modes() -> None:
 
 
 def test_slow_spells_of_a_shared_machine_are_no_proof() -> None:
-    """Neighbours in time are slow together: of sides that lie in a row one may hold the whole spell."""
+    """Consecutive executions are slow together, so one of two consecutive sides may contain a whole slow spell."""
     rng, side, proven = np.random.default_rng(10), units(3, 3), 0
     for _ in range(150):
         y = noisy(rng, 17, 6, spread=0.15)

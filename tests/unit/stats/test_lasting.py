@@ -1,4 +1,4 @@
-"""Which alarms began a new level, from the values of one metric."""
+"""The alarms that began a new level, from the values of one metric."""
 
 from collections.abc import Sequence
 
@@ -78,7 +78,7 @@ def test_a_confirmed_regression_needs_no_later_runs() -> None:
 
 
 def test_a_level_inside_another_one_takes_no_run_from_it() -> None:
-    """Of a metric without direction, which was confirmed to fall for two runs."""
+    """The metric has no direction. Its fall within the higher level was confirmed."""
     outcome = levels([1, 1, 2, 2, 2, 2, 2, 0.5, 2, 0.5], [2, 7], [7])
     assert np.flatnonzero(outcome.lasting).tolist() == list(range(2, 10))
 
@@ -90,7 +90,7 @@ def test_a_second_mode_seldom_passes_for_a_new_level() -> None:
         values = np.exp(rng.normal(0, 0.02, 16) + 0.4 * (rng.random(16) < 0.2))
         values[10] = 1.5
         lasts += bool(new_levels(values, flagged=np.arange(16) == 10, confirmed=np.zeros(16, np.bool_)).lasting.any())
-    # Four of five at the least: 0.7% of cases.
+    # At least four of five later runs are in the second mode in 0.7% of cases.
     assert lasts / 2000 < 0.015
 
 

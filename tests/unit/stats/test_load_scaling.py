@@ -7,7 +7,7 @@ from perf_culprit.stats.ragged import Floats
 
 
 def counter(rng: np.random.Generator, load: Floats, *, noise: float = 0.05) -> Floats:
-    """From 4,000 requests on, 14% more load is 20% more of it."""
+    """A counter that rises by 20% if the load rises by 14% from 4,000 requests."""
     level: Floats = 0.02 * load - 24.0
     return level * rng.normal(1.0, noise, len(load))
 
@@ -27,7 +27,7 @@ def test_methods_2_5_a_load_difference_of_14_percent_hardly_shows_after_scaling(
     reference = float(np.median(baseline_load))
 
     def difference(of_target: Floats, of_baseline: Floats) -> float:
-        """Mean difference of the medians of eight periods, as in the source's figures 5 and 6."""
+        """Mean relative difference of the medians of eight periods, as in the source's figures 5 and 6."""
         periods = np.median(of_target.reshape(8, -1), axis=1)
         usual = np.median(of_baseline[:480].reshape(8, -1), axis=1)
         return float(np.mean(np.abs(periods / usual - 1)))
@@ -76,7 +76,7 @@ def test_ties_get_their_mean_rank_as_in_scipy() -> None:
     rng = np.random.default_rng(4)
     load = rng.integers(0, 5, 8).astype(np.float64)
     values = load + rng.integers(0, 3, 8)
-    # Eight points are too few to split: all of them are predicted, and every split says the same.
+    # Eight points are too few to split, so all of them are predicted.
     quality = fit_quality(load, values, model=fit_load(load, values))
     assert quality.spearman == pytest.approx(float(stats.spearmanr(load, values).statistic), abs=1e-12)
 

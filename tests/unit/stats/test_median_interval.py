@@ -63,7 +63,7 @@ def test_one_sample_has_no_interval() -> None:
 def test_the_interval_covers_the_median_about_as_often_as_it_says(size: int) -> None:
     rng = np.random.default_rng(size)
     low, high = median_estimate(matrix(rng.lognormal(0, 0.5, (4000, size)))).bounds(0.95)
-    # The ranks are whole numbers and are rounded outwards: coverage goes up and down with the size.
+    # The ranks are integers and are rounded outwards, so the coverage fluctuates with the size.
     assert 0.92 < np.mean((low <= 1) & (high >= 1)) < 0.995
 
 
@@ -129,7 +129,7 @@ def test_median_test_of_separated_and_of_equal_sides() -> None:
 
 @pytest.mark.parametrize("kind", ["two equal modes", "coarse clock"])
 def test_median_test_holds_its_rate_where_the_median_jumps(kind: str) -> None:
-    """Where no density stands at the median, Olive's interval is far too sure of itself; ranks are not."""
+    """Olive's interval is far too narrow if there is no density at the median. The rank test holds its rate."""
     rng = np.random.default_rng(7)
     shape = (20_000, 30)
     noise = rng.normal(0, 1, (2, *shape)) * (kind == "two equal modes")

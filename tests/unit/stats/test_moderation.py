@@ -68,7 +68,7 @@ def test_nothing_to_learn_from_leaves_variances_alone(count: int, effective: flo
 
 @pytest.mark.parametrize(("spread", "effective"), [(1.5, 20.0), (1.0, 1.5)])
 def test_benchmarks_that_share_a_machine_are_worth_fewer_degrees_of_freedom(spread: float, effective: float) -> None:
-    """[Smyth 2004], section 6.2, solved by bisection; what the benchmarks share is no spread between them."""
+    """Expected: [Smyth 2004], section 6.2, solved by bisection. Shared noise is not a spread between benchmarks."""
     rng = np.random.default_rng(7)
     own_freedom = rng.integers(3, 9, BENCHMARKS).astype(np.float64)
     variance = rng.lognormal(0, spread, BENCHMARKS) * rng.chisquare(own_freedom) / own_freedom

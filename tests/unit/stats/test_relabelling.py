@@ -1,4 +1,4 @@
-"""Other labellings of the units: all of them where they are few, and the share of them that is as loud."""
+"""Relabellings of the units: all of them if they are few, and the share of them with an effect at least as large."""
 
 import itertools
 

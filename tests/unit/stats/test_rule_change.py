@@ -1,4 +1,4 @@
-"""METHODS 4.4 and 4.5: what becomes of rules in another run."""
+"""METHODS 4.4 and 4.5: changes of rules in another run."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The tail and the variances against scipy's distributions and plain loops."""
+"""The tail and the variances, compared with scipy's distributions and plain loops."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_the_prior_finds_the_scale_that_the_suite_was_drawn_from() -> None:
     found_worth, location, own = suite_prior(variances * rng.chisquare(freedom, 5000) / freedom, freedom)
     assert found_worth == pytest.approx(worth, rel=0.25)
     assert location == pytest.approx(own, rel=0.05)
-    # The median of the variances is what `own` says, up to the spread of the scales.
+    # `own` is the median of the variances, up to the spread of the scales.
     assert own == pytest.approx(float(np.median(variances)), rel=0.15)
 
 

@@ -1,4 +1,4 @@
-"""Components of variance: against nested ANOVA, to which restricted maximum likelihood comes down on balanced data."""
+"""Components of variance, compared with nested ANOVA, which equals restricted maximum likelihood on balanced data."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ RUNS, PROCESSES, SAMPLES = 12, 3, 8
 
 
 def nested(seed: int, *, runs: float, processes: float, samples: float) -> Floats:
-    """Logarithms (RUNS, PROCESSES, SAMPLES)."""
+    """Logarithms with nested noise, of shape (RUNS, PROCESSES, SAMPLES)."""
     rng = np.random.default_rng(seed)
     of_runs = runs * rng.standard_normal((RUNS, 1, 1))
     of_processes = processes * rng.standard_normal((RUNS, PROCESSES, 1))

@@ -43,7 +43,7 @@ def entry(run: Run) -> StoredRun:
 
 @pytest.fixture
 def line(monkeypatch: pytest.MonkeyPatch) -> Ancestry:
-    """Commits 1 … 1000 in a line; the merge base is 1000, the target 1001."""
+    """Commits 1 … 1000 in a line. The merge base is 1000, the target 1001."""
     ancestry = Ancestry(commits=tuple(map(commit_name, range(1000, 0, -1))), base_commit=commit_name(1000))
     monkeypatch.setattr("perf_culprit.store.baseline.find_ancestry", lambda *_, **__: ancestry)
     return ancestry

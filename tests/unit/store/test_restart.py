@@ -1,4 +1,4 @@
-"""Which stored runs are baseline for what was accepted: walked from the newest to the oldest."""
+"""The stored runs that remain the baseline after an acceptance, walked from the newest to the oldest."""
 
 from datetime import timedelta
 
@@ -31,7 +31,7 @@ def accepted(number: int, *, benchmark: str | None = "sort", minute: float = 100
 
 
 def walk(restarts: Restarts, *runs: Run) -> list[int]:
-    """The numbers of the runs that are baseline for `sort`."""
+    """The numbers of the runs that are a baseline for `sort`."""
     chosen = []
     for entry in runs:
         position = COMMITS.index(str(entry.commit))
@@ -70,7 +70,7 @@ def test_while_nothing_was_measured_since_the_old_level_stays_and_the_acceptance
 
 
 def test_flags_from_before_the_acceptance_are_forgiven_and_later_ones_are_not() -> None:
-    walked = restarts(accepted(3, minute=4))  # runs are as many minutes old as their number says
+    walked = restarts(accepted(3, minute=4))  # a run's number is its time in minutes
     flagged = [run(number, flagged=True) for number in (5, 4, 3)]
     assert walk(walked, *flagged, run(2, flagged=True)) == [5, 4, 3]
     assert [walked.forgiven(entry, position).regressions for position, entry in enumerate(flagged)] == [
@@ -81,7 +81,7 @@ def test_flags_from_before_the_acceptance_are_forgiven_and_later_ones_are_not() 
 
 
 def test_an_accepted_run_has_no_category_from_before_the_acceptance() -> None:
-    """Else what was accepted would leave the old category for ever."""
+    """Otherwise the accepted level would leave the old category in every run."""
     fast = replace(run(3), benchmarks=tuple(replace(one, category="fast") for one in run(3).benchmarks))
     assert {one.category for one in restarts().forgiven(fast, 2).benchmarks} == {"fast"}
     assert {one.category for one in restarts(accepted(3)).forgiven(fast, 2).benchmarks} == {None}
@@ -94,7 +94,7 @@ def test_of_several_the_newest_commit_counts() -> None:
 
 
 def test_one_for_all_cuts_nothing_by_itself() -> None:
-    """Benchmarks that did not change keep their baseline; those that did are named when a run shows them."""
+    """Unchanged benchmarks keep their baseline. Changed ones are named when a run shows their change."""
     walked = restarts(accepted(3, benchmark=None))
     assert walk(walked, run(5), run(2)) == [5, 2]
     assert walked.pending == ()

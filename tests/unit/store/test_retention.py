@@ -76,7 +76,7 @@ def test_what_stays_fits_the_budget_and_is_newest(sizes: list[int], raw_runs: in
     kept = [entry for entry in files if entry not in dropped]
     assert len(kept) + len(set(dropped)) == len(files)
     assert sum(entry.packed_size for entry in kept) <= retention.files_bytes or kept == [files[-1]]
-    # Of the newest one goes only when nothing older is left.
+    # One of the newest runs is dropped only if no older run is left.
     newest = files[-raw_runs:]
     assert kept[-len(newest) :] == newest or set(kept) <= set(newest)
 
@@ -100,7 +100,7 @@ def test_four_years_stay_in_the_budget_and_the_oldest_are_only_sparser() -> None
     assert 2_200 < len(kept) <= Retention().files_bytes // files[0].packed_size
     assert kept[-300:] == list(range(19_700, 20_000))
     ages = 20_000.0 - np.array(kept[:-300])
-    # Whatever the age, the next older run is at most 1% of it away: 14 days at four years.
+    # At any age, the next older run is at most 1% of that age away: 14 days at four years.
     assert np.max(-np.diff(ages) / ages[:-1]) < 0.01
     assert ages[0] > 19_800
 

@@ -1,4 +1,4 @@
-"""A trace announces what it will take and keeps to it."""
+"""A trace announces the time that it will take and keeps to it."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from perf_culprit.explain.tracer.trace_levels import Budget
 
 
 class Clock:
-    """Moves only while something is executed."""
+    """A clock that moves only during executions."""
 
     def __init__(self, seconds: float) -> None:
         self.now = 0.0
@@ -54,7 +54,7 @@ def test_the_first_level_is_timed_even_where_one_execution_is_longer_than_the_bu
 
 @pytest.mark.parametrize("seconds", [1.01, 2.0, 7.3])
 def test_the_one_advice_is_enough(seconds: float) -> None:
-    """Executions that take a fifth longer the next time are traced by levels with what was advised."""
+    """The advised budget is enough to trace by levels even if the next executions take 20% longer."""
     clock, text = Clock(seconds), list[str]()
     budget = Budget(seconds=60.0, say=text.append, clock=clock)
     budget.execute(clock.work)

@@ -35,7 +35,7 @@ sys.exit(0)
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "bench.py").write_text(BENCHMARK)
-    # A program may well have a package of our name: it must find its own.
+    # A program may have a module with our package's name, and it must find its own.
     (tmp_path / "perf_culprit.py").write_text("def own(): return [i for i in range(100)]\n")
     return tmp_path
 
@@ -228,7 +228,7 @@ def test_why_the_tracer_was_lost(
         return process
 
     def watched(variables: Mapping[str, str]) -> None:
-        """The first execution is traced, the second one looked at."""
+        """Execute, and let `look` watch for the next execution. The first one is traced, the second one watched."""
         execute(variables)
         unseen.touch()
 

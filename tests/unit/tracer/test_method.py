@@ -86,7 +86,7 @@ def test_a_callable_objects_attributes_are_not_touched() -> None:
 
 
 def test_a_frozen_module_says_that_it_is_one(tmp_path: Path) -> None:
-    """Names alone would match what the program has under the same one."""
+    """The name alone could match a function of the program with the same name."""
     frozen = compile("", "<frozen _collections_abc>", "exec")
     method, kind = Scope(str(tmp_path)).of(frozen)
     assert method == Method("_collections_abc.<module>", "<frozen _collections_abc>", 1)

@@ -13,9 +13,9 @@ ATTEMPTS = 8
 @pytest.mark.slow  # measures real time, several times over
 @pytest.mark.parametrize("newer", [pytest.param(False, id="this Python"), pytest.param(True, id="3.12 or newer")])
 def test_naive_instrumentation_misleads_and_levels_do_not(newer: bool) -> None:
-    """By the two methods' ratio, because a machine's speed changes between one tool's turn and the next's.
+    """Compare the two methods' ratio, because a machine's speed changes between one tool's turn and the next.
 
-    The closest attempt counts: what else runs here disturbs some. No attempt's naive ratio is ever close.
+    The closest attempt counts, because other jobs on the machine disturb some. The naive ratio is never close.
     """
     interpreter = newer_interpreter() if newer else sys.executable
     script = ROOT.parent / "benchmarks" / "trace" / "misleading.py"

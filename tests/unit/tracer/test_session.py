@@ -24,7 +24,7 @@ SUPPORT = Path(traced_programs.__file__).parent
 
 @pytest.fixture(scope="module", autouse=True)
 def few_objects() -> Iterator[None]:
-    """The tracer looks for functions among all objects: here those of the programs, not a worker's collected tests."""
+    """Hide a worker's collected tests from the tracer, which looks for functions among all objects."""
     gc.freeze()
     importlib.reload(traced_programs)
     yield
@@ -33,7 +33,7 @@ def few_objects() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def without_coverage() -> Iterator[None]:
-    """A tracer refuses to work beside another one; pytest-cov's `no_cover` stops one of two in a process of xdist."""
+    """Stop coverage: a tracer refuses to run next to another, and pytest-cov's `no_cover` stops one of two in xdist."""
     measuring = Coverage.current()
     if measuring is not None:
         measuring.stop()
@@ -59,7 +59,7 @@ def test_a_generators_resumptions_are_no_calls_and_its_pauses_no_time(newer: boo
     assert seen["generator/numbers/spin"].calls == 4
     assert seen["generator/spin"].calls == 4
     attempts = [seen, *(traced("generator", newer=newer) for _ in range(3))]
-    # The two are timed one after the other: a machine that slows down in between needs another attempt.
+    # The two are timed one after the other, so a machine that slows down in between needs another attempt.
     assert min(one["generator/numbers"].elapsed_ms / one["generator"].elapsed_ms for one in attempts) < 0.9
 
 
@@ -192,7 +192,7 @@ def test_paths_with_callees_are_descended_in_the_other_revision_too() -> None:
 
 
 def test_a_second_trace_sees_code_that_the_first_one_did_not_time() -> None:
-    """The first trace's last pass looks away from all code but one method; some Pythons remember that."""
+    """The first trace's last pass disables events for all code but one method, and some Pythons remember that."""
     program = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(SUPPORT)!r}]; import traced_programs\n"
         "from perf_culprit.explain.tracer.session import Scope, run_trace\n"

@@ -61,7 +61,7 @@ def test_calls_are_the_samples(tmp_path: Path) -> None:
     assert find.target is not None
     assert find.target.calls == 2
     assert result.suspects[0].method == "Dao.find"
-    # A branch taken in 1% of the calls is no change of shape.
+    # A branch that 1% of the calls take is not a change of shape.
     assert SuspectReason.CHANGED_CALLS not in nodes["Shop.order"].reasons
     assert [one.service for one in result.suspects[0].services] == ["shop"]
     assert result.impacted[0].share == pytest.approx(0.7, abs=0.05)

@@ -1,4 +1,4 @@
-"""One order of suspects over all services: every part of the score is visible, and each does its share."""
+"""One order of suspects over all services: every part of the score is visible and has an effect."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def test_every_part_of_the_score() -> None:
 def test_who_was_touched_comes_before_who_only_lies_on_the_path() -> None:
     before, after = profiles(PARSE, {"parse>tokenize>compile": 1}), profiles(PARSE, {"parse>tokenize>compile": 80})
     alone = compare_profiles([before], [after])
-    # One call of it takes as long as ever: it is called more often, which begins in its caller.
+    # Each of its calls takes as long as before. It is called more often, which begins in its caller.
     assert [one.method for one in alone.suspects] == ["tokenize", "compile", "parse"]
     with_commit = compare_profiles([before], [after], touched=touched("tokenize"))
     tokenize = next(one for one in with_commit.suspects if one.method == "tokenize")
@@ -115,13 +115,13 @@ def test_touched_methods_that_show_the_slowdown_come_before_those_above_them() -
     before, after = profiles(PARSE), profiles(PARSE | {"parse>tokenize>compile": 8.1})
     comparison = compare_profiles([before], [after], touched=touched("compile", "parse"))
     assert [one.method for one in comparison.suspects] == ["compile", "parse", "tokenize"]
-    # Where nothing that shows it was touched, the touched caller comes first: it may call it in another way.
+    # If no touched method shows the slowdown itself, the touched caller comes first: it may call it differently.
     above = compare_profiles([before], [after], touched=touched("parse"))
     assert above.suspects[0].method == "parse"
 
 
 def test_who_calls_what_was_touched_comes_before_the_rest_and_says_so() -> None:
-    """The changed function itself is nowhere to be seen: too quick, or in C."""
+    """The changed function itself is in no profile: it is too quick, or written in C."""
     before, after = profiles(PARSE), profiles(PARSE | {"parse>tokenize": 7.0, "parse>build": 5.0})
     caller = Caller(path="src/parser.py", qualified_name="build", first_line=30, last_line=40, called_names=("hidden",))
     with_caller = replace(touched("hidden"), callers=(caller,))

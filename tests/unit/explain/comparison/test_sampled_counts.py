@@ -1,4 +1,4 @@
-"""Sampled stacks are counts: their chance, what names and machines change in them, and what is not said of noise."""
+"""Sampled stacks as counts: their chance variation, renamed threads, other machines, and no alarm from noise."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ PERIOD_S = 0.01
 
 
 def speedscope(path: Path, counts: Mapping[str, int], *, thread: str = 'Thread 481 "MainThread"') -> str:
-    """As py-spy writes it: a weight per sample, all of one length."""
+    """A speedscope file as py-spy writes it: one weight per sample, all of the same duration."""
     names = list(dict.fromkeys(name for stack in counts for name in stack.split(">")))
     samples = [
         [names.index(name) for name in stack.split(">")] for stack, count in counts.items() for _ in range(count)
@@ -74,7 +74,7 @@ def test_a_repetition_without_a_sample_is_no_evidence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(40, 100), (5, 30), (0, 25), (300, 360)])
 def test_the_p_value_is_that_of_two_poisson_counts(tmp_path: Path, before: int, after: int) -> None:
-    """Against the exact conditional test; what repetitions vary by is Poisson's chance alone."""
+    """Compare with the exact conditional test. Repetitions vary by Poisson noise alone."""
     rng = np.random.default_rng(7)
     same = {f"main>m{i}": 40.0 for i in range(60)}
     sides = [drawn(rng, same), drawn(rng, same)]
@@ -82,7 +82,7 @@ def test_the_p_value_is_that_of_two_poisson_counts(tmp_path: Path, before: int, 
         for run, part in zip(side, rng.multinomial(count, [0.2] * 5), strict=True):
             run["main>one"] = int(part)
     result = compared(tmp_path, *sides)
-    # The whole grows by the method itself, and times are compared, not shares.
+    # The method itself makes the total grow, and times are compared, not shares.
     expected = stats.binomtest(after, before + after, 0.5).pvalue
     p_value = by_path(result)["app.py:main>app.py:one"].p_value
     assert p_value is not None
@@ -91,7 +91,7 @@ def test_the_p_value_is_that_of_two_poisson_counts(tmp_path: Path, before: int, 
 
 @pytest.mark.parametrize("runs", [1, 3, 5])
 def test_few_samples_of_many_functions_raise_no_alarm(tmp_path: Path, runs: int) -> None:
-    """150 functions, 170 samples a run, nothing changed."""
+    """150 functions with 170 samples per run, and no change."""
     weights = np.random.default_rng(0).pareto(1.2, 150) + 0.1
     means = {f"main>f{i}": 170 * weight / weights.sum() for i, weight in enumerate(weights)}
     alarms = 0
@@ -129,7 +129,7 @@ COST_MS = dict(zip("abcdefghi", (4.0, 7.0, 1.0, 12.0, 3.0, 9.0, 5.0, 2.0, 6.0), 
 
 
 def services(machine: float, *, planted: str = "", seed: int) -> list[Profile]:
-    """Nine methods of three services, too few in each to show the machine, which slows none by exactly one factor."""
+    """Nine methods of three services: too few per service to show the machine, which slows each by about `machine`."""
     rng = np.random.default_rng(seed)
     state = {name: machine * (1 + 0.02 * rng.standard_normal()) * (1.5 if name == planted else 1) for name in COST_MS}
     trees = [
@@ -157,7 +157,7 @@ def test_a_slower_method_is_alone_on_any_machine(machine: float, planted: str) -
 
 
 def test_a_method_of_many_services_tells_of_the_machine_once() -> None:
-    """Eleven of nineteen places are one slower method's: counted by place it would be the machine."""
+    """Eleven of nineteen places belong to one slower method. Counted by place, the machine would be slower."""
 
     def side(slow: float, seed: int) -> list[Profile]:
         rng = np.random.default_rng(seed)
@@ -171,7 +171,7 @@ def test_a_method_of_many_services_tells_of_the_machine_once() -> None:
 
 
 def test_long_unchanged_profiles_are_denied(tmp_path: Path) -> None:
-    """1,500 samples a run, five runs a side."""
+    """1,500 samples per run and five runs per side."""
     means = {f"main>m{i}": 1_500 * share for i, share in enumerate((0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.03, 0.02))}
     rng = np.random.default_rng(3)
     (service,) = compared(tmp_path, drawn(rng, means), drawn(rng, means)).services

@@ -1,4 +1,4 @@
-"""The search through two revisions' trees: METHODS 6.5, changed shapes, calls, and how often it cries wolf."""
+"""The search through two revisions' trees: METHODS 6.5, changed shapes, calls, and the rate of false alarms."""
 
 from collections.abc import Sequence
 from operator import mul
@@ -153,7 +153,7 @@ def samples_of(rng: np.random.Generator, own: dict[str, float], repetitions: int
 def test_equal_shares_deny_nothing_that_they_cannot_show(
     before: float, factor: float, answer: Answer, doubts: list[Doubt]
 ) -> None:
-    """Shares do not show a program that is slower everywhere, nor few samples a slowdown of a tenth."""
+    """Shares cannot show a program that is slower everywhere, and few samples cannot show a slowdown of 10%."""
     rng = np.random.default_rng(4)
     own = {"main": 0.0} | {f"main>{name}": before for name in "abcdefghij"}
     sides = [samples_of(rng, {path: mean * by for path, mean in own.items()}) for by in (1.0, factor)]
@@ -224,7 +224,7 @@ def test_a_slower_machine_is_no_slower_method() -> None:
 
 
 def test_what_runs_of_one_side_differ_by_is_no_slower_machine() -> None:
-    """Each run has a state of its own, 1 to 1.3 times as slow; the sides' means differ by 6%."""
+    """Each run has its own machine state, 1 to 1.3 times as slow. The sides' means differ by 6%."""
     sides: list[Profile] = []
     for states in ((1.0, 1.3, 1.1, 1.25, 1.05), (1.1, 1.3, 1.15, 1.3, 1.2)):
         profile = Tree(own=many(slow=1), noise=0.01).profile(np.random.default_rng(len(sides)), len(states))
@@ -251,7 +251,7 @@ def test_a_machine_many_times_as_slow_is_no_slower_method_either(machine: float,
 
 
 def test_methods_that_are_called_as_often_tell_the_machine_from_longer_inputs() -> None:
-    """Two thirds of the methods are called more often and each call of them takes longer: most methods did change."""
+    """Two thirds of the methods are called more often, and each of their calls takes longer: most methods changed."""
     calls = {f"main>m{i}": 4.0 for i in range(10, 30)}
     before = many(slow=1)
     after = {path: own * (5 if path in calls else 1) for path, own in before.items()}
@@ -276,7 +276,7 @@ def test_a_microsecond_beside_milliseconds_is_no_suspect(gained_ms: float, state
 
 
 def test_shares_are_means_over_services_with_a_slower_method() -> None:
-    """A service that gained by chance alone takes nothing from the suspect."""
+    """A service that got slower by chance alone does not reduce the suspect's share."""
     rng = np.random.default_rng(3)
     before, after = (
         [
@@ -291,7 +291,7 @@ def test_shares_are_means_over_services_with_a_slower_method() -> None:
 
 
 def logs(before: Profile, after: Profile, *nodes: ProfileNode) -> list[np.ndarray]:
-    """Of the elapsed times, a thousandth of the whole counting as nothing."""
+    """Logarithms of the nodes' elapsed times, each increased by a thousandth of the larger total."""
     nothing = 0.001 * max(float(np.mean(side.nodes[0].elapsed_ms)) for side in (before, after))
     return [np.log(np.array(node.elapsed_ms) + nothing) for node in nodes]
 
@@ -426,7 +426,7 @@ def test_no_change_has_no_suspects() -> None:
 @pytest.mark.slow  # 600 comparisons of trees of 31 paths
 @pytest.mark.parametrize("repetitions", [(5, 5), (4, 20)])
 def test_of_equal_revisions_the_search_seldom_says_slower(repetitions: tuple[int, int]) -> None:
-    """Own time and time with callees are two families, so at most twice the half of alpha may have an alarm."""
+    """Own time and time with callees are two families at half of alpha each, so at most alpha of trials may alarm."""
     rng = np.random.default_rng(11)
     paths = ["r"]
     for path in paths:
@@ -449,7 +449,7 @@ def test_of_equal_revisions_the_search_seldom_says_slower(repetitions: tuple[int
 
 
 def test_a_path_that_comes_and_goes_accuses_nobody() -> None:
-    """A call graph split into paths: in two of five repetitions `x` is reached by way of `u`, with the same time."""
+    """A call graph split into paths: in two of five repetitions `x` is called through `u`, with the same time."""
 
     def profile(seed: int, *, by_u: Sequence[int]) -> Profile:
         rng = np.random.default_rng(seed)

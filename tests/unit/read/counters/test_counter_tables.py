@@ -1,4 +1,4 @@
-"""Numbers and times of strangers, and tables of them."""
+"""Numbers and times from foreign files, and tables of them."""
 
 from math import inf, nan
 

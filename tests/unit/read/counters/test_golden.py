@@ -1,4 +1,4 @@
-"""Every format's golden file: known by exactly its own reader, read as expected, harmless when broken."""
+"""Every format's golden file: recognized by exactly its own reader, read as expected, harmless when broken."""
 
 import gc
 import json
@@ -25,7 +25,7 @@ HOSTILE = (
 
 @pytest.fixture(autouse=True)
 def no_finalizers() -> Iterator[None]:
-    """A finalizer of other tests' garbage fails where thousands of brackets have filled the stack."""
+    """Pause garbage collection: finalizers of other tests fail while thousands of brackets fill the stack."""
     gc.disable()
     yield
     gc.enable()
@@ -81,7 +81,7 @@ def test_only_data_errors_escape_from_lines_in_any_order(name: str, path: str) -
 
 
 def harmless(data: bytes, name: str) -> None:
-    """Read by detection and by name: either a run that our own format can hold, or a DataError with a next step."""
+    """Read by detection and by name, and check for a run that our own format holds or a DataError with a next step."""
     for tool in ("auto", name):
         error: DataError | None = None
         try:

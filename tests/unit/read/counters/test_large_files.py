@@ -1,4 +1,4 @@
-"""Files beyond the limit of memory: read line by line from the disk, or refused by their size."""
+"""Files beyond the memory limit: read line by line from the disk, or refused because of their size."""
 
 import tracemalloc
 import zipfile
@@ -32,13 +32,13 @@ def jtl(path: Path) -> str:
 def test_a_large_load_test_is_streamed(tmp_path: Path) -> None:
     path = jtl(tmp_path / "results.jtl")
     assert isinstance(open_file(path), LargeFile)
-    collect([path])  # imports are not the file's memory
+    collect([path])  # the first read does the imports, which do not count
     tracemalloc.start()
     run = collect([path])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert sum(len(benchmark.samples) for benchmark in run.benchmarks) == ROWS
-    # The samples as floats, their arrays and tuples; never the text of the rows as well.
+    # The memory holds the samples as floats in arrays and tuples, but not the text of the rows.
     assert peak < 100 * ROWS
 
 

@@ -24,7 +24,7 @@ def test_a_reservoir_keeps_all_until_it_is_full_and_then_an_even_choice_in_order
     kept = large.numbers()
     assert len(kept) == len(large) == 1000
     assert kept == sorted(set(kept))
-    # The mean of an even choice is the middle, within five standard errors.
+    # The mean of a uniform choice is the middle of the range, within five standard errors.
     assert abs(sum(kept) / 1000 - 9999.5) < 5 * 20_000 / (12 * 1000) ** 0.5
     again = Reservoir(1000)
     for number in range(20_000):
@@ -152,7 +152,7 @@ def test_k6_summaries_of_both_kinds_hold_the_same_metrics() -> None:
 
 
 def test_k6_counts_its_times_by_their_events_where_a_trend_does_not_count_them() -> None:
-    """What `k6 run --summary-export` writes without `--summary-trend-stats`."""
+    """The input is the output of `k6 run --summary-export` without `--summary-trend-stats`."""
     trend = {"avg": 7.0, "min": 6.0, "med": 6.5, "max": 200.0, "p(95)": 9.9}
     names = ("http_req_duration", "http_req_duration{expected_response:true}", "iteration_duration", "group_duration")
     metrics = dict.fromkeys(names, trend) | {"http_reqs": {"count": 17_586}, "iterations": {"count": 9}}

@@ -76,7 +76,7 @@ def test_perf_csv_refuses_other_lines_with_their_number() -> None:
 
 
 def test_perf_stat_refuses_a_time_after_a_separator_of_records() -> None:
-    """Found by fuzzing: a pattern's \\s takes U+001E for a space, float() does not."""
+    """Fuzzing found this: a pattern's \\s matches U+001E, but float() does not accept it."""
     interval = "     0.050156174,50.66,msec,task-clock,50663670,100.00,1.013,CPUs utilized\n"
     with pytest.raises(DataError, match=r"counters\.csv:2: is not a line of perf stat"):
         read(interval + "\x1e" + interval, tool="perf_stat_csv")

@@ -1,4 +1,4 @@
-"""What V8 and Firefox sample."""
+"""Profiles sampled by V8 and Firefox."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.support.readings import only_profile, own_costs
 FOLDER = Path(__file__).parents[3] / "golden" / "profiles"
 
 
-# `perf script` has as many of the file that samply imported.
+# The number of samples that `perf script` shows for the file that samply imported.
 SAMPLY_SAMPLES = 406
 
 
@@ -40,7 +40,7 @@ def test_node_counts_hits_below_the_caller_and_no_idle_time() -> None:
 
 
 def firefox(names: list[str], *, is_shared: bool) -> dict[str, object]:
-    """`main` calls `parse` (3 samples) and `render` (1); an idle sample has no stack."""
+    """A profile in which `main` calls `parse` (3 samples) and `render` (1). An idle sample has no stack."""
     tables = {
         "stackTable": {"frame": [0, 1, 2], "prefix": [None, 0, 0], "length": 3},
         "frameTable": {"func": [0, 1, 2], "length": 3},
@@ -70,7 +70,7 @@ def test_firefox_s_tables_may_be_shared(tmp_path: Path, is_shared: bool) -> None
 def test_samply_s_addresses_are_refused_and_its_symbols_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="addresses instead of names"):
         read_profiles([str(FOLDER / "samply.json")])
-    # As the Firefox Profiler writes it once it has asked for the symbols.
+    # The form that the Firefox Profiler writes after it has fetched the symbols.
     path = tmp_path / "profile.json"
     path.write_text(re.sub('"0x([0-9a-f]+)"', r'"fun_\1"', (FOLDER / "samply.json").read_text()))
     (profile,) = read_profiles([str(path)]).profiles

@@ -1,4 +1,4 @@
-"""Call graphs as trees of paths: whose time a circle's is."""
+"""Call graphs as trees of paths: the callers that the time of a cycle is assigned to."""
 
 from perf_culprit.read.profiles.call_graph import CallGraph, unfold
 from perf_culprit.read.profiles.profile_tree import Frame
@@ -9,7 +9,7 @@ def test_a_cheap_call_into_a_circle_does_not_become_its_way_in() -> None:
     costs = {"main": 1.0, "import": 1.0, "render": 10.0, "join": 20.0, "tokens": 70.0}
     number = {name: graph.new(Frame(name)) for name in costs}
     graph.self_cost = [*costs.values()]
-    # Imports come first, and join a path; what is rendered is joined of tokens, some of which are rendered themselves.
+    # `import` comes first and calls `join` cheaply. `render` calls `join`, which calls `tokens`, which calls `render`.
     for caller, callee, inclusive in (
         ("main", "import", 1.1),
         ("import", "join", 0.1),

@@ -1,4 +1,4 @@
-"""Every format on files of real tools: known by its own reader alone, with the totals that the tools state."""
+"""Every format on files of real tools: recognized by its own reader only, with the totals that the tools state."""
 
 import gzip
 import random
@@ -92,7 +92,7 @@ def test_cprofile_is_opened_only_when_trusted() -> None:
 
 @pytest.mark.parametrize("family", ["events", "executions"])
 def test_kieker_folders_are_one_log(family: str) -> None:
-    """Shop.java: four customers order a book, three, one in vain, three; each in a trace of its own."""
+    """Four customers of Shop.java order a book, three, one in vain and three, each in a trace of its own."""
     profiles = read_profiles([str(FOLDER / "kieker" / family)]).profiles
     customers, main = profiles
     assert [(node.method.removeprefix("shop.Shop$Customer."), node.calls, node.parent) for node in customers.nodes] == [
@@ -104,7 +104,7 @@ def test_kieker_folders_are_one_log(family: str) -> None:
 
 
 def test_kieker_s_times_are_those_of_the_log() -> None:
-    """From the first and the last record of the trace of `main`."""
+    """The expected time is between the first and the last record of the trace of `main`."""
     _, main = read_profiles([str(FOLDER / "kieker/events")]).profiles
     assert total(main) == pytest.approx((1795374200827038685 - 1795374200723261238) / 1e6)
 
@@ -113,7 +113,7 @@ def test_a_truncated_kieker_log_counts_what_lost_its_parent(tmp_path: Path) -> N
     folder = FOLDER / "kieker/executions"
     (tmp_path / "kieker.map").write_bytes((folder / "kieker.map").read_bytes())
     lines = (folder / "kieker.dat").read_bytes().splitlines(keepends=True)
-    (tmp_path / "kieker.dat").write_bytes(b"".join(lines[:-2]))  # the last customer's `run`, and `main`
+    (tmp_path / "kieker.dat").write_bytes(b"".join(lines[:-2]))  # without the last customer's `run` and without `main`
     reading = read_profiles([str(tmp_path)])
     calls = {profile.service: profile.nodes[0].calls for profile in reading.profiles}
     assert calls == {
@@ -181,7 +181,7 @@ GO_PARTITION_MS = 160
 
 
 def test_pprof_says_what_go_tool_pprof_says() -> None:
-    """`go tool pprof -top go.pprof`: samples of 10 ms each."""
+    """The expected values are from `go tool pprof -top go.pprof`, with samples of 10 ms each."""
     profile = only("go.pprof")
     assert profile.unit == "samples"
     assert sum(own_costs(profile).values()) == GO_TOTAL_MS / 10

@@ -1,4 +1,4 @@
-"""Where elements end is what a decoder finds, whatever strings they hold and wherever the bytes are cut."""
+"""The ends of elements agree with a decoder's, for any strings in them and any cut of the bytes."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Functions of bundled JavaScript by their places in its sources: a real bundle, and maps that say nothing."""
+"""Functions of bundled JavaScript by their places in its sources: a real bundle, and unusable maps."""
 
 import base64
 import json

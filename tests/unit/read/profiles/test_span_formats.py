@@ -1,4 +1,4 @@
-"""Traces are calls: OpenTelemetry's SDK wrote 40 of two request types, of three services, in every form."""
+"""Traces as calls: in every format, 40 traces of OpenTelemetry's SDK with two request types and three services."""
 
 import json
 from pathlib import Path
@@ -100,13 +100,13 @@ def test_a_slow_service_below_all_callers_is_named_once_with_certainty() -> None
     assert suspect.q_value is not None
     assert suspect.q_value < 1e-4
     assert [one.service for one in comparison.impacted] == [SEARCH, ORDER]
-    # One side against itself, first half against second, says nothing is slower.
+    # The comparison of one side with itself finds nothing slower.
     half = read_profiles([str(FOLDER / "otel-after.pb")] * 2).profiles
     assert not compare_profiles(half, half).suspects
 
 
 def test_a_slow_network_is_named_by_the_service_behind_it(tmp_path: Path) -> None:
-    """Two services call a third; its own time is what it was, and so is everybody's own work."""
+    """Two services call a third over a slower network. The own work of all three is unchanged."""
 
     def side(name: str, network_us: int) -> str:
         rows = ["TraceID,SpanID,ParentID,ServiceName,OperationName,StartTime,Duration"]
@@ -139,7 +139,7 @@ def test_many_calls_are_put_together_in_their_order(tmp_path: Path) -> None:
     (node,) = profile.nodes
     assert node.calls == 1
     assert sum(node.elapsed_ms[:-1]) / 833 == pytest.approx(20, abs=0.1)
-    assert node.elapsed_ms[-1] == 10  # the last call is alone
+    assert node.elapsed_ms[-1] == 10  # the last repetition is a single call
 
 
 def test_large_trees_have_fewer_repetitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_large_trees_have_fewer_repetitions(tmp_path: Path, monkeypatch: pytest.
     table = tmp_path / "spans.csv"
     table.write_text("\n".join(rows))
     (profile,) = read_profiles([str(table)], format=COLUMNS).profiles
-    # 300 times of three paths: at most 100 calls, which these are.
+    # 300 times of three paths allow at most 100 calls, and there are 90.
     assert profile.repetitions == 90
     monkeypatch.setattr("perf_culprit.read.profiles.spans.MOST_TIMES", 100)
     (profile,) = read_profiles([str(table)], format=COLUMNS).profiles
@@ -237,7 +237,7 @@ def test_zipkins_shared_span_is_the_clients_and_the_servers(tmp_path: Path) -> N
         "shop: get /order;shop: get /stock;stock: get /stock": (4.0, 3.0),
         "shop: get /order;shop: get /stock;stock: get /stock;stock: select": (1.0, 1.0),
     }
-    # Without the client's half, and with a span that is none.
+    # Leave out the client's half, and add an invalid span.
     path.write_text(json.dumps([spans[2:], [spans[0], {"id": 1}]]))
     read = read_profiles([str(path)])
     assert [paths(one) for one in read.profiles] == [

@@ -1,4 +1,4 @@
-"""Sampled stacks: what is counted, a period or a time; and what the tools themselves say."""
+"""Sampled stacks: counts of samples, periods or times, and agreement with the tools' own numbers."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def reading(tmp_path: Path, text: str | bytes) -> ProfileReading:
 
 
 def times(read: ProfileReading) -> dict[str, tuple[float, float]]:
-    """Per path: elapsed and self."""
+    """The elapsed time and self time by path."""
     paths: list[str] = []
     (profile,) = read.profiles
     for node in profile.nodes:
@@ -95,7 +95,7 @@ def test_a_period_is_divided(tmp_path: Path) -> None:
     [
         {"main;a": 500, "main;b": 500, "main;c": 10},
         {"main;a": 3, "main;b": 9},
-        # A multiple of itself, which was "a period" of one side only: 10 -> 13,000 samples.
+        # Counts that are all multiples of one number, once taken for a period on one side only: 10 -> 13,000 samples.
         {"main;a": 1000, "main;b": 1000},
         {"main;a": 5000},
     ],
@@ -107,7 +107,7 @@ def test_a_handful_of_counts_with_a_small_divisor_are_counts(tmp_path: Path, cou
 
 
 def random_times(seed: int) -> dict[str, float]:
-    """Nanoseconds per sample, which no period divides: inferno's counts of perf's samples with their weights."""
+    """Nanoseconds by stack that no period divides, like inferno's weighted counts of perf's samples."""
     rng = np.random.default_rng(seed)
     return {stack: float(round(count * rng.lognormal(14, 0.3))) for stack, count in stacks(seed).items()}
 
