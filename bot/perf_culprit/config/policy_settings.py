@@ -22,7 +22,7 @@ class Section(BaseModel):
 
 
 class CategoryConfig(Section):
-    """A named interval of response times: up to `below`, without it everything slower."""
+    """A named range of response times: up to `below`, or everything slower if that is not set."""
 
     name: Annotated[str, Field(min_length=1, max_length=40, description="name of the category")]
     below: Annotated[DurationMs | None, Field(description="upper bound; the last category has none")] = None
@@ -37,7 +37,7 @@ CATEGORIES: Final[tuple[CategoryConfig, ...]] = (
 
 
 class LevelsConfig(Section):
-    """How much worse a regression must be to be a warning, and to fail the check. Default: the minimum effect."""
+    """The sizes at which a regression is a warning and fails the check. Default: the minimum effect."""
 
     warn: Annotated[
         Percent | None, Field(description="regressions from this size on are warnings (default: the minimum effect)")
@@ -67,7 +67,7 @@ class Matching(Section):
 
 
 class BenchmarkConfig(Matching):
-    """Settings of the benchmarks whose name matches; the first entry that matches a benchmark is its entry."""
+    """Settings of the benchmarks whose name matches. For each benchmark, only the first matching entry applies."""
 
     match: Annotated[str, Field(min_length=1, max_length=500, description="shell pattern on the benchmark's name")]
     minimum_effect: Annotated[
@@ -90,13 +90,13 @@ class BenchmarkConfig(Matching):
 
 
 class GroupConfig(Matching):
-    """Benchmarks whose changes the report sums up by their geometric mean."""
+    """Benchmarks whose changes the report summarizes by their geometric mean."""
 
     name: Annotated[str, Field(min_length=1, max_length=60, description="of the group")]
 
 
 class BudgetConfig(Matching):
-    """A limit that the metric's value may not pass: from above or from below, as its direction says."""
+    """An absolute limit of a metric: an upper limit if lower is better, a lower limit if higher is better."""
 
     limit: Annotated[
         Annotated[str, Field(pattern=r"^\d{1,15}(\.\d{1,9})? ?[^\s\d]?\S{0,39}$")] | Annotated[float, Field(ge=0)],
@@ -112,7 +112,7 @@ class BudgetConfig(Matching):
 
 
 class RulerConfig(Section):
-    """A fixed workload measured with each run: it tells how fast the machine was, and all others are scaled by it."""
+    """A fixed workload, measured with each run. It gauges the machine's speed; other benchmarks are scaled by it."""
 
     benchmark: Annotated[
         str,
@@ -130,7 +130,7 @@ class RulerConfig(Section):
 
 
 class ControlChartConfig(Section):
-    """Limits of the detector `control_chart` (docs/detectors/control-chart.md)."""
+    """Settings of the detector `control_chart` (docs/detectors/control-chart.md)."""
 
     limits: Annotated[
         Literal["5/95", "1/99", "10/90", "3sd"],
@@ -152,7 +152,7 @@ class ControlChartConfig(Section):
 
 
 class RuleEnsembleConfig(Section):
-    """The detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
+    """Settings of the detector `rule_ensemble` (docs/detectors/rule-ensemble.md)."""
 
     profile: Annotated[
         Literal["guarded", "thesis"],

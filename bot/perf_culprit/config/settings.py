@@ -17,7 +17,7 @@ from perf_culprit.model.run import Direction, MetricKey
 
 
 class HistoryConfig(Section):
-    """Where runs are stored and how many are looked at."""
+    """The storage of runs, and the number of runs in use."""
 
     url: Annotated[
         Database | None,
@@ -61,7 +61,7 @@ Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class CommentConfig(Section):
-    """When the pull request hears of it, and who is named on a regression."""
+    """When a pull request gets a comment, and who is mentioned on a regression."""
 
     when: Annotated[
         Literal["always", "change", "regression", "never"], Field(description="when a pull request gets a comment")
@@ -106,7 +106,7 @@ Command = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
 class ConfirmConfig(Section):
-    """How long may be measured again, by itself, what stored runs suspect (docs/confirm.md)."""
+    """The time limit for automatically measuring suspected changes of stored runs again (docs/confirm.md)."""
 
     budget: Annotated[
         int,
@@ -119,7 +119,7 @@ class ConfirmConfig(Section):
 
 
 class BisectConfig(Section):
-    """How `/perf-bisect` searches (docs/bisection.md); of the default branch, never of a pull request."""
+    """Settings of `/perf-bisect` (docs/bisection.md). They apply from the default branch, never from a pull request."""
 
     run: Annotated[
         Command | None,
@@ -210,7 +210,7 @@ class BisectConfig(Section):
 
 
 class Config(PolicySettings):
-    """Everything that can be set. Rates and effects are fractions, times are milliseconds."""
+    """All settings. Rates and effects are fractions, times are milliseconds."""
 
     suite: Annotated[
         str,

@@ -21,12 +21,12 @@ from perf_culprit.model.run import Direction, EnvironmentChange, Metric, MetricK
 
 
 class CommitRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The candidates between a good and a bad commit, as `search.candidate_graph` cuts them out of a history.
+    """The candidates for the culprit, between a good and a bad commit.
 
-    `commits` are ancestors(bad) + bad without ancestors(good) and good, parents before children; the last is `bad`.
-    `parents[i]` are the indices of commit i's parents among them (none: its parents are on the good side).
-    `reverts` are pairs (reverting, reverted); `unchanged` commits have their only parent's build inputs.
-    `merge_bases` is empty where `good` is an ancestor of `bad`.
+    `commits` are `bad` and its ancestors, without `good` and its ancestors; parents come before children, `bad` comes
+    last. `parents[i]` are the indices of commit i's parents in `commits`, empty if its parents are on the good side.
+    `reverts` are pairs (reverting, reverted). `unchanged` commits have the same build inputs as their only parent.
+    `merge_bases` is empty if `good` is an ancestor of `bad`.
     """
 
     good: str
@@ -40,7 +40,7 @@ class CommitRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ExecutedCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Code that a commit changes and the benchmark executes; without a `function` what the file runs when imported."""
+    """Changed code that the benchmark executes. Without a `function`, it is what the file executes when imported."""
 
     path: str
     function: str = ""
@@ -61,7 +61,7 @@ class ChangeFacts:
 
 
 class Engine(StrEnum):
-    """How the next commit is chosen and judged."""
+    """The search engine, which chooses and judges the commits to measure."""
 
     BAYES = "bayes"
     WEIGHTED = "weighted"
@@ -72,7 +72,7 @@ LEAST_FURTHER: Final = 0.1  # probability of an unnamed step above which an answ
 
 
 class Sought(StrEnum):
-    """Which change from good to bad is looked for."""
+    """The kind of change from good to bad that the search is for."""
 
     ANY = "any"
     WORSE = "worse"
@@ -80,14 +80,13 @@ class Sought(StrEnum):
 
 
 class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`stop`: posterior at which a commit is named. `budget_executions` counts runs of the benchmark, ends included.
+    """The settings of a search. It names a commit whose posterior probability reaches `stop`.
 
-    Ends that differ by less than `minimum_effect` (a relative change) count as equal: counts are so exact that
-    every change of the code would show.
-
-    `suspects_per_round` is 1 to 3. Only rounds of `one_machine` can be compared without ends of their
-    own. `repetitions` and `alpha` belong to the weighted engine. `expected_change`, of the logarithm, is what made
-    somebody look: reproduction ends once the ends exclude half of it.
+    `budget_executions` limits the executions of the benchmark, those of the range's ends included. Ends count as equal
+    if they differ by less than `minimum_effect` (a relative change): exact counts would otherwise show every change of
+    code. `suspects_per_round` is 1 to 3. Without `one_machine`, rounds are comparable only if they measure the ends,
+    too. `repetitions` and `alpha` belong to the weighted engine. `expected_change`, in logarithms, is the change that
+    started the search: it stops as not reproduced once measurements of the ends exclude half of it.
     """
 
     engine: Engine = Engine.BAYES
@@ -110,7 +109,7 @@ class SearchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Purpose(StrEnum):
-    """Why a round is measured, for people who watch."""
+    """Why a round is measured; only for display."""
 
     MERGE_BASE = "merge_base"
     REPRODUCE = "reproduce"
@@ -120,7 +119,7 @@ class Purpose(StrEnum):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One round: execute each of `commits` once, in this order, on one machine, one right after the other."""
+    """One round: one machine executes each of `commits` once, in this order, directly after each other."""
 
     id: str
     commits: tuple[str, ...]
@@ -142,7 +141,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a round gave: a value per execution, or why there is none. A stored run may have several per commit."""
+    """The result of a round: each commit's value, or its failure. A stored run may have several values per commit."""
 
     job_id: str
     values: Mapping[str, tuple[float, ...]] = {}
@@ -150,7 +149,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Phase(StrEnum):
-    """Where a search stands."""
+    """The phase of a search."""
 
     MERGE_BASE = "merge_base"
     REPRODUCE = "reproduce"
@@ -161,7 +160,7 @@ class Phase(StrEnum):
 
 
 class OutcomeKind(StrEnum):
-    """What a search can end with."""
+    """The kind of a search's answer."""
 
     CULPRIT = "culprit"
     SEVERAL_CULPRITS = "several_culprits"
@@ -175,10 +174,10 @@ class OutcomeKind(StrEnum):
 
 
 class Culprit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A named commit. `relative_change` is its own part, signed as measured; `improvement` where it made things better.
+    """A named commit. `relative_change` is its own effect, signed as measured; `improvement` if the metric got better.
 
-    `posterior` is None from the weighted engine. `log_bayes_factor` compares "differs from its parent" with
-    "equal", from fresh rounds only.
+    `posterior` is null from the weighted engine. `log_bayes_factor` compares "differs from its parent" with "equal",
+    from fresh rounds only.
     """
 
     commit: str
@@ -190,7 +189,7 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A commit that may be the culprit, with its posterior; `skipped` says why it could not be measured."""
+    """A possible culprit with its posterior probability. `skipped` is the reason why it could not be measured."""
 
     commit: str
     posterior: float
@@ -198,7 +197,7 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class DecayPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A stretch of a slow decay: after `after` up to and including `until`; `share` of the whole change."""
+    """A part of a slow decay: the commits after `after`, up to `until`, caused this `share` of the whole change."""
 
     after: str
     until: str
@@ -207,9 +206,9 @@ class DecayPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the measurements looked like, for the report: of natural logarithms.
+    """The noise of the measurements. `standard_deviation` is of natural logarithms.
 
-    `two_modes`: a fast and a slow state of the machine, `mode_ratio` apart, `slow_share` of the time in the slow one.
+    If the machine has two states, the slow one is slower by the factor `mode_ratio`, for `slow_share` of the time.
     """
 
     standard_deviation: float
@@ -219,14 +218,7 @@ class Noise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The answer of a search; its sentences are made in `perf_culprit.say.bisection_words`.
-
-    `needed`: executions that the search would still take, where that is why it stopped. `relative_change` is bad
-    against good. `visible_effect` is the change that would have been seen (not reproduced,
-    inconclusive). `further_probability` is that of a step that nobody named; `unresolved` is the part of the change, as
-    a fraction, that the residual check left open, most of it in the commits after the first of `unresolved_part` up to
-    its second.
-    """
+    """The answer of a search. docs/bisection-v1.schema.json describes the members."""
 
     kind: OutcomeKind
     needed: int | None = None
@@ -270,10 +262,7 @@ class Progress:
 
 
 class NamedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A commit that passed its confirmation; from then on a regressor of the model.
-
-    `rounds` and `withdrawn`: how many results and withdrawn suspects there were then.
-    """
+    """A commit that passed its confirmation, after this number of results (`rounds`) and `withdrawn` suspects."""
 
     commit: str
     posterior: float
@@ -283,11 +272,11 @@ class NamedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything a search knows; written and read by `perf_culprit.model.bisection_files`.
+    """The whole state of a search, which can resume from it.
 
-    `jobs` in the order of dispatch, `results` in the order of arrival. `abandoned` jobs will not come back.
-    `since` counts the results that were there when the present phase began; `suspect` is the commit under confirmation
-    and `withdrawn` those that failed it.
+    `jobs` are in the order of dispatch, `results` in the order of arrival. No results will come for `abandoned` jobs.
+    `since` is the number of results before the present phase. `suspect` is the commit under confirmation; `withdrawn`
+    suspects failed theirs.
     """
 
     commit_range: CommitRange
@@ -309,11 +298,10 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class CulpritDiagnosis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`counted`: functions whose instructions make up the change, counted exactly, the most first.
+    """The code behind a culprit. `counted` functions make up the change by exact instruction counts, most first.
 
-    `changed`: functions whose code the commit changed, tests left out, and `more` of them.
-
-    `comparison`: the parent's profile against the commit's; without one `doubt` says why.
+    `changed` are functions whose code the commit changed, tests excluded; `more` counts those beyond the list.
+    `comparison` compares the parent's profile with the commit's. Without one, `doubt` gives the reason.
     """
 
     commit: str
@@ -337,10 +325,7 @@ DEFINITE = frozenset(
 
 
 class MeasuredCommit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The measurements of one commit. `relative_change` is against the good end, within the same rounds.
-
-    `confidence_interval` needs two rounds. `failures` are the distinct reasons why executions gave no number.
-    """
+    """The measurements of one commit. `NamedCommit` describes the members."""
 
     commit: str
     executions: int

@@ -48,7 +48,7 @@ Value = Annotated[float, Meta(gt=LEAST_VALUE, lt=LARGEST_VALUE)]
 
 
 class JobRound(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One round: a commit has numbers of its one execution, or a failure, or was not reached."""
+    """One round. A commit has the numbers of its one execution, or a failure, or neither if it was not reached."""
 
     job_id: Name = msgspec.field(name="id")
     values: Annotated[
@@ -66,7 +66,12 @@ class BisectJobFile(
     tag_field="format",
     tag="perf-culprit-bisect-job",
 ):
-    """The whole file: `bisect-job.json` in the artifact."""
+    """The results of one bisect job: `bisect-job.json` in its artifact.
+
+    `metric` is the observed metric; null if no execution gave a number. `elapsed_seconds` is from the job's start to
+    these results, builds included; null from older versions. `followed` has the numbers of further metrics by round and
+    commit.
+    """
 
     version: Literal[1] = written(1)
     bisection: Name
@@ -145,7 +150,7 @@ class BisectRequestFile(
     tag_field="format",
     tag="perf-culprit-bisect-request",
 ):
-    """The whole file. Its commands come from the default branch's configuration, by way of the dispatch."""
+    """A dispatch's request to its jobs. Its commands come from the default branch's configuration."""
 
     version: Literal[1] = written(1)
     request: BisectRequest
@@ -179,7 +184,7 @@ class BisectSession(
     tag_field="format",
     tag="perf-culprit-bisect-session",
 ):
-    """`run` and `build` are kept to be compared, never to be executed: a file is no reason to run a command."""
+    """A running local bisection. `run` and `build` are only compared with the given commands, never executed."""
 
     version: Literal[1] = written(1)
     run: str
@@ -237,7 +242,7 @@ class StoredBisection(
     tag_field="format",
     tag="perf-culprit-stored-bisection",
 ):
-    """The whole file. `format` and `version` make it known by content."""
+    """A bisection on the history branch, recognized by its `format` and `version`."""
 
     version: Literal[1] = written(1)
     bisection: Bisection
@@ -269,9 +274,12 @@ def _faults(bisection: Bisection) -> Iterator[str]:
 
 
 class NamedCulprit(Culprit, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`updates`: the packages to which this commit gave another version.
+    """A named culprit with its `subject`: the first line of the commit's message.
 
-    `executed`: what it changes of the code that the benchmark executes.
+    `relative_change` is its own effect, signed as measured; `improvement` if the metric got better. `posterior` is null
+    from the weighted engine. `log_bayes_factor` compares "differs from its parent" with "equal", from fresh rounds
+    only. `updates` are the packages whose version the commit changed, `executed` is the code that it changes and the
+    benchmark executes.
     """
 
     subject: str | None
@@ -280,13 +288,17 @@ class NamedCulprit(Culprit, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class NamedSuspect(Suspect, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`subject`: the first line of its message."""
+    """A possible culprit. `skipped` is why it was not measured, `subject` the first line of the commit's message."""
 
     subject: str | None
 
 
 class NamedCommit(MeasuredCommit, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`subject`: the first line of its message."""
+    """The measurements of one commit. `subject` is the first line of its message.
+
+    `relative_change` is against the good end, within the same rounds; its interval needs two rounds. `failures` are the
+    distinct reasons why executions gave no number.
+    """
 
     subject: str | None
 
@@ -294,7 +306,15 @@ class NamedCommit(MeasuredCommit, frozen=True, kw_only=True, forbid_unknown_fiel
 class BisectionFile(
     Outcome, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-bisection"
 ):
-    """The whole file. `definite` says whether the exit code was 0, `reason` why the search ended."""
+    """The answer of a bisection. `definite`: the exit code was 0. `reason` states why the search ended.
+
+    `needed` is the number of further executions that the search would take, if it stopped for that reason.
+    `relative_change` is that from good to bad. `visible_effect` is the change that would have been detected, if the
+    change was not reproduced or the answer is inconclusive. `further_probability` is that of another culprit.
+    `unresolved` is the fraction of the change that the named commits may leave unexplained. Most of it is in
+    `unresolved_part`: the commits after its first, up to its second. `skipped` has the reasons why commits could not be
+    measured.
+    """
 
     version: Literal[1] = written(1)
     kind: OutcomeKind = msgspec.field(name="outcome")

@@ -26,10 +26,10 @@ Name = Annotated[str, msgspec.Meta(max_length=10_000)]
 class ProfileNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One path of methods from the root.
 
-    `parent` is the index of the calling node, always smaller than the node's own; None at a root. `elapsed_ms` (with
-    callees) and `self_ms` hold one number per repetition of the whole, in the same order at every node: the time that
-    all calls along this path took in that repetition. `calls` is their number per repetition, None where the source
-    only samples stacks. `file` and `line` say where the method is defined, as the source wrote it.
+    `parent` is the index of the calling node, always smaller than the node's own; null at a root. `elapsed` includes
+    callees and `self` does not. Both have one number per repetition, in the same order at every node: the time of all
+    calls along this path. `calls` is the number of calls per repetition; null if the source only samples stacks. `file`
+    and `line` are the place of the method's definition, as the source wrote it.
     """
 
     method: Name
@@ -50,12 +50,12 @@ class Profile(
     tag_field="format",
     tag="perf-culprit-trace",
 ):
-    """`service`: the process, thread group, benchmark or service that was observed.
+    """A profile of one `service`: a process, thread group, benchmark or service.
 
     `repetitions` is the length of every node's times; with one, only totals can be compared. `unit` is the unit of the
-    times: "ms", or what the source counts instead ("samples", "instructions"), which no time may be made of.
-    `are_calls`: the repetitions are calls of one running program, in the order of their time. `samples`: where stacks
-    were sampled and their times are known, how many samples each repetition's times are made of.
+    times: "ms", or a unit that is not a time ("samples", "instructions"). `are_calls`: the repetitions are calls of one
+    running program, in order of time. `samples` is the number of stack samples behind each repetition's times; it is
+    empty if stacks were not sampled or their times are unknown.
     """
 
     version: Literal[1] = written(1)
@@ -141,8 +141,8 @@ class ProfileReading:
 class CallNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All executions of one method along one path from the root, over all calls of the service.
 
-    `parent` is the index of the calling node, always smaller than the node's own; None at the root. `self_ms` is
-    `elapsed_ms` without the time of callees, never below 0 (callees that ran side by side can take longer together).
+    `parent` is the index of the calling node, always smaller than the node's own; null at the root. `self_ms` is
+    `elapsed_ms` without the time of callees. It is never below 0, although parallel callees can take longer in total.
     """
 
     method: str
@@ -158,9 +158,10 @@ SHOWN_SHARE: Final = 0.001
 
 
 class CallTree(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All calls of one service merged into one tree with every branch that any of them took.
+    """All calls of one service, merged into one tree that has every branch of any call.
 
-    `variants`: how many different trees (structure and methods) were merged; an estimate above some thousands.
+    `variants` is the number of different trees (structure and methods) before merging; an estimate above some
+    thousands.
     """
 
     service: str
@@ -194,9 +195,9 @@ class CallTree(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ImpactedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a method means to a service that executes it, as shares of the service's time.
+    """A service that executes a method, with the method's shares of the service's time.
 
-    `children_share`: the time in what the method calls, directly or not, without its own.
+    `children_share` is the time in all direct and indirect callees of the method, without its own time.
     """
 
     service: str
@@ -206,9 +207,9 @@ class ImpactedService(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class MethodSuspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`services`: those that execute it, the largest self share first: what to test again when it changes.
+    """A method, scored by its time in all services. Test its `services` again after a change, largest self share first.
 
-    `calls`: executions. `tiny`: its absolute time is too small to matter in any service, whatever its shares.
+    `calls` counts its executions. `tiny`: its absolute time is too small to matter in any service, whatever its shares.
     """
 
     method: str
@@ -228,7 +229,7 @@ class SlowCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Calls of a service logged in `width_s` seconds from `start_s` (seconds since 1970)."""
+    """The calls of a service that were logged in the `width_s` seconds from `start_s` (seconds since 1970)."""
 
     start_s: float
     width_s: float
@@ -239,9 +240,10 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ServiceStatistics(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Response times of the calls whose root was logged. `standard_deviation_ms` is the population's.
+    """Response times of the calls with a logged root. `standard_deviation_ms` is the population's.
 
-    `all_calls`: with those whose root was not. `variants`: different trees; an estimate above some thousands.
+    `all_calls` includes calls without a logged root. `variants` counts different trees; an estimate above some
+    thousands.
     """
 
     service: str
@@ -267,7 +269,7 @@ class LineFault(StrEnum):
 
 
 class UnusedLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`line`: counted from 1 over all files in their order; None where only the line's parts were still known."""
+    """An unused line of a log, counted from 1 over all files. `line` is null if only parts of it remained."""
 
     fault: LineFault
     line: int | None
@@ -275,10 +277,10 @@ class UnusedLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class LogReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What became of a log's lines. `headless_calls`: without a logged root. `cut_calls`: too long to hold whole.
+    """The use of a log's lines. `headless_calls` have no logged root; `cut_calls` were too long to keep whole.
 
-    `unused`: how many lines by reason. `rare_paths`: paths that were given up for their number, their methods still
-    counted.
+    `unused` is the number of unused lines by reason. `rare_paths` is the number of paths that were dropped because
+    there were too many. Their methods are still counted.
     """
 
     lines: int
@@ -299,11 +301,11 @@ class Diagnosis(
     tag_field="format",
     tag="perf-culprit-diagnosis",
 ):
-    """`suspects`: every method, the most suspicious first. `minimum_self_ms`: less per call of a service is tiny.
+    """The cost of methods. `suspects` has all, most suspicious first; below `minimum_self_ms` per call they are tiny.
 
-    `unit`: of all times; "ms", or what profiles count instead (samples, instructions), under the same names.
-    `trees`: a merged one per service, without the paths that take next to nothing. `method`: of the executions of the
-    one that was asked for, over all services.
+    All times are in `unit`: "ms", or another count of a profile (samples, instructions), under the same names. `trees`
+    has one merged tree per service, without paths of negligible time. `method` has statistics about the executions of
+    the requested method, over all services.
     """
 
     version: Literal[1] = written(1)
@@ -322,9 +324,9 @@ MOST_COSTS: Final = 100
 
 
 class MethodCosts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a diagnosis of one revision brings into a report: what costs most there, not what got slower.
+    """The most expensive methods of one revision, in a diagnosis' `unit`. They need not have become slower.
 
-    `suspects`: the first of `methods`; `services`: how many were observed. `unit` as in a diagnosis.
+    `suspects` are the first of `methods` methods. `services` is the number of observed services.
     """
 
     suspects: tuple[MethodSuspect, ...]
@@ -358,7 +360,7 @@ def decode_costs(data: bytes, *, place: str) -> MethodCosts:
 
 
 class Scope(StrEnum):
-    """What a piece of code belongs to: a function, or the code of a class or file outside its functions."""
+    """The kind of a piece of code: a function, or the code of a class or file outside its functions."""
 
     FUNCTION = "function"
     CLASS = "class"
@@ -366,7 +368,7 @@ class Scope(StrEnum):
 
 
 class ChangeKind(StrEnum):
-    """What happened to a function. Only the first three change what runs."""
+    """The kind of a function's change. Only the first three change the executed code."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -379,12 +381,12 @@ CODE_CHANGES = frozenset({ChangeKind.ADDED, ChangeKind.CHANGED, ChangeKind.DELET
 
 
 class TouchedFunction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`path`, `first_line` and `last_line` are the head's, the base's where the function was deleted.
+    """A changed function. `path` and lines are those of the head; of a deleted function, those of the base.
 
-    `qualified_name` is the name inside its file, dotted: classes and enclosing functions first, `Class.method`; of a
-    language with packages also these. `""` is the file's own code. Decorators count as lines of the function.
-    `moved_from` is the former place as `path:name`. `changed_line` is the first line inside that differs, where a
-    function of the same file changed.
+    `qualified_name` is the dotted name inside the file, such as `Class.method`: classes and enclosing functions come
+    first, packages too if the language has them. `""` is the file's own code. Decorators count as lines of the
+    function. `moved_from` is the former place as `path:name`. `changed_line` is the first different line, if a function
+    of the same file changed.
     """
 
     path: str
@@ -447,7 +449,7 @@ class Touched:
 
 
 class Certainty(StrEnum):
-    """How surely a profile's method is a touched function, the surest first."""
+    """The evidence that a profile's method is a changed function, most certain first."""
 
     FILE_AND_LINE = "file_and_line"
     QUALIFIED_NAME = "qualified_name"

@@ -38,7 +38,7 @@ class CheckAnswer(StrEnum):
 
 
 class AlarmedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A metric that got worse by the stored runs: the levels before and after, in its unit."""
+    """A metric that got worse in the stored runs: its levels before and after, in its unit."""
 
     key: MetricKey
     metric: Metric
@@ -52,20 +52,20 @@ class AlarmedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose suspicions a bisection proves or refutes: those of the workflow run `run_id`, in at most `minutes`."""
+    """The suspicions that a bisection proves or refutes: those of workflow run `run_id`, in at most `minutes`."""
 
     run_id: int
     minutes: int
 
 
 class Alarm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why a search began by itself: metrics that got worse at the same place, first the one that it follows.
+    """Why a search started automatically: `metrics` got worse at the same place. The search follows the first.
 
-    `changes`: what else differs between the runs at its two ends. `reported`: its answer is where it belongs, and
-    `tracked`: an issue follows it.
-    `beside`: metrics that did not get worse there. The same executions give their numbers, which answer later alarms.
-    `left`: metrics that step elsewhere, to be searched on their own. `closes`: the commits that an issue is known by
-    whose regression seems over; then the search measures only whether it is. `proves`: nothing is searched at all.
+    `changes` are other differences between the runs at both ends. `reported`: the answer was published. `tracked`: an
+    issue follows it. `beside` are metrics that did not get worse there. The same executions measure them, to answer
+    later alarms. `left` are metrics that changed elsewhere and need their own search. `closes` are the commits that
+    identify an issue whose regression seems to be over: the search only checks that. `proves`: suspicions are measured
+    again, without a search.
     """
 
     metrics: tuple[AlarmedMetric, ...]
@@ -104,11 +104,11 @@ SHOWN_HEAD: Final = 10
 
 
 class BisectCommands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Shell commands of the default branch's configuration, never of the commits that are searched.
+    """Shell commands from the default branch's configuration, never from the commits under search.
 
-    With a `count` (a quantity) that is measured instead of what `run` writes. `direction` is what the configuration
-    says of the metric that is followed, where the results do not say which way is good.
-    `profile` writes a profile, None for our tracer; `profile_seconds`: for suspect and parent each, 0 for none.
+    `count` is a quantity to measure instead of the results of `run`. `direction` is the configured direction of the
+    followed metric, used if the results do not state one. `profile` writes a profile; null is our tracer.
+    `profile_seconds` limits the profiling of the suspect and its parent each; 0 is no profile.
     """
 
     run: str
@@ -123,7 +123,7 @@ class BisectCommands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class BisectJob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rounds that one machine executes, in this order; then it profiles the commit `diagnose` and its parent."""
+    """The rounds that one machine executes in this order. It then profiles the commit `diagnose` and its parent."""
 
     id: str
     rounds: tuple[Job, ...]
@@ -135,9 +135,9 @@ FollowedValues = Mapping[str, Mapping[str, tuple[float | None, ...]]]
 
 
 class BisectRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a dispatch asks for: the jobs, and all that a job needs to know.
+    """The request of a dispatch: the jobs, and everything that a job needs.
 
-    `followed`: further metrics whose numbers the same executions give. No round begins that would end after `minutes`.
+    `followed` are further metrics of the same executions. No round starts that would end after `minutes`.
     """
 
     bisection: str
@@ -150,10 +150,7 @@ class BisectRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class BisectJobResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The results of one job. `metric` is the observed metric; None if no execution gave a number.
-
-    `elapsed_seconds` from its start to these results, with builds; None in results of older versions.
-    """
+    """The results of one job. `BisectJobFile` describes the members."""
 
     bisection: str
     dispatch: str
@@ -167,10 +164,10 @@ class BisectJobResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run of the bisect workflow. It is stored before it is sent, and `run_id` after.
+    """One run of the bisect workflow. It is stored before it is sent, and gets its `run_id` afterwards.
 
-    `sender` is the one controller that may send it at once; another may do so from `stored_at` on after a while.
-    `closed`: nothing of it is waited for any more.
+    Only the controller `sender` may send it at first; another one may do so some time after `stored_at`. `closed`: no
+    more results of it are expected.
     """
 
     id: str
@@ -186,7 +183,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ByTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is followed once counts have been searched (`auto`); `counted`: their search, while times confirm it."""
+    """The metric to search by time after a search by counts (`auto`). `counted` is that search, once it has ended."""
 
     key: MetricKey
     metric: Metric | None
@@ -194,17 +191,17 @@ class ByTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bisection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that is known of one bisection; a file on the history branch.
+    """The state of one bisection: a file on the history branch.
 
-    `id` is what it was asked for by (a comment's id). `metric` is None until a job has seen the benchmark.
-    `pull_request` and `requested_by` say who gets the answer; `head` is the pull request's head that was asked about,
-    None in an issue, where `pull_request` is the issue's number. `trusted`: every commit of the range is on the default
-    branch, so that what was measured may enter the history. `fruitless` counts dispatches in a row that gave nothing.
-    `stopped`: the objection that ended it before the search had. `times`: the search is by counts, and one by
-    times follows. `notes` are for the answer, of searches before this one. `updates`: the packages that a candidate
-    gave another version; `executed`: what it changes of the code that the benchmark executes. `alarm`: nobody asked for
-    it; `followed` are the numbers of its further metrics.
-    `diagnoses`: of suspects that were confirmed or not. `runner_seconds`: of all jobs whose results count.
+    `id` identifies the request, such as a comment. `metric` is null until a job has measured the benchmark. The answer
+    goes to `requested_by` in `pull_request`. `head` is that pull request's head at the request; it is null in an issue,
+    and `pull_request` is then the issue's number. `trusted`: every commit of the range is on the default branch, so the
+    measurements may enter the history. `fruitless` is the number of latest dispatches in a row without a result.
+    `stopped` is the objection that ended the search early. `times`: times follow a search by counts, or confirm it.
+    `notes` are remarks of earlier searches for the answer. `updates` are the packages whose version a candidate
+    changed, `executed` the code that it changes and the benchmark executes. `alarm`: the search started automatically,
+    and `followed` has the numbers of its further metrics. `diagnoses` are those of suspects, confirmed or not.
+    `runner_seconds` is the time of all jobs whose results count.
     """
 
     id: str

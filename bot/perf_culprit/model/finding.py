@@ -26,7 +26,7 @@ from perf_culprit.model.run import (
 
 
 class ModelVote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule model: `run` names the baseline run that trained it (commit, else time or number)."""
+    """One rule model's vote. `run` names the baseline run that trained it, by commit, else by time or number."""
 
     run: str
     weight: float
@@ -34,7 +34,7 @@ class ModelVote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ViolatedRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A rule that held in the baseline and not in the target; an empty `premise` held always.
+    """A rule that held in the baseline but not in the target. A rule with an empty `premise` always applies.
 
     Premise and consequent are in words ("cpu is high"). Confidences are shares of the instants with the premise;
     `change` is the cosine distance between them [F11].
@@ -48,9 +48,10 @@ class ViolatedRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`rules` by falling change, at most a few. `violations` are spans of the target, in seconds of its table's clock.
+    """The rule ensemble's evidence for one counter: at most a few `rules`, by falling change.
 
-    `lower_boundary` and `upper_boundary` bound the medium level (or all levels) in the nearest model: chart data.
+    `violations` are spans of the target, in seconds of its table's clock. Chart data: `lower_boundary` and
+    `upper_boundary` bound the medium level, or all levels, in the nearest model.
     """
 
     votes: tuple[ModelVote, ...]
@@ -70,7 +71,7 @@ BENCHMARK_LIMIT: Final = 500
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who accepted this regression, why, when (UTC), and the `commit` where the new level begins."""
+    """The acceptance of this regression, with its UTC `time`. The new level begins at `commit`."""
 
     commit: str
     author: str
@@ -82,7 +83,7 @@ MOST_TRADED: Final = 20
 
 
 class TradedChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One metric's values, in its unit, around an accepted commit: what it cost, or, `is_better`, what it gained."""
+    """One metric before and after an accepted commit, in its unit: a cost of the commit, or a gain if `is_better`."""
 
     benchmark: str
     metric: str
@@ -100,12 +101,11 @@ class Acceptance(
     tag_field="format",
     tag="perf-culprit-acceptance",
 ):
-    """`commit` is where the new level begins. `benchmark` None: every benchmark that got worse there.
+    """An accepted regression. The new level begins at `commit`; `author` accepted it at `time` (UTC).
 
-    `benchmark` may also be a table of counters, or the full name of one counter or metric ("server cpu").
-
-    `author` is who accepted it, `time` when (UTC). `pull_request`: where it was said of a pull request's head, which a
-    squash leaves out of the default branch. `changes` are what was measured there, both sides, where it was.
+    A null `benchmark` accepts every benchmark that got worse there. It may also be a table of counters, or the full
+    name of one counter or metric ("server cpu"). `pull_request` is set if its head was accepted: after a squash merge,
+    that commit is not on the default branch. `changes` are the differences measured at the commit, if there are any.
     """
 
     version: Literal[1] = written(1)
@@ -138,10 +138,11 @@ def decode_acceptance(data: bytes, *, place: str) -> Acceptance:
 
 
 class Verdict(StrEnum):
-    """What the policy says about one metric.
+    """The policy's judgement of one metric.
 
-    Proven: a regression or an improvement. `suspected`: a change in either direction, as its sign says. `unchanged`:
-    one of the minimum effect is excluded; `not_seen`: it is not. `untested`: nothing can be told, and a reason why.
+    `regression` and `improvement` are proven. `suspected` is a possible change; its sign is the direction. `unchanged`
+    excludes a change of the minimum effect, `not_seen` does not. `untested`: nothing can be judged, for a stated
+    reason.
     """
 
     REGRESSION = "regression"
@@ -158,14 +159,14 @@ CALLED: Final = PROVEN | {Verdict.SUSPECTED}
 
 
 class Severity(StrEnum):
-    """[H13]: `major` where the requirement of the assigned category is no longer met, else `minor`."""
+    """`major` if the benchmark no longer meets its assigned response-time category, else `minor` [H13]."""
 
     MAJOR = "major"
     MINOR = "minor"
 
 
 class Level(StrEnum):
-    """How loudly a regression is said; only `fail` gives exit code 1."""
+    """How prominently a regression is reported. Only `fail` gives exit code 1."""
 
     NOTE = "note"
     WARN = "warn"
@@ -173,7 +174,7 @@ class Level(StrEnum):
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A two-sided confidence interval; `level` such as 0.99."""
+    """A two-sided confidence interval at the confidence `level`, such as 0.99."""
 
     low: float
     high: float
@@ -181,12 +182,12 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The target or the baseline of one metric, described in the metric's unit.
+    """The target or the baseline of one metric, in the metric's unit.
 
-    `value` is what is compared and shown, `statistic` what it is: "mean", "median", "paired" (the
-    baseline's, moved by the change found within rounds), or what a tool states. `mean` and
-    `median` are those of the `count` samples, where known. `runs` counts the runs behind it; `relative_half_width` is
-    that of the value's 95% confidence interval.
+    `value` is compared and displayed. `statistic` names it: "mean", "median", a tool's own, or "paired". A paired
+    target's value is the baseline's, moved by the change within rounds. `mean` and `median` are of the `count` samples,
+    if known. `runs` is the number of runs behind the value. `relative_half_width` is that of its 95% confidence
+    interval.
     """
 
     value: float
@@ -200,9 +201,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Precision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`visible_change`: a worsening of this fraction would have been suspected in 90% of cases; None beyond four times.
+    """The precision of one metric's comparison. `rounds` is the number of rounds of a paired measurement.
 
-    `rounds`: of a paired measurement. `rounds_to_prove`: as many as prove a change like this in 90% of cases.
+    A worsening of `visible_change`, a fraction, would be suspected in 90% of cases; null above a factor of four.
+    `rounds_to_prove` rounds would prove a change of the measured size in 90% of cases.
     """
 
     visible_change: float | None = None
@@ -223,10 +225,11 @@ class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a detector that judges by a limit knows in addition to its score.
+    """Further results of a detector that judges by a limit.
 
-    `chance`: how often such an excess comes without a change; `level_chance`: such a median among the runs' medians.
-    `above`, `below`: which limit is violated more than usual. `detectable_effect` would have been seen.
+    `chance` is the probability of such an excess without a change, `level_chance` that of such a median. `above`,
+    `below`: the limit that is violated more than usual. A change of `detectable_effect` would have been detected.
+    `time_in_violation` is a share of the target's time.
     """
 
     chance: float | None = None
@@ -238,16 +241,7 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A detector's result for one metric, before the policy judges.
-
-    `test` names the detector, or `exact`. `rate`: the share of unchanged runs in which any metric looks this different.
-    The tiers depend on it. It is None if nothing could be tested; then `evidence_reason` gives the reason. Next to a
-    rate or a score above its threshold, that reason is another explanation. `p_value` is of this metric alone.
-    `relative_change` = (target - baseline) / baseline, with its interval: 0.1 is 10% more.
-    `score` and `threshold`: for detectors that judge by a limit instead of a p-value (violation ratio, share of votes);
-    out of control above the threshold. `details` holds the detector's own numbers by name (F, control limits, …), only
-    for people: no decision uses them. `rules`: a rule ensemble's further results, for counters out of control.
-    """
+    """A detector's result for one metric, before the policy judges. `Finding` describes the members."""
 
     benchmark: str
     metric_name: str = msgspec.field(name="metric")
@@ -285,7 +279,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Drawn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Chart data: samples by size, and some of many; of a counter what it did over time."""
+    """Chart data: the sorted samples, or a selection if there are many, and a counter's values over time."""
 
     baseline_samples: tuple[float, ...] = ()
     target_samples: tuple[float, ...] = ()
@@ -293,13 +287,21 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The policy's judgement of one metric, with everything a renderer needs.
+    """The judgement of one metric, with everything to display it.
 
-    `detectable_effect` is the smallest change, as a fraction, that would have been suspected in a metric in which none
-    was seen; None where that is not known. `category` is the assigned one with its upper bound `category_limit` in the
-    metric's unit, `category_now` the target's. `series` are the values of the baseline runs from oldest to newest and,
-    last, the target's. `drawn` is for the command that measured only, and in no file that it writes. `accepted`:
-    somebody accepted this regression; its verdict then is `not_seen`.
+    `test` names the detector, or `exact`. `rate` is the share of unchanged runs in which any metric looks this
+    different; the verdict depends on it. It is null if nothing could be tested, and `evidence_reason` gives the reason.
+    Next to a rate or a score above its threshold, that reason is another explanation. `p_value` is of this metric
+    alone. `relative_change` is (target - baseline) / baseline: 0.1 is 10% more. A detector that judges by a limit has a
+    `score` (violation ratio, share of votes), which is out of control above `threshold`. `details` are the detector's
+    own numbers by name (F, control limits, …), only for display. `rules` has the rule ensemble's results for counters
+    out of control.
+
+    `detectable_effect` is the smallest change, a fraction, that would have been suspected; null if a change was seen or
+    it is unknown. `category` was assigned, with its upper bound `category_limit` in the metric's unit; `category_now`
+    is the target's. `series` are the values of the baseline runs, oldest first, and then the target's. `drawn` is for
+    the command that measured, and never in a file. `accepted`: somebody accepted this regression, so that its verdict
+    is `not_seen`.
     """
 
     verdict: Verdict
@@ -364,7 +366,7 @@ def traded(findings: Iterable[Finding], *, benchmark: str | None) -> tuple[Trade
 
 
 class BaselineSource(StrEnum):
-    """Where the baseline came from; decides which doubts are raised about it."""
+    """The origin of the baseline, which decides which doubts about it apply."""
 
     FILES = "files"  # given on the command line
     PAIRED = "paired"  # measured in the same job as the target, interleaved
@@ -372,7 +374,7 @@ class BaselineSource(StrEnum):
 
 
 class RunChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One stored run that was looked at: whether it is baseline, and why or why not."""
+    """One stored run that was considered, whether it belongs to the baseline, and why."""
 
     commit: str | None
     time: str | None

@@ -11,7 +11,7 @@ import msgspec
 
 
 class Objection(StrEnum):
-    """Why nothing more may be measured for a pull request's bisection."""
+    """Why a bisection for a pull request must stop measuring."""
 
     PULL_REQUEST_CLOSED = "pull_request_closed"
     HEAD_MOVED = "head_moved"
@@ -309,7 +309,7 @@ LARGEST_COUNT: Final = 2**53
 
 
 class ReasonEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A reason in a file. `arguments` by name; effects and shares are fractions. `text` is for people."""
+    """A reason in a file, with its `arguments` by name. Effects and shares are fractions. `text` is for people."""
 
     code: str
     arguments: dict[str, int | float | str | tuple[str, ...]] = {}

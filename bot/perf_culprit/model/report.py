@@ -19,7 +19,7 @@ from perf_culprit.model.run import FULL_HASH, Cost, Environment, EnvironmentChan
 
 
 class Answer(StrEnum):
-    """`not_slower` says how large a change would have been seen; where that cannot be said it is `undecided`."""
+    """Whether the target got slower. `not_slower` rules out a slowdown of a stated size, `undecided` does not."""
 
     SLOWER = "slower"
     NOT_SLOWER = "not_slower"
@@ -27,7 +27,7 @@ class Answer(StrEnum):
 
 
 class Basis(StrEnum):
-    """What the answer rests on, from the strongest to the weakest."""
+    """The data behind the answer, strongest first: repetitions, one sampled profile of each side, or only totals."""
 
     SAMPLES = "samples"
     COUNTS = "counts"
@@ -35,7 +35,7 @@ class Basis(StrEnum):
 
 
 class NodeState(StrEnum):
-    """What the search says of one path. `not_tested`: too small a part of the whole to be tested."""
+    """The result for one call path. `not_tested`: its share of the whole is too small to be tested."""
 
     SLOWER = "slower"
     FASTER = "faster"
@@ -46,7 +46,7 @@ class NodeState(StrEnum):
 
 
 class ChangeCause(StrEnum):
-    """Where a slower path has its time from: its caller calls it more often, or one call takes longer."""
+    """Why a path got slower: its caller calls it more often, each call takes longer, or both."""
 
     MORE_CALLS = "more_calls"
     TIME_PER_CALL = "time_per_call"
@@ -54,7 +54,7 @@ class ChangeCause(StrEnum):
 
 
 class SuspectReason(StrEnum):
-    """Why a slower method is a suspect and not just on the way to one."""
+    """Why a slower method is a suspect, and not only a caller of one (docs/diagnosis.md)."""
 
     PATH_END = "path_end"
     OWN_TIME = "own_time"
@@ -67,7 +67,7 @@ class SuspectReason(StrEnum):
 
 
 class NodeAmount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Means per repetition, in the unit of the service: with callees, without them, and the number of calls."""
+    """Means per repetition, in the service's unit. `elapsed` includes callees, `self_time` excludes them."""
 
     elapsed: float
     self_time: float
@@ -75,10 +75,10 @@ class NodeAmount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ComparedNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One path of methods in both revisions; `parent` as in a call tree. A side without the path is None.
+    """One call path in both revisions. `parent` is the caller's index in `nodes`. A side without the path is null.
 
-    `relative_change` and its interval are of the elapsed time. `self_q_value` is of the time without callees. Values of
-    probability are None where nothing was tested. `changed_calls`: the methods that it calls directly differ.
+    `relative_change`, its interval, `p_value` and `q_value` are of the elapsed time, `self_q_value` of the time without
+    callees. They are null if untested. `changed_calls`: the method's direct callees differ between the revisions.
     """
 
     method: str
@@ -97,13 +97,13 @@ class ComparedNode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ServiceComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`unit`: of all amounts; "share" where each is a share of the whole. Repetitions: what the tests rest on.
+    """One service in both revisions. All amounts are in `unit`, where "share" is a share of the whole.
 
-    `nodes` has the target's paths and the baseline's; `hidden_nodes` counts those that were left out for their number.
-    `visible`: a single method that gained this share of the whole would have been seen, None where nothing was tested.
-    `aligned`: the share of time in methods that both revisions have. `common_factor`: what all methods changed by, such
-    as another machine state, None where it is not known. Totals are means per repetition in the unit, of shares all
-    samples. `doubts`: why it is undecided, the most important first.
+    The tests rest on the repetitions. `nodes` has the paths of both sides, except `hidden_nodes` beyond the limit. A
+    method that gained the share `visible` of the whole would have been detected; null if untested, or if no share is
+    large enough. `aligned` is the share of time in methods that both revisions have. `common_factor` is the change of
+    all methods, such as from another machine state; null if unknown. Totals are means per repetition; of shares, all
+    samples. `doubts` are the reasons why the answer is undecided, most important first.
     """
 
     service: str
@@ -128,10 +128,10 @@ class ServiceComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class TouchedCode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The changed function that a method is, at the head; `name` is empty where only its file is known.
+    """The changed function that a method belongs to, at the head. `name` is empty if only its file is known.
 
-    From the first line that changed, or its first one where that is not known. Lines are None where the function is
-    gone or not known.
+    `first_line` is the first changed line, or the function's first line if that is unknown. Lines are null if the
+    function was deleted or is unknown.
     """
 
     file: str
@@ -142,11 +142,11 @@ class TouchedCode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ScoreParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the score is made of, each from 0 to 1 (docs/diagnosis.md).
+    """The parts of a suspect's score, each from 0 to 1 (docs/diagnosis.md).
 
-    All but `touched` are shares of the services' slowdown: `own_time` without and `slowdown` with callees; `origin` is
-    what begins here and not above, `branch` what no single callee explains. `touched` is 1 where the commit surely
-    changed the method, less where only names agree.
+    All but `touched` are shares of the services' slowdown. `own_time` excludes callees, `slowdown` includes them.
+    `origin` begins in the method; `branch` is not explained by any single callee. `touched` is 1 if the commit
+    certainly changed the method, and less if only a bare name or the file matches.
     """
 
     own_time: float
@@ -157,9 +157,9 @@ class ScoreParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ComparedSuspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One method over all services. Amounts are sums over its paths in the service where it gained most.
+    """One method in all services. Amounts are sums over its paths in `service`, where it gained most.
 
-    `path`: from the root to it there. `services`: those that run it, the largest share first: what to test again.
+    `path` leads from the root to the method there. `services` run the method, largest share first: test these again.
     """
 
     method: str
@@ -181,7 +181,7 @@ class ComparedSuspect(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class SuspectShare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The share of a service's time that is spent in the suspects and what they call."""
+    """The share of a service's time in the suspects and the methods that they call."""
 
     service: str
     share: float
@@ -196,11 +196,11 @@ class TreeComparison(
     tag_field="format",
     tag="perf-culprit-tree-comparison",
 ):
-    """All that comparing two revisions' call trees has to say.
+    """The comparison of the call trees of two revisions, from `base` to `head`.
 
-    `suspects`: the most suspicious first. `impacted`: every service of the target, the largest share first.
-    `commit`: the one that introduced the change, where known; `base` and `head`: the ends that were compared.
-    `touched` counts the functions that the commits changed, None where no repository was asked.
+    `suspects` come most suspicious first. `impacted` has every service of the target, largest share first. `commit`
+    introduced the change, if known. `touched` counts the functions that the commits changed; null without a repository.
+    `answer` is slower if any service is, else undecided if any is.
     """
 
     version: Literal[1] = written(1)
@@ -255,7 +255,7 @@ MOST_CHANGES = 500
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The decision rule that was in force, for the report's small print. Rates and effects are fractions."""
+    """The decision rule that was in force (docs/decision-rule.md). All rates and effects are fractions."""
 
     detector: str
     proven: float
@@ -265,10 +265,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a simulation says of a changed design: nothing of it was measured.
-
-    `model` is the path of the model file.
-    """
+    """A simulation's prediction for the changed model file `model`. Nothing was measured."""
 
     model: Annotated[str, msgspec.Meta(max_length=4096)]
     scenario: Annotated[str, msgspec.Meta(max_length=100)]
@@ -278,7 +275,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class GroupMean(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The geometric mean of the changes of `count` metrics of this name, of `total` in a group."""
+    """The geometric mean of one metric's changes in a group: `count` of its `total` benchmarks have a change."""
 
     name: str
     metric: str
@@ -289,7 +286,7 @@ class GroupMean(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class BudgetState(StrEnum):
-    """Of a limit; `unsure`: the run's own noise reaches over it."""
+    """Whether a value exceeds its limit. `unsure`: the limit lies within the run's own noise."""
 
     OVER = "over"
     UNSURE = "unsure"
@@ -297,7 +294,7 @@ class BudgetState(StrEnum):
 
 
 class BudgetCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A metric's `value`, from `low` to `high`, and the `limit` that the configuration sets, all in `unit`."""
+    """A metric's `value`, its range from `low` to `high`, and its configured `limit`, all in `unit`."""
 
     benchmark: str
     metric: str
@@ -313,19 +310,17 @@ class BudgetCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Report(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="format", tag="perf-culprit-report"
 ):
-    """What report.json holds (docs/report-v2.schema.json). `format` and `version` make it known by content.
+    """The content of report.json, recognized by its `format` and `version` (docs/report-v2.schema.json).
 
-    `target_commit` is the commit that is judged; `merge_commit` what was measured where that is GitHub's merge of it
-    into `base_commit`. `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics
-    that the baseline has and the target lacks; `new` those that the target has and no baseline run.
-    `detectable_effect`: a worsening of this fraction would have been seen in every metric in which none was.
-    `environment_changes`: what differs from the newest baseline run's environment.
-    `diagnosis`: where the time went, compared by the call trees of the two revisions.
-    `reference`: what the base is called where that is no commit just before, such as a release.
-    `verify`: the command that tells whether a fix takes back what the culprit did; None where no culprit is known.
-    `cost`: what measuring the target took, and what was measured with it; None where it is not known. `costs`: which
-    methods of the target cost most. `groups`: means over those of the configuration, and `budgets` its limits.
-    `predictions`: what simulations say of model files that changed; they fail nothing.
+    `target_commit` is judged. `merge_commit` is GitHub's merge of it into `base_commit`, if that was measured instead.
+    `findings` are ordered for reading: loudest verdict first, then by size. `missing` are metrics that the target
+    lacks, `new` those that every baseline run lacks. `detectable_effect`: this worsening, a fraction, would have been
+    detected in every metric in which none was. `environment_changes` are the differences from the newest baseline run's
+    environment. `diagnosis` compares the call trees of both revisions. `reference` names a base that is not the commit
+    just before, such as a release. `verify` is the command that checks whether a fix undoes the culprit's change; null
+    without a culprit. `cost` is the cost of measuring the target and everything measured with it; null if unknown.
+    `costs` has the target's most expensive methods. `groups` are means of the configured groups, and `budgets` the
+    checks of configured limits. `predictions` come from simulations of changed model files; they never fail a check.
     """
 
     version: Literal[2] = written(2)

@@ -39,7 +39,7 @@ def in_utc(time: datetime) -> datetime | None:
 
 
 class Direction(StrEnum):
-    """Which way is good; a property of the metric, read from the tool's output and never guessed."""
+    """The better direction of a metric. It is read from the tool's output or the configuration, and never guessed."""
 
     LOWER_IS_BETTER = "lower_is_better"
     HIGHER_IS_BETTER = "higher_is_better"
@@ -52,7 +52,7 @@ class Direction(StrEnum):
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A measured quantity, such as `time` in `ns`. `unit` is the tool's own spelling; "" where it has none."""
+    """A measured quantity, such as `time` in `ns`. `unit` is the tool's own spelling, or "" without a unit."""
 
     name: str
     unit: str
@@ -66,7 +66,7 @@ def shared_metric(name: str, unit: str, direction: Direction) -> Metric:
 
 
 class MetricKey(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
-    """What makes two measurements comparable: the benchmark and the metric's name."""
+    """The benchmark and the metric's name. Only measurements with equal keys are compared."""
 
     benchmark: str
     metric: str
@@ -97,7 +97,7 @@ LONGEST_VALUE = 1000
 
 
 class EnvironmentChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A component that has another value now, such as `pip:numpy`, "2.4.5", "2.4.6"."""
+    """A component of the environment whose value changed, such as `pip:numpy` from "2.4.5" to "2.4.6"."""
 
     name: str
     before: str
@@ -216,11 +216,11 @@ class CounterTable:
 
 
 class TimeSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One counter of the target over time, for drawing: medians of equal intervals, NaN where one has no value.
+    """Chart data of one counter of the target over time: medians of equal intervals, null if an interval has none.
 
-    The first value is at `start_s` of the table's clock, the next `interval_s` later. `lower`, `upper`: the medium
-    level's boundaries or the control limits. `violations`: spans of the same clock. `is_scaled`: to the load of the
-    baseline.
+    The first value is at `start_s` of the table's clock, the next `interval_s` later. `lower` and `upper` are the
+    medium level's boundaries or the control limits. `violations` are spans on the same clock. `is_scaled`: the values
+    are scaled to the load of the baseline.
     """
 
     values: tuple[float, ...]
@@ -236,11 +236,11 @@ class TimeSeries(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a tool reports instead of its samples: an honest mark that the samples are not there.
+    """A tool's summary of a measurement whose samples are unavailable.
 
-    `value` is the tool's headline number (`statistic` names it: mean, median, value, …) in the metric's unit;
-    `confidence_interval` belongs to `value` at `confidence_level`. `count` is the number of samples behind it, `median`
-    theirs where the headline number is another.
+    `value` is the tool's headline number in the metric's unit; `statistic` names it (mean, median, value, …).
+    `confidence_interval` is that of `value` at `confidence_level`. `count` is the number of samples behind it, `median`
+    is their median if `value` is something else.
     """
 
     value: float
@@ -255,13 +255,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A named measurement: raw `samples` where the tool keeps them, else a `summary`; exactly one of the two.
+    """One metric of a benchmark: raw `samples` if the tool keeps them, else a `summary`. Exactly one of them is set.
 
-    `group_sizes` splits `samples` in order into processes or forks where the tool has such levels (pyperf, JMH);
-    empty means one group. `rounds` names each group's round: of runs with one job, groups of one round were executed
-    one right after the other; empty where there were no rounds. `category` is the response-time category that the first
-    measurement assigned. `version` names the benchmark's own code (a hash of its source or harness), where a tool says
-    it: numbers of two versions measure two things.
+    `group_sizes` splits `samples` in order into processes or forks if the tool has such levels (pyperf, JMH); empty
+    means one group. `rounds` is the round of each group: runs with the same job executed groups of one round directly
+    after each other. It is empty without rounds. `category` is the response-time category that the first measurement
+    assigned. `version` identifies the benchmark's own code, such as by a hash of its source, if the tool gives one.
+    Numbers of two versions are not comparable.
     """
 
     name: str
@@ -319,7 +319,7 @@ LONGEST_SECONDS = 1e9
 
 
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What measuring took: executions, warm-ups included, and the machine's time with builds. 0 executions: unknown."""
+    """The cost of measuring: executions, warm-ups included, and machine time with builds. 0 executions: unknown."""
 
     executions: Annotated[int, msgspec.Meta(ge=0, le=MOST_EXECUTIONS)] = 0
     seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SECONDS)] = 0.0
@@ -338,9 +338,9 @@ MOST_PARTS: Final = 20  # each leaves an artifact, and a report reads this many
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The run has these parts of the `count` into which its suite was split; `indices` from 1, in order.
+    """The parts of a suite in this run: `indices`, from 1 and in order, of the `count` parts of the whole suite.
 
-    `division` is a hash of what was divided: machines that divided something else leave gaps.
+    `division` is a hash of the list that was divided. Machines that divided different lists leave gaps.
     """
 
     indices: Annotated[tuple[int, ...], msgspec.Meta(min_length=1, max_length=MOST_PARTS)]
@@ -360,9 +360,9 @@ MOST_UNREACHED = 100
 
 
 class Unreached(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Nothing that changed reaches the suite, or of its `packages` these: they were not measured.
+    """The suite, or the listed `packages` of it, was not measured, because no change reaches it.
 
-    Of `files` that changed `documents` are documentation; the others are in the folders `changed`.
+    `files` changed, and `documents` of them are documentation. The others are in the folders `changed`.
     """
 
     files: Annotated[int, msgspec.Meta(ge=0, le=MOST_EXECUTIONS)]
@@ -372,16 +372,9 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything measured for one commit in one environment at one time.
+    """Everything measured for one commit in one environment at one time. `StoredRun` describes the members.
 
-    `commit` is a full hash, or None outside version control. `time` is aware (UTC) or None if unknown.
-    `job` names the job that measured; runs with the same job were interleaved on one machine (paired).
-    `regressions` are the metrics in which this run was judged a regression. `confirmed` are those of them that a second
-    measurement showed, too.
-    `analyses`: how often the run may have been judged during measurement, to stop early; error rates are divided by it.
-    `is_separate`: its executions are runs of their own, given as separate files; never stored.
-    `notes` are data-quality remarks of the readers, for the report. `part`: set if other parts of its suite are
-    missing. `unreached`: the suite or the packages that were not measured, because no change reaches them.
+    `time` is aware (UTC). `is_separate`: its executions are runs of their own, given as separate files; never stored.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()

@@ -35,7 +35,7 @@ REDUCED_NOTE: Final = "its counters are medians of {} equal intervals"
 
 
 class StoredCounter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A column of a table, null where a value is missing."""
+    """A column of a table of counters. A missing value is null."""
 
     name: str
     unit: str = ""
@@ -45,7 +45,7 @@ class StoredCounter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class StoredTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A table of counters. `interval_s`: each row holds medians of an interval this long."""
+    """A table of counters. With `interval_s`, each row holds medians of an interval of this many seconds."""
 
     name: str
     times_s: list[float]
@@ -74,7 +74,15 @@ class StoredRun(
     tag_field="format",
     tag="perf-culprit-run",
 ):
-    """The whole file. `format` and `version` make it known by content. `part`: it lacks other parts of its suite."""
+    """Everything measured for one commit in one environment at one time.
+
+    `commit` is a full hash; null outside version control. `time` is in UTC; null if unknown. `job` names the job that
+    measured: runs of the same job were interleaved on one machine (paired). `regressions` are the metrics in which this
+    run was judged a regression. `confirmed` are those of them that a second measurement showed, too. `looks` is how
+    often the run may have been judged during measurement, to stop early; error rates are divided by it. `notes` are
+    remarks on the data's quality. `part` is set if other parts of the suite are missing. `unreached` is the suite, or
+    the packages, without a measurement, because no change reaches them. `format` and `version` identify the file.
+    """
 
     version: Literal[1] = written(1)
     benchmarks: tuple[Benchmark, ...]

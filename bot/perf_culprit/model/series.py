@@ -105,7 +105,7 @@ class SeriesChanges:
 
 
 class Outcome(StrEnum):
-    """What two intervals say about their medians."""
+    """The comparison of two medians by a test and by their confidence intervals."""
 
     DEVIATION = "deviation"  # significantly different, and the intervals do not overlap
     SIGNIFICANT_OVERLAP = "significant_overlap"  # significantly different, but the intervals overlap
@@ -121,11 +121,11 @@ class Version:
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One version against the one before it that measured the metric.
+    """The comparison of one version with the previous version that measured the metric.
 
-    `gap` is the distance between the two intervals as a fraction of the earlier median, 0 where they overlap; it is
-    None, as `relative_change` is, where that median is zero. `verdict` is `no_change` for deviations below the minimum
-    effect, and where the metric's direction is unknown. `mean_verdict`: what the same conditions say of the means.
+    `gap` is the distance between the two intervals as a fraction of the earlier median, 0 if they overlap. It is null,
+    like `relative_change`, if that median is zero. `verdict` is `no_change` for deviations below the minimum effect,
+    and if the metric's direction is unknown. `mean_verdict` applies the same conditions to the means.
     """
 
     version: str
@@ -139,7 +139,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a version measured: its median and its mean, each with the interval of 95%."""
+    """The measured median and mean of one version, each with its 95% confidence interval."""
 
     version: str
     median: float
@@ -149,17 +149,17 @@ class Level(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class TransientRegression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A regression at `start` that was undone at `end`: the level before `start` is reached again."""
+    """A regression at version `start` that version `end` undid: the level before `start` was reached again."""
 
     start: str
     end: str
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`first` is the version that the first cell is compared with. Versions that lack the metric have no cell.
+    """One metric over all versions. The first cell is compared with version `first`.
 
-    `levels`: of every version that measured it. `too_few` are versions with fewer samples than the interval of a median
-    needs.
+    Versions that lack the metric have no cell. `levels` has every version that measured the metric. `too_few` are
+    versions with fewer samples than a median's confidence interval needs.
     """
 
     key: MetricKey
@@ -179,7 +179,7 @@ class DeviationMatrix(
     tag_field="format",
     tag="perf-culprit-releases",
 ):
-    """`versions` from oldest to newest; `rows` in the order in which their metrics first appear."""
+    """The comparison of `versions`, oldest first. `rows` are in the order in which their metrics first appear."""
 
     version: Literal[1] = written(1)
     versions: tuple[str, ...]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Layer(StrEnum):
-    """Which of the model's layers an output belongs to, from the top [F11, table 4-5]."""
+    """The model's layer that an output belongs to, from the top [F11, table 4-5]."""
 
     WORLD_VIEW = "world view"
     COMPONENT = "component"
@@ -26,7 +26,7 @@ class Layer(StrEnum):
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One simulated quantity: of a kind of request, a link or a component."""
+    """One simulated quantity. `of` names its kind of request, link or component."""
 
     of: str
     metric: Metric
@@ -51,7 +51,7 @@ class Replication:
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An output's mean over the replications; `half_width` of its 95% interval, None where none is known."""
+    """An output's mean over the replications. `half_width` is that of its 95% interval; null if unknown."""
 
     output: Output
     mean: float
@@ -59,7 +59,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class OfferedLoad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`share` of a resource's capacity that the arrivals ask for, by the utilisation law; from 1 on a queue grows."""
+    """The `share` of a resource's capacity that arrivals demand (utilisation law). From 1 on, a queue grows."""
 
     component: str
     resource: str
@@ -67,7 +67,7 @@ class OfferedLoad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A scenario of a design, replicated. `offered` from the most to the least loaded resource."""
+    """The replicated simulation of one scenario. `offered` has the resources, most loaded first."""
 
     design: str
     scenario: str
@@ -92,11 +92,11 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Saturation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the arrival rate bends the throughput: between two factors of the scenario's rates, and what is full there.
+    """The limit of a scenario's throughput as its arrival rates grow by a factor, and the resource that limits it.
 
-    `stable` is the highest factor that was seen to keep up, `saturated` the lowest that was not. `rate` per second is
-    what the scenario asks for at factor 1. `error`: as a fraction, twice what the randomness of the arrivals moves both
-    ends by.
+    `stable` is the highest factor that the system kept up with, `saturated` the lowest that it did not. `rate` is the
+    scenario's requests per second at factor 1. `error` is the uncertainty of both factors, as a fraction: twice the
+    effect of random arrivals.
     """
 
     stable: float
@@ -107,9 +107,9 @@ class Saturation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One combination of a sweep's values. `scores` by layer, each with all the layers above it; lower is better.
+    """One combination of a sweep's values. Each layer's score includes all layers above it; lower is better.
 
-    `scored` are the outputs that they are made of.
+    `scored` are the outputs that the scores are made of.
     """
 
     simulation: Simulation
@@ -118,9 +118,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Demanded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A calibrated demand: units of a resource held for a second by one request; `half_width` of its 95% interval.
+    """A calibrated demand: one request holds this number of units of the resource for a second.
 
-    `modelled` is what the model says. `explained` is the share of the counter's variance that the fit explains.
+    `half_width` is that of the 95% interval. `modelled` is the model's demand. `explained` is the share of the
+    counter's variance that the fit explains.
     """
 
     component: str
@@ -133,7 +134,7 @@ class Demanded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A measured or published value of an output where the parameters have these values."""
+    """A measured or published value of an output, for these values of the parameters."""
 
     output: MetricKey
     value: float
@@ -151,10 +152,7 @@ class SimulationReport(
     tag_field="format",
     tag="perf-culprit-simulation",
 ):
-    """What one call of `simulate` found out: one configuration, or those of a sweep in its order.
-
-    `swept` names the parameters that differ.
-    """
+    """The result of `simulate`: one configuration, or those of a sweep, whose parameters `swept` differ."""
 
     version: Literal[1] = written(1)
     configurations: tuple[Configuration, ...] = ()

@@ -109,7 +109,7 @@ class Message(Section):
 
 
 class Send(Message):
-    """A message that a request sends when it was processed; the request ends when the message was dealt with."""
+    """A message that is sent after a request was processed. The request ends once the message is handled."""
 
     to: Name
     request: Annotated[Name, Field(description="what it asks of the receiver")]
@@ -121,13 +121,13 @@ class Send(Message):
 
 
 class WorldRequest(Section):
-    """What a kind of request makes a component send."""
+    """The messages that a component sends for one kind of request."""
 
     sends: tuple[Send, ...] = ()
 
 
 class WorldComponent(Section):
-    """A node of the world view. Its requests are shared out evenly among its instances."""
+    """A node of the world view. Its requests are distributed evenly over its instances."""
 
     instances: Instances = 1
     placeholder: Placeholder | None = None
@@ -135,7 +135,7 @@ class WorldComponent(Section):
 
 
 class Link(Section):
-    """How messages travel; several between the same two share them. Without a link they arrive at once, for nothing."""
+    """The transport of messages; parallel links share them. Without a link, messages arrive at once, at no cost."""
 
     source: Annotated[Name, Field(alias="from")]
     to: Name
@@ -156,7 +156,7 @@ class WorldView(Section):
 
 
 class Processing(Section):
-    """How long a kind of request holds what it needs, and how many threads."""
+    """The processing time of one kind of request, and the number of threads that it holds."""
 
     processing: RandomTime
     processing_per_item: Annotated[RandomTime, Field(description="added for each item sent together")] = NOTHING
@@ -164,7 +164,7 @@ class Processing(Section):
 
 
 class Logic(Section):
-    """The component layer: the threads of each instance, and its room for waiting requests."""
+    """The component layer: each instance's threads and its queue of waiting requests."""
 
     threads: Annotated[int | None, Field(ge=1)] = None
     queue: Annotated[int | None, Field(ge=0, description="waiting requests; more are refused")] = None
@@ -172,7 +172,7 @@ class Logic(Section):
 
 
 class Demand(Section):
-    """What a kind of request holds while it is processed."""
+    """The resources that one kind of request holds during its processing."""
 
     cpu: Amount = 0.0
     ram: Size = 0.0
@@ -180,7 +180,7 @@ class Demand(Section):
 
 
 class Hardware(Section):
-    """The physical layer: what each instance has."""
+    """The physical layer: the resources of each instance."""
 
     cpu: Annotated[Amount | None, Field(gt=0)] = None
     ram: Annotated[Size | None, Field(gt=0)] = None
@@ -189,7 +189,7 @@ class Hardware(Section):
 
 
 class Arrival(Message):
-    """Requests from outside: `rate` of each instance of `from`, of one kind or a mix."""
+    """Requests from outside, of one kind or a mix: each instance of `from` sends them at `rate`."""
 
     source: Annotated[Name, Field(alias="from")]
     to: Name
@@ -211,13 +211,13 @@ class OutputName(Section):
 
 
 class Scored(OutputName):
-    """One factor of the configuration score: crisp, or the level of the value among bounds (0.25, 0.5, 0.75, 1)."""
+    """One factor of the configuration score: the value, or its level among the bounds `levels` (0.25, 0.5, 0.75, 1)."""
 
     levels: tuple[Percent, ...] = ()
 
 
 class Scenario(Section):
-    """Who asks for what, how long, in a deployment."""
+    """A simulated situation: the arriving requests, the duration, and the deployment."""
 
     arrivals: tuple[Arrival, ...]
     duration: Annotated[Time, Field(gt=0)]
@@ -235,7 +235,7 @@ class Scenario(Section):
 
 
 class Calibrated(Section):
-    """Which measured counters say what a component's requests demand (utilisation law)."""
+    """The measured counters that determine the demands of a component's requests (utilisation law)."""
 
     component: Name
     resource: Literal["threads", "cpu", "ram", "disk"]
@@ -244,7 +244,7 @@ class Calibrated(Section):
 
 
 class Known(Section):
-    """Measured or published values, by output, where the parameters are these; shown next to ours."""
+    """Measured or published output values for these parameters, shown next to the simulated values."""
 
     parameters: dict[Name, str | int | float] = Field(default_factory=dict)
     of: Annotated[str, Field(max_length=200)]
@@ -252,7 +252,7 @@ class Known(Section):
 
 
 class Design(Section):
-    """A model file. `${name}` stands for a parameter wherever a value is written."""
+    """A model file. `${name}` inserts the value of a parameter, wherever a value is written."""
 
     name: Name
     parameters: dict[Name, str | int | float] = Field(default_factory=dict)
