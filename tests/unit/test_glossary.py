@@ -123,6 +123,31 @@ def test_a_phrase_or_an_option_s_help_has_at_most_25_words() -> None:
             assert long_sentences(part) == [], place
 
 
+@pytest.mark.parametrize("folder", ["bot", "tests", "benchmarks"])
+def test_a_docstring_is_made_of_short_whole_sentences(folder: str) -> None:
+    faults = [
+        f"{path}:{getattr(node, 'lineno', 1)}: {sentence}"
+        for path, tree in modules(folder)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+        for number, sentence in enumerate(sentences(ast.get_docstring(node) or ""))
+        if is_incomplete(sentence, is_first=number == 0) or length(sentence) > MOST_WORDS
+    ]
+    assert faults == []
+
+
+def is_incomplete(sentence: str, *, is_first: bool) -> bool:
+    word = sentence.split()[0].rstrip(",:")
+    return word in NO_SUBJECT or (is_first and word in NO_VERB)
+
+
+def test_a_docstring_without_a_subject_is_seen() -> None:
+    assert is_incomplete("Of m metrics; the smallest", is_first=False)
+    assert is_incomplete("By name", is_first=True)
+    assert not is_incomplete("By name, they are equal.", is_first=False)
+    assert not is_incomplete("Return the smallest of m metrics.", is_first=True)
+
+
 def test_the_sentences_of_a_page_are_its_prose() -> None:
     page = (
         "# A heading\n\nOne `a b c` [link](x.md). Two.\n\n    code as it is\n\n- three\n- four. 5 more\n\n| a | b |\n"

@@ -92,7 +92,7 @@ class BenchmarkConfig(Matching):
 class GroupConfig(Matching):
     """Benchmarks whose changes the report summarizes by their geometric mean."""
 
-    name: Annotated[str, Field(min_length=1, max_length=60, description="of the group")]
+    name: Annotated[str, Field(min_length=1, max_length=60, description="name of the group")]
 
 
 class BudgetConfig(Matching):

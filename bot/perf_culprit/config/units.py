@@ -61,7 +61,7 @@ def _size_bytes(value: object) -> int:
 Percent = Annotated[
     float,
     BeforeValidator(parse_percent, json_schema_input_type=str),
-    Field(examples=["5%"], description="a change, as a percentage"),
+    Field(examples=["5%"], description="a percentage"),
 ]
 DurationMs = Annotated[float, BeforeValidator(_duration_ms, json_schema_input_type=str), Field(examples=["10 ms"])]
 SizeBytes = Annotated[int, BeforeValidator(_size_bytes, json_schema_input_type=str), Field(examples=["200 MiB"])]

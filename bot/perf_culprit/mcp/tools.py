@@ -282,7 +282,7 @@ class Reading:
     place: Place
 
     async def benchmarks(self, suite: Name | None = None, offset: Offset = 0) -> Answered:
-        """Which suites are stored, and the newest run of one: its benchmarks with metric, unit and samples."""
+        """List the stored suites, or the newest run of one: its benchmarks with metric, unit and samples."""
 
         def read() -> dict[str, Any]:
             root = self.place.root
@@ -378,7 +378,7 @@ class Reading:
         commit: Annotated[Revision | None, Field(description="The commit between both, where it is known.")] = None,
         offset: Offset = 0,
     ) -> Answered:
-        """Which methods cost most, or, with a baseline, which got slower and why: suspects, the likeliest first."""
+        """List the methods that cost most, or, with a baseline, those that got slower and why, the likeliest first."""
         form = named(pattern=logs, format=profile_format)
         files = self.place.files(target)
         if baseline:
@@ -393,7 +393,7 @@ class Reading:
     async def plan(
         self, call: Call, *, good: Revision, bad: Revision, benchmark: Name | None = None, metric: Name | None = None
     ) -> Answered:
-        """What a search for the culprit between two commits would measure and cost, without measuring anything."""
+        """Tell what a search for the culprit between two commits would measure and cost, without measuring anything."""
         options = [f"--good={self.place.commit(good)}", f"--bad={self.place.commit(bad)}"]
         options += [*named(benchmark=benchmark, metric=metric), *self.place.settings]
         text = await run_text("bisect", "--dry-run", *options, place=self.place, tell=teller(call))

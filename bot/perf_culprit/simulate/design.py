@@ -97,14 +97,16 @@ class Placeholder(Section):
     """A rough estimate of a component whose lower layers are missing."""
 
     processing: RandomTime
-    concurrent: Annotated[int | None, Field(ge=1, description="requests at once; without it any number")] = None
+    concurrent: Annotated[int | None, Field(ge=1, description="most requests at once (default: any number)")] = None
 
 
 class Message(Section):
     """How a message is sent."""
 
     size: Size = 0.0
-    timeout: Annotated[Time | None, Field(description="without acknowledgement after it, sent again")] = None
+    timeout: Annotated[
+        Time | None, Field(description="time without acknowledgement after which the message is sent again")
+    ] = None
     resends: Annotated[int, Field(ge=0, le=100)] = 0
 
 
@@ -112,12 +114,14 @@ class Send(Message):
     """A message that is sent after a request was processed. The request ends once the message is handled."""
 
     to: Name
-    request: Annotated[Name, Field(description="what it asks of the receiver")]
-    count: Annotated[RandomCount, Field(description="receivers; each gets a message")] = ONE
+    request: Annotated[Name, Field(description="kind of request at the receiver")]
+    count: Annotated[RandomCount, Field(description="number of receivers; each gets a message")] = ONE
     probability: Annotated[
         Percent, Field(description="messages of a request with less than 100% exclude each other")
     ] = 1.0
-    every: Annotated[Time | None, Field(gt=0, description="collected, and sent together in this period")] = None
+    every: Annotated[
+        Time | None, Field(gt=0, description="collect messages, and send them together once in this period")
+    ] = None
 
 
 class WorldRequest(Section):
@@ -141,7 +145,7 @@ class Link(Section):
     to: Name
     share: Percent = 1.0
     bandwidth: Annotated[
-        Bandwidth | None, Field(gt=0, description="of each message, or of the whole link where shared")
+        Bandwidth | None, Field(gt=0, description="bandwidth of each message, or of the whole link if shared")
     ] = None
     shared: Annotated[bool, Field(description="messages pass one after another, not at the same time")] = False
     latency: RandomTime = NOTHING
@@ -159,7 +163,9 @@ class Processing(Section):
     """The processing time of one kind of request, and the number of threads that it holds."""
 
     processing: RandomTime
-    processing_per_item: Annotated[RandomTime, Field(description="added for each item sent together")] = NOTHING
+    processing_per_item: Annotated[RandomTime, Field(description="time added for each item that is sent together")] = (
+        NOTHING
+    )
     threads: Annotated[int, Field(ge=0)] = 1
 
 
@@ -167,7 +173,7 @@ class Logic(Section):
     """The component layer: each instance's threads and its queue of waiting requests."""
 
     threads: Annotated[int | None, Field(ge=1)] = None
-    queue: Annotated[int | None, Field(ge=0, description="waiting requests; more are refused")] = None
+    queue: Annotated[int | None, Field(ge=0, description="most waiting requests; more are refused")] = None
     requests: dict[Name, Processing]
 
 
@@ -221,13 +227,19 @@ class Scenario(Section):
 
     arrivals: tuple[Arrival, ...]
     duration: Annotated[Time, Field(gt=0)]
-    warm_up: Annotated[Time | None, Field(description="left out at the start; default: a tenth of the duration")] = None
-    instances: Annotated[dict[Name, Instances], Field(description="this deployment's")] = Field(default_factory=dict)
+    warm_up: Annotated[
+        Time | None, Field(description="time left out at the start (default: a tenth of the duration)")
+    ] = None
+    instances: Annotated[dict[Name, Instances], Field(description="instances in this scenario, by component")] = Field(
+        default_factory=dict
+    )
     precision: Annotated[
-        Percent, Field(description="half width of the precise outputs' 95% intervals at which no run is added")
+        Percent, Field(description="add runs until the 95% intervals of `precise` are within this half width")
     ] = 0.02
-    precise: Annotated[tuple[OutputName, ...], Field(description="default: the response times")] = ()
-    replications: Annotated[int, Field(ge=2, le=1000, description="runs at most")] = 30
+    precise: Annotated[
+        tuple[OutputName, ...], Field(description="outputs that need this precision (default: the response times)")
+    ] = ()
+    replications: Annotated[int, Field(ge=2, le=1000, description="most runs")] = 30
 
     @property
     def start(self) -> float:
