@@ -19,6 +19,9 @@ MOST_WORDS = 25
 MOST_WORDS_IN_ALL = 30_000
 # Numbers of longer sentences that remain, by page. These numbers may only decrease.
 LONG = {"docs/diagnosis.md": 2, "docs/formats.md": 4, "docs/options.md": 1, "docs/tracing.md": 4}
+# First words of a docstring that leave out its subject or its verb; NO_VERB only in the first sentence.
+NO_SUBJECT = {"Of", "What", "Who", "Whom", "Which", "Whatever", "Those", "Such", "That", "Per"}
+NO_VERB = {"As", "By", "With", "Without", "Where", "From", "So", "In", "On", "At", "For", "After"}
 # The modules with text that users read: phrases, help and descriptions.
 SPOKEN = ("say/*.py", "init/introduction.py", "commands/*.py", "action/inputs.py", "config/*settings.py")
 
