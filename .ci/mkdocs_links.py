@@ -1,4 +1,4 @@
-"""For the site: links to other files lead to the repository, and a search finds the evidence last."""
+"""Hooks for the site: links to other files lead to the repository, and a search ranks the evidence last."""
 
 import posixpath
 import re
@@ -8,7 +8,7 @@ LINK: Final = re.compile(r"(\]\()(\.\./[^)\s#]+)")
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> str:
-    """What mkdocs calls for each page before it is rendered."""
+    """Rewrite links and rank evidence; mkdocs calls this for each page before it is rendered."""
     if page.file.src_uri.startswith("evidence/"):
         page.meta["search"] = {"boost": 0.1}
     folder = posixpath.dirname(f"docs/{page.file.src_uri}")

@@ -1,8 +1,8 @@
-"""Writes the reference pages from the declarations: commands, keys of the configuration and inputs of the action.
+"""Write the reference pages from the declarations: commands, keys of the configuration and inputs of the action.
 
 python .ci/reference.py [--check]
 
-`--check` writes nothing and names what is outdated.
+`--check` writes nothing and names the outdated pages.
 """
 
 import json
@@ -38,7 +38,7 @@ UNITS: Final = {"5%": (0.01, "%"), "10 ms": (1000, " s"), "200 MiB": (1 << 20, "
 
 
 def pages() -> dict[Path, str]:
-    """What each file is to hold."""
+    """Return the expected content of each file."""
     configuration, action = ROOT / "docs" / "configuration.md", ROOT / "action.yml"
     return {
         ROOT / "docs" / "options.md": "".join(_options()),
@@ -50,7 +50,7 @@ def pages() -> dict[Path, str]:
 
 
 def _options() -> Iterator[str]:
-    """An option that three commands declare alike is described once."""
+    """Yield the page of options; an option that three commands declare alike is described once."""
     rows = {command: [(field, _option_row(field)) for field in _own_fields(command)] for command in COMMANDS}
     uses = Counter(row for fields in rows.values() for _, row in fields)
     shared = {row: _name(field) for fields in rows.values() for field, row in fields if uses[row] >= MANY}
@@ -73,7 +73,7 @@ def _own_fields(command: type[Command]) -> list[Field]:
 
 
 def _name(field: Field) -> str:
-    """Its option without the value, such as `--json`."""
+    """Return the field's option without the value, for example `--json`."""
     return f"`{field.option.form.split()[0]}`"
 
 
@@ -142,7 +142,7 @@ def _keys() -> Iterator[str]:
 
 
 def _rows(section: type[BaseModel], prefix: str, named: dict[type[BaseModel], str]) -> Iterator[str]:
-    """A section that several keys hold is listed once."""
+    """Yield the rows of a section; one that several keys hold is listed once."""
     for field in section.model_fields.values():
         inner, is_list = _section_of(field.annotation)
         name = f"{prefix}{field.alias}"
@@ -156,7 +156,7 @@ def _rows(section: type[BaseModel], prefix: str, named: dict[type[BaseModel], st
 
 
 def _section_of(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
-    """The section that a key holds, or many of them."""
+    """Return the section that a key holds, or None, and whether it holds a list of them."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, False
     for part in get_args(annotation):

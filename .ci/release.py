@@ -1,9 +1,9 @@
-"""Prepares a release, in steps: number VERSION; prepare VERSION --image DIGEST; notes; pin COMMIT.
+"""Prepare a release, in steps: number VERSION; prepare VERSION --image DIGEST; notes; pin COMMIT.
 
-`number` alone is what the image holds. `prepare` changes what the tag's commit holds: version, changelog, and the image
-by digest in action.yml, so that nothing is built in a user's job. `notes` prints the newest section of the changelog.
-`pin` fills the commit in where the distributions need it: a commit cannot hold its own hash. The workflow release.yml
-calls them all; a test does on a copy.
+The image has only `number`. `prepare` changes the tag's commit: version, changelog, and the image by digest in
+action.yml, so that nothing is built in a user's job. `notes` prints the newest section of the changelog. `pin` inserts
+the commit into the distributions: a commit cannot contain its own hash. The workflow release.yml calls them all; a test
+does so on a copy.
 """
 
 import argparse
@@ -19,7 +19,7 @@ PINNED_KINDS = (".md", ".yml")
 
 
 def replaced(path: Path, pattern: str, text: str) -> None:
-    """Exactly one place, or the release is not what it says."""
+    """Replace the pattern in exactly one place; exit with an error if there is none or there are several."""
     old = path.read_text(encoding="utf-8")
     new, count = re.subn(pattern, lambda _: text, old, flags=re.MULTILINE)
     if count != 1:
@@ -31,7 +31,7 @@ def number(root: Path, version: str) -> None:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         sys.exit(f"{version!r} is no version such as 0.2.0")
     replaced(root / "bot/perf_culprit/__init__.py", r'^__version__ = ".*"$', f'__version__ = "{version}"')
-    # The registry of assistants' servers has it thrice: of the entry, of the package, of the package with its extra.
+    # The registry of assistants' servers has it three times: for the entry, the package, the package with its extra.
     entry = root / "server.json"
     text = entry.read_text(encoding="utf-8")
     entry.write_text(re.sub(r'(?<="version": ")[^"]*|(?<=\[mcp\]==)[^"]*', version, text), encoding="utf-8")
@@ -50,7 +50,7 @@ def prepare(root: Path, version: str, digest: str, day: str) -> None:
 
 
 def pin(root: Path, commit: str) -> None:
-    """In documents and templates the commit of this release takes the place of the zeros."""
+    """Replace the zeros in documents and templates with the commit of this release."""
     if not re.fullmatch(r"[0-9a-f]{40}", commit) or commit == ZEROS:
         sys.exit(f"{commit!r} is not a full hash of a commit")
     replaced(root / "bot/perf_culprit/release.py", r'^COMMIT: Final = "0" \* 40$', f'COMMIT: Final = "{commit}"')

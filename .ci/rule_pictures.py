@@ -1,8 +1,8 @@
-"""Draws the three pictures of docs/decision-rule.md, readable on a light and on a dark page.
+"""Draw the three pictures of docs/decision-rule.md, readable on a light and on a dark page.
 
 python .ci/rule_pictures.py [--check]
 
-`--check` writes nothing and names what is outdated.
+`--check` writes nothing and names the outdated pictures.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Checks the subjects of the commits after FIRST: "area: imperative", at most 72 characters (.github/CONTRIBUTING.md).
+"""Check the subjects of the commits after FIRST: "area: imperative", at most 72 characters (.github/CONTRIBUTING.md).
 
 python .ci/subjects.py [FIRST]
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 FIRST = "c620181636f67146f0614a0ced5a13232c9ceab2"
 LONGEST = 72
 SUBJECT = re.compile(r"[a-z][\w./-]*(, [a-z][\w./-]*)*: (?P<verb>\S+)( .*\S)?")
-# "Added", "fixes", "adding"; not the imperatives that end alike.
+# "Added", "fixes", "adding"; not imperatives with the same endings.
 NOT_IMPERATIVE = re.compile(r"(?!(bring|embed|feed|need|seed|speed)$)\w+(ed|ing|[^s]s)", re.IGNORECASE)
 
 
@@ -29,7 +29,7 @@ def faults(subject: str) -> list[str]:
 
 
 def remarks(commits: Iterable[str]) -> list[str]:
-    """Of lines of a hash and a subject."""
+    """Return the faults of commits, given as lines of a hash and a subject."""
     return [f"{commit}: {fault}" for commit in commits for fault in faults(commit.partition(" ")[2])]
 
 

@@ -46,7 +46,7 @@ CHART: Final = """new Promise(done => {
 
 
 def stored_runs(commits: Sequence[str]) -> list[Run]:
-    """2% of noise, and a step of -20% to +40% in 300 of the series."""
+    """Make runs with 2% of noise, and a step of -20% to +40% in 300 of the series."""
     rng = np.random.default_rng(3)
     levels = rng.lognormal(-7, 1.5, SERIES)
     values = levels[:, None] * (1 + 0.02 * rng.standard_normal((SERIES, len(commits))))
@@ -71,7 +71,7 @@ def stored_runs(commits: Sequence[str]) -> list[Run]:
 
 
 def timed(action: Callable[[], object]) -> tuple[float, float]:
-    """Seconds on the clock, and of CPU time with that of ended children."""
+    """Return the wall time and the CPU time, with that of ended children, in seconds."""
     begun, cpu = time.perf_counter(), sum(os.times()[:4])
     action()
     return time.perf_counter() - begun, sum(os.times()[:4]) - cpu
@@ -134,7 +134,7 @@ def append(remote: Path, runs: Sequence[Run]) -> None:
 
 
 def first_paints(site: Path, folder: Path) -> None:
-    """Of the overview; and of a benchmark's page from the overview's link to its chart, as nothing of it is loaded."""
+    """Time the overview's first paint and list, and a benchmark's chart after a cold load of its page."""
     plain = folder / "plain.html"
     plain.write_text("<!doctype html><title>plain</title><p>plain", encoding="utf-8")
     references, paints, lists, charts = [], [], [], []

@@ -1,9 +1,9 @@
 """The detectors' limits: time and memory of `judge`, and how often it raises an alarm when nothing changed.
 
-python benchmarks/detect.py             all
-python benchmarks/detect.py time        10,000 benchmarks x 50 samples x 30 runs
-python benchmarks/detect.py alarms      the A/A and power tables, some minutes; `--runs N` for fewer
-python benchmarks/detect.py smallest    how large a slowdown of one benchmark must be to be called, by stored runs
+    python benchmarks/detect.py             all
+    python benchmarks/detect.py time        10,000 benchmarks x 50 samples x 30 runs
+    python benchmarks/detect.py alarms      the A/A and power tables, some minutes; `--runs N` for fewer
+    python benchmarks/detect.py smallest    how large a slowdown of one benchmark must be to be called, by stored runs
 
 `--detector NAME` measures another one than the default.
 """
@@ -32,7 +32,7 @@ CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scenario:
-    """`runs` stored runs against one more; offsets as in `noisy_run`."""
+    """A comparison of `runs` stored runs with one more; offsets are those of `noisy_run`."""
 
     runs: int
     own_offset: float = 0.0
@@ -126,7 +126,7 @@ def smallest(trials: int, detector: str) -> None:
 
 
 def smallest_factor(rng: np.random.Generator, scenario: Scenario, *, detector: str) -> float:
-    """By bisection of the logarithm up to a factor of 8, to about two percent; infinite where that is not called."""
+    """Find the smallest factor that is called, by bisecting logarithms, to about 2%; infinite if above 8."""
     seed, effects = int(rng.integers(2**32)), np.ones(scenario.benchmarks)
 
     def called(factor: float) -> bool:

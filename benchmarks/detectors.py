@@ -1,8 +1,8 @@
-"""What each further detector must hold: time and memory at its largest input, and how often it cries wolf.
+"""Limits of each further detector: time and memory at its largest input, and its rate of false alarms.
 
-python benchmarks/detectors.py control_chart            both
-python benchmarks/detectors.py control_chart time       2,000 counters x 5,760 instants x 10 runs, given in memory
-python benchmarks/detectors.py control_chart alarms     the A/A and power tables, some minutes; `--trials N` for fewer
+    python benchmarks/detectors.py control_chart time       2,000 counters x 5,760 instants x 10 runs, given in memory
+    python benchmarks/detectors.py control_chart alarms     the A/A and power tables, some minutes
+Without `time` or `alarms` both run. `--trials N` reduces the number of trials.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from tests.support.noisy_runs import noisy_run
 
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 COUNTERS, INSTANTS, RUNS = 2_000, 5_760, 10
-# Stored runs, and the offsets of whole runs: of each metric by itself, and of all metrics together.
+# Stored runs, and the offsets of whole runs: of each metric separately, and of all metrics together.
 SCENARIOS = tuple((runs, *offsets) for runs in (3, 5, 10) for offsets in ((0.0, 0.0), (0.03, 0.0), (0.0, 0.03)))
 METRICS = 40
 CHANGED = 3
@@ -53,7 +53,7 @@ def charted(make: Make, rng: np.random.Generator, scenario: tuple[int, float, fl
 
 
 def alarms(trials: int) -> None:
-    """Alarms per target run beside the bound 1 / runs, metrics out of control beside 1 / (runs + 1)."""
+    """Print alarms per target run next to the bound 1 / runs, metrics out of control next to 1 / (runs + 1)."""
     effects = np.ones(METRICS)
     effects[:CHANGED] = 1.2
     print(f"{METRICS} metrics, {trials} unchanged targets; then {trials // 2} with {CHANGED} metrics 20% higher")
@@ -95,7 +95,7 @@ def timing() -> None:
     print(f"  peak {peak:.2f} GB (limit 4 GB), of which {held:.2f} GB were there before: the input and its making")
 
     def percentiles() -> None:
-        """Only the limits of the pooled runs: no leaving out, no load, no idle time."""
+        """Compute only the limits of the pooled runs: nothing left out, no load, no idle time."""
         for start in range(0, COUNTERS, 50):
             block = np.concatenate([run.counters[0].values[:, start : start + 50] for run in runs])
             np.percentile(block, [5, 50, 95], axis=0)

@@ -1,10 +1,10 @@
-"""A pull request's run of the action beside that of another commit, in alternation, by processor time.
+"""A pull request's run of the action against that of another commit, in alternation, by processor time.
 
     mkdir OTHER && git archive COMMIT | tar -x -C OTHER
     python -m benchmarks.entry OTHER/bot [PAIRS]
 
-Without the container: both with this environment's packages, against one fake GitHub, each run judging 1,000
-benchmarks x 50 samples against 30 stored runs and posting the comment.
+Both run without the container, with this environment's packages, against one fake GitHub. Each run judges 1,000
+benchmarks x 50 samples against 30 stored runs and posts the comment.
 """
 
 import json
@@ -28,7 +28,7 @@ LEVELS = {f"bench_{number:05d}": 0.001 * (1 + number % 37) for number in range(1
 
 
 def seconds_of(bot: Path, workspace: Path, environment: Mapping[str, str]) -> float:
-    """Of the action's process and all that it started. `bot` is a source root, or an old version's import package."""
+    """Return the CPU time of the action and its children. `bot` is a source root, or an old version's package."""
     package, root = ("bot.action", bot.parent) if (bot / "__main__.py").exists() else ("perf_culprit.action", bot)
     command = [sys.executable, "-P", "-m", package]
     surroundings = {"PATH": os.environ["PATH"], "PYTHONPATH": str(root), **environment}

@@ -1,10 +1,10 @@
-"""Ten years of a busy repository on the history's branch: what it weighs when it is heaviest, and how fast it is then.
+"""Ten years of a busy repository on the history's branch: its largest size, and its speed at that size.
 
     python -m benchmarks.history [--years 10] [--runs-per-week 100] [--benchmarks 1000] [--samples 30]
 
-Which runs are left after all these years follows from their names alone (`runs_to_drop`), so only these are made, each
-with random samples, and put on a branch in one commit. Then the real thing: runs are appended one by one, as jobs do,
-until the branch starts over, or `--most-appends` of them; the server packs now and then, and the branch is weighed.
+The names of runs alone decide which are left after all these years (`runs_to_drop`). Only these are made, each with
+random samples, and put on a branch in one commit. Then runs are appended one by one, as jobs do, until the branch
+starts over, or `--most-appends` of them. The server packs now and then, and the branch's size is measured.
 """
 
 import argparse
@@ -33,14 +33,14 @@ WEIGHED_EVERY = 20
 
 
 def measured(number: int, options: argparse.Namespace) -> Floats:
-    """Samples (benchmarks, samples) with all digits that a double has: nothing that compresses well."""
+    """Draw samples (benchmarks, samples) with all digits of a double, which compress badly."""
     rng = np.random.default_rng(number)
     levels = 1e-3 * (1 + np.arange(options.benchmarks) % 37)
     return levels[:, None] * rng.lognormal(0, 0.02, (options.benchmarks, options.samples))
 
 
 def make_run(number: int, options: argparse.Namespace, *, compacted: bool = False) -> Run:
-    """The compacted one as `compact` makes it, for all benchmarks at once."""
+    """Make a run; a compacted one equals the result of `compact`, for all benchmarks at once."""
     samples = measured(number, options)
     columns = (samples.mean(axis=1), samples.std(axis=1, ddof=1), *(f(samples, axis=1) for f in (np.min, np.max)))
     summaries = [
@@ -80,7 +80,7 @@ def stored(number: int, options: argparse.Namespace, *, compacted: bool) -> tupl
 
 
 def left_over(count: int, options: argparse.Namespace, retention: Retention) -> list[tuple[int, bool]]:
-    """The numbers of the runs that are left of `count`, and whether each is compacted."""
+    """Return the numbers of the runs that are left of `count`, and whether each is compacted."""
     raw_size, size = (len(stored(0, options, compacted=compacted)[1]) for compacted in (False, True))
     times = [START + number * timedelta(weeks=1) / options.runs_per_week for number in range(count)]
     files = [
@@ -100,7 +100,7 @@ def left_over(count: int, options: argparse.Namespace, retention: Retention) -> 
 
 
 def imported(repository: Path, entries: Iterator[tuple[RunFile, bytes]]) -> None:
-    """One commit with these files, and nothing before it."""
+    """Make one root commit with these files."""
     with subprocess.Popen(["git", "fast-import", "--quiet"], cwd=repository, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         write = process.stdin.write
@@ -112,7 +112,7 @@ def imported(repository: Path, entries: Iterator[tuple[RunFile, bytes]]) -> None
 
 
 def weighed(repository: Path) -> float:
-    """Megabytes of all packs, after the server has collected its garbage."""
+    """Return the megabytes of all packs, after a garbage collection on the server."""
     subprocess.run(["git", "reflog", "expire", "--expire=now", "--all"], cwd=repository, check=True)
     subprocess.run(["git", "repack", "-adq"], cwd=repository, check=True)
     subprocess.run(["git", "prune", "--expire=now"], cwd=repository, check=True)
@@ -120,7 +120,7 @@ def weighed(repository: Path) -> float:
 
 
 def appended(repository: Path, first: int, options: argparse.Namespace, retention: Retention) -> None:
-    """Append until the branch starts over; the weight on the way, and the time of an append and of a baseline."""
+    """Append until the branch starts over; report its size on the way, and the time of an append and a baseline."""
     seconds, commits, largest = [], 0, 0.0
     for number in range(first, first + options.most_appends):
         run = make_run(number, options)

@@ -1,4 +1,4 @@
-"""The limits that a user feels, each beside a reference in the same run: start, compare, a whole action run.
+"""The limits that a user notices, each next to a reference in the same run: start, compare, a whole action run.
 
     python benchmarks/limits.py [start] [small] [compare] [changes] [baseline] [action] [largest]
 
@@ -63,7 +63,7 @@ LIBRARIES = "scipy.special, jinja2, tabulate, msgspec, pydantic, yaml"
 
 
 def small() -> None:
-    """Processor time beside that of the libraries, loaded as the command loads them."""
+    """Show the processor time next to that of the libraries, loaded as the command loads them."""
     loaded = f"import os; os.putenv('OPENBLAS_NUM_THREADS', '1'); import {LIBRARIES}"
     with tempfile.TemporaryDirectory() as folder:
         files = [f"{folder}/{name}.json" for name in ("baseline", "target")]
@@ -82,7 +82,7 @@ def small() -> None:
 
 
 def processor_seconds_of(command: Sequence[str]) -> float:
-    """The median of whole processes, with bytecode that is written before."""
+    """Return the median of whole processes, with bytecode that was written before."""
     seconds = []
     for _ in range(REPETITIONS + 1):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=PROJECT)
@@ -130,11 +130,11 @@ def write_large_runs(folder: str, count: int) -> None:
 
 
 def largest() -> None:
-    """Two runs of as many benchmarks as are admitted, five samples each."""
+    """Compare two runs of the largest admitted number of benchmarks, five samples each."""
     from perf_culprit.model.run import MOST_METRICS
 
     with tempfile.TemporaryDirectory() as folder:
-        # A process of its own: this one has to stay small.
+        # Use a separate process: this one has to stay small.
         writer = multiprocessing.get_context("spawn").Process(target=write_large_runs, args=(folder, MOST_METRICS))
         writer.start()
         writer.join()

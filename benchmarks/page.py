@@ -2,7 +2,7 @@
 
     python benchmarks/page.py
 
-Twice: with 100 of them changed, and with all, which is the most that a page ever holds.
+It does so twice: with 100 of them changed, and with all, which is the maximum of a page.
 """
 
 import statistics

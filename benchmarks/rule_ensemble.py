@@ -1,9 +1,9 @@
-"""The rule ensemble's limit, time and memory beside the bare counting, and how often it cries wolf.
+"""The rule ensemble's limit, time and memory against bare counting, and its rate of false alarms.
 
-python benchmarks/rule_ensemble.py time       2,000 counters x 144 intervals x 10 runs
-python benchmarks/rule_ensemble.py sampled    the same from 5,760 instants per run, as an eight-hour test records them
-python benchmarks/rule_ensemble.py alarms     the A/A and power table, some minutes; `--trials N` for fewer;
-                                              `--profile thesis`: as published
+    python benchmarks/rule_ensemble.py time       2,000 counters x 144 intervals x 10 runs
+    python benchmarks/rule_ensemble.py sampled    the same from 5,760 instants per run, as of an eight-hour test
+    python benchmarks/rule_ensemble.py alarms     the A/A and power table, some minutes; `--trials N` for fewer
+`--profile thesis` judges as published.
 """
 
 import argparse
@@ -35,7 +35,7 @@ METRICS = 20
 
 
 def simulated_run(instants: int, *, seed: int, mixing: np.ndarray, faults: int = 0) -> Run:
-    """Counters driven by latent loads; the first `faults` of them are shifted by half."""
+    """Simulate counters driven by latent loads; the first `faults` of them are 50% higher."""
     rng = np.random.default_rng(seed)
     loads = rng.normal(size=(INTERVALS, LOADS)).repeat(instants // INTERVALS, axis=0)
     values = 100 + 5 * (loads @ mixing + rng.normal(size=(len(loads), COUNTERS)) * 0.3)

@@ -1,8 +1,8 @@
-"""Simulations of models beside the barest loops that do the same queueing, and what comparisons of designs are worth.
+"""Simulations of models against minimal loops that do the same queueing, and error rates of compared designs.
 
     python benchmarks/simulate.py [time] [sweep] [alarms]
 
-Times are CPU time, because the machine is shared; that of a sweep is what one waits for.
+Times are CPU time, because the machine is shared; that of a sweep is wall time.
 """
 
 import heapq
@@ -38,7 +38,7 @@ scenario: { day: { arrivals: [{ from: clients, to: server, request: job, rate: 2
 
 
 def cpu_seconds(work: Callable[[], object], *, repetitions: int = 3) -> float:
-    """The least, because the machine is shared."""
+    """Return the least CPU time, because the machine is shared."""
     seconds = []
     for _ in range(repetitions):
         begun = time.process_time()
@@ -48,7 +48,7 @@ def cpu_seconds(work: Callable[[], object], *, repetitions: int = 3) -> float:
 
 
 def heap_loop() -> None:
-    """M/D/34 for an hour: arrivals, a queue and departures, nothing else."""
+    """Simulate M/D/34 for an hour: arrivals, a queue and departures, nothing else."""
     pause = np.random.default_rng(0).exponential(1 / RATE, int(RATE * HOUR_S * 1.1))
     events = [(moment, True) for moment in np.cumsum(pause).tolist() if moment < HOUR_S]
     heapq.heapify(events)
@@ -66,7 +66,7 @@ def heap_loop() -> None:
 
 
 def bare_simpy() -> None:
-    """The same by SimPy's own resource."""
+    """Simulate the same with SimPy's own resource."""
     pause = iter(np.random.default_rng(0).exponential(1 / RATE, int(RATE * HOUR_S * 1.1)).tolist())
     environment = simpy.Environment()
     servers = simpy.Resource(environment, SERVERS)

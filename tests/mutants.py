@@ -1,8 +1,8 @@
 """A seeded sample of mutants of every module: python -m tests.mutants [--each N] [--seed N] [MODULE...]
 
-Mutmut writes the mutants that pyproject.toml names and learns which test reaches which function. All of them would take
-it a night. Here some of each module are judged, each in a fork of one process that has collected the tests, by those
-that reach it, the fastest first, until one fails. The same seed and code give the same mutants.
+Mutmut writes the mutants that pyproject.toml names and records which test reaches which function. All of them would
+take it a night. This program judges some of each module, each in a fork of one process that has collected the tests.
+The tests that reach a mutant run, the fastest first, until one fails. The same seed and code give the same mutants.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main() -> int:
         "module", nargs="*", default=["bot."], help="perf_culprit.stats, perf_culprit.judge.policy (default: all)"
     )
     options = parser.parse_args()
-    # It writes the mutants and learns what reaches them before it finds that none has this name.
+    # It writes the mutants and records the tests that reach them before it finds that none has this name.
     subprocess.run([MUTMUT, "run", "--max-children", "1", "none"], check=False, capture_output=True)
     if not LEARNT.exists():
         sys.exit("mutmut made no mutants: `mutmut run` says why")
@@ -52,7 +52,7 @@ def main() -> int:
     os.chdir("..")
     for name, status in judge.became.items():
         if status != KILLED:
-            # Its first line is the name with mutmut's own status, which knows nothing of ours.
+            # Its first line is the name with mutmut's own status, which differs from ours.
             shown = subprocess.run([MUTMUT, "show", name], check=True, capture_output=True, text=True).stdout
             _, _, difference = shown.partition("\n")
             sys.stdout.write(f"# {name}: {status}\n{difference}")
@@ -60,21 +60,21 @@ def main() -> int:
 
 
 def mutants(modules: tuple[str, ...]) -> Iterator[Sequence[str]]:
-    """Of each module that begins with one of these words."""
+    """Yield the mutants of each module whose name begins with one of these words."""
     for path in sorted(MADE.rglob("*.meta")):
         if ".".join(path.relative_to(MADE).parts).startswith(modules):
             yield sorted(json.loads(path.read_bytes())["exit_code_by_key"])
 
 
 def sample(modules: Iterator[Sequence[str]], *, each: int, seed: int) -> list[str]:
-    """Of every module `each`, or all that it has; which ones depends on no other module."""
+    """Draw `each` mutants of every module, or all that it has; the choice depends on no other module."""
     drawn = (Random(f"{seed} {own[0]}").sample(own, min(each, len(own))) for own in modules if own)
     return [name for names in drawn for name in sorted(names)]
 
 
 @dataclass(kw_only=True)
 class Judge:
-    """Pytest's loop: of the collected tests those that reach a mutant, in a fork in which it is active."""
+    """Pytest's loop: run the collected tests that reach a mutant, in a fork in which it is active."""
 
     names: Sequence[str]
     reached_by: Mapping[str, Sequence[str]]

@@ -1,4 +1,4 @@
-"""How often the published ANOVA of samples calls what nobody changed, on recorded executions, one file a side.
+"""False alarms of the published ANOVA of samples, on unchanged recorded executions, one file a side.
 
 python -m benchmarks.accuracy.by_sample [--minimum-effect 5%]
 
@@ -22,7 +22,7 @@ CORPORA = Path(__file__).parents[1] / "truth" / "corpora"
 
 
 def files(path: Path) -> Iterator[Run]:
-    """One run per execution, in their order."""
+    """Return one run per execution, in order."""
     recorded = np.load(path)
     metrics = [
         Metric(name=str(name), unit=str(unit), direction=Direction(str(direction)))

@@ -30,7 +30,7 @@ FAULTS = {
     "text index": Shop(mysql_cpu=1.7, disk_reads=2.0),
 }
 GOOD_RUNS = 5
-# The source's table: what good runs and faults showed there.
+# The source's table: its results for good runs and faults.
 MOST_FALSE, LEAST_VIOLATION = 5, 0.7
 WITHOUT_EFFECT = "DB connection"
 REFERENCE = "references of [F11]: precision/recall DS2 1.00/0.52, JPetStore 0.75/0.67, enterprise 0.93/1.00"

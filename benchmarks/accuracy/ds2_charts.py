@@ -1,4 +1,4 @@
-"""Tables 4 and 5 of [N12], control charts of the Dell DVD Store, rebuilt by simulation beside the published figures.
+"""Tables 4 and 5 of [N12], control charts of the Dell DVD Store, rebuilt by simulation next to the published figures.
 
 python -m benchmarks.accuracy.ds2_charts
 """
@@ -34,7 +34,7 @@ SEED: Final = 0
 
 
 def charted(target: Run, runs: list[Run]) -> list[Evidence]:
-    """The counters out of control, in the order of their violation relative to the threshold."""
+    """Return the counters out of control, in the order of their violation relative to the threshold."""
     tables = pair_counters(Baseline(runs=tuple(runs), source=BaselineSource.HISTORY), target).tables
     evidence = control_chart.detect_counters(tables, DetectorOptions())
     return sorted(filter(is_out_of_control, evidence), key=lambda entry: -violation(entry))

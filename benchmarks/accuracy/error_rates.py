@@ -1,9 +1,9 @@
-"""How often each detector alarms when nothing changed, beside the rate that its page states.
+"""How often each detector alarms when nothing changed, next to the rate that its page states.
 
-python benchmarks/accuracy/error_rates.py                all detectors, three minutes
-python benchmarks/accuracy/error_rates.py --trials 1000 --counter-trials 100    narrower intervals
+    python benchmarks/accuracy/error_rates.py                all detectors, three minutes
+    python benchmarks/accuracy/error_rates.py --trials 1000 --counter-trials 100    narrower intervals
 
-A trial is one unchanged target against stored runs, all with an offset of 3% of each metric per run; every detector
+A trial is one unchanged target against stored runs, all with an offset of 3% of each metric per run. Every detector
 judges the same runs. Intervals are the binomial ones of Clopper and Pearson at 95%.
 """
 
@@ -46,7 +46,7 @@ OFFSET, SPREAD = 0.03, 0.05
 # `noisy_counters` have a noise of 3%, and its offsets are in units of that.
 COUNTER_OFFSET = 1.0
 COUNTER_NOISES = ("normal", "bimodal", "heavy-tailed")
-# Of the page of change points: alarms per run and series that nothing changed in, the worst of its noises.
+# From the page of change points: alarms per run of an unchanged series, for the worst of its noises.
 CHANGE_POINT_RATE = 0.001
 
 
@@ -80,7 +80,7 @@ def of_findings(trials: Iterable[Sequence[Finding]]) -> Alarms:
 
 
 def stated(detector: str, runs: int) -> str:
-    """Of the share of runs with any alarm."""
+    """Return the stated share of runs with any alarm."""
     if detector == control_chart.ID:
         return f"{100 / runs:.1f}%"
     if detector == change_point.ID:
@@ -106,7 +106,7 @@ def benchmark_run(rng: np.random.Generator, noise: Noise) -> Run:
     return noisy_run(rng, benchmarks=METRICS, samples=SAMPLES, noise=noise, spread=SPREAD, own_offset=OFFSET)
 
 
-# Flagged counters, and how many have an answer.
+# Returns the number of flagged counters, and of counters with an answer.
 CounterMethod = Callable[[tuple[TablePair, ...]], tuple[int, int]]
 
 
@@ -120,7 +120,7 @@ def charted(tables: tuple[TablePair, ...]) -> tuple[int, int]:
 
 
 def called(tables: tuple[TablePair, ...]) -> tuple[int, int]:
-    """By the policy, which asks for more than to be out of control."""
+    """Count the counters that the policy calls changed; it requires more than that they are out of control."""
     findings = counter_findings(tables, charts(tables), SETTINGS)
     return sum(finding.verdict in CHANGES for finding in findings), out_of_control(charts(tables))[1]
 
@@ -173,7 +173,7 @@ def noisy_counter_run(rng: np.random.Generator, noise: str) -> Run:
 
 
 def print_table(title: str, parts: Iterable[Sequence[Sequence[str]]], *, of_metrics: str) -> None:
-    """The detectors' rows of all `parts`, which list them in one order, side by side."""
+    """Print the rows of all `parts`, which list the detectors in the same order, grouped by detector."""
     rows = [row for of_detector in zip(*parts, strict=True) for row in of_detector]
     headers = ["detector", "stored runs", "noise", "judged", "runs with any alarm", of_metrics, "stated"]
     print(f"\n{title}\n\n{tabulate(rows, headers=headers, tablefmt='github', disable_numparse=True)}", flush=True)

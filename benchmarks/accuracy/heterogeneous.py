@@ -1,10 +1,10 @@
 """Training runs from several environments [F11, table 6-4], rebuilt by simulation: one model, bagging, stacking.
 
-The seven rows of the source: an unchanged and a faulty shop against runs on other hardware, a shop after an upgrade of
-its database, and three releases of a large system against ten runs of five labs. `stacking, all runs` is the source's;
-the detector's own prefers near-duplicates of the target's environment where there are two.
+The source has seven rows. An unchanged and a faulty shop are judged against runs on other hardware. A shop is judged
+after an upgrade of its database, and three releases of a large system against ten runs of five labs. `stacking, all
+runs` is the source's approach; the detector prefers near-duplicates of the target's environment if there are two.
 
-python benchmarks/accuracy/heterogeneous.py [--repetitions N]
+    python benchmarks/accuracy/heterogeneous.py [--repetitions N]
 """
 
 import argparse
@@ -66,7 +66,7 @@ ROWS = {
 
 
 def measured(row: Row, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
-    """Precision, recall and their harmonic mean of each approach on the same runs."""
+    """Return precision, recall and their harmonic mean for each approach on the same runs."""
     runs = tuple(shop_run(rng, Shop(), environment=environment) for environment in row.training)
     target = shop_run(rng, row.target, environment=row.environment)
     tables = pair_counters(Baseline(runs=runs, source=BaselineSource.HISTORY), target).tables

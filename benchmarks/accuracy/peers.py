@@ -66,7 +66,7 @@ def peaks(strength: Floats, *, above: float, apart: int) -> list[int]:
 
 
 def first_alarms(raised: npt.NDArray[np.bool_]) -> list[int]:
-    """Builds at which a rule fires, the refractory time of our own gate between two alarms."""
+    """Return the builds at which a rule fires, with our own gate's refractory time between two alarms."""
     alarms: list[int] = []
     for build in np.flatnonzero(raised):
         if build >= FIRST_JUDGED and (not alarms or build - alarms[-1] > REFRACTORY):
@@ -105,7 +105,7 @@ def welch_online(values: Floats) -> list[int]:
 
 
 def ratio_rule(values: Floats, *, percent: float) -> list[int]:
-    """Fires where a build differs from the one before by the ratio, either way."""
+    """Return the builds that differ from the previous one by the ratio, in either direction."""
     ratio = np.ones(len(values))
     np.divide(values[1:], values[:-1], out=ratio[1:], where=values[:-1] > 0)
     raised = (ratio > percent / 100) | (ratio < 100 / percent)
@@ -145,7 +145,7 @@ def interpreter_of(variable: str, script: str) -> subprocess.Popen[str]:
 
 
 def elsewhere(values: Floats, *, variable: str, script: str) -> list[int]:
-    """A tool whose pinned packages collide with ours, run by its own interpreter."""
+    """Run a tool whose pinned packages collide with ours by its own interpreter."""
     process = interpreter_of(variable, script)
     if process.stdin is None or process.stdout is None:
         raise LookupError(f"{variable} has no pipes")

@@ -1,10 +1,10 @@
 """Counters of a microservice shop with injected faults: is the root cause among the first that a detector flags?
 
-PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/petshop.py               the tuning half
-PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/petshop.py --grid        all baselines that were compared on it
-PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/petshop.py --reporting   both halves: look once, choose nothing
+    PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/petshop.py               the tuning half
+    PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/petshop.py --grid        all baselines that were compared on it
+    PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/petshop.py --reporting   both halves: look once, choose nothing
 
-DIR holds `petshop/dataset/`; README.md beside this file has the data, the split and the scoring.
+DIR holds `petshop/dataset/`. README.md next to this file describes the data, the split and the scoring.
 """
 
 import argparse
@@ -42,13 +42,13 @@ from perf_culprit.stats.ragged import Floats
 # neighbours row by row.
 ISSUE_ROWS, BLOCK_ROWS = 5, 25
 HEADER_ROWS = 4
-# Of a half's blocks without an issue, this share trains; the others are unseen.
+# The share of a half's blocks without an issue that is used for training; the others are unseen.
 TRAINING_SHARE = 0.6
-# What the tool reads of a history unless told otherwise.
+# The number of stored runs that the tool reads by default.
 MOST_RUNS = 30
-# The front end: what is asked of the shop.
+# The load: requests to the shop's front end.
 LOAD = ("PetSite", "requests", "Sum")
-# Counters of the same score are put in so many random orders.
+# The number of random orders of counters with equal scores.
 TIE_ORDERS = 200
 FIRST = (5, 10)
 LOW, HIGH = "low_traffic", "high_traffic"
@@ -63,7 +63,7 @@ Method = Callable[[tuple[TablePair, ...]], Flagged]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Training:
-    """Runs of `rows` instants each, `same`: of the target's traffic alone where there are any."""
+    """Training runs of `rows` instants each. `same`: only runs of the target's traffic, if there are any."""
 
     rows: int
     same: bool
@@ -74,7 +74,7 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Issue:
-    """`node` is the root cause."""
+    """An injected fault and its run. `node` is the root cause."""
 
     traffic: str
     run: Run
@@ -121,7 +121,7 @@ def read_run(path: Path, *, traffic: str) -> Run:
 
 
 def cut(run: Run, rows: int) -> list[Run]:
-    """Consecutive pieces of equal length; what is left over at the end is dropped."""
+    """Cut the run into consecutive pieces of equal length; drop the remainder at the end."""
     (table,) = run.counters
     pieces = []
     for start in range(0, len(table.times_s) - rows + 1, rows):
@@ -186,7 +186,7 @@ def charted(tables: tuple[TablePair, ...]) -> Flagged:
 
 
 def called(tables: tuple[TablePair, ...]) -> Flagged:
-    """Control charts with the policy's verdict, which asks for more than to be out of control."""
+    """Control charts with the policy's verdict, which requires more than that a counter is out of control."""
     findings = counter_findings(tables, charts(tables), PolicySettings())
     changes = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
     return by_violation([finding for finding in findings if finding.verdict in changes])
@@ -197,7 +197,7 @@ def as_shipped(options: RuleOptions) -> Method:
 
 
 def of_every_row(options: RuleOptions) -> Method:
-    """The rule ensemble on the rows as they are, however few: what it would say if it did not ask for ten intervals."""
+    """Return the rule ensemble as a method that judges any number of rows, without its minimum of ten intervals."""
 
     def flagged(tables: tuple[TablePair, ...]) -> Flagged:
         (pair,) = tables
@@ -251,13 +251,13 @@ METHODS: Mapping[str, Method] = {
     "rules of every row, bagging": of_every_row(BAGGING),
     "rules of every row, stacking": of_every_row(STACKING),
 }
-# Of each family the one with most root causes among the first five, by the tuning half.
+# The training of each family with most root causes among the first five, on the tuning half.
 CHOSEN = {name: Training(rows=BLOCK_ROWS if name.startswith("rule") else ISSUE_ROWS, same=False) for name in METHODS}
 ALL_TRAININGS = tuple(Training(rows=rows, same=same) for rows in (ISSUE_ROWS, BLOCK_ROWS) for same in (True, False))
 
 
 def share_of_hits(flagged: Flagged, node: str, rng: np.random.Generator) -> list[float]:
-    """Per number of first counters: how often, over orders of equal scores, one of them is the node's."""
+    """Return for each number in FIRST the share of random orders of ties in which a first counter is the node's."""
     if not any(of_node(name, node) for name in flagged):
         return [0.0 for _ in FIRST]
     names = list(flagged)

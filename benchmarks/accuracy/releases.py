@@ -1,10 +1,10 @@
 """Deviations between releases: medians with intervals against tests of means.
 
-python benchmarks/accuracy/releases.py                            simulated releases
-PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/releases.py      and the source's own data
+    python benchmarks/accuracy/releases.py                            simulated releases
+    PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/releases.py      and the source's own data
 
-DIR holds `chromium/`: medians and means with their intervals of 122 functions over 100 releases of a browser, read from
-the published figures of [B17], and the events of that paper's deviation matrix.
+DIR holds `chromium/`: medians and means with their intervals of 122 functions over 100 releases of a browser. They were
+read from the published figures of [B17]. It also has the events of that paper's deviation matrix.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from tests.support.noisy_runs import run_of
 
 RELEASES = 20
 MINIMUM_EFFECT = 0.05
-# Release 8 measured beside a busy neighbour: a part of its samples takes several times as long.
+# Release 8 was measured next to a busy neighbour: a part of its samples takes several times as long.
 OUTLIER_RELEASE, OUTLIER_SHARE, OUTLIER_FACTOR = 8, 0.15, 4.0
 STEP_RELEASE, TRANSIENT = 12, (5, 10)
 NAMED = frozenset({"Paint", "V8.ScriptCompiler"})  # discussed in the source
@@ -35,7 +35,7 @@ SHAPES = ("unchanged", "step +15%", "transient regression +15%")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """Shares of releases: changes that were called, and the other comparisons in which one was."""
+    """Shares of releases: detected changes, and unchanged comparisons in which a change was called."""
 
     hit_rate: float
     false: float
@@ -59,7 +59,7 @@ def simulated(rng: np.random.Generator, shape: str, *, functions: int, samples: 
     return np.asarray(levels(shape)[:, None, None] * noise)
 
 
-# Each says of (functions, samples) of two releases which functions changed.
+# Returns which functions changed between (functions, samples) of two releases.
 Rule = Callable[[Floats, Floats], Booleans]
 
 

@@ -1,11 +1,11 @@
 """Change points against experts' labels: the labelled series of SAP HANA's nightly performance tests.
 
-PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/sap_hana.py               the tuning half, both tasks
-PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/sap_hana.py --reporting   both halves: look once, choose nothing
+    PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/sap_hana.py               the tuning half, both tasks
+    PERF_CULPRIT_DATA=DIR python benchmarks/accuracy/sap_hana.py --reporting   both halves: look once, choose nothing
 
-Beside the labels of the majority, those of two annotators or more count in a second table.
-DIR holds `sap-hana/labels.json` and `sap-hana/series/*.csv`; README.md beside this file says where they come from.
-OTAVA_PYTHON and ASV_PYTHON name interpreters that can import apache-otava and asv; each is skipped without its own.
+The first table counts the labels of the majority, a second table those of two annotators or more.
+DIR holds `sap-hana/labels.json` and `sap-hana/series/*.csv`; README.md next to this file gives their source.
+OTAVA_PYTHON and ASV_PYTHON name interpreters that can import apache-otava and asv. A tool without one is skipped.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from perf_culprit.stats.steps import FIRST_JUDGED, online_alarms, steps
 
 OFFLINE_TOLERANCE = 5
 ONLINE_WINDOW = 10
-# Of the tables whose labels a second annotator shares.
+# For the second table: the annotators that must share a label.
 FEWEST_ANNOTATORS = 2
 CLUSTER_GAP = 5
 # The defaults of `changes` and of comparisons.
@@ -43,7 +43,7 @@ SYNTHETIC = "_syn"
 class Labelled:
     """One series: `values` per build, `changes` the consensus of its annotators, `half` tuning or reporting.
 
-    `shared`: what at least two annotators marked.
+    `shared`: the changes that at least two annotators marked.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Score:
 
 
 def half_of(name: str) -> str:
-    """By the hash of the base series' number: its splits and synthetic variants stay together."""
+    """Return a series' half, by the hash of its base series' number, so that splits and variants stay together."""
     base = name.split("_")[1]
     return "tuning" if hashlib.sha256(base.encode()).digest()[0] % 2 == 0 else "reporting"
 
@@ -99,7 +99,7 @@ def load(folder: Path) -> list[Labelled]:
 
 
 def shared_marks(annotators: Iterable[Sequence[int]], *, fewest: int) -> tuple[int, ...]:
-    """Medians of clusters of marks (neighbours within 5 builds) in which `fewest` annotators or more have one.
+    """Return medians of clusters of marks (neighbours within 5 builds) with marks of `fewest` annotators or more.
 
     With a majority instead of `fewest` these are the published consensus in 229 of 236 series.
     """
@@ -115,7 +115,7 @@ def shared_marks(annotators: Iterable[Sequence[int]], *, fewest: int) -> tuple[i
 
 
 def offline_score(result: Mapping[str, Sequence[int]], series: Sequence[Labelled]) -> Score:
-    """A finding is true within 5 builds of a label, one to one; the greedy match of sorted lists is the largest."""
+    """Score findings: true within 5 builds of a label, one to one; the greedy match of sorted lists is maximal."""
     true = false = labelled = 0
     for one in series:
         open_labels, hits = sorted(one.changes), 0
@@ -129,9 +129,9 @@ def offline_score(result: Mapping[str, Sequence[int]], series: Sequence[Labelled
 
 
 def online_score(alarms: Mapping[str, Sequence[int]], series: Sequence[Labelled]) -> Score:
-    """An alarm is true within 10 builds after a label; the first counts, a second one for the same label is false.
+    """Score alarms: the first within 10 builds after a label is true, a second one for the same label is false.
 
-    Labels before the first judged build are not asked for, and an alarm that belongs to one is not counted.
+    Labels before the first judged build are not required, and an alarm that belongs to one is not counted.
     """
     true = false = labelled = builds = 0
     delays: list[int] = []

@@ -1,7 +1,7 @@
 """A three-tier web shop (driver, Tomcat, MySQL) as a small queueing model that yields the counters of [F11] and [N12].
 
-Utilisations follow from demands, queues from utilisations, and the rest from both, so that a fault has the side effects
-that it has in a real shop. Every counter has its own noise and a small offset per run.
+Utilisations follow from demands, queues from utilisations, and the rest from both. A fault therefore has the same side
+effects as in a real shop. Every counter has its own noise and a small offset per run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from tests.support.counter_runs import counter_run, counter_table
 # One hour in steps of 50 s, as the violation ratios of [N12, table 5] (multiples of 1/72) show.
 INSTANTS, STEP_S = 72, 50.0
 FULL = {"cpu": "2 GHz", "memory": "3.5 GB", "database": "5.1", "os": "32 bit"}
-# A counter is expected to be found where its mean without noise is this much higher or lower than without the fault.
+# A counter is expected to be found if the fault raises or lowers its mean without noise by this share.
 NOTABLE = 0.1
 NOISE, OFFSET = 0.03, 0.01
 
@@ -25,7 +25,7 @@ Tables = Mapping[str, Mapping[str, Floats]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shop:
-    """Factors on what one order costs; 1 is the good version on full hardware."""
+    """Factors on the cost of one order; 1 is the good version on full hardware."""
 
     load: float = 1.0
     tomcat_cpu: float = 1.0
@@ -56,7 +56,7 @@ class Shop:
         )
 
     def counters(self, load: Floats) -> Tables:
-        """Without noise; `load` is orders per second over time."""
+        """Return the counters without noise; `load` is orders per second over time."""
         orders = load * self.load
         tomcat = np.clip(orders * 0.03 * self.tomcat_cpu, 0, 0.97)
         mysql = np.clip(orders * 0.025 * self.mysql_cpu, 0, 0.97)
@@ -122,7 +122,7 @@ def expected(shop: Shop, environment: Mapping[str, str] = FULL) -> set[MetricKey
 
 
 def precision_recall(flagged: set[MetricKey], wanted: set[MetricKey]) -> tuple[float, float, float]:
-    """And their harmonic mean. [F11, eq. 6-4, 6-5]: 1 where nothing is flagged, 1 where nothing is expected."""
+    """Return precision, recall and harmonic mean [F11, eq. 6-4, 6-5]: 1 if nothing is flagged, or expected."""
     hits = len(flagged & wanted)
     precision = hits / len(flagged) if flagged else 1.0
     recall = hits / len(wanted) if wanted else 1.0

@@ -1,4 +1,4 @@
-"""What a simulated year plants: commits that make benchmarks slower, new runner images, machines in another mode."""
+"""Planted events of a simulated year: commits that slow benchmarks, new runner images, machines in another mode."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -24,9 +24,9 @@ class Kind(StrEnum):
 
 @dataclass(kw_only=True, slots=True)
 class Planted:
-    """From `day` on these benchmarks take `factor` times as long; of a mode, as long as at first.
+    """A planted event: from `day` on, `benchmarks` take `factor` times as long, in a mode relative to the start.
 
-    `stays`: nobody mends it, so that its issue must stay open, also while machines are faster.
+    `stays`: nobody fixes it, so its issue must stay open, also while machines are faster.
     """
 
     kind: Kind
@@ -43,7 +43,7 @@ class Planted:
 
 
 def calendar(rng: Generator, *, days: int, benchmarks: int, part: int = 1, parts: int = 1) -> tuple[Planted, ...]:
-    """Twelve causes, three images and five modes, spread over the days; of several `parts` of so many days one."""
+    """Plant twelve causes, three images and five modes over `parts` times `days`; return those of one part."""
     begin, end = (part - 1) * days, part * days
     planted = _whole(rng, days=days * parts, benchmarks=benchmarks)
     return tuple(replace(entry, day=entry.day - begin) for entry in planted if begin <= entry.day < end)

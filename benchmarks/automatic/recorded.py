@@ -1,4 +1,4 @@
-"""Noise as it was recorded: of suites whose code nobody changed, replayed in its order."""
+"""Recorded noise of suites whose code nobody changed, replayed in its order."""
 
 import csv
 import json
@@ -11,23 +11,23 @@ import numpy as np
 from benchmarks.truth.noise import Floats, Generator
 from benchmarks.truth.recorded import RECORDED, read_series
 
-# Nightly tests of a database, with what its people saw in them (docs/evidence/tracking-issues.md names the source).
+# Nightly tests of a database, with its developers' labels (docs/evidence/tracking-issues.md names the source).
 LABELS: Final = "labels.json"
-# Without such a folder: executions that one stored build of our own recording is made of.
+# Without this folder: executions in one stored build of our own recording.
 BUILD: Final = 5
 FASTEST: Final = 0.1  # of a build's mean
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Of one benchmark, per build: the mean's logarithm, and the standard deviation as a share of the mean."""
+    """One benchmark's values per build: the mean's logarithm, and the standard deviation as a share of the mean."""
 
     level: Floats
     spread: Floats
 
 
 def read_noise(folder: Path | None) -> tuple[Series, ...]:
-    """The series in which every annotator saw no change at all; without a `folder` our own recording, as one."""
+    """Return the series in which no annotator marked a change; without a `folder`, our own recording as one series."""
     if folder is None:
         values = read_series(RECORDED)
         builds = values[: len(values) // BUILD * BUILD].reshape(-1, BUILD)
@@ -51,9 +51,9 @@ def _read(path: Path) -> Series | None:
 
 @dataclass(slots=True)
 class RecordedNoise:
-    """Every benchmark has one of the series, from somewhere on; at an end it is followed backwards.
+    """Noise for every benchmark from one of the series, from a random start; at an end the series is reversed.
 
-    What differs within a build has the shape of executions that we recorded, in their order.
+    The deviations within a build have the shape of executions that we recorded, in their order.
     """
 
     series: tuple[Series, ...]
@@ -70,7 +70,7 @@ class RecordedNoise:
         self._shape = (values - values.mean()) / values.std()
 
     def build(self, number: int, samples: int) -> Floats:
-        """Factors of build `number`, shape (benchmarks, samples)."""
+        """Return factors of build `number`, shape (benchmarks, samples)."""
         rows = []
         for series, start in zip(self._own, self._starts, strict=True):
             at = _folded(start + number, len(series.level))
@@ -80,7 +80,7 @@ class RecordedNoise:
         return np.stack(rows)
 
     def executions(self, benchmark: int, count: int) -> Floats:
-        """Factors of so many executions, one after the other: a stretch of the benchmark's own builds."""
+        """Return factors of `count` successive executions: a stretch of the benchmark's own builds."""
         level = self._own[benchmark].level
         start = int(self.rng.integers(len(level)))
         return np.exp(level[[_folded(start + number, len(level)) for number in range(count)]])

@@ -1,8 +1,8 @@
-"""A year of a repository that searches by itself: the real action, real git, the fake GitHub, a virtual clock.
+"""A year of a repository with automatic searches: the real action, real git, the fake GitHub, a virtual clock.
 
-`python -m benchmarks.automatic.year [--days 365] [--pushes 40] [--benchmarks 200] [--noise FOLDER]`:
-pushes of one to three commits, recorded noise; twelve causes, nine mended after they were found, three runner images
-and five modes of the machines are planted; pushes and events are lost. Prints the table of
+`python -m benchmarks.automatic.year [--days 365] [--pushes 40] [--benchmarks 200] [--noise FOLDER]`
+makes pushes of one to three commits with recorded noise. It plants twelve causes, nine of them fixed after they were
+found, three runner images and five modes of the machines. Pushes and events are lost. It prints the table of
 docs/evidence/tracking-issues.md.
 """
 
@@ -44,7 +44,7 @@ SAMPLES: Final = 10
 WARM_UP: Final = 40
 LOST_PUSHES: Final = 0.01
 LOST_EVENTS: Final = 0.05
-# A dispatch takes a while: so many end between two pushes.
+# A dispatch takes a while: this number of dispatches end between two pushes.
 DISPATCHES: Final = 3
 WEEK_DAYS: Final = 7
 TOLD: Final = ("search", "innocent", "Checked", "reproduced", "bisection")
@@ -77,7 +77,7 @@ class Year(Mainline):
 
 @dataclass(kw_only=True, slots=True)
 class Capture:
-    """What pytest's capture does for the runner."""
+    """A replacement for pytest's capture, as far as the runner uses it."""
 
     text: io.StringIO = field(default_factory=io.StringIO)
 
@@ -89,7 +89,7 @@ class Capture:
 
 
 def warm_up(world: Year, config: Mapping[str, Any]) -> None:
-    """Quiet runs from before the year."""
+    """Store quiet runs from before the year."""
     made = [world.commit() for _ in range(WARM_UP)]
     run_git(world.bare, "update-ref", "refs/heads/main", made[-1])
     with open_history(Config.model_validate(config).history, url=str(world.bare)) as history:
@@ -274,7 +274,7 @@ def main() -> None:
         with open_mainline(recorded, Path(name) / "year", patch, capture, Year) as world:  # type: ignore[arg-type]
             assert isinstance(world, Year)
             world.recorded = RecordedNoise(read_noise(arguments.noise), arguments.benchmarks, rng)
-            # A stored run never changes: one process that is hundreds of jobs reads it once.
+            # A stored run never changes: this process, which acts as hundreds of jobs, reads it once.
             patch.setattr("perf_culprit.store.protocol.decode_run", lru_cache(maxsize=1_000)(decode_run))
             # The controller's clock is the year's.
             patch.setitem(_defaults(), "now", lambda: world.clock)

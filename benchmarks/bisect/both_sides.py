@@ -1,9 +1,9 @@
-"""What a search by counts costs when both sides of a merge made the same change.
+"""The cost of a search by counts when both sides of a merge made the same change.
 
-python benchmarks/bisect/both_sides.py [--searches 12]
+    python benchmarks/bisect/both_sides.py [--searches 12]
 
-Two branches of a merged history, of random lengths, each get +11% at a random commit; the merge has it once. Printed
-for 24 and 64 commits: the executions of each search, how many of the two commits it names, and any others that it does.
+Two branches of a merged history, of random lengths, each get +11% at a random commit; the merge has it once. For 24 and
+64 commits it prints the executions of each search, how many of the two commits it names, and how many others.
 """
 
 import argparse
@@ -29,7 +29,7 @@ COUNTING_NOISE = 1e-7
 
 
 def searched(size: int, seed: int) -> tuple[int, int, int]:
-    """Executions, planted commits that are named, and others."""
+    """Return the executions, and the numbers of named commits that were planted and that were not."""
     generator = np.random.default_rng(seed)
     first = int(generator.integers(SHORTEST, size // 2))
     lengths = (first, size - first - TRUNK - AFTER)

@@ -1,8 +1,8 @@
-"""What no search can beat: the information in one execution, and the executions that a search needs on average.
+"""The lower bound for any search: the information in one execution, and the mean number of executions needed.
 
-C = I(X; Y) in bits, X uniform on {fast, slow}, Y one execution. By Fano's inequality a search that knows both
-distributions and errs with probability e needs at least (log2 N - h(e) - e log2(N - 1)) / C executions; the ends are
-free. Jobs' offsets only take information away.
+C = I(X; Y) in bits, X uniform on {fast, slow}, Y one execution. A search knows both distributions and errs with
+probability e. By Fano's inequality it needs at least `(log2 N - h(e) - e log2(N - 1)) / C` executions; the ends are
+free. Jobs' offsets only remove information.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ DENSITIES: Mapping[str, Density] = {
 
 
 def capacity_bits(noise: str, effect: float) -> float:
-    """C of one execution for a relative change `effect`."""
+    """Return C of one execution for a relative change `effect`."""
     density, step = DENSITIES[noise], float(np.log1p(effect))
     grid = np.linspace(-1.0, 4.0, 200_001)
     fast, slow = density(grid), density(grid - step)
@@ -55,6 +55,6 @@ def _bits(density: Floats) -> float:
 
 
 def fano_executions(size: int, bits: float, *, error: float = ERROR) -> float:
-    """The bound for `size` candidates at C = `bits`."""
+    """Return the bound for `size` candidates at C = `bits`."""
     needed = np.log2(size) - float(binary_entropy(error)) - error * np.log2(max(size - 1, 1))
     return float(max(needed, 0.0) / bits)

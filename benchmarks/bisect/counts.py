@@ -1,12 +1,11 @@
 """Searches by counts on real repositories: every commit of a range is counted once, then searched from many ends.
 
-python benchmarks/bisect/counts.py REPOSITORY --good REV --bad REV --run CMD [--build CMD] [--metric NAME]
+    python benchmarks/bisect/counts.py REPOSITORY --good REV --bad REV --run CMD [--build CMD] [--metric NAME]
 
 First the user's way: one `perf-culprit bisect` on the whole range. Then each commit is built and counted with valgrind,
-which is the truth, and searches of random ranges of at most --size candidates are played on those numbers. `right`: all
-named commits differ from their parents by at least a fifth of the largest change of the range, in the stated direction,
-and the largest is named, or one as large (both sides of a merge may have made the same change). A merge's change is the
-one against the parent that is nearest to it.
+which gives the truth. Searches of random ranges of at most --size candidates are played on those numbers. `right`: one
+named commit has the range's largest change, and all have at least a fifth of it, in the stated direction. Both sides of
+a merge may have made the same change. A merge's change is the one against its nearest parent.
 """
 
 import argparse
@@ -39,7 +38,7 @@ NEGLIGIBLE = 0.2
 
 
 def count_all(repository: Path, commits: Sequence[str], commands: Commands) -> dict[str, float]:
-    """The count of every commit that builds and runs."""
+    """Return the count of every commit that builds and runs."""
     counts: dict[str, float] = {}
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -56,7 +55,7 @@ def count_all(repository: Path, commits: Sequence[str], commands: Commands) -> d
 
 
 def changes(commit_range: CommitRange, counts: Mapping[str, float]) -> dict[str, float]:
-    """Log change of each measured commit against the nearest of its measured parents."""
+    """Return the log change of each measured commit against the nearest of its measured parents."""
     results = {}
     for commit, parents in zip(commit_range.commits, commit_range.parents, strict=True):
         names = [commit_range.commits[parent] for parent in parents] or [commit_range.good]
@@ -67,7 +66,7 @@ def changes(commit_range: CommitRange, counts: Mapping[str, float]) -> dict[str,
 
 
 def played(commit_range: CommitRange, counts: Mapping[str, float], seed: int) -> tuple[str, int]:
-    """What a search on the counted numbers answers, and its executions."""
+    """Return the verdict on a search of the counted numbers, and its executions."""
     settings = SearchSettings(seed=seed, minimum_effect=DEFAULTS[Kind.COUNT])
     search = Search.start(commit_range, settings=settings)
     executions = 0

@@ -1,4 +1,4 @@
-"""The whole grid: lengths, histories, noises and offsets; both engines beside the usual ways and the Fano bound.
+"""The whole grid: lengths, histories, noises and offsets; both engines against the usual ways and the Fano bound.
 
     python benchmarks/bisect/grid.py [--runs 20] [--cells "chain 64"] [--methods bayes,weighted] [--workers 2]
                                      [--executions 800] [--json FILE]
@@ -44,7 +44,7 @@ STEPS = (
     ("heavy", 0.05),
 )
 OFFSETS = (0.0, 0.06)
-# As `/perf-bisect` searches: rounds at once, three on each of four machines that differ in the noise as well.
+# As `/perf-bisect` searches: parallel rounds, three on each of four machines whose noise differs too.
 MACHINES_ROUNDS = 12
 MACHINES_SCALE = 0.5
 METHODS = ("bayes", "bayes, 8 jobs", "bayes, 4 machines", "weighted", *RIVALS)
@@ -52,7 +52,7 @@ METHODS = ("bayes", "bayes, 8 jobs", "bayes, 4 machines", "weighted", *RIVALS)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """`offset_sd`: standard deviation of a job's level, in logarithms."""
+    """A cell of the grid. `offset_sd`: standard deviation of a job's level, in logarithms."""
 
     history: str
     size: int
@@ -91,7 +91,7 @@ class Row:
 
 
 def cells(wanted: str) -> Iterator[Cell]:
-    """Those whose name contains all of the comma-separated parts."""
+    """Yield the cells whose name contains all parts of `wanted`, which are separated by semicolons."""
     for history, size, (noise, effect), offset in product(HISTORIES, SIZES, STEPS, OFFSETS):
         cell = Cell(history=history, size=size, noise=noise, effect=effect, offset_sd=offset)
         if all(part.strip() in cell.name for part in wanted.split(";")):
@@ -167,7 +167,7 @@ def line(one: Row) -> str:
 
 
 def summary(rows: Sequence[Row]) -> Iterator[str]:
-    """Over all cells: the mean shares, and the geometric mean of executions over the bound."""
+    """Summarize each method over all cells: mean shares, and geometric mean of executions over the bound."""
     for method in dict.fromkeys(one.method for one in rows):
         own = [one for one in rows if one.method == method]
         ratio = float(np.exp(np.mean(np.log([one.over_bound for one in own]))))

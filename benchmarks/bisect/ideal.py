@@ -1,11 +1,11 @@
-"""What a search costs that has nothing to confirm: the exact posterior under normal noise, stopped at a probability.
+"""The cost of a search without confirmation: the exact posterior under normal noise, stopped at a probability.
 
-python benchmarks/bisect/ideal.py [--runs 300]
+    python benchmarks/bisect/ideal.py [--runs 300]
 
-64 commits in a chain, one step. It measures the commit nearest to one half, or the end of the side that has fewer
-executions where that commit has as many. "Told" knows level, step and noise; "learns" has them from its executions,
-its two ends included, with an even prior of no step at all (the closed form of
-`perf_culprit.search.pattern_evidence`, one block).
+64 commits form a chain with one step. The search measures the commit nearest to one half, or, if that has as many
+executions, the end of the side that has fewer. "Told" knows level, step and noise. "Learns" estimates them from its
+executions, including the two ends, with an even prior of no step at all. It uses the closed form of
+`perf_culprit.search.pattern_evidence`, with one block.
 """
 
 import argparse
@@ -25,7 +25,7 @@ STEPS: Final = ((0.01, 0.03), (0.03, 0.10))
 
 
 def _log_learned(y: np.ndarray, slow: np.ndarray) -> np.ndarray:
-    """Log m of each commit [N], and of no step (the last), both with their prior."""
+    """Return log m of each commit [N], and of no step (the last), both with their prior."""
     n, mean = len(y), y.mean()
     syy = ((y - mean) ** 2).sum() + 1e-9
     count, total = slow.sum(axis=1), slow @ y
@@ -37,7 +37,7 @@ def _log_learned(y: np.ndarray, slow: np.ndarray) -> np.ndarray:
 
 
 def search(seed: int, step: float, sd: float, *, stop: float, told: bool) -> tuple[bool, int]:
-    """Whether the stop named the right commit, and the executions."""
+    """Return whether the search named the right commit, and its executions."""
     generator = np.random.default_rng(seed)
     culprit = int(generator.integers(1, COMMITS + 1))
     commits: list[int] = [] if told else [0, COMMITS]

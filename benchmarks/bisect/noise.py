@@ -30,7 +30,7 @@ print(min(times))
 
 
 def measure(program: str, seconds: float, output: Path) -> int:
-    """Executions until the time is over; their number."""
+    """Write executions until the time is over; return their number."""
     code = TEMPLATE.format(statement=PROGRAMS[program])
     start = time.monotonic()
     count = 0

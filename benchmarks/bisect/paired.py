@@ -1,12 +1,12 @@
-"""The same searches by two revisions of the engine: what a rule buys that one of them lacks.
+"""The same searches by two revisions of the engine: the effect of a rule that one of them lacks.
 
-python benchmarks/bisect/paired.py --json after.json [--against before.json] [--rows PART] [--processes N]
+    python benchmarks/bisect/paired.py --json after.json [--against before.json] [--rows PART] [--processes N]
 
 Write one file with each revision, then compare. Rows are those of grid.py, replay.py, scales.py, sizes.py and
-unchanged.py, with seeds of their own, so that both revisions meet the same culprits, orders and noise. `right`: all
-planted commits are named; `part`: some; `wrong`: any other commit is, whose own change is under a fifth of the largest.
-Printed are rows whose verdicts differ or whose executions do by more than chance (t-test of logarithms, 10%), and the
-ratio of executions over all pairs. Recorded series are those in `real-noise/*.csv` of PERF_CULPRIT_DATA.
+unchanged.py. Each has its own seeds, so both revisions have the same culprits, orders and noise. `right`: all planted
+commits are named; `part`: some; `wrong`: another commit is named, with less than a fifth of the largest change.
+It prints the ratio of executions over all pairs, and rows whose verdicts or executions differ. Executions must differ
+by more than chance (t-test of logarithms, 10%). Recorded series are `real-noise/*.csv` of PERF_CULPRIT_DATA.
 """
 
 import argparse
@@ -39,7 +39,7 @@ LIKELY: Final = 0.1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """`steps` are planted; `others`: what each commit changes besides; `size` 0: in turn those of unchanged.py."""
+    """A row. `steps` are planted; `others`: further change of each commit; `size` 0: the sizes of unchanged.py."""
 
     name: str
     searches: int

@@ -1,11 +1,11 @@
-"""What the prior from executed code gains: culprits of a real Python repository, and searches for them.
+"""The gain of the prior from executed code: culprits of a real Python repository, and searches for them.
 
     python benchmarks/bisect/prior.py REPOSITORY SCRIPT --good REV --bad REV --package src/attr
 
-SCRIPT uses the package. Its bytecodes are counted at commits of the main line, more of them where
-the count changes; a commit that changes it by 1% or more is a culprit, searched in a window of 64 candidates around it.
-Printed: what culprits and other candidates change of what the window's ends execute; bits that a culprit costs by the
-prior without and with it; executions of searches for +10% at its place, and at one that the prior points away from.
+SCRIPT uses the package. Its bytecodes are counted at commits of the main line, more densely where the count changes. A
+commit that changes it by 1% or more is a culprit. It is searched in a window of 64 candidates around it.
+It prints which code, executed by the window's ends, culprits and other candidates change. It prints a culprit's cost in
+bits, without and with the prior. Then follow executions of searches for +10% at its place and at places of low prior.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from perf_culprit.search.prior import prior_by_commit
 from perf_culprit.search.search import Search
 
 WINDOW = 64
-ANCHOR = 8  # of so many commits one is counted in any case
+ANCHOR = 8  # every eighth commit is counted in any case
 COUNTS = "counts"
 LEAST, CULPRIT = 0.006, 0.01
 COUNTING = """
@@ -59,7 +59,7 @@ print(count)
 
 
 class Program:
-    """The script on commits of the main line, the good end first; commits with the same package count once."""
+    """The script on commits of the main line, the good end first; commits with the same package are counted once."""
 
     def __init__(self, repository: Path, script: Path, folder: Path, *, good: str, bad: str, package: str) -> None:
         self._script, self._folder, self._package = script.resolve(), folder, package
@@ -97,7 +97,7 @@ class Program:
 
 
 def culprits(program: Program) -> list[int]:
-    """Places of commits that change the count by `CULPRIT` or more."""
+    """Return the places of commits that change the count by `CULPRIT` or more."""
     last = len(program.commits) - 1
     places = [place for place in sorted({*range(0, last, ANCHOR), last}) if program.count(place)]
     waiting, steps = [*pairwise(places)], list[int]()
@@ -113,7 +113,7 @@ def culprits(program: Program) -> list[int]:
 
 
 def kind(facts: ChangeFacts) -> str:
-    """What the trace says of a candidate."""
+    """Return the kind of code that a candidate changes, according to the trace."""
     if facts.executed is None:
         return "unknown"
     if any(one.function for one in facts.executed):
@@ -122,7 +122,7 @@ def kind(facts: ChangeFacts) -> str:
 
 
 def played(window: CommitRange, place: int, prior: Mapping[str, float], *, noise: str, seed: int) -> tuple[int, bool]:
-    """Executions of a search for +10% at `place`, and whether it names another commit."""
+    """Return the executions of a search for +10% at `place`, and whether it names another commit."""
     generator = np.random.default_rng([seed, 5])
     values = repeat(0.0) if noise == COUNTS else stream(NOISES[noise], generator)
     effect = DEFAULTS[Kind.COUNT if noise == COUNTS else Kind.SEARCHED_TIME]
@@ -134,7 +134,7 @@ def played(window: CommitRange, place: int, prior: Mapping[str, float], *, noise
 
 
 def window_of(program: Program, place: int) -> CommitRange:
-    """The culprit somewhere among the candidates."""
+    """Return a window of candidates that has the culprit at a random position."""
     last = len(program.commits) - 1
     low = max(0, min(place - 1 - random.Random(place).randrange(WINDOW), last - WINDOW))
     good, bad = program.commits[low], program.commits[min(low + WINDOW, last)]

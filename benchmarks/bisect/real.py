@@ -1,10 +1,10 @@
-"""The whole verb here: repositories of 64 commits with merges, a CPU-bound Python benchmark, the noise of this machine.
+"""The whole command: repositories of 64 commits with merges, a CPU-bound Python benchmark, this machine's noise.
 
     python benchmarks/bisect/real.py [--case "+15%"] [--runs 5] [--executions 400] [--json FILE]
 
 Each run makes a new repository with its changes at other commits and searches it with `perf-culprit bisect`. `right`:
-exactly the planted commits are named (or, where commits do not build, the suspects hold the culprit); `wrong`: a commit
-that brought nothing is named; `other`: no name, or only some of the planted. The noise is that of the search itself.
+exactly the planted commits are named; if commits do not build, the suspects include the culprit. `wrong`: a commit
+without a change is named. `other`: no name, or only some of the planted. The noise is that of the search itself.
 """
 
 import argparse
@@ -77,7 +77,7 @@ CASES: Mapping[str, Case] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """`verdict`: right, wrong or other; `outcome` is the search's own word."""
+    """One run. `verdict`: right, wrong or other; `outcome` is the search's own outcome."""
 
     case: str
     verdict: str
@@ -89,7 +89,7 @@ class Trial:
 
 @dataclass
 class Repository:
-    """A main line with side branches of three commits, merged again: every fifth commit of the main line forks one."""
+    """A main line with merged side branches of three commits: every fifth commit of the main line forks one."""
 
     folder: Path
     commits: dict[str, str] = field(default_factory=dict)  # name -> hash, the oldest first
@@ -115,7 +115,7 @@ class Repository:
 
 
 def history(commits: int) -> dict[str, list[str]]:
-    """Names with their parents: `commits` candidates after c0, a third of them on side branches."""
+    """Return names with their parents: `commits` candidates after c0, a third of them on side branches."""
     parents: dict[str, list[str]] = {"c0": []}
     head = "c0"
     while len(parents) <= commits:
@@ -138,7 +138,7 @@ def history(commits: int) -> dict[str, list[str]]:
 
 
 def build_repository(folder: Path, case: Case, chosen: random.Random) -> tuple[Repository, list[str]]:
-    """The repository, its last commit checked out, and the names of the planted commits."""
+    """Make the repository, with its last commit checked out; return it and the names of the planted commits."""
     folder.mkdir()
     repository = Repository(folder=folder)
     repository.git("init", "--quiet", "--initial-branch=main")
@@ -146,7 +146,7 @@ def build_repository(folder: Path, case: Case, chosen: random.Random) -> tuple[R
     names = list(parents)
     planted = sorted(chosen.sample(range(1, len(names)), len(case.changes)))
     if len(planted) > 1:
-        # On the main line and apart: every later step acts on what the earlier ones did.
+        # On the main line and apart: every later step multiplies the earlier ones.
         main_line = [place for place, name in enumerate(names) if place and name[-1] not in "ab"]
         third = len(main_line) // len(planted)
         planted = [chosen.choice(main_line[part * third : (part + 1) * third]) for part in range(len(planted))]
@@ -186,7 +186,7 @@ def search(repository: Repository, *, seed: int, executions: int) -> dict[str, A
     budget = ["--seed", str(seed), "--executions", str(executions), "--json", str(answer)]
     done = subprocess.run([*argv, *options, *budget], check=False, capture_output=True, text=True)
     if not answer.exists():
-        # A flaky benchmark may fail at the first try of an end: that is an answer too.
+        # A flaky benchmark may fail at the first try of an end: that is a valid outcome.
         print(done.stderr, file=sys.stderr)
         return {"outcome": "error", "culprits": [], "suspects": [], "executions": 0}
     loaded: dict[str, Any] = json.loads(answer.read_text())
@@ -236,7 +236,7 @@ def row(name: str, trials: Sequence[Trial]) -> str:
 
 
 def noise(trials: Sequence[Trial]) -> str:
-    """Means of what the searches saw of the machine."""
+    """Return the means of the machine noise that the searches observed."""
     seen = [one.noise for one in trials if one.noise]
 
     def mean(key: str) -> str:

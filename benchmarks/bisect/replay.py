@@ -1,12 +1,12 @@
 """Searches on virtual commits: simulated noise, and recorded A/A series of real programs.
 
-python benchmarks/bisect/replay.py [--runs N] [--processes N] [--half HALF] [--measure SECONDS] [--series FILE ...]
+    python benchmarks/bisect/replay.py [--runs N] [--processes N] [--half HALF] [--measure SECONDS] [--series FILE ...]
 
-A step is put on a virtual chain of 64 commits; real samples are consumed in their real order, from random starting
-points in one half of each series: the first for tuning, the second for reporting. Series are CSV files whose last
-column is a time: those named, `real-noise/*.csv` in the folder that PERF_CULPRIT_DATA names, and, with --measure, two
-programs of this machine, measured here for that long each (noise.py). `right`: exactly the planted commit is named;
-`wrong`: any other commit is.
+A step is put on a virtual chain of 64 commits. Real samples are used in their real order, from random starting points
+in one half of each series. The first half is for tuning, the second for reporting. Series are CSV files whose last
+column is a time: the given ones, and `real-noise/*.csv` in the folder PERF_CULPRIT_DATA. With --measure, two programs
+are also measured on this machine for that long each (noise.py). `right`: exactly the planted commit is named; `wrong`:
+any other commit is named.
 """
 
 import argparse
@@ -46,7 +46,7 @@ class Cell:
 
 
 def one(cell: Cell, seed: int) -> tuple[str, int]:
-    """What a single search answers, and its executions."""
+    """Run a single search; return its verdict and its executions."""
     generator = np.random.default_rng([seed, 17])
     commit_range = chain(COMMITS)
     culprit = int(generator.integers(0, COMMITS))
@@ -71,7 +71,7 @@ def recorded(series: Sequence[float], generator: np.random.Generator) -> Iterato
 
 
 def log_half(path: Path, half: str) -> tuple[float, ...]:
-    """Natural logarithms of one half of a recorded series."""
+    """Return the natural logarithms of one half of a recorded series."""
     with path.open(newline="") as file:
         values = [float(row[-1]) for row in csv.reader(file) if _is_number(row[-1])]
     middle = len(values) // 2

@@ -1,6 +1,6 @@
 """The usual ways: git's bisection with a significance test, and with an analysis of variance, on virtual commits.
 
-Both measure one commit after the other, each in a job of its own, and compare with the good end's samples.
+Both measure one commit after the other, each in a separate job, and compare with the good end's samples.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Slower = Callable[[Floats, Floats], bool]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """`named` is None where the rival itself says that the ends do not differ; `batches`: jobs one after the other."""
+    """`named` is None if the rival finds no difference between the ends; `batches`: jobs one after the other."""
 
     named: str | None
     executions: int

@@ -1,10 +1,10 @@
 """The search at every scale: noise from none to 50%, steps from 0.1% to a factor of 1,000, both signs, and nothing.
 
-python benchmarks/bisect/scales.py [--runs N] [--processes N] [--noise PART] [--size N]
+    python benchmarks/bisect/scales.py [--runs N] [--processes N] [--noise PART] [--size N]
 
-A chain of commits, one step at a random one. `right`: exactly it is named; `wrong`: any other commit is; `denied`:
-"not reproduced", and what is said to have been visible is smaller than the step; `none`: no name. `covered`: the
-stated interval of the right name holds the planted size.
+A chain of commits has one step at a random commit. `right`: exactly it is named; `wrong`: any other commit is.
+`denied`: "not reproduced", although the stated detectable effect is smaller than the step. `none`: no name.
+`covered`: the stated interval of the right name includes the planted size.
 """
 
 import argparse
@@ -28,7 +28,7 @@ BUDGET: Final = 400
 
 
 def two_modes(*, slow: float, fast: float, gap: float, share: float = 0.5) -> Sampler:
-    """`share` of the executions is slower by `gap`; each mode has a width of its own."""
+    """Return noise in which `share` of the executions is slower by `gap`; each mode has its own width."""
 
     def sample(generator: np.random.Generator, count: int) -> Floats:
         is_slow = generator.random(count) < share

@@ -1,11 +1,11 @@
-"""What an answer says of a culprit's size, and of culprits that it does not name, against what was planted.
+"""The stated sizes of culprits, and the stated chance of further culprits, against the planted ones.
 
-python benchmarks/bisect/sizes.py [--runs N] [--processes N] [--cell PART]
+    python benchmarks/bisect/sizes.py [--runs N] [--processes N] [--cell PART]
 
-A chain of 64 commits with one to three steps at least six apart, budget 400; "others 1%": every commit changes by as
-much besides (standard deviation). `covered`: the stated 95% intervals of named commits that hold their own planted
-size, and how many of the confirming rounds alone do; `width`: their mean half widths, in logarithms. `open`: answers
-that say that a further culprit is likely (`Outcome.is_open`), where all planted ones are named and where some are not.
+A chain of 64 commits has one to three steps at least six apart, budget 400. "Others 1%": every commit also changes by
+1% (standard deviation). `covered`: the stated 95% intervals of named commits that include their planted size, and how
+many of the confirming rounds alone do. `width`: their mean half widths, in logarithms. `open`: answers that state that
+a further culprit is likely (`Outcome.is_open`), if all planted ones are named and if some are not.
 """
 
 import argparse
@@ -34,7 +34,7 @@ APART: Final = 6
 BUDGET: Final = 400
 EDGE: Final = 1e-9
 NOISES: Final = {**scales.NOISES, **machine.NOISES}
-# Noise, steps, standard deviation of a round's offset, and of what every commit changes besides.
+# Noise, steps, standard deviation of a round's offset, and of every commit's further change.
 CELLS: Final[Sequence[tuple[str, tuple[float, ...], float, float]]] = (
     ("1%", (0.03,), 0.0, 0.0),
     ("3%", (0.1,), 0.0, 0.0),
@@ -65,7 +65,7 @@ CELLS: Final[Sequence[tuple[str, tuple[float, ...], float, float]]] = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """`is_open` is None where nothing was named; pairs are the answer's and that of the confirming rounds."""
+    """One search. `is_open` is None if nothing was named; pairs have the answer's value and the confirming rounds'."""
 
     covered: tuple[tuple[bool, bool], ...]
     widths: tuple[tuple[float, float], ...]

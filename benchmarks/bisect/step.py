@@ -1,4 +1,4 @@
-"""How long a decision takes between two rounds, and how long a long history takes to read.
+"""The time of a decision between two rounds, and the time to read a long history.
 
     python benchmarks/bisect/step.py [--sizes 64,512,4000] [--history chain|merges] [--profile SIZE]
 
@@ -84,7 +84,7 @@ def report_steps(sizes: Sequence[int], history: str) -> None:
     for size in sizes:
         commit_range = chain(size) if history == "chain" else merge_dag(size, 1)
         search, seconds = whole_search(commit_range, seed=1)
-        # A machine has other work: the least of a few.
+        # The machine has other load: take the least of a few.
         dense = min(dense_step(search) for _ in range(3))
         cuts = np.quantile(seconds, [0.5, 0.95, 1.0]) * 1000
         print(

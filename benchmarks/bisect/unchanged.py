@@ -1,13 +1,13 @@
 """Ranges without any change, by kind of noise: how often is a commit named, and what does the answer cost?
 
-python benchmarks/bisect/unchanged.py [--runs N] [--first SEED] [--processes N] [--noise PART] [--machines]
-                                      [--series FILE ...]
+    python benchmarks/bisect/unchanged.py [--runs N] [--first SEED] [--processes N] [--noise PART] [--machines]
+                                          [--series FILE ...]
 
-Ranges of 5 to 64 commits in a chain, a size per search in turn. "Tight": two states of the machine, each 0.1% wide,
-half of the executions in either; "sticky": the state lasts, and is drawn anew by one execution in ten. "Walk": the
-level moves by 0.5% from execution to execution. With --machines rounds are on several, as those of `/perf-bisect`: 6%
-apart, their noise by a factor of 1.65 (standard deviations). Recorded series as in `replay.py`. "At most" is the upper
-bound of Clopper and Pearson, 95%.
+Ranges are chains of 5 to 64 commits, the size changing from search to search. "Tight": two states of the machine, each
+0.1% wide, half of the executions in either. "Sticky": the state lasts; one execution in ten draws a new one. "Walk":
+the level moves by 0.5% from execution to execution. With --machines, rounds run on several machines, as those of
+`/perf-bisect`: 6% apart, their noise by a factor of 1.65 (standard deviations). Recorded series are those of
+`replay.py`. "At most" is the upper bound of Clopper and Pearson, 95%.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def drawn(sampler: Sampler) -> Source:
 
 
 def correlated(generator: np.random.Generator, *, sd: float, correlation: float) -> Iterator[float]:
-    """AR(1) of standard deviation `sd`; with a correlation of 1 a walk of steps of `sd`."""
+    """Yield an AR(1) of standard deviation `sd`; with a correlation of 1, a walk with steps of `sd`."""
     fresh = sd * np.sqrt(1 - correlation**2) if correlation < 1 else sd
     level = generator.normal(0, sd)
     while True:
@@ -78,7 +78,7 @@ KINDS: Final[Mapping[str, Source]] = {
 
 
 def trial(name: str, series: Sequence[float], seed: int, *, machines: bool = False) -> tuple[int, int, str]:
-    """Size, executions and the named changes of one search."""
+    """Return the size, executions and named changes of one search."""
     generator = np.random.default_rng([seed, 23])
     size = SIZES[seed % len(SIZES)]
     commit_range = chain(size)

@@ -1,4 +1,4 @@
-"""Releases of Apache Commons Math, as in the case study of [H13] 5.2: what anova and categories say of their history.
+"""Releases of Apache Commons Math, as in the case study of [H13] 5.2, judged by anova and categories.
 
     python -m benchmarks.commons_math.study            # judges what was recorded
     python -m benchmarks.commons_math.study --record   # needs Maven and a JDK; 6 minutes of one core
@@ -23,7 +23,7 @@ HERE: Final = Path(__file__).parent
 RECORDED: Final = HERE / "recorded.json"
 RELEASES: Final = ("2.0", "2.1", "2.2", "3.0", "3.1", "3.1.1", "3.2", "3.3", "3.4", "3.5", "3.6.1")
 ROUNDS, REPETITIONS, STACKED_SECONDS, STACKED_RUNS = 10, 5, 2, 5
-# What the source's regression is of, and the releases around it.
+# The test of the source's regression, and the releases around it.
 SLOW_TEST, BEFORE, AFTER = "percentile, one value", "2.1", "2.2"
 CONFIGURATION: Final = """\
 categories: [{name: fast, below: 10 ms}, {name: medium, below: 100 ms}, {name: slow}]
@@ -34,7 +34,7 @@ Recorded = Mapping[str, Mapping[str, list[list[float]]]]
 
 
 def java(release: str, folder: Path) -> list[str]:
-    """The command that runs the study with a release, compiled against it. Its packages were renamed with 3.0."""
+    """Return the command that runs the study, compiled against a release. Packages were renamed with 3.0."""
     package = "commons-math" if release < "3" else "commons-math3"
     artifact = f"-Dartifact=org.apache.commons:{package}:{release}:jar"
     for goal in (["dependency:get"], ["dependency:copy", f"-DoutputDirectory={folder}"]):
@@ -60,7 +60,7 @@ def record(folder: Path) -> None:
 
 
 def diagnose(folder: Path) -> None:
-    """Where the source's regression is, by the sampled stacks of the releases around it."""
+    """Locate the source's regression by the sampled stacks of the releases around it."""
     stacks: dict[str, list[str]] = {BEFORE: [], AFTER: []}
     for release, names in stacks.items():
         command = [*java(release, folder), str(STACKED_SECONDS), SLOW_TEST]
@@ -72,7 +72,7 @@ def diagnose(folder: Path) -> None:
 
 
 def written(recorded: Recorded, folder: Path) -> dict[str, list[str]]:
-    """A file in JMH's format for each process, by release."""
+    """Write a file in JMH's format for each process; return the files by release."""
     files: dict[str, list[str]] = {}
     for release, tests in recorded.items():
         for number in range(ROUNDS):
@@ -88,7 +88,7 @@ def entry(name: str, samples: list[float]) -> dict[str, Any]:
 
 
 def changes(files: Mapping[str, list[str]], before: str, after: str, folder: Path) -> Iterator[tuple[str, ...]]:
-    """What got slower or faster from one release to the other, as `compare` says it."""
+    """Yield the changes that `compare` reports between two releases."""
     configuration, report = folder / "perf-culprit.yml", folder / "report.json"
     configuration.write_text(CONFIGURATION)
     command = [*PERF_CULPRIT, "compare", "--paired", "--detector", "anova", "--config", str(configuration)]

@@ -38,7 +38,7 @@ class Fault:
     folder: Path
 
     def minute(self, later: int) -> Path:
-        """Of traces, its file; one that a clone lacks is empty or absent."""
+        """Return the trace file of a minute; it is empty or absent if the clone lacks it."""
         return self.folder / "trace" / f"{self.time + timedelta(minutes=later):%H_%M}_trace.csv"
 
     @property
@@ -80,7 +80,7 @@ def is_there(path: Path) -> bool:
 
 
 def compared(fault: Fault, faults: list[Fault], after: Path) -> tuple[str, int | None]:
-    """The answer, and the rank of the faulty service's first suspect."""
+    """Return the answer, and the rank of the faulty service's first suspect."""
     donors = [one for one in faults if is_there(one.minute(0))]
     donor = min(donors, key=lambda one: abs(one.time - fault.time))
     with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="") as before:
@@ -93,7 +93,7 @@ def compared(fault: Fault, faults: list[Fault], after: Path) -> tuple[str, int |
 
 
 def earlier(fault: Fault) -> Iterator[list[str]]:
-    """The header, and whole traces that ended before the fault."""
+    """Yield the header, and whole traces that ended before the fault."""
     with fault.minute(0).open(newline="") as lines:
         header, *rows = csv.reader(lines)
     trace, end = header.index("TraceID"), header.index("EndTimeUnixNano")

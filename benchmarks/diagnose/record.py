@@ -3,9 +3,9 @@
     python -m benchmarks.diagnose.record OUT --clones DIR [--only ID] [--half choose] [--profiler pyspy] [--loaded]
 
 DIR holds a clone per repository (`git clone https://github.com/OWNER/NAME DIR/OWNER+NAME`). `base` is the fix, `head`
-its parent, so that the head is slower; `base2` is the base once more: a pair in which nothing changed. Files are
-OUT/PAIR/PROFILER/SIDE-N.EXT, with `--loaded` in `loaded/` below, recorded beside two busy loops. OUT/PAIR/truth.json
-has what the commit changed, OUT/PAIR/load.json the load averages. What a pair needs is built below OUT/trees, once.
+its parent, so that the head is slower. `base2` repeats the base: a pair in which nothing changed. Files are
+OUT/PAIR/PROFILER/SIDE-N.EXT; with `--loaded` they are in `loaded/` below, recorded next to two busy loops.
+OUT/PAIR/truth.json has the commit's changes, OUT/PAIR/load.json the load averages. OUT/trees has each pair's build.
 """
 
 import argparse
@@ -50,7 +50,7 @@ Command = Sequence[str | Path]
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A pair whose sides can be run; `commands` has, by profiler, what records one side into a file."""
+    """A pair whose sides can be run; `commands` has, by profiler, the command that records one side into a file."""
 
     environments: Mapping[str, Mapping[str, str]]
     commands: Mapping[str, Callable[[str, Path], Command]]
@@ -142,7 +142,7 @@ def execute(command: Command, environment: Mapping[str, str], variables: Mapping
 
 
 def trace(command: Command, environment: Mapping[str, str]) -> bytes:
-    """All repetitions in one file, sampled, as `measure --trace` does with a command of this length."""
+    """Trace all repetitions into one file, sampled, as `measure --trace` does with a command of this length."""
     source = environment["PYTHONPATH"]
     one = trace_command(
         partial(execute, command, environment),
@@ -156,7 +156,7 @@ def trace(command: Command, environment: Mapping[str, str]) -> bytes:
     return encode_trace(one)
 
 
-# What each language needs before a side can run, and how its profilers are called.
+# Preparation of a side for each language, and the calls of its profilers.
 
 
 def working_tree(pair: Pair, clone: Path, trees: Path, side: str) -> Path:
@@ -214,7 +214,7 @@ def environment_of(name: str, trees: Path) -> Path:
 
 
 def overlay(pair: Pair, clone: Path, trees: Path, side: str) -> Path:
-    """A release with the files that the commit changed, as they were on this side: nothing is compiled."""
+    """Install a release with the commit's changed files as they are on this side, without compiling."""
     tree, release = trees / pair["id"] / side, pair["overlay"]
     if not tree.is_dir():
         python = environment_of(pair["packages"], trees)
@@ -303,7 +303,7 @@ KINDS: Mapping[str, Callable[[Pair, Path, Path], Prepared]] = {
 
 
 def write_collapsed(speedscope: Path) -> Path:
-    """The same samples as stacks with their counts, as py-spy's `raw` has them."""
+    """Write the same samples as stacks with their counts, as in py-spy's format `raw`."""
     document = json.loads(speedscope.read_text())
     frames = [f"{one['name']} ({one['file']}:{one['line']})" for one in document["shared"]["frames"]]
     stacks = Counter(tuple(stack) for one in document["profiles"] for stack in one["samples"])

@@ -1,11 +1,11 @@
-"""How often the changed function is the first suspect, and how often anything is when nothing changed.
+"""How often the changed function is the first suspect, and how often there is a suspect when nothing changed.
 
     python -m benchmarks.diagnose.record OUT --clones DIR
     python -m benchmarks.diagnose.run OUT --clones DIR [--half choose] [--profiler pyspy] [--loaded] [--only ID]
 
-Right is a function that the commit changed, or its direct caller in the profile. The comparison is not given the
-commit. `denied`: "nothing got slower" is said of a pair that did; of these columns' pairs the profiles' total is larger
-by a fifth or more. `unchanged`: a suspect between base and base2, of all pairs.
+A right suspect is a function that the commit changed, or its direct caller in the profile. The comparison is not given
+the commit. `denied`: "nothing got slower" for a slower pair. These columns count pairs whose profiles' total is larger
+by a fifth or more. `unchanged`: a suspect between base and base2, over all pairs.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def profiles(folder: Path, side: str, suffix: str) -> tuple[Profile, ...]:
 
 
 def right_methods(sides: Sequence[Sequence[Profile]], touched: Touched) -> set[str]:
-    """What the commit changed and its callers, by the names of the profiles; "(other paths)" is no method."""
+    """Return changed functions and their callers, as named in the profiles; "(other paths)" is no method."""
     right = set()
     suffixes = tuple(Path(one.path).suffix for one in touched.functions)
     for profile in (one for side in sides for one in side):
@@ -119,7 +119,7 @@ def row(case: Case, profiler: str) -> str:
 
 
 def sums(profiler: str, half: str, cases: Sequence[Case]) -> list[str]:
-    """A row, or none where nothing was recorded."""
+    """Return a row, empty if nothing was recorded."""
     if not cases:
         return []
     slower = [case for case in cases if case.total_change >= LEAST_CHANGE]

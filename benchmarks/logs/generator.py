@@ -1,9 +1,9 @@
-"""Execution logs with planted slow methods: what the diagnosis is timed and scored on.
+"""Execution logs with planted slow methods, on which the diagnosis is timed and scored.
 
     python benchmarks/logs/generator.py FILE [CALLS] [SEED]
 
-35,906 calls (the default) of 6 services and 591 methods give the size of the log in [Z15] section 4: some 1.6 million
-lines, 630 MB.
+The default, 35,906 calls of 6 services and 591 methods, gives the size of the log in [Z15] section 4. It has some 1.6
+million lines and 630 MB.
 """
 
 import csv
@@ -19,7 +19,7 @@ SERVICES = 6
 METHODS = 591
 KINDS_PER_SERVICE = 40  # trees that a service's parameters lead to
 BYTES_PER_LINE = 397
-# On the average.
+# The mean number.
 LINES_PER_CALL = 46
 IN_FLIGHT = 12
 USUAL_LOG_MS = 2.0  # a usual method takes some 7 ms by itself
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """`planted`: method -> why it is slow. `obvious`: those that somebody reading the log would name."""
+    """A system. `planted`: method -> reason of its slowness. `obvious`: methods that a reader of the log would name."""
 
     names: list[str]
     services: list[str]
@@ -48,7 +48,7 @@ class Plan:
 
 
 def plan(seed: int) -> Plan:
-    """The system: who calls what, and how long it takes."""
+    """Draw the system: its calls and their durations."""
     chance = random.Random(seed)
     names = [f"com.acme.{layer}.Class{number % 97:02d}.method{number:03d}" for number in range(METHODS)
              for layer in (("web", "service", "dao", "util")[number % 4],)]  # fmt: skip
@@ -84,7 +84,7 @@ def plan(seed: int) -> Plan:
 
 
 def _kind(chance: random.Random, pool: list[int], slow: list[int], planted: dict[int, str], number: int) -> list[Step]:
-    """A tree of some 40 executions that holds a share of the planted methods."""
+    """Draw a tree of some 40 executions that includes a share of the planted methods."""
     methods = chance.sample(pool, 34) + chance.sample(slow, min(len(slow), 5)) + [slow[number % len(slow)]]
     methods = list(dict.fromkeys(methods))
     chance.shuffle(methods)
@@ -118,7 +118,7 @@ def _self_ms(chance: random.Random, system: Plan, method: int, service: int, *, 
 
 
 def _call(chance: random.Random, system: Plan, number: int) -> Iterator[tuple[str, str, float]]:
-    """Label, method and elapsed time of each execution, in the order of their starts."""
+    """Yield label, method and elapsed time of each execution, in the order of their starts."""
     service = number % SERVICES
     busy = number // 250 % 4 == 3
     steps = chance.choice(system.kinds[service])
@@ -144,7 +144,7 @@ def _call(chance: random.Random, system: Plan, number: int) -> Iterator[tuple[st
 
 
 def write_log(path: Path, *, calls: int = CALLS, seed: int = 0, bytes_per_line: int = BYTES_PER_LINE) -> Plan:
-    """A log of the preset `labelled`: calls of several threads, interleaved line by line. Lines may be longer."""
+    """Write a log of the preset `labelled`: calls of several threads, interleaved line by line. Lines may be longer."""
     system = plan(seed)
     chance = random.Random(seed + 1)
     padding = "args=" + "".join(chance.choices("abcdefghijklmnop0123456789", k=bytes_per_line))
@@ -176,7 +176,7 @@ def write_log(path: Path, *, calls: int = CALLS, seed: int = 0, bytes_per_line: 
 
 
 def write_json_lines(path: Path, *, calls: int, seed: int = 0) -> None:
-    """The same executions as JSON lines, call by call."""
+    """Write the same executions as JSON lines, call by call."""
     system = plan(seed)
     chance = random.Random(seed + 1)
     with path.open("w", encoding="ascii") as file:
@@ -216,7 +216,7 @@ class Span:
 
 
 def write_spans(path: Path, form: str, *, calls: int, seed: int = 0) -> None:
-    """`form`: otlp, jaeger, zipkin or csv. An execution's layer is its service."""
+    """Write spans in the format `form`: otlp, jaeger, zipkin or csv. An execution's layer is its service."""
     system = plan(seed)
     chance = random.Random(seed + 1)
     traces = (_trace(chance, system, number) for number in range(calls))

@@ -1,4 +1,4 @@
-"""Where planted slow methods come out, over seeds.
+"""Ranks of planted slow methods, over seeds.
 
 python benchmarks/logs/ranking.py [SEEDS] [CALLS]
 """
@@ -18,7 +18,7 @@ from perf_culprit.read.logs.reading_settings import RankingSettings, ReadingSett
 
 
 def ranks(path: Path, *, seed: int, calls: int) -> tuple[dict[str, list[int]], list[int]]:
-    """Ranks of the planted methods by why they are slow, and of the obvious ones."""
+    """Return the ranks of the planted methods by reason of their slowness, and those of the obvious ones."""
     plan = write_log(path, calls=calls, seed=seed)
     diagnosis = diagnose_log(
         [str(path)], pattern=load_pattern("labelled"), reading=ReadingSettings(), ranking=RankingSettings()

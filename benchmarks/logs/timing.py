@@ -1,4 +1,4 @@
-"""What reading logs and traces costs next to a bare pass over the same file: processor time, memory, wall time.
+"""The cost of reading logs and traces against a bare pass over the same file: processor time, memory, wall time.
 
     python benchmarks/logs/timing.py [RECORDS] [SHAPE…]
 
@@ -29,9 +29,9 @@ from benchmarks.logs.generator import LINES_PER_CALL, SPAN_COLUMNS, write_json_l
 from perf_culprit.read.logs.log_pattern import PRESETS  # noqa: E402
 
 REPEATS = 2
-# Longer logs are as many times the same.
+# Longer logs repeat a log of this number of lines.
 MOST_WRITTEN = 1_000_000
-# The first repeat goes to the line's end and gives back: no fixed form.
+# The first repeat goes to the line's end and backtracks: the format is not fixed.
 FREE = (
     rb"^(?P<time>\S+ \S+) \[(?P<thread>.*)\] service=(?P<service>.*) call=(?P<call>.*?) "
     rb"(?P<label>[0-9.]+) (?P<method>.*?) (?P<elapsed_ms>-?[0-9.]+) ?ms\b"
@@ -40,7 +40,7 @@ FREE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """`write`: file, records. `options`: of diagnose, before the file. `passes`: bare ones over the file."""
+    """A shape. `write` takes file and records. `options` are diagnose's, before the file. `passes` are bare ones."""
 
     name: str
     write: Callable[[Path, int], Any]
@@ -93,7 +93,7 @@ SHAPES = {
 
 
 def bare_pass(kind: str, path: Path) -> None:
-    """In a process of its own."""
+    """Read the file without any analysis, in a separate process."""
     import csv
 
     import msgspec
@@ -131,7 +131,7 @@ class Cost:
 
 
 def cost(command: list[str], folder: Path) -> Cost:
-    """Of the command and its children; memory is the highest sum of what they hold."""
+    """Return the cost of the command and its children; memory is the peak of their sum."""
     before = _children_s()
     begun = time.perf_counter()
     process = subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL, cwd=folder)
@@ -179,7 +179,7 @@ def measure(shape: Shape, records: int, folder: Path) -> None:
     (folder / "free.txt").write_bytes(FREE)
     commands = {name: [__file__, "bare", name, str(path)] for name in shape.passes}
     diagnose = ["-m", "perf_culprit", "diagnose", *shape.options, str(path)]
-    # Only logs are shared out.
+    # Only logs are split between workers.
     for workers in (1, 2) if shape.options[-1] == "--log" else ():
         commands[f"{workers} workers"] = [*diagnose, "--workers", str(workers)]
     if shape.options[-1] != "--log":

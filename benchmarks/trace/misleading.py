@@ -1,9 +1,9 @@
-"""What full instrumentation says of a program that is known, against what the level-wise tracer says.
+"""The results of full instrumentation against those of the level-wise tracer, for a known program.
 
     python benchmarks/trace/misleading.py [--json]
 
-`heavy` takes longer than `chatty`, which makes many tiny calls. Truth: each called alone, without any tool.
-Naive: a start and an end are taken of every call at once, as a profiler does that instruments everything.
+`heavy` takes longer than `chatty`, which makes many tiny calls. Truth: each is called alone, without any tool.
+Naive: the start and end of every call are recorded at once, as by a profiler that instruments everything.
 """
 
 import json
@@ -66,7 +66,7 @@ def truth() -> dict[str, float]:
 
 
 def naive() -> dict[str, float]:
-    """The quickest of the repetitions, as for the others."""
+    """Return the fastest of the repetitions, as for the others."""
     rows = [_naive_once() for _ in range(REPETITIONS)]
     return {name: min(row[name] for row in rows) for name in rows[0]}
 

@@ -1,11 +1,11 @@
-"""How often every documented way of use is wrong when nothing changed, and what it finds, through the real verbs.
+"""False alarms and power of every documented way of use, through the real commands.
 
-python -m benchmarks.truth                       everything, about 20 minutes on one core
-python -m benchmarks.truth --quick               the part that the tests run, under a minute
-python -m benchmarks.truth --only "five rounds" AR --trials 1000
-python -m benchmarks.truth --series nightly.csv  with recorded executions, replayed in their order
-python -m benchmarks.truth --json after.json
-python -m benchmarks.truth --write benchmarks/truth/before.json after.json      the tables of docs/evidence/simulated.md
+    python -m benchmarks.truth                       everything, about 20 minutes on one core
+    python -m benchmarks.truth --quick               the part that the tests run, under a minute
+    python -m benchmarks.truth --only "five rounds" AR --trials 1000
+    python -m benchmarks.truth --series nightly.csv  with recorded executions, replayed in their order
+    python -m benchmarks.truth --write benchmarks/truth/before.json after.json
+`--json FILE` stores the counts. `--write` makes the tables of docs/evidence/simulated.md from two of these files.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def main() -> int:
         for job in jobs:
             done = list(job.result().values())
             results = results.with_cells(done, series)
-            if arguments.json:  # what was counted stays, whatever ends this
+            if arguments.json:  # keeps the counts if the run is interrupted
                 arguments.json.write_text(dump(results))
             print(f"{time.monotonic() - begun:5.0f} s  {done[0].row}, {done[0].noise}", file=sys.stderr, flush=True)
     print(plain_table(results))

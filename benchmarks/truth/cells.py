@@ -1,4 +1,4 @@
-"""Ways against noises: trials, what they add up to, and whether a stated rate is broken."""
+"""Ways against noises: trials, their sums, and whether a stated rate is exceeded."""
 
 import tempfile
 import time
@@ -66,7 +66,7 @@ class Cell:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The exact binomial range of the share that is compared with the stated one [Clopper & Pearson 1934], 95%."""
+        """Return the exact binomial range, 95%, of the share compared with the stated one [Clopper & Pearson 1934]."""
         alarms, number, _ = self.counted
         return share_interval(alarms, number)
 
@@ -120,5 +120,5 @@ def make_world(noise: str, rng: np.random.Generator, *, benchmarks: int, series:
 
 
 def _fast() -> str | None:
-    """Files live for milliseconds: memory will do where there is such a folder."""
+    """Return a folder in memory if there is one: files exist for milliseconds only."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a temporary folder of its own is made there

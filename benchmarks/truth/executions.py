@@ -1,14 +1,14 @@
-"""How often `compare` is wrong on executions in which nothing changed, and what it finds in them: real noise only.
+"""False alarms and power of `compare` on executions in which nothing changed: real noise only.
 
-python -m benchmarks.truth.executions CORPUS... [--runs 300] [--ways 5v5 9v1 6r] [--in-a-row] [--peers]
+    python -m benchmarks.truth.executions CORPUS... [--runs 300] [--ways 5v5 9v1 6r] [--in-a-row] [--peers]
 
 A corpus is a folder or file of executions that nobody changed:
-  samples.csv.gz   columns system, benchmark, fork, sample_1, … (a suite per system)
-  *.npz            `seconds` (benchmarks, executions, samples), padded with NaN (a suite per file); with names, metrics,
-                   units and directions as `benchmarks.truth.record` writes them, without those all are times
+    samples.csv.gz   columns system, benchmark, fork, sample_1, … (a suite per system)
+    *.npz            `seconds` (benchmarks, executions, samples), padded with NaN (a suite per file); with names,
+                     metrics, units and directions of `benchmarks.truth.record`; without them all are times
 A unit is an execution, its location the logarithm of its median. A change is planted in one random benchmark. A way is
-the number of units on each side, baseline first, or of A B B A rounds (6r). `named`: of changes exactly as large as the
-report says would have been suspected, the share that is.
+the number of units on each side, baseline first, or of A B B A rounds (6r). `named`: the suspected share of changes
+that are exactly as large as the report's stated detectable effect.
 """
 
 import argparse
@@ -37,7 +37,7 @@ CHANGES: Final = (0.1, 0.2, 0.5, 1.0, 3.0)
 
 
 class Called(NamedTuple):
-    """Per benchmark, (B,). `visible`: the change that would have been suspected, NaN where no figure is given."""
+    """The results per benchmark, (B,). `visible`: the change that would have been suspected, NaN if none is stated."""
 
     proven: Booleans
     suspected: Booleans
@@ -45,7 +45,7 @@ class Called(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """Log medians (benchmarks, executions), -inf of a count of zero, and what each row is."""
+    """Log medians (benchmarks, executions), -inf for a count of zero, and the name and metric of each row."""
 
     y: Floats
     names: tuple[str, ...]
@@ -57,7 +57,7 @@ TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 
 
 def by_product(suite: Suite, is_target: Booleans, *, is_paired: bool = False, profile: str = "balanced") -> Called:
-    """`compare`'s own judgement of one file per unit; `is_paired`: of rounds A B B A."""
+    """Judge one file per unit as `compare` does; `is_paired`: rounds A B B A."""
     baseline, target = _joined(suite, ~is_target), _joined(suite, is_target)
     if is_paired:
         against = Baseline(runs=(baseline,), source=BaselineSource.PAIRED)
@@ -75,7 +75,7 @@ def by_product(suite: Suite, is_target: Booleans, *, is_paired: bool = False, pr
 
 
 def _joined(suite: Suite, chosen: Booleans) -> Run:
-    """A run whose executions are the chosen columns, two of each round."""
+    """Return a run whose executions are the chosen columns, two of each round."""
     return run_of(suite, np.exp(suite.y[:, chosen]))
 
 
@@ -96,21 +96,21 @@ def run_of(suite: Suite, values: Floats) -> Run:
 
 
 def by_mann_whitney(suite: Suite, is_target: Booleans) -> Called:
-    """benchstat's test and its 5%, each benchmark for itself; proven after Bonferroni at 1%."""
+    """Judge by benchstat's test and its 5%, each benchmark separately; proven after Bonferroni at 1%."""
     p_values = stats.mannwhitneyu(suite.y[:, is_target], suite.y[:, ~is_target], axis=1, method="exact").pvalue
     return Called(p_values * len(suite.y) <= 0.01, p_values <= 0.05)
 
 
 def by_welch(suite: Suite, is_target: Booleans) -> Called:
-    """Welch's t on the units' medians at 5%; proven after Bonferroni at 1%."""
-    with warnings.catch_warnings(action="ignore"):  # counts that are all the same have no p-value
+    """Judge by Welch's t on the units' medians at 5%; proven after Bonferroni at 1%."""
+    with warnings.catch_warnings(action="ignore"):  # counts that are all equal have no p-value
         p_values = stats.ttest_ind(suite.y[:, is_target], suite.y[:, ~is_target], axis=1, equal_var=False).pvalue
     p_values = np.nan_to_num(p_values, nan=1.0)
     return Called(p_values * len(suite.y) <= 0.01, p_values <= 0.05)
 
 
 def by_ratio(suite: Suite, is_target: Booleans) -> Called:
-    """github-action-benchmark's: twice as slow as the newest baseline; suspected from 10% on, as a common threshold."""
+    """Judge by github-action-benchmark's rule: twice the newest baseline; suspected from 10% on, a common threshold."""
     with np.errstate(invalid="ignore"):  # from zero to zero is no change
         change = suite.y[:, is_target].mean(axis=1) - suite.y[:, np.flatnonzero(~is_target)[-1]]
     return Called(np.abs(change) >= math.log(2), np.abs(change) >= math.log(1.1))
@@ -120,7 +120,7 @@ PEERS: Final[dict[str, Judge]] = {"Mann-Whitney": by_mann_whitney, "Welch": by_w
 
 
 def read_suites(paths: Sequence[Path]) -> dict[str, Suite]:
-    """By the suite's name."""
+    """Read the suites of all files, by name."""
     files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
     suites: dict[str, Suite] = {}
     for file in files:
@@ -132,7 +132,7 @@ def read_suites(paths: Sequence[Path]) -> dict[str, Suite]:
 
 
 def _read_recording(file: Path) -> Suite:
-    """What every execution has, without metrics that only restate another, as `compare` leaves them out."""
+    """Read the metrics that every execution has, without derived ones, which `compare` leaves out too."""
     held = np.load(file)
     complete = ~np.isnan(held["seconds"][:, :, 0]).any(axis=1)
     medians = np.nanmedian(held["seconds"][complete], axis=2)
@@ -186,7 +186,7 @@ def false_calls(suites: dict[str, Suite], way: str, judged: Judge, *, runs: int,
 def power_of(
     suites: dict[str, Suite], way: str, judged: Judge, change: float, *, runs: int, in_a_row: bool
 ) -> tuple[float, float]:
-    """The share of runs in which the planted change is proven, and suspected. NaN: as large as the run itself names."""
+    """Return the shares of runs that prove and suspect the planted change; NaN plants the stated detectable effect."""
     rng, hits = np.random.default_rng(1), []
     for index in range(runs):
         suite, is_target = _drawn(suites[list(suites)[index % len(suites)]], way, rng, in_a_row=in_a_row)

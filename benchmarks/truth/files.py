@@ -1,4 +1,4 @@
-"""What a tool leaves after one execution: pytest-benchmark's JSON, and tables of counters."""
+"""Files that a tool writes after one execution: pytest-benchmark's JSON, and tables of counters."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def benchmark_names(count: int) -> list[str]:
 
 
 def write_results(path: Path, times_s: Floats, *, first: int = 0) -> str:
-    """As `pytest --benchmark-json` writes it, one benchmark per row of (benchmarks, samples); the file's name."""
+    """Write a file like `pytest --benchmark-json`, one benchmark per row of (benchmarks, samples); return its name."""
     names = benchmark_names(first + len(times_s))[first:]
     benchmarks = [
         {
@@ -38,7 +38,7 @@ def write_results(path: Path, times_s: Floats, *, first: int = 0) -> str:
 def write_counters(
     path: Path, values: Floats, *, load: Floats | None = None, names: Sequence[str] = (), step_s: float = 15.0
 ) -> str:
-    """A plain table (instants, counters), with the load in its last column; the file's name."""
+    """Write a plain table (instants, counters), with the load in its last column; return the file's name."""
     columns = [*(names or [f"counter_{index:03}" for index in range(values.shape[1])]), *["load"] * (load is not None)]
     rows = values if load is None else [[*row, at] for row, at in zip(values, load, strict=True)]
     lines = [",".join(["time_s", *columns])]

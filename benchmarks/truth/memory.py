@@ -1,4 +1,4 @@
-"""The history branch held in memory, for thousands of runs: what is stored is encoded, reduced and read as always."""
+"""The history branch in memory, for thousands of runs, which are encoded, reduced and read as usual."""
 
 import pkgutil
 import sys
@@ -23,7 +23,7 @@ from perf_culprit.store.retention import Retention, fit_file
 
 
 class MemoryBranch:
-    """What a `Store` offers to the verbs."""
+    """The methods of a `Store` that the commands use."""
 
     place = "memory"
 
@@ -56,12 +56,12 @@ class MemoryBranch:
         return ()
 
     def expect(self, names: Sequence[str]) -> None:
-        """Nobody else writes here."""
+        """Do nothing: no other job writes here."""
 
 
 @contextmanager
 def branch_in_memory() -> Iterator[MemoryBranch]:
-    """Within it the verbs that read or write a history use this one."""
+    """Make the commands that read or write a history use this one within the context."""
     branch = MemoryBranch()
 
     @contextmanager
@@ -75,7 +75,7 @@ def branch_in_memory() -> Iterator[MemoryBranch]:
 
 
 def _holders(opener: Callable[..., object]) -> list[ModuleType]:
-    """The modules that call it by a name of their own; one that were imported later would keep the patch."""
+    """Import all flows and return the modules that hold `opener`; a module imported later would keep the patch."""
     for _, name, _ in pkgutil.iter_modules(flows.__path__, "perf_culprit.flows."):
         import_module(name)
     modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "perf_culprit"]
@@ -91,6 +91,6 @@ def _ask_once(*arguments: Any, lines: Iterable[str] = (), **options: Any) -> byt
 
 @contextmanager
 def unchanging_repository() -> Iterator[None]:
-    """Within it git is asked everything once."""
+    """Cache git's answers within the context."""
     with patch.object(revisions, "run_git", _ask_once):
         yield

@@ -1,4 +1,4 @@
-"""Machines whose noise none of the methods assumes: what one execution of a suite measures, where nothing changed."""
+"""Simulated executions of an unchanged suite, on machines whose noise none of the methods assumes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,21 +13,21 @@ Generator = np.random.Generator
 
 # Seconds; benchmarks of one suite differ.
 LEVEL: Final = 0.01
-# A memory layout, a core or a frequency that a program happens to get.
+# The ratio of a slow mode: a memory layout, a core or a frequency that a program happens to get.
 MODE_RATIO: Final = 1.5
 MODE_SHARE: Final = 0.2
 
 
 class Job(Protocol):
-    """One job on one machine. What it executes later, it executes later: drift and order are the machine's."""
+    """One job on one machine. The order of its executions matters: drift belongs to the machine."""
 
     def execute(self, samples: int) -> Floats:
-        """Times in seconds, shape (benchmarks, samples), in their order."""
+        """Return times in seconds, shape (benchmarks, samples), in order."""
         ...
 
 
 class World(Protocol):
-    """A suite and the machines that it meets."""
+    """A suite and the machines that run it."""
 
     benchmarks: int
     rng: Generator
@@ -37,12 +37,12 @@ class World(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Noise:
-    """Spreads are standard deviations of logarithms.
+    """The parameters of a noise. Spreads are standard deviations of logarithms.
 
     `spread` and `tails` (degrees of freedom of Student's t) are of samples, `correlation` is theirs at lag one within
-    an execution. `own` and `shared` are offsets of a run, per benchmark and of all together. `modes` says what draws a
-    mode: each benchmark in each execution, a whole run, or each benchmark in each run. `kinds` is how much slower half
-    of the machines are, which no file says. `drift` is of the machine's level per execution of a job.
+    an execution. `own` and `shared` are offsets of a run, per benchmark and of all together. `modes` selects what draws
+    a mode: each benchmark in each execution, a whole run, or each benchmark in each run. `kinds` is how much slower
+    half of the machines are, which no file states. `drift` is of the machine's level per execution of a job.
     """
 
     spread: float = 0.05
@@ -119,7 +119,7 @@ def modes(rng: Generator, count: int) -> Floats:
 
 
 def correlated(errors: Floats, correlation: float) -> Floats:
-    """A first-order autoregression along the rows, of variance one from its first value on."""
+    """Return a first-order autoregression along the rows, of variance one from its first value on."""
     errors = errors * np.sqrt(1 - correlation**2)
     errors[:, 0] /= np.sqrt(1 - correlation**2)
     smooth: Floats = signal.lfilter([1.0], [1.0, -correlation], errors, axis=1)

@@ -1,4 +1,4 @@
-"""How often stored runs are called changed, each judged when it was the newest: on histories that others recorded.
+"""The rate of stored runs called changed, each judged as the newest run, on histories that others recorded.
 
 python -m benchmarks.truth.one_step FILE... [--window 10] [--last 400]
 
@@ -25,7 +25,7 @@ RATIOS: Final = (("x2", math.log(2)), ("+10%", math.log(1.1)))
 
 
 class Calls(NamedTuple):
-    """How many of `values` a judge calls, and in how many of `runs` any."""
+    """The number of `values` that a judge calls, and of `runs` with any call."""
 
     judge: str
     values: int
@@ -43,7 +43,7 @@ class Calls(NamedTuple):
 
 
 def calls(runs: tuple[Run, ...], *, window: int, last: int) -> Iterator[Calls]:
-    """perf-culprit's two tiers, and each ratio against the run before."""
+    """Count the calls of perf-culprit's two tiers, and of each ratio against the previous run."""
     judge = Judge(detector=DEFAULT_DETECTOR, counter_detector=DEFAULT_COUNTER_DETECTOR, settings=PolicySettings())
     first = max(len(runs) - last, 1)
     judged = replay(runs, judge=judge, choose=partial(baseline_then, window=window), first=first)

@@ -1,8 +1,8 @@
-"""The best that any test could find: the most powerful invariant one, which knows the noise and not the level.
+"""The upper bound for any test: the most powerful invariant test, which knows the noise but not the level.
 
-It knows all of the noise's parameters, what all benchmarks of a run have in common (the others show it) and the size
-of the change that it looks for; it does not know the benchmark's level. Its false alarm rate is that of the bot: the
-stated share of runs, divided by the metrics and the two directions.
+It knows all of the noise's parameters, the offset that a run's benchmarks share (the others show it) and the size of
+the change. It does not know the benchmark's level. Its false alarm rate is that of the bot: the stated share of runs,
+divided by the metrics and the two directions.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ from scipy import special, stats
 from benchmarks.truth.noise import MODE_RATIO, MODE_SHARE, Floats, Noise
 
 SIMULATIONS: Final = 400
-# Of the grid over the unknown level, in standard errors of it: the trapezoidal rule is exact for normal peaks to 1e-8.
+# The grid's step over the unknown level, in standard errors of it: exact for normal peaks to 1e-8 (trapezoidal rule).
 GRID_STEP: Final = 1.0
-# Of the density of recorded executions, as a part of their standard deviation.
+# Kernel width of the density of recorded executions, as a part of their standard deviation.
 KERNEL: Final = 0.2
 MANY_DRAWS: Final = 40
 LogDensity = Callable[[Floats], Floats]
@@ -26,7 +26,7 @@ LogDensity = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Design:
-    """Units are what is independent: files, or executions of one job (`same_job`), with `samples` each."""
+    """Numbers of independent units: files, or executions of one job (`same_job`), with `samples` each."""
 
     baseline: int
     target: int
@@ -35,7 +35,7 @@ class Design:
 
 
 def best_power(noise: Noise, design: Design, *, effect: float, metrics: int, rate: float = 0.01) -> float:
-    """The probability that the best test finds the change in one of `metrics`."""
+    """Return the probability that the best test finds the change in one of `metrics`."""
     alpha = rate / metrics / 2
     shift, spread = float(np.log1p(effect)), unit_spread(noise, design)
     if not _has_modes(noise, design):
@@ -45,13 +45,13 @@ def best_power(noise: Noise, design: Design, *, effect: float, metrics: int, rat
 
 
 def unit_spread(noise: Noise, design: Design) -> float:
-    """Standard deviation of a unit's best estimate of its benchmark's level, its mode apart."""
+    """Return the standard deviation of a unit's best estimate of its benchmark's level, apart from its mode."""
     own = 0.0 if design.same_job else noise.own
     return float(np.sqrt(own**2 + noise.spread**2 * variance_of_location(noise, design.samples)))
 
 
 def variance_of_location(noise: Noise, samples: int) -> float:
-    """In units of `spread` squared: the inverse of Fisher's information of Student's t, or of a correlated mean."""
+    """Return the variance in units of `spread` squared: inverse Fisher information of Student's t, or a mean's."""
     if np.isfinite(noise.tails):
         return float((noise.tails + 3) / (noise.tails + 1) / samples)
     lags = np.arange(1, samples)
@@ -61,7 +61,7 @@ def variance_of_location(noise: Noise, samples: int) -> float:
 def power_of_shift(
     density: LogDensity, draw: Callable[[int], Floats], design: Design, *, shift: float, alpha: float, spread: float
 ) -> float:
-    """Of the likelihood ratio with the level integrated out; `draw` simulates units about level 0.
+    """Return the power of the likelihood ratio with the level integrated out; `draw` simulates units at level 0.
 
     The critical value comes from the alternative's own simulations: P0(ratio > c) = E1[1 / ratio; ratio > c].
     """
@@ -81,9 +81,9 @@ def power_of_shift(
 
 
 def of_series(series: Sequence[Floats], design: Design, *, effect: float, metrics: int, rate: float = 0.01) -> float:
-    """The same for recorded executions, as if they were independent draws from their own kernel density.
+    """Return the best power for recorded executions, taken as independent draws from their own kernel density.
 
-    With so many draws on each side the best test has its limiting power, by Fisher's information of the density.
+    With MANY_DRAWS on each side the best test has its limiting power, by Fisher's information of the density.
     """
     logs = np.concatenate([np.log(values) - np.median(np.log(values)) for values in series])
     points, heights = _log_density(tuple(logs.tolist()))

@@ -1,14 +1,14 @@
-"""What a suite in parts loses: three machines' executions joined, one machine's, parts alone, blocks.
+"""The loss of a suite in parts: executions of three machines joined, of one machine, parts alone, blocks.
 
-python -m benchmarks.truth.parts CORPUS... [--ways 6r 5v5] [--runs 150] [--parts 3]
+    python -m benchmarks.truth.parts CORPUS... [--ways 6r 5v5] [--runs 150] [--parts 3]
 
-Corpora and ways are those of `benchmarks.truth.executions`. Each part has its benchmarks at a time of its own, as on
+Corpora and ways are those of `benchmarks.truth.executions`. Each part has its benchmarks at its own time, as on
 another machine. Changes are planted in one benchmark, or in all.
 
-joined   rounds or files of equal number are one, as `compare` takes them
-uneven   the same, where the first part has half of the rounds
-alone    each part is judged by itself, at the stated error rates
-blocks   each part has rounds or files of its own
+    joined   rounds or files of equal number are one, as `compare` takes them
+    uneven   the same, but the first part has half of the rounds
+    alone    each part is judged separately, at the stated error rates
+    blocks   each part has its own rounds or files
 """
 
 import argparse
@@ -31,14 +31,14 @@ CHANGE: Final = 0.2
 
 
 class Called(NamedTuple):
-    """Per benchmark, (B,). `worse`: what the conclusion says of all: 2 a regression, 1 a suspicion."""
+    """The results per benchmark, (B,). `worse` is the conclusion for all: 2 a regression, 1 a suspicion."""
 
     proven: Booleans
     suspected: Booleans
     worse: int
 
 
-# Of a suite and its parts (one per benchmark), and which executions are the target's.
+# Takes a suite, its parts (one per benchmark), and which executions are the target's.
 Judge = Callable[[Suite, Integers, Booleans], Called]
 ANY: Final = {Conclusion.REGRESSION: 2, Conclusion.SUSPECTED: 1}
 
@@ -52,7 +52,7 @@ def blocks(suite: Suite, part: Integers, is_target: Booleans) -> Called:
 
 
 def uneven(suite: Suite, part: Integers, is_target: Booleans) -> Called:
-    """Joined, where the first part was decided after half of the rounds."""
+    """Judge the joined parts when the first part was decided after half of the rounds."""
     return called(suite, np.zeros_like(part), is_target, half=part == 0)
 
 
@@ -69,7 +69,7 @@ def alone(suite: Suite, part: Integers, is_target: Booleans) -> Called:
 def called(suite: Suite, block: Integers, is_target: Booleans, *, half: Booleans | None = None) -> Called:
     baseline, target = (_side(suite, block, side, half=half) for side in (~is_target, is_target))
     against = Baseline(runs=(baseline,), source=BaselineSource.PAIRED)
-    if not (is_target[1] and not is_target[0]):  # files, which are no rounds
+    if not (is_target[1] and not is_target[0]):  # files, not rounds
         files = [run_of(suite, np.exp(suite.y[:, [column]])) for column in np.flatnonzero(~is_target)]
         of_blocks = [np.flatnonzero(block == one) for one in np.unique(block)]
         runs = tuple(
@@ -86,7 +86,7 @@ def called(suite: Suite, block: Integers, is_target: Booleans, *, half: Booleans
 
 
 def _side(suite: Suite, block: Integers, side: Booleans, *, half: Booleans | None) -> Run:
-    """`half` (B,): the benchmarks that have half of the rounds."""
+    """Return one side's run. `half` (B,): the benchmarks that have half of the rounds."""
     run = run_of(suite, np.exp(suite.y[:, side]))
     benchmarks = []
     for row, entry in enumerate(run.benchmarks):
@@ -97,7 +97,7 @@ def _side(suite: Suite, block: Integers, side: Booleans, *, half: Booleans | Non
 
 
 def drawn(suite: Suite, way: str, rng: np.random.Generator, *, parts: int) -> tuple[Floats, Floats, Integers, Booleans]:
-    """(B, n) of one machine and of each part's own, the part of each benchmark, and which columns are the target's."""
+    """Draw (B, n) of one machine and of each part's own, the part of each benchmark, and the target's columns."""
     part = rng.permutation(len(suite.y)) % parts
     if way.endswith("r"):
         is_target = np.tile([False, True, True, False], int(way.removesuffix("r")))

@@ -1,4 +1,4 @@
-"""The seeded part that the tests run, and the cells of which it is known that they do not keep their word yet."""
+"""The seeded part that the tests run, and the cells that are known not to hold their stated rate yet."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ QUICK_WAYS: Final = (
     ("changes --online, 120 rows", "own 5%"),
 )
 
-# (the way's first row, noise, effect), found in three of four trials at least: who calls nothing keeps every rate.
+# (the way's first row, noise, effect), found in three of four trials at least: without calls every rate holds.
 QUICK_FINDS: Final = (
     ("five files per side", "own 3%", 0.20),
     ("five rounds", "AR 0.3", 0.15),
@@ -35,7 +35,7 @@ QUICK_FINDS: Final = (
 QUICK_FOUND: Final = 0.75
 QUICK_FIND_TRIALS: Final = 8
 
-# (row, noise): take a cell out when its way keeps its word; the test fails if it does and stands here.
+# (row, noise): remove a cell when its way holds its stated rate; the test fails if a listed cell holds it.
 KNOWN_BROKEN: Final = frozenset({("five files per side", "recorded")})
 
 

@@ -1,11 +1,11 @@
-"""Records executions of one command that nobody changes, to see how often `compare` errs on this machine's own noise.
+"""Record executions of one unchanged command, to measure how often `compare` errs on this machine's own noise.
 
-python -m benchmarks.truth.record --run COMMAND --executions N --output FILE.npz [--setup COMMAND] [--results PATH]
+    python -m benchmarks.truth.record --run COMMAND --executions N --output FILE.npz [--setup COMMAND] [--results PATH]
 
-Each execution is a process of its own. perf-culprit's own readers take its output, or what it left at `--results`.
-The file holds `seconds` (benchmarks, executions, samples), padded with NaN, in each benchmark's `unit`, of counts too;
-`names`, `metrics` and `directions` of the benchmarks; `started` (Unix seconds) and `load` (of a minute) of executions.
-It is written after every execution: an interrupted recording is a shorter one. `benchmarks.truth.executions` reads it.
+Each execution is a separate process. perf-culprit's own readers read its output, or its files at `--results`.
+The file holds `seconds` (benchmarks, executions, samples), padded with NaN, in each benchmark's `unit`, also of counts.
+It has `names`, `metrics`, `directions` of benchmarks, and `started` (Unix seconds), `load` (of a minute) of executions.
+It is written after every execution: an interrupted recording is usable. `benchmarks.truth.executions` reads it.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from perf_culprit.model.run import Benchmark
 from perf_culprit.read.results.collect import Reading, collect
 from perf_culprit.read.results.result_formats import AUTO
 
-# Of each benchmark of an execution: what is over is left out evenly. One unit is one median, which 40 samples tell.
+# Limit per benchmark of an execution: more samples are thinned evenly. A unit is one median, for which 40 suffice.
 MOST_SAMPLES: Final = 40
 
 
@@ -37,7 +37,7 @@ class Execution(NamedTuple):
 
 
 def execute(command: str, results: Path | None, reading: Reading) -> Execution:
-    """One execution. A BotError where the command fails or nothing can be read."""
+    """Run the command once. Raise a BotError if it fails or nothing can be read."""
     started, load = time.time(), os.getloadavg()[0]
     if results is not None and results.exists():
         shutil.rmtree(results) if results.is_dir() else results.unlink()
@@ -51,7 +51,7 @@ def execute(command: str, results: Path | None, reading: Reading) -> Execution:
 
 
 def write(file: Path, executions: Sequence[Execution]) -> None:
-    """All so far; a benchmark that an execution lacks is NaN in it."""
+    """Write all executions so far; a benchmark that an execution lacks is NaN in it."""
     rows = {entry.key: entry for one in executions for entry in one.benchmarks}
     places = {key: row for row, key in enumerate(rows)}
     numbers = [[(places[entry.key], _numbers(entry)) for entry in one.benchmarks] for one in executions]
@@ -73,7 +73,7 @@ def write(file: Path, executions: Sequence[Execution]) -> None:
 
 
 def _numbers(benchmark: Benchmark) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """To seven digits, as many as a single-precision number has: the rest would be most of the file."""
+    """Round to seven digits, as in single precision: further digits would be most of the file."""
     values = np.array(benchmark.samples or [benchmark.value])
     chosen = np.linspace(0, len(values) - 1, min(len(values), MOST_SAMPLES)).round().astype(int)
     return np.array([float(f"{value:.7g}") for value in values[chosen]])

@@ -17,7 +17,7 @@ COLUMNS: Final = ("cpu_s", "seconds", "time")
 
 
 def read_series(path: Path) -> Floats:
-    """One time per execution, in order."""
+    """Return one time per execution, in order."""
     with path.open(newline="") as file:
         rows = [row for row in csv.reader(file) if row and not row[0].startswith("#")]
     column = next((rows[0].index(name) for name in COLUMNS if name in rows[0]), None)
@@ -27,7 +27,7 @@ def read_series(path: Path) -> Floats:
 
 @dataclass(slots=True)
 class RecordedJob:
-    """Each sample is an execution of its own: `execute(samples)` is that many, one after the other."""
+    """A job in which each sample is a separate execution: `execute(samples)` gives that many successive ones."""
 
     world: "RecordedWorld"
 
@@ -37,7 +37,7 @@ class RecordedJob:
 
 @dataclass(slots=True)
 class RecordedWorld:
-    """Every benchmark begins somewhere in one of the series and goes on from there, at its end from its beginning."""
+    """A world in which every benchmark starts somewhere in one of the series; after its end comes its beginning."""
 
     series: Sequence[Floats]
     rng: Generator

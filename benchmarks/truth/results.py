@@ -1,4 +1,4 @@
-"""What a run of the harness counted, kept as JSON: before a change, and after it."""
+"""The counts of a run of the harness, stored as JSON: before a change, and after it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ COUNTS: Final = ("trials", "runs", "alarmed", "alarmed_trials", "metrics", "judg
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Results:
-    """`best`: what the best test finds, by row, noise and effect."""
+    """The counts. `best`: the share that the best test finds, by row, noise and effect."""
 
     commit: str
     command: str
@@ -23,7 +23,7 @@ class Results:
     best: dict[tuple[str, str, float], float] = field(default_factory=dict)
 
     def with_cells(self, cells: Sequence[Cell], series: Sequence[Floats]) -> "Results":
-        """`series` are the recorded executions that they met."""
+        """Return the results with these cells; `series` are the recorded executions that they used."""
         results = {
             (cell.row, cell.noise, effect): share
             for cell in cells
@@ -37,7 +37,7 @@ class Results:
 
 
 def joined(parts: Sequence[Results]) -> Results:
-    """Parts of one run of the harness; where two have a cell, the later part's counts."""
+    """Join parts of one run of the harness; if two have the same cell, keep the later part's."""
     cells = {(cell.row, cell.noise): cell for part in parts for cell in part.cells}
     order = {row: number for number, row in enumerate(row for way in WAYS for row in way.rows)}
     return Results(
@@ -49,7 +49,7 @@ def joined(parts: Sequence[Results]) -> Results:
 
 
 def dump(results: Results) -> str:
-    """One line per cell, so that a diff shows which moved."""
+    """Write one line per cell, so that a diff shows which changed."""
     head = json.dumps({"commit": results.commit, "command": results.command})[1:-1]
     lines = ",\n".join(json.dumps(_entry(cell, results.best)) for cell in results.cells)
     return f'{{{head}, "cells": [\n{lines}\n]}}\n'

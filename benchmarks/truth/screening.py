@@ -1,10 +1,10 @@
-"""What becomes of suspicions against stored runs once rounds of the suspected benchmarks are measured: real noise only.
+"""The fate of suspicions against stored runs when the suspected benchmarks are measured in rounds: real noise only.
 
-python -m benchmarks.truth.screening CORPUS... [--runs 200] [--rounds 6]
+    python -m benchmarks.truth.screening CORPUS... [--runs 200] [--rounds 6]
 
-Nine stored runs and one new one of a suite in which nothing changed, drawn at random; a change of the given size is
-planted in one benchmark. Where any is suspected worse, the suspected ones are judged in rounds A B B A, as they lay in
-time, with the same change planted. `refuted` is right without a change, and wrong with one.
+Nine stored runs and one new one of an unchanged suite are drawn at random. A change of the given size is planted in one
+benchmark. If any is suspected worse, the suspected ones are judged in rounds A B B A of successive executions, with the
+same change. `refuted` is right without a change, and wrong with one.
 """
 
 import argparse
@@ -27,7 +27,7 @@ STORED: Final = 9
 
 
 def outcome(suite: Suite, change: float, *, rounds: int, rng: np.random.Generator) -> tuple[bool, str]:
-    """Whether the planted benchmark (or any, without a change) was flagged, and what became of it."""
+    """Return whether the planted benchmark (or any, without a change) was flagged, and its result in rounds."""
     settings, y = PolicySettings(), suite.y
     row = int(rng.integers(len(y)))
     drawn = y[:, rng.permutation(y.shape[1])[: STORED + 1]].copy()

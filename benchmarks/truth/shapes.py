@@ -1,4 +1,4 @@
-"""How often `shapes` calls an unchanged benchmark more noisy, and what it finds: recorded executions in rounds A B B A.
+"""False alarms of `shapes` on unchanged benchmarks, and its power: recorded executions in rounds A B B A.
 
 python -m benchmarks.truth.shapes CORPUS.npz ... [--rounds 5 7]
 """
@@ -19,7 +19,7 @@ RATE = 0.01
 
 
 def windows(values: Floats, rounds: int) -> Iterator[tuple[Floats, Booleans]]:
-    """Every stretch of so many rounds, its two sides in both ways."""
+    """Yield every stretch of `rounds` rounds, with its two sides in both orders."""
     labels = np.tile([False, True, True, False], rounds)
     for start in range(values.shape[1] - 4 * rounds + 1):
         for swapped in (False, True):
@@ -40,7 +40,7 @@ def is_called(samples: Floats, labels: Booleans, benchmarks: int) -> bool:
 
 
 def scattered(samples: Floats, labels: Booleans, factor: float) -> Floats:
-    """The target's samples so many times as far from their execution's median, as logarithms."""
+    """Multiply the distance of the target's samples from their execution's median, in logarithms."""
     logs = np.log(samples)
     middle = np.nanmedian(logs, axis=1, keepdims=True)
     return np.where(labels[:, None], np.exp(middle + factor * (logs - middle)), samples)

@@ -76,7 +76,7 @@ def _rates(before: Results, after: Results, cells: list[Cell]) -> str:
 
 
 def _row(before: Results, after: Results, cell: Cell) -> list[str]:
-    """`cell` is the newer one of both."""
+    """Return a row of both results; `cell` is the newer one."""
     old, new = (results.cell(cell.row, cell.noise) for results in (before, after))
     best = {**before.best, **after.best}
     return [
@@ -97,7 +97,7 @@ def _power(old: Cell | None, new: Cell | None, best: float | None, effect: float
 
 
 def alarms(cell: Cell) -> str:
-    """Of what the stated rate is about; of lives, the share of their runs."""
+    """Return the share that the stated rate limits; for lives, the share of their runs."""
     if cell.rule.of == "metrics":
         return called(cell)
     return share(cell.alarmed, cell.runs)
@@ -109,7 +109,7 @@ def counted(cell: Cell) -> str:
 
 
 def bounds(cell: Cell) -> str:
-    """Of the same share; of lives, as wide as if a life were one trial."""
+    """Return the 95% range of that share; for lives, the number of lives with an alarm."""
     low, high = cell.bounds
     if cell.rule.of == "lives":
         return f"{cell.alarmed_trials} of {cell.trials} lives"

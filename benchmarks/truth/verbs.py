@@ -1,4 +1,4 @@
-"""The command line in this process: what a user types, without starting Python anew each time."""
+"""The command line in this process: the user's commands, without a new Python process for each."""
 
 import contextlib
 import io
@@ -18,9 +18,9 @@ CHANGES: Final = ("regression", "improvement")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What reports of `runs` say of their metrics: `judged` have an answer, `called` are unchanged and called a change.
+    """The metrics in reports of `runs`: `judged` have an answer, `called` are unchanged but called a change.
 
-    `alarmed` runs have any such. `is_hit`: the planted one is called a regression.
+    `alarmed` runs have a `called` metric. `is_hit`: the planted one is called a regression.
     """
 
     metrics: int
@@ -32,7 +32,7 @@ class Outcome:
 
 
 def perf_culprit(*arguments: str) -> str:
-    """What it printed. A failure of the verb is a failure of the harness; a regression is an answer."""
+    """Run a command and return its output. A failure of the command is an error here; a regression is an answer."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         code = main(list(arguments))
@@ -51,7 +51,7 @@ def outcome_of(report: Report, *, planted: str | None = None) -> Outcome:
 
 
 def outcome(report: Mapping[str, Any], *, planted: str | None = None, ignored: str | None = None) -> Outcome:
-    """Of `report.json`; `planted` is the benchmark or counter that really changed. New metrics have no answer."""
+    """Summarize `report.json`; `planted` is the benchmark or counter that truly changed. New metrics have no answer."""
     findings: Sequence[Mapping[str, Any]] = [entry for entry in report["findings"] if entry["benchmark"] != ignored]
     changed = [entry for entry in findings if planted in {entry["benchmark"], entry["metric"]}]
     called = sum(entry["verdict"] in CHANGES and entry not in changed for entry in findings)

@@ -1,4 +1,4 @@
-"""A documented way of use, and what a trial of it gives."""
+"""A documented way of use, and the result of a trial of it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Trial = Callable[[World, Path, Sequence[float]], Iterator[Judged]]
 class Row:
     """`stated` is the share `of` runs (or metrics) that may have a false alarm; of lives, the share of each one's runs.
 
-    `design` is what the best test is given.
+    `design` is the input of the best test.
     """
 
     stated: float = 0.01
@@ -31,7 +31,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Way:
-    """`command` is what README or docs say. Trials that take long are fewer: `weight` divides their number."""
+    """`command` is the one of README or docs. Slow ways have fewer trials: `weight` divides their number."""
 
     command: str
     rows: Mapping[str, Row]

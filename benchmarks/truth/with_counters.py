@@ -70,7 +70,7 @@ def grown(values: Floats, effect: float) -> Floats:
 
 
 def under_load(world: World, instants: int, *, more: float = 1.0) -> tuple[Floats, Floats]:
-    """Counters (instants, m), the odd ones in proportion to the load."""
+    """Return counters (instants, m), the odd ones in proportion to the load."""
     load = 4000 * more * np.exp(0.07 * world.rng.standard_normal(instants))
     values = 5000 * world.job().execute(instants).T
     values[:, 1::2] *= (load / 4000)[:, None]
@@ -122,7 +122,7 @@ class Setup:
             command=f"record host.csv (x {STORED}); " * (not self.from_files)
             + f"compare {stored} --target host.csv --detector {self.detector}",
             rows={self.name: rule},
-            # What all counters share makes them one trial, which a rate of counters cannot count.
+            # A shared offset makes all counters one trial, so a rate per counter does not apply.
             noises=[name for name in NOISES if by_runs or name != SHARED] if self in SIMPLE else NOISES[:1] + OWN,
             trial=partial(of_files if self.from_files else counters, setup=self, row=self.name),
             weight=5,

@@ -41,7 +41,7 @@ IN_ONE_JOB: Final = (
 
 
 def slowed(times_s: Floats, effect: float) -> Floats:
-    """The first benchmark, slower by `effect`."""
+    """Return the times with the first benchmark slower by `effect`."""
     changed = times_s.copy()
     changed[0] *= 1 + effect
     return changed
@@ -50,7 +50,7 @@ def slowed(times_s: Floats, effect: float) -> Floats:
 def of_files(
     world: World, folder: Path, effects: Sequence[float], *, count: int, row: str, options: Sequence[str] = ()
 ) -> Iterator[Judged]:
-    """`count` files a side, each of a job of its own."""
+    """Compare `count` files a side, each of a separate job."""
     names = [write_results(folder / f"base-{index}.json", world.job().execute(SAMPLES)) for index in range(count)]
     heads = [world.job().execute(SAMPLES) for _ in range(count)]
     for effect in effects:
@@ -64,7 +64,7 @@ def of_files(
 
 
 def of_merged(world: World, folder: Path, effects: Sequence[float], *, row: str) -> Iterator[Judged]:
-    """Runs of two files each, as two tools leave them, merged by `collect`."""
+    """Compare runs of two files each, as of two tools, merged by `collect`."""
 
     def collected(name: str, times_s: Floats) -> str:
         half = len(times_s) // 2
@@ -93,7 +93,7 @@ def of_rounds(
     row: str,
     options: Sequence[str],
 ) -> Iterator[Judged]:
-    """README's recipe: base, head, head, base in one job, a file per execution."""
+    """Follow README's recipe: base, head, head, base in one job, a file per execution."""
     bases, heads = interleaved(world.job(), rounds=rounds, samples=samples)
     stored = [write_results(folder / f"base-{index:02}.json", base) for index, base in enumerate(bases)]
     for effect in effects:

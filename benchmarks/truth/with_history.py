@@ -1,4 +1,4 @@
-"""A repository that lives with the bot: each run is judged against what the bot itself stored, then stored."""
+"""A repository that uses the bot: each run is judged against the bot's stored runs, then stored."""
 
 import atexit
 import json
@@ -46,7 +46,7 @@ class Repository:
 
 @lru_cache(maxsize=1)
 def repository() -> Repository:
-    """A real one, made once per process and removed at its end; the history branch is in memory."""
+    """Make a real repository, once per process and removed at its end; the history branch is in memory."""
     folder = Path(tempfile.mkdtemp(prefix="truth-repository-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     remote = init_repository(folder / "remote.git", bare=True)
@@ -120,7 +120,7 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def checked_audit(folder: Path, lived: Outcome) -> Outcome:
-    """Called: the audit's range of runs with a false alarm does not hold what the bot itself did."""
+    """Call the audit changed if its range of runs with a false alarm excludes the bot's own share."""
     perf_culprit("audit", *repository().options, "--json", str(folder / "audit.json"))
     told = json.loads((folder / "audit.json").read_bytes())["detectors"][0]["alarms"]
     wrong = not told["low"] <= lived.alarmed / lived.runs <= told["high"]

@@ -1,4 +1,4 @@
-"""`measure` with a command that writes what the simulated machine gives, then the `compare` that it prints."""
+"""`measure` with a command that writes the simulated machine's numbers, then the `compare` that it prints."""
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ SAMPLES: Final = 5
 
 
 class SimulatedWorkplace:
-    """In the place of `measure.workplace.Workplace`: an execution writes the next numbers of one job of the machine."""
+    """A replacement for `measure.workplace.Workplace`: an execution writes the next numbers of one machine's job."""
 
     commands = Commands(run="simulated")
 
@@ -38,14 +38,14 @@ class SimulatedWorkplace:
         return self
 
     def prepare(self, commit: str) -> None:
-        """Nothing is built."""
+        """Do nothing: there is nothing to build."""
 
     def tree(self, _commit: str) -> Path:
-        """Without lock files."""
+        """Return the folder, which has no lock files."""
         return self._folder
 
     def execute(self, commit: str, **_: object) -> tuple[Path, Run]:
-        """What it is told to measure again it ignores, as a command may, and measures all."""
+        """Measure all benchmarks; a selection to measure again is ignored, as a command may do."""
         times = self._job.execute(self._samples)
         self._executions += 1
         path = self._folder / f"{self._executions}.json"

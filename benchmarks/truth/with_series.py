@@ -14,13 +14,13 @@ from benchmarks.truth.way import Judged, Row, Way
 
 ROWS: Final = 120
 STEP_AT: Final = 70
-# Alarms per row that nothing changed in [docs/detectors/change-point.md], and the first row that can have one.
+# Alarms per unchanged row [docs/detectors/change-point.md], and the first row that can have one.
 RATE, FIRST_ROW = 0.001, 31
 NAME: Final = "changes --online, 120 rows"
 
 
 def series(world: World, folder: Path, effects: Sequence[float]) -> Iterator[Judged]:
-    """Called: columns with any alarm. Found: one after the step in the first column."""
+    """Count as called the columns with any alarm, and as found an alarm after the step in the first column."""
     values = np.stack([world.job().execute(1)[:, 0] for _ in range(ROWS)])
     for effect in effects:
         changed = values.copy()

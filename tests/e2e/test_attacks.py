@@ -1,4 +1,4 @@
-"""A stranger's benchmark in the one file, as pasted: what it leaves behind sees nothing of the steps after it."""
+"""A stranger's benchmark in the one file, as pasted: its remaining processes see nothing of the later steps."""
 
 import sys
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def project(tmp_path: Path, action_image: str) -> Iterator[Project]:
 
 @pytest.mark.parametrize("guarded", [True, False], ids=["measured", "as a step of its own"])
 def test_wanted_the_token_by_a_process_that_stays_got_none(project: Project, tmp_path: Path, *, guarded: bool) -> None:
-    """A process of a plain step does see it, so that this test could fail."""
+    """A process of a plain step does see the token, which shows that this test can fail."""
     loot = tmp_path / "loot"
     loot.touch()
     spy = SPY.replace("LOOT", str(loot))

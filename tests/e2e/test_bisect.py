@@ -1,4 +1,4 @@
-"""The conversation of a bisection with our action in its container: a command, a dispatch, and what it brought."""
+"""The conversation of a bisection with our action in its container: a command, a dispatch, and its result."""
 
 from collections.abc import Iterator
 from pathlib import Path

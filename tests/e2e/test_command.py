@@ -1,4 +1,4 @@
-"""A command in the container: how soon its author sees that somebody is there."""
+"""A command in the container: the time until its author sees the first reaction."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ ACTION_FILE = Path(__file__).parents[2] / "action.yml"
 
 
 class ClockedGitHub(FakeGitHub):
-    """Notes when the first request came."""
+    """A fake that records the time of the first request."""
 
     first_request: float | None = None
 

@@ -12,7 +12,7 @@ _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 
 
 def anchors(document: Path) -> set[str]:
-    """Headings as GitHub anchors them: lower case, punctuation gone, blanks become hyphens."""
+    """Return headings as GitHub anchors them: lower case, without punctuation, spaces become hyphens."""
     headings = _HEADING.findall(document.read_text(encoding="utf-8"))
     return {"#" + re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

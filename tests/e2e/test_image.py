@@ -1,4 +1,4 @@
-"""The image itself: complete, small in rights, deaf to the workspace."""
+"""The image itself: complete, with minimal rights, and independent of the workspace."""
 
 import json
 import re
@@ -15,7 +15,7 @@ MOST_OF_OURS, MOST_OF_PACKAGES = 10_500_000, 404_800_000
 
 # Any user, nothing writable, no network: as little as a container can have.
 BARE = ("run", "--rm", "--user=4711:4711", "--read-only", "--network=none")
-# What the modes load, each with all that it imports.
+# The modules that the modes load, each with all its imports.
 MODES = ("action.modes", "action.comment_command", "cli.entry", "flows.compare", "flows.publish", "flows.record")
 STAGES = ", ".join(f"perf_culprit.{module}" for module in MODES)
 
@@ -64,7 +64,7 @@ def test_image_holds_git_and_no_tests(action_image: str) -> None:
 
 
 def test_what_the_image_adds_to_its_base_is_licensed_and_bounded(action_image: str) -> None:
-    # A licence file is in the folder that each package has beside its modules.
+    # A licence file is in the metadata folder that each package has next to its modules.
     script = """
 site=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 du -sb /opt/perf-culprit "$site" | cut -f1

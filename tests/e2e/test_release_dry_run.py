@@ -1,4 +1,4 @@
-"""release.yml from its first step to its last, up to what leaves this machine; then what it would publish."""
+"""release.yml from its first step to its last, except calls that leave this machine; then its publications."""
 
 import json
 import os
@@ -30,7 +30,7 @@ IN_SDIST = {
     *(".ci", ".dockerignore", ".github", ".gitignore", "CHANGELOG.md", "Dockerfile", "LICENSE", "PKG-INFO"),
     *("README.md", "SECURITY.md", "action.yml", "benchmarks", "bot", "docs", "pyproject.toml", "server.json", "tests"),
 }
-# What leaves the machine is only noted; installing is this environment's. `$0` is what it was called as.
+# Calls that leave the machine are only recorded; this environment replaces installing. `$0` is the called name.
 STAND_IN = f"""#!/bin/sh
 printf '%s\\n' "$(basename "$0") $*" >> "$CALLS"
 case "$(basename "$0") $*" in
@@ -45,7 +45,7 @@ esac
 
 @dataclass(frozen=True)
 class Released:
-    """`origin` is what was pushed to, `dist` what was built, `calls` what would have left the machine."""
+    """A dry run: `origin` received the pushes, `dist` has the build, `calls` would have left the machine."""
 
     origin: Path
     dist: Path

@@ -1,4 +1,4 @@
-"""The harness against what is known of the real runner, with Python code in the place of the action."""
+"""The harness against known behaviour of the real runner, with Python code instead of the action."""
 
 import subprocess
 from pathlib import Path
@@ -72,7 +72,7 @@ sys.exit(3)
 
 
 def test_git_refuses_the_workspace_for_root_only(action_image: str, workspace: Path) -> None:
-    """Why the action becomes the workspace's owner."""
+    """Git's refusal is the reason why the action becomes the workspace's owner."""
     subprocess.run(["git", "init", "--quiet", str(workspace)], check=True)
     code = """
 import os, subprocess

@@ -1,7 +1,7 @@
-"""The documented workflows as pasted, on what happens to a repository: nobody innocent is blamed, +50% is named.
+"""The documented workflows as pasted, in typical scenarios of a repository: no false blame, and +50% is named.
 
-Each scenario runs once without a change and once with a planted +50%, in both forms, our action in this process: what
-its container adds is the same for all of them, so that one pull request per form is judged there.
+Each scenario runs once without a change and once with a planted +50%, in both forms, with our action in this process.
+The container adds the same to all of them, so only one pull request per form is judged there.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow  # each runs benchmarks in rounds
 
 BOTH = [("one file", LEVEL), ("one file", SLOWER), ("split", SLOWER)]
 planted = pytest.mark.parametrize(("form", "level"), BOTH, ids=["one file, 0%", "one file, +50%", "split, +50%"])
-# Where the two forms could blame somebody innocent in ways of their own.
+# Scenarios in which each form could blame a wrong commit in its own way.
 planted_in_each = pytest.mark.parametrize("level", [LEVEL, SLOWER], ids=["0%", "+50%"])
 
 
@@ -41,7 +41,7 @@ def project(
 
 
 def assert_told(project: Project, text: str, sha: str, *, level: int, base: int = LEVEL) -> None:
-    """The benchmark is named where it got slower, and else nobody is blamed."""
+    """Check that the benchmark is named if it got slower, and that otherwise no change is blamed."""
     if level > base:
         assert "🔴 1 of 2 benchmarks got slower" in text, text
         assert "`parse`** takes" in text or "`parse` takes" in text, text
@@ -53,13 +53,13 @@ def assert_told(project: Project, text: str, sha: str, *, level: int, base: int 
 
 
 def told(outcome: Outcome) -> str:
-    """The job summary, which stands behind the log."""
+    """Return the job summary, which follows the log."""
     return outcome.log[outcome.log.rindex("\n### ") :]
 
 
 @planted
 def test_a_push_of_several_commits(project: Project, level: int) -> None:
-    """The change came with the first of them: the state before the push tells, the last commit's parent does not."""
+    """The first commit contains the change, so the baseline is the state before the push, not the last parent."""
     outcome = project.report(project.push(level, level, level))
     assert not outcome.failed, outcome.log
     sha = project.main
@@ -101,7 +101,7 @@ def test_a_pull_request_of_the_repository(project: Project, level: int) -> None:
 
 
 def test_two_suites_that_init_found(project: Project, tmp_path: Path) -> None:
-    """Each has a job, a comment and a check of its own, and after a push a run in the history."""
+    """Each suite has its own job, comment and check, and after a push a run in the history."""
     steps = "on: [push]\njobs: {bench: {runs-on: ubuntu-latest, steps: [{run: pytest NAME --benchmark-json=o.json}]}}\n"
     for name in ("parser", "server"):
         path = tmp_path / "read" / ".github/workflows" / f"{name}.yml"
@@ -151,7 +151,7 @@ def test_a_pull_request_of_a_fork(project: Project, level: int) -> None:
 
 @planted_in_each
 def test_main_got_slower_meanwhile(project: Project, level: int) -> None:
-    """GitHub's merge holds main's +50% too; only what the pull request adds is its own."""
+    """GitHub's merge includes main's +50% too; only the additional change is the pull request's."""
     before = project.main
     project.main = project.commit(project.main, level=SLOWER)
     merged = SLOWER * level // LEVEL
@@ -186,7 +186,7 @@ def test_a_benchmark_that_crashes(project: Project) -> None:
 
 @planted
 def test_fail_on_alert(project: Project, level: int) -> None:
-    """In the split form the check run fails in any case, and the job that uploads the results never does."""
+    """The split form's check run fails with or without the option, and its uploading job never fails."""
     steps = project.files["perf"]["jobs"].get("perf", {}).get("steps")
     if steps:
         steps[-1]["with"]["fail-on-alert"] = "true"

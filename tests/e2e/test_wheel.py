@@ -1,6 +1,6 @@
-"""What `pip install perf-culprit` gives: the wheel alone, without extras, in an empty folder. And the demo, whole.
+"""The result of `pip install perf-culprit`: the wheel alone, without extras, in an empty folder. And the whole demo.
 
-The demo measures for real, so only what noise cannot change is asserted.
+The demo really measures, so the assertions hold for any noise.
 """
 
 import json
@@ -39,7 +39,7 @@ class Demo:
 
 @pytest.fixture(scope="module")
 def demo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """As whoever installs the wheel sees it; where it cannot be installed, as in a clone."""
+    """Run the demo of the installed wheel, or of a clone if the wheel cannot be installed."""
     try:
         program = request.getfixturevalue("built") / "venv" / "bin" / "perf-culprit"
     except pytest.skip.Exception:
@@ -56,7 +56,7 @@ def test_it_holds_every_file_of_the_package(built: Path) -> None:
     assert {path.removeprefix("bot/") for path in tracked} <= set(zipfile.ZipFile(wheel).namelist())
 
 
-# A chat bot's, or any program's: names that this project once had at its own top level, or has inside.
+# Names of other programs' modules that this project once had at its top level, or has inside.
 NEIGHBOURS = ("bot", "trace", "stats", "model", "judge", "search")
 
 
@@ -90,7 +90,7 @@ def test_the_demo_tells_its_story_and_leaves_its_files(demo: Demo) -> None:
     assert report["baseline_source"] == "paired"
     assert "<table" in (demo.folder / "report.html").read_text()
     assert (demo.folder / "comment.md").is_file()
-    # Results to open stand alone; the first lines say what one run can tell.
+    # The result files are at the top level; the first lines say what one run can show.
     assert {path.name for path in demo.folder.iterdir()} - {"dashboard"} == {
         ".perf-culprit-demo",
         "comment.md",
@@ -106,7 +106,7 @@ def test_the_demo_tells_its_story_and_leaves_its_files(demo: Demo) -> None:
     if report["conclusion"] != "regression":
         assert "[4/5] which commit: nothing to look for" in demo.told
         return
-    # A noisy machine may leave the commit or the method open, and names no other.
+    # A noisy machine may leave the commit or the method open, but must not name another.
     diagnosis = report["diagnosis"]
     commits = run_git(demo.folder / "work" / "repository", "log", "--format=%H %s", "main..fold-accents").splitlines()
     (culprit,) = (line.split()[0] for line in commits if "Fold accents" in line)
@@ -117,7 +117,7 @@ def test_the_demo_tells_its_story_and_leaves_its_files(demo: Demo) -> None:
 
 
 def test_the_dashboard_of_the_demo_shows_its_history(demo: Demo, tmp_path: Path) -> None:
-    """The wheel alone lacks the plotting library and says so; here it is installed."""
+    """The wheel alone lacks the plotting library and reports that; here it is installed."""
     folder = demo.folder / "dashboard"
     if "no dashboard: " in demo.told:
         assert not folder.exists()
@@ -140,7 +140,7 @@ def test_the_dashboard_of_the_demo_shows_its_history(demo: Demo, tmp_path: Path)
 
 
 def test_the_package_index_can_show_it(built: Path) -> None:
-    """The readme renders, the metadata is whole."""
+    """The readme renders, and the metadata is complete."""
     python = built / "venv" / "bin" / "python"
     (wheel,) = built.glob("*.whl")
     assert "PASSED" in run(sys.executable, "-m", "twine", "check", "--strict", wheel, cwd=built)

@@ -1,11 +1,11 @@
-"""Coverage-guided fuzzing of everything that reads a stranger's bytes, by atheris, from the real fixtures.
+"""Coverage-guided fuzzing of all readers of untrusted bytes, by atheris, starting from the real fixtures.
 
     pip install atheris
     python -m tests.fuzz.guided --seconds 300 [--target results|jmh|profiles|…] [--corpus DIRECTORY]
 
-Every input has to be read or refused with a next step. What is not is kept beside the corpus as `crash-…`, and the exit
-code is 1. Inputs that reach new code stay in the corpus, which the next call starts from. Without --target all targets
-share the time.
+Every input has to be read or refused with a next step. Other inputs are kept next to the corpus as `crash-…`, and the
+exit code is 1. Inputs that reach new code stay in the corpus, from which the next call starts. Without --target all
+targets share the time.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.profiles.profile_reading import read_profiles
 from perf_culprit.read.results.result_formats import READERS
 
-# Only the processes that fuzz count what they reach.
+# Only the fuzzing processes measure their coverage.
 INSIDE = sys.argv[1:2] == ["--inside"]
 with atheris.instrument_imports(include=["perf_culprit"]) if INSIDE else nullcontext():
     from tests.fuzz import readers
@@ -44,7 +44,7 @@ COMMANDS = (
 
 
 def refused(read: Callable[[bytes], object]) -> Callable[[bytes], None]:
-    """What a user would see as a bug goes through."""
+    """Wrap a reader so that refusals pass, and errors that a user would see as a bug are raised."""
 
     def target(data: bytes) -> None:
         try:
@@ -76,7 +76,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
 
 
 def seeds(target: str) -> list[bytes]:
-    """Real files of the target's kind, where there are some."""
+    """Return real files of the target's kind, if there are any."""
     if target in ("results", *READERS):
         return readers.seeds(None if target == "results" else target)
     if target == "command":
@@ -90,7 +90,7 @@ def seeds(target: str) -> list[bytes]:
 
 
 def fuzz(target: str, *, seconds: int, seed: int, corpus: Path) -> int:
-    """In a process of its own, which libFuzzer ends itself."""
+    """Fuzz the target in a separate process, which libFuzzer ends itself; return its exit code."""
     folder = corpus / target
     folder.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(seeds(target)):
@@ -104,7 +104,7 @@ def fuzz(target: str, *, seconds: int, seed: int, corpus: Path) -> int:
     ]
     options += [f"-artifact_prefix={corpus}/", "-print_final_stats=1", "-verbosity=0"]
     command = [sys.executable, "-m", "tests.fuzz.guided", "--inside", target, *options, str(folder)]
-    # What was raised stands on standard output, the fuzzer's own figures on the other.
+    # The raised error is on standard output, the fuzzer's own figures on standard error.
     ended = subprocess.run(
         command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )

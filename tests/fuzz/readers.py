@@ -31,7 +31,7 @@ TOKENS = (
 
 
 def seeds(reader: str | None) -> list[bytes]:
-    """The fixtures, without what was expected of them; those of one reader only, where one is named."""
+    """Return the fixtures without their expected results, only those of `reader` if one is named."""
     files = (path for folder in ("collect", "counters") for path in sorted((GOLDEN / folder).rglob("*")))
     golden = (path for path in files if path.is_file() and not path.name.endswith((".expected.json", ".md")))
     return [data for path in golden if (data := path.read_bytes()[:MAX_SEED_BYTES]) and _is_of(data, reader)]
@@ -44,7 +44,7 @@ def _is_of(data: bytes, reader: str | None) -> bool:
 
 
 def mutated(data: bytes, others: Sequence[bytes], generator: random.Random) -> bytes:
-    """A few changes: bytes, tokens, pieces taken out, repeated, moved or brought from another file."""
+    """Return the data with a few changes: bytes, tokens, pieces removed, repeated, moved or taken from another file."""
     for _ in range(generator.choice((1, 1, 2, 4, 8))):
         start = generator.randrange(len(data) + 1)
         end = min(len(data), start + generator.choice((0, 1, 1, 2, 5, 20, 200)))
@@ -78,7 +78,7 @@ def mutated(data: bytes, others: Sequence[bytes], generator: random.Random) -> b
 
 
 def check(data: bytes, tool: str) -> None:
-    """Raises what a user would see as a bug."""
+    """Read the data; raise the errors that a user would see as a bug."""
     try:
         run = collect_sources([Source("results", data)], Reading(tool=tool))
     except DataError as error:

@@ -123,7 +123,7 @@ def test_a_pull_request_is_not_blamed_for_what_its_base_branch_did(served: Path)
 def test_the_baseline_begins_at_the_accepted_commit(served: Path, benchmark: str | None) -> None:
     text = accept(served, benchmark, at=6)
     assert text.stored
-    assert text.benchmarks == ("parse",)  # "all" is what got worse there
+    assert text.benchmarks == ("parse",)  # "all" accepts the benchmarks that got worse there
     report = judge(served, 7, SLOW)
     assert verdicts(report)["parse"] is not Verdict.SUSPECTED
     parse = next(finding for finding in report.findings if finding.key.benchmark == "parse")
@@ -131,7 +131,7 @@ def test_the_baseline_begins_at_the_accepted_commit(served: Path, benchmark: str
     assert parse.baseline.runs == 1
     render = next(finding for finding in report.findings if finding.key.benchmark == "render")
     assert render.baseline is not None
-    assert render.baseline.runs == 6  # only what was accepted begins anew
+    assert render.baseline.runs == 6  # only the accepted benchmark starts a new baseline
     assert any("accepted by octocat there: the new grammar costs this" in note for note in map(sentence, report.notes))
     markdown = report_markdown(report)
     assert "the new grammar costs this" in markdown.split("<details>", 1)[1]
@@ -249,7 +249,7 @@ def test_a_counter_is_accepted_by_its_tables_and_its_own_name(tmp_path: Path) ->
     random = np.random.default_rng(4)
 
     def judged(number: int, cpu: float) -> dict[str, tuple[Verdict, int]]:
-        """The verdict on each counter and the number of runs that it was judged by."""
+        """Return the verdict on each counter and the number of runs that it was judged against."""
         values = random.normal([cpu, 100], 2, size=(60, 2))
         table = CounterTable(
             name="server",

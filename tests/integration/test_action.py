@@ -30,7 +30,7 @@ MAIN = 6
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Served:
-    """What GitHub serves: main1 <- … <- main6 on main, a branch of two commits from main6, and maybe a history."""
+    """The served repository: main1 <- … <- main6 on main, a branch of two commits from main6, maybe a history."""
 
     folder: Path
     commits: dict[str, str]
@@ -38,7 +38,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """Made once and copied: recording six runs takes seconds."""
+    """Record six runs once, to be copied: recording takes seconds."""
     folder = init_repository(tmp_path_factory.mktemp("recorded") / "served.git", bare=True)
     commits = import_commits(folder, {**chain("main", MAIN), **chain("branch", 2, start=[f"main{MAIN}"])})
     run_git(folder, "update-ref", "refs/heads/main", commits[f"main{MAIN}"])
@@ -120,7 +120,7 @@ def pull_request(
 
 
 def rounds_of(runner: Runner, levels: dict[str, float]) -> dict[str, str]:
-    """The inputs of a second measurement: rounds of what is flagged, beside its base, which prove it."""
+    """Write a second measurement, rounds that prove the suspected change, and return its inputs."""
     for seed, (name, side) in enumerate({"base": BASE_LEVELS, "head": levels}.items(), start=70):
         (runner.workspace / f"again-{name}.json").write_bytes(measured_in_turn_json(side, seed=seed))
     return {"confirm_file_path": "again-head.json", "confirm_baseline_file_path": "again-base.json"}
@@ -240,7 +240,7 @@ def test_paired_measurements_need_no_history(runner: Runner, commits: dict[str, 
 
 
 def fork_result(runner: Runner, commits: dict[str, str]) -> dict[str, bytes]:
-    """What the measuring job of a fork's pull request leaves."""
+    """Return the files that the measuring job of a fork's pull request writes."""
     result = pull_request(runner, commits, SLOW_LEVELS, inputs=rounds_of(runner, SLOW_LEVELS), head_owner="mallory")
     assert result.exit_code == 0, result.log
     folder = runner.workspace / "perf-culprit"
@@ -248,7 +248,7 @@ def fork_result(runner: Runner, commits: dict[str, str]) -> dict[str, bytes]:
 
 
 def published(runner: Runner, files: dict[str, bytes], head: str, **inputs: str) -> JobResult:
-    """The trusted job's answer to these files of a fork's run for `head`."""
+    """Return the trusted job's result for these files of a fork's run for `head`."""
     add_pull(runner, head, head_owner="mallory")
     runner.fake.state.add_artifact(name="perf-culprit-report", run_id=55, head_sha=head, zip_bytes=zipped(files))
     payload = event("workflow_run", head_sha=head, head_owner="mallory", run_id=55, head_branch="faster")
@@ -347,7 +347,7 @@ def test_an_error_shows_foreign_names_inert(runner: Runner, commits: dict[str, s
 
 
 def merged_by_github(runner: Runner, commits: dict[str, str]) -> dict[str, str]:
-    """Main moves ahead by one commit; GitHub merges the branch, and checkout leaves that."""
+    """Advance main by one commit and check out GitHub's merge of the branch; return the commits by name."""
     work = runner.workspace
     tree = run_git(work, "rev-parse", "main^{tree}")
     made = dict(commits)
@@ -366,7 +366,7 @@ def judged_merge(runner: Runner, commits: dict[str, str], levels: dict[str, floa
 
 
 def test_a_merge_is_judged_against_what_it_was_merged_into(runner: Runner, commits: dict[str, str]) -> None:
-    """Main got slower after the branch had left it: the merge holds that, and the branch is not to blame."""
+    """Main got slower after the branch started: the merge includes that, and the branch is not to blame."""
     commits = merged_by_github(runner, commits)
     (runner.workspace / "bench.json").write_bytes(measured_json(SLOW_LEVELS, seed=7))
     main7 = commits["main7"]
@@ -430,7 +430,7 @@ scenario:
 
 
 def design_pull_request(runner: Runner, served: Served, *, before: str, after: str) -> JobResult:
-    """A pull request whose benchmarks are as before, and whose model file says another service time."""
+    """Run a pull request with unchanged benchmarks and another service time in the model file."""
     workspace = runner.workspace
     ends = []
     for number, text in enumerate((before, after)):

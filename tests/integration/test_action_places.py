@@ -1,4 +1,4 @@
-"""The action where GitHub is not github.com, the event no pull request, and the attempt not the first."""
+"""The action on other hosts than github.com, at events other than pull requests, and at later attempts."""
 
 import json
 import ssl
@@ -32,7 +32,7 @@ from tests.support.webhooks import event
 
 FAST = {"parse": 0.004, "render": 0.02}
 SLOW = {**FAST, "parse": 0.0096}
-# Beside two benchmarks alone few stored runs suspect nothing.
+# With two benchmarks only, few stored runs raise no suspicion.
 CALM = {f"steady-{number}": 0.004 for number in range(10)}
 
 
@@ -50,7 +50,7 @@ on_either_server = pytest.mark.parametrize("prefix", ["", "/api/v3"])
 
 @pytest.fixture
 def prefix() -> str:
-    """Of the API: GitHub Enterprise Server has one, github.com none."""
+    """Return the API's prefix: GitHub Enterprise Server has one, github.com none."""
     return "/api/v3"
 
 

@@ -1,4 +1,4 @@
-"""Comments are strangers' text: what they cannot start, where they cannot write, and that they stay text."""
+"""Comments are strangers' text: they start nothing, write nowhere else, and stay text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,9 +68,9 @@ def answers(scene: Scene) -> list[Comment]:
 @pytest.mark.slow  # seven commands each; an acceptance is a push
 @pytest.mark.parametrize("place", PLACES)
 def test_what_a_command_holds_is_run_nowhere_and_stays_text(scene: Scene, place: str) -> None:
-    """By somebody who may: nothing of it is a program, an option of git, a link, a mention or a marker."""
+    """A permitted author's words never become a program, an option of git, a link, a mention or a marker."""
     assert scene.fake.git_dir is not None
-    # Of each kind one or two: to a shell, a runner, git and a browser.
+    # One or two injections of each kind: for a shell, a runner, git and a browser.
     for injection in INJECTIONS[PLACES.index(place) % 3 :: 3]:
         before = len(scene.applied)
         result = scene.say(place.format(injection))
@@ -106,7 +106,7 @@ def test_what_a_command_holds_is_run_nowhere_and_stays_text(scene: Scene, place:
 def test_who_may_not_gets_one_sentence_and_nothing_else(
     scene: Scene, author: str, association: str, number: int
 ) -> None:
-    """Whatever the event claims, in every thread; a repeated event does not repeat it."""
+    """The event's claims make no difference, in any thread; a repeated event does not repeat the answer."""
     refs = scene.refs
     for body in (f"/perf-bisect {scene.head}", "/perf-retry", "/perf-accept all fine", "/perf-nothing"):
         before = len(scene.applied)
@@ -144,7 +144,7 @@ def test_an_endless_line_is_answered_shortly(scene: Scene, length: int) -> None:
 
 
 def test_the_answer_of_a_stranger_with_our_marker_is_no_answer(scene: Scene) -> None:
-    """Pasted before the command is known, it must not suppress the true answer, nor be edited."""
+    """A marker pasted in advance must not suppress the true answer, nor be edited."""
     next_id = next(scene.fake.state.ids) + 2
     forged = scene.fake.state.add_comment(
         issue=MALLORY_PULL, author="mallory", body=f"<!-- perf-culprit:v1:answer:{next_id} -->\nAccepted."
@@ -167,7 +167,7 @@ def test_a_head_that_moved_between_comment_and_job_is_not_measured(scene: Scene)
 
 @dataclass(kw_only=True, slots=True)
 class Push(Fault):
-    """No failure, but a push: after so many looks at the pull request its head is another one."""
+    """A push instead of a failure: after `looks` reads of the pull request its head is another one."""
 
     scene: Scene
     looks: int
@@ -184,7 +184,7 @@ class Push(Fault):
 def test_a_head_that_moves_while_the_command_is_done_is_not_measured(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However late the push comes: either GitHub still named the commit right before the dispatch, or none is sent."""
+    """A dispatch is sent only if GitHub still named the commit right before it, however late the push comes."""
     monkeypatch.setenv("INPUT_CONFIG", scene.configure())
     head, sent = scene.head, []
     for looks in range(4):
@@ -207,7 +207,7 @@ def test_a_head_that_moves_while_the_command_is_done_is_not_measured(
 
 @pytest.mark.parametrize("length", [7, 12, 39, 41, 64])
 def test_a_hash_that_is_not_whole_is_none(scene: Scene, length: int) -> None:
-    """Seven digits can be forged; the only whole one is the one GitHub names."""
+    """Seven digits can be forged; the full hash must be the one that GitHub names."""
     scene.say(f"/perf-bisect {(scene.head + scene.head)[:length]}")
     assert "Command rejected" in answers(scene)[0].body
     assert not scene.fake.state.dispatches

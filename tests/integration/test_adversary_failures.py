@@ -48,7 +48,7 @@ def finished(scene: Scene) -> list[str | None]:
     return [check.conclusion for check in scene.fake.state.check_runs.values() if check.status == "completed"]
 
 
-# What was applied may be done twice, by each job in its own way; whether the client asks again is the same for all.
+# Each job may repeat an applied write in its own way; the client's retries are the same for all.
 FAULTS = [
     *(pytest.param(job, {"status": 502, "applied": True}, id=f"{job}, 502 after") for job in DISTURBED),
     *(pytest.param(job, {"drop": True, "applied": True}, id=f"{job}, dropped after") for job in DISTURBED),
@@ -69,7 +69,7 @@ FAULTS = [
 @pytest.mark.slow  # the whole job again for each of its requests
 @pytest.mark.parametrize(("job", "fault"), FAULTS)
 def test_one_fault_at_any_request_changes_nothing(scene: Scene, job: str, fault: dict[str, Any]) -> None:
-    """Also where what was just written is missing from the next listing."""
+    """The next listing may also lack the item that was just written."""
     doing = JOBS[job](scene)
     scene.fake.state.listing_lag = 1
     before = Before(scene)
@@ -133,7 +133,7 @@ def test_a_body_that_github_finds_too_long_is_told(scene: Scene) -> None:
 
 
 def test_ten_thousand_findings_fit_a_comment(scene: Scene) -> None:
-    """A stranger's report may be as long as the archive's limits allow; what is posted is not."""
+    """A stranger's report may be as long as the archive's limits allow; the posted comment is shorter."""
     findings = tuple(
         reports.finding(f"`{number}` " + "|" * 200, 100, 150, verdict=Verdict.REGRESSION, rate=1e-6)
         for number in range(2_000)
@@ -184,7 +184,7 @@ def test_publishing_without_a_permission_names_it(
 
 
 def kill(scene: Scene, job: Job, *, passed: int, applied: bool) -> bool:
-    """The job in a process of its own, killed at that request; False if it has fewer."""
+    """Run the job in a separate process that is killed at that request; False if it has fewer."""
     folder = scene.folder / f"killed-{passed}-{applied}"
     folder.mkdir()
     (folder / "event.json").write_text(json.dumps(job.payload))
@@ -219,7 +219,7 @@ def kill(scene: Scene, job: Job, *, passed: int, applied: bool) -> bool:
 @pytest.mark.slow  # a process that is killed and another that repeats its work, for each request
 @pytest.mark.parametrize("job", DISTURBED)
 def test_a_job_that_was_killed_at_any_request_is_finished_by_the_next(scene: Scene, job: str) -> None:
-    """Before the first request and after each: what is before a later one is after the one before it."""
+    """It is killed before the first request and after each: before a request is after the previous one."""
     doing = JOBS[job](scene)
     before = Before(scene)
     for passed, applied in [(0, False), *((number, True) for number in range(MOST_REQUESTS))]:

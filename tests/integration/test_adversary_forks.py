@@ -1,4 +1,4 @@
-"""The author of a fork writes whatever he likes into the artifact of his run: nothing of it decides what is written."""
+"""A fork's author controls the artifact of his run, but not what the trusted job writes, or where."""
 
 import json
 import re
@@ -56,17 +56,17 @@ def honest(scene: Scene, **changes: Any) -> bytes:
 
 
 def doctored(scene: Scene, **fields: Any) -> bytes:
-    """The JSON with fields that no writer of ours would write."""
+    """Return the report's JSON with fields that our code never writes."""
     return json.dumps(json.loads(honest(scene)) | fields).encode()
 
 
 def kinds(scene: Scene) -> list[str]:
-    """What changed something, without ids."""
+    """Return the requests that changed something, without ids."""
     return [" ".join(part.rstrip("0123456789").rstrip("/") for part in entry.split(" ")) for entry in scene.applied]
 
 
 def assert_refused(scene: Scene, result: JobResult, *, refs: str, exit_code: int = 3) -> None:
-    """Nothing at all was changed, and the log has one message of ours and no command of theirs."""
+    """Check that nothing was changed, and that the log has one of our messages and none of the fork's commands."""
     assert result.exit_code == exit_code, result.log
     assert scene.writes == []
     assert not scene.fake.state.comments
@@ -78,7 +78,7 @@ def assert_refused(scene: Scene, result: JobResult, *, refs: str, exit_code: int
 
 
 def commands(log: str) -> list[str]:
-    """What the runner would execute, without folds."""
+    """Return the log's commands that the runner would execute, without folds."""
     assert "##[" not in log
     lines = [line.lstrip() for line in log.splitlines()]
     results = [line[2:].partition("::")[0].partition(" ")[0] for line in lines if line.startswith("::")]
@@ -126,7 +126,7 @@ def test_what_is_no_report_is_refused(scene: Scene, poison: bytes) -> None:
     ids=["another number", "another repository", "forged commit", "no commit", "own texts"],
 )
 def test_where_to_write_cannot_be_said_in_the_artifact(scene: Scene, fields: dict[str, Any]) -> None:
-    """Unknown fields and other commits: refused as a whole, or without any effect on where it is written."""
+    """Unknown fields and other commits are refused as a whole: they cannot redirect the comment."""
     refs = scene.refs
     result = scene.publish({"report.json": doctored(scene, **fields)})
     assert result.exit_code == 3, result.log
@@ -134,7 +134,7 @@ def test_where_to_write_cannot_be_said_in_the_artifact(scene: Scene, fields: dic
 
 
 def test_other_files_of_the_artifact_say_nothing_either(scene: Scene) -> None:
-    """Old actions carry the number in a file of its own; `comment.md` is for people who look into the artifact."""
+    """Old actions write the number into a separate file; `comment.md` is for people who read the artifact."""
     refs = scene.refs
     others = {"pr_number.txt": b"8", "NR": b"8", "event.json": b'{"number": 8}', "comment.md": b"# pwned @octocat"}
     result = scene.publish({"report.json": honest(scene), **others})
@@ -243,7 +243,7 @@ def test_a_run_without_its_pull_request_gets_no_comment(scene: Scene, case: str)
 
 
 def test_a_fork_that_pushes_to_its_own_main_is_not_our_main(scene: Scene) -> None:
-    """In the fork a branch `main` and an event `push` are free to have."""
+    """Anyone can have a branch `main` and an event `push` in a fork."""
     refs = scene.refs
     run = encode_run(structs.replace(make_run(1), commit=scene.head, suite="default"))
     files = {"report.json": honest(scene, suite="default"), "run.json": run}

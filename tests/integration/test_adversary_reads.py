@@ -1,4 +1,4 @@
-"""What decides trust is read from GitHub. Each such read fails in each way, and nobody gains by it."""
+"""Trust is decided by reads from GitHub. Each of these reads fails in each way, and no attacker gains by it."""
 
 import base64
 import itertools
@@ -56,9 +56,9 @@ TROUBLES: Final[Mapping[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Read:
-    """`command` is what is said in the pull request; None is the job that publishes.
+    """A read from GitHub. `command` is the pull request's comment; None is the job that publishes.
 
-    `refusals`: troubles that are a definite answer, which the job tells without failing.
+    `refusals`: troubles that are a definite answer, which the job reports without failing.
     """
 
     request: str
@@ -107,14 +107,14 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         opened.fake.state.runs[55].conclusion = "failure"
         opened.fake.state.add_comment(issue=MALLORY_PULL, author=BOT, body=EARLIER)
         opened.fake.state.add_comment(issue=MALLORY_PULL, author="mallory", body=EARLIER)
-        # Of this command a bisection may be stored, so that retrying looks into the history.
+        # This command may have a stored bisection, so that retrying reads the history.
         opened.fake.state.add_comment(issue=MALLORY_PULL, author=BOT, body=f"{answer_marker(900)}\nBisecting.")
         yield opened
 
 
 @cache
 def left(head: str, base: str) -> Mapping[str, bytes]:
-    """What the measuring job leaves: its own verdict is by the defaults, the pull request's proposal."""
+    """Return the measuring job's files; its verdict, made with the defaults, is the pull request's proposal."""
     run, baseline = (
         in_rounds(measured(levels, seed=seed, count=40, noise=0.003, run_noise=0, commit=commit))
         for levels, seed, commit in ((SLOWER, 5, head), (FAST, 6, base))
@@ -140,7 +140,7 @@ def earlier_comments(scene: Scene) -> tuple[Comment, Comment]:
 
 
 def done(scene: Scene) -> list[str]:
-    """What a command would do: a bisection, an acceptance, a run again."""
+    """Return the effects of commands: a bisection, an acceptance, a repeated run."""
     bare = scene.fake.git_dir
     assert bare is not None
     files = run_git(bare, "ls-tree", "-r", "--name-only", "perf-history") if "perf-history" in scene.refs else ""
@@ -149,7 +149,7 @@ def done(scene: Scene) -> list[str]:
 
 
 def test_without_trouble_the_rules_of_the_default_branch_hold_and_commands_are_done(scene: Scene) -> None:
-    """The control: what each trouble below takes away."""
+    """The control: each trouble below removes one of these results."""
     assert do(scene, None).exit_code == 0
     assert conclusions(scene) == ["failure"]
     ours, theirs = earlier_comments(scene)
@@ -160,13 +160,13 @@ def test_without_trouble_the_rules_of_the_default_branch_hold_and_commands_are_d
 
 
 def test_without_a_configuration_the_defaults_hold(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A 404 for the file alone: the branch answers."""
+    """Only the file is missing (404); the branch exists."""
     monkeypatch.setenv("INPUT_CONFIG", ".github/perf-culprit.yml")
     assert do(scene, None).exit_code == 0
     assert conclusions(scene) == ["success"]
 
 
-# In an empty history no bisection is stored, so the measurement is what there is to repeat.
+# An empty history has no stored bisection, so the measurement is repeated.
 HARMLESS: Final = {("retry: history", trouble) for trouble in EMPTY}
 
 

@@ -1,4 +1,4 @@
-"""Whoever measures a pull request may wish for a verdict: each test says what was wanted, and what came of it."""
+"""The author of a pull request may want a certain verdict: each test's name gives the aim and the outcome."""
 
 import json
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def left(scene: Scene, *, config: Config | None = None, suite: str = "default") -> dict[str, bytes]:
-    """What a measuring job leaves that found `parse` slower in turn with its base, and judged by `config`."""
+    """Return the files of a measuring job that found `parse` slower than its base in rounds, judged by `config`."""
     results = JobResults(
         run=structs.replace(in_rounds(measured(SLOW, seed=5, commit=scene.head)), suite=suite),
         baseline=structs.replace(in_rounds(measured(FAST, seed=6, commit=scene.commits["main2"])), suite=suite),
@@ -85,7 +85,7 @@ def test_wanted_a_verdict_against_its_own_findings_got_refused(scene: Scene, tex
 
 
 def test_wanted_a_mention_by_a_leftover_on_the_runner_got_none(scene: Scene) -> None:
-    """On a self-hosted runner the workspace holds what an earlier job left."""
+    """The workspace of a self-hosted runner holds files of an earlier job."""
     leftover = scene.runner.workspace / ".github" / "perf-culprit.yml"
     leftover.parent.mkdir()
     leftover.write_text("comment: {mention: ['@octo-org/everyone']}\nhistory: {branch: stolen}\nminimum-effect: 900%\n")
@@ -155,7 +155,7 @@ def test_wanted_a_flood_by_many_pull_requests_of_one_head_got_three_comments(sce
 def test_wanted_all_requests_of_the_repository_got_a_job_that_ends(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread of more comments than any is, behind which our own would be."""
+    """The thread has more comments than any real one, and our own would come after them."""
     monkeypatch.setattr(client, "MAXIMUM_REQUESTS", 12)
     for _ in range(1_500):
         scene.fake.state.add_comment(issue=MALLORY_PULL, author="mallory", body="x")
@@ -236,7 +236,7 @@ def test_the_reason_for_a_missing_comment_is_in_the_summary(scene: Scene) -> Non
 
 
 def test_history_judges_without_a_checkout(scene: Scene) -> None:
-    """The trusted job has none: it asks the repository for the commits before the head."""
+    """The trusted job has no checkout: it reads the commits before the head from the repository."""
     config = Config()
     bare = scene.fake.git_dir
     assert bare is not None

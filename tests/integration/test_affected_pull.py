@@ -1,4 +1,4 @@
-"""Of a pull request whose changes reach nothing: a neutral check with the reason, in seconds, and nothing is built."""
+"""Pull requests that affect no benchmark: a neutral check with the reason, in seconds, without a build."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def changed(project: Project, name: str, text: str, *parents: str) -> str:
-    """A commit whose files are those of main and this one."""
+    """Make a commit with main's files and this one."""
     blob = run_git(project.folder, "hash-object", "-w", "--stdin", stdin=text)
     listed = run_git(project.folder, "ls-tree", project.main)
     kept = [line for line in listed.splitlines() if not line.endswith(f"\t{name}")]
@@ -52,7 +52,7 @@ def conclusions(project: Project) -> list[str | None]:
 
 @pytest.mark.parametrize("fork", [False, True])
 def test_documentation_alone_is_not_measured(project: Project, *, fork: bool) -> None:
-    """A job that built anything would fail."""
+    """A job that builds anything fails here."""
     project.files["perf"]["jobs"]["measure"]["with"]["build"] = "exit 1"
     outcome = project.report(pulled(project, "README.md", fork=fork))
     assert not outcome.failed, outcome.log

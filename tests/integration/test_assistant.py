@@ -1,4 +1,4 @@
-"""`perf-culprit mcp` as a client sees it: a process of it, spoken to by the SDK's own client."""
+"""`perf-culprit mcp` as a client sees it: a server process, called by the SDK's own client."""
 
 import json
 import shutil
@@ -168,7 +168,7 @@ def test_a_comparison_is_paged_and_explained(reader: Assistant) -> None:
     assert len(names) == 150
     assert reader.call("report", path=file, verdict="improvement")["untrusted"]["findings"] == []
     (finding,) = reader.call("why", benchmark="b7", path=file)["untrusted"]["findings"]
-    # One file a side, in which all moved alike, is the code or the machine.
+    # One file a side, in which all changed alike, may show the code or the machine.
     assert (finding["verdict"], finding["baseline"]["count"]) == ("untested", 8)
     assert finding["relative_change"] == pytest.approx(0.6, abs=0.05)
     assert finding["reason"]["text"]

@@ -1,4 +1,4 @@
-"""Searches that begin by themselves: pushes through the action, dispatches measured by scripted machines."""
+"""Searches that start automatically: pushes through the action, dispatches measured by scripted machines."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def mainline(
 
 
 def alarm(mainline: Mainline, **levels: float) -> str:
-    """A regression between two other commits, pushed until a search begins; the culprit."""
+    """Push a regression between two other commits until a search begins; return the culprit."""
     mainline.commit()
     culprit = mainline.commit("Fold accents", **levels)
     mainline.commit()
@@ -74,7 +74,7 @@ def test_a_regression_becomes_an_issue_that_names_its_culprit(mainline: Mainline
     assert comment.issue == 9
     assert "1 benchmark worse" in comment.body
     assert re.search(r"The search took \d+ executions", comment.body)
-    # Further pushes and repeated events change nothing: it is known.
+    # Further pushes and repeated events change nothing: the culprit is known.
     dispatches = len(mainline.fake.state.dispatches)
     mainline.commit()
     mainline.push()
@@ -88,7 +88,7 @@ def test_a_new_image_is_no_ones_commit(mainline: Mainline) -> None:
     mainline.image, mainline.speed = "ubuntu26 20261115.2", 2.0
     mainline.commit()
     pushed_until_searched(mainline)
-    # The image of what is slow now is the one that is still to be had.
+    # The image of the slow runs is the one that is still available.
     assert mainline.fake.state.dispatches[-1]["inputs"]["runner"] == "ubuntu-26.04"
     messages = mainline.search()
     assert (
@@ -173,7 +173,7 @@ def test_benchmarks_that_step_together_are_one_issue(mainline: Mainline) -> None
 
 
 def quiet_runs(mainline: Mainline, count: int) -> None:
-    """So many more stored runs of the default branch, without the action."""
+    """Store `count` more runs of the default branch, without the action."""
     made = [mainline.commit() for _ in range(count)]
     run_git(mainline.bare, "update-ref", "refs/heads/main", made[-1])
     with open_history(Config().history, url=str(mainline.bare)) as history:
@@ -216,7 +216,7 @@ def test_a_later_search_that_names_the_same_commit_joins_its_issue(mainline: Mai
     (metric,) = first.alarm.metrics
     other = replace(metric, key=MetricKey("render", "time"))
     later = replace(first, key=other.key, alarm=replace(first.alarm, metrics=(other,)))
-    for _ in range(2):  # the second time it is known
+    for _ in range(2):  # the second time the issue exists
         report_search(
             connected(mainline.fake)[0],
             destination(mainline.fake),
@@ -232,7 +232,7 @@ def test_a_later_search_that_names_the_same_commit_joins_its_issue(mainline: Mai
     (comment,) = mainline.fake.state.comments.values()
     assert comment.body.startswith("Another search ended at this cause. It took ")
     assert {"render"} == set(re.findall(r"^\| `(\w+)` \| time", comment.body, re.MULTILINE))
-    # It is about both from now on, so it is closed when both are well.
+    # The issue covers both from now on, so it is closed when both have recovered.
     marker = ISSUE.match(issue.body or "")
     assert marker is not None
     assert set(marker["benchmarks"].split()) == {benchmark_key("parse"), benchmark_key("render")}

@@ -1,4 +1,4 @@
-"""A search that begins by itself, killed before or after each of its writes: the answer is the same, only later."""
+"""An automatic search, killed before or after each of its writes: the answer is the same, only later."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ class Levels(Pool):
 
 @dataclass
 class Writes:
-    """Dies around write `fatal`, once."""
+    """A hook that kills the process once, around write `fatal`."""
 
     fatal: int = 0
     after: bool = False
@@ -69,7 +69,7 @@ class Writes:
 
 @dataclass
 class World:
-    """The default branch with a culprit that the stored runs call a regression, and nobody has searched."""
+    """The default branch with a culprit that the stored runs call a regression, before any search."""
 
     bare: Path
     database: Path
@@ -78,7 +78,7 @@ class World:
     fake: FakeGitHub
 
     def answered(self, folder: Path, writes: Writes, patch: pytest.MonkeyPatch) -> tuple[State, Bisection, int]:
-        """Event after event until the answer is told; what GitHub holds then, the search, and its dispatches."""
+        """Send events until the answer is reported; return GitHub's state then, the search, and its dispatches."""
         file = Path(shutil.copy(self.database, folder / "history.db"))
         pool = Levels(slow_from=1, seed=1, levels=self.levels, metric=Pool(slow_from=0).metric)
         clock = Clock()
@@ -165,7 +165,7 @@ def test_killed_at_any_write_it_tells_the_same_once(
     assert title.endswith(world.culprit[:7])
     assert len(calm.comments) == 1
     last = calm_writes.count
-    # Each of the first and of the last ones; between them are dispatches that are all alike.
+    # All of the first and of the last ones; the dispatches between them are all alike.
     for number in sorted({*range(1, 6), *range(6, last, 5), *range(last - 5, last + 1)}):
         writes = Writes(fatal=number, after=after)
         state, again, sent = world.answered(tmp_path, writes, monkeypatch)

@@ -83,7 +83,7 @@ def test_a_limit_too_short_for_one_commit_still_gets_on(project: Path, capsys: p
 
 
 def test_a_shallow_clone_is_no_short_history(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """HEAD and v1 are there, as `fetch-tags` leaves them, and the commits between them are not."""
+    """HEAD and v1 exist, as after `fetch-tags`, but the commits between them are missing."""
     shallow = project.parent / "shallow"
     run_git(project.parent, "clone", "-q", "--depth=1", f"file://{project}", str(shallow))
     run_git(shallow, "fetch", "-q", "--depth=1", "origin", "tag", "v1")

@@ -1,4 +1,4 @@
-"""The documented perf-backfill.yml as pasted: what it stores, what it resumes from, and who gets a token."""
+"""The documented perf-backfill.yml as pasted: the stored runs, the resumption, and the jobs that get a token."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.support.recipes import BACKFILL, workflows
 from tests.support.scenarios import CRASH, Project, open_project
 from tests.support.workflows.runner import PROGRAM, Event, InThisProcess, JobRun
 
-# In the place of installing: a program that is killed as soon as a commit is measured.
+# It replaces the installed program by one that is killed as soon as a commit is measured.
 KILLED = f"""
 mkdir "$RUNNER_TEMP/path"
 echo "$RUNNER_TEMP/path" >> "$GITHUB_PATH"
@@ -55,7 +55,7 @@ def night(project: Project, *, since: str, **inputs: object) -> list[JobRun]:
 
 def test_a_night_stores_what_it_measured_and_the_next_one_resumes(project: Project) -> None:
     line = run_git(project.folder, "rev-list", "--reverse", "main").split()
-    # So little time that one commit is measured.
+    # The time suffices for one commit only.
     jobs = night(project, since=line[0], limit=0.0001)
     assert not any(job.failed for job in jobs), jobs[0].log
     assert "recorded 1, 0 gave no result, 5 are left" in jobs[0].log

@@ -1,7 +1,7 @@
 """`perf-culprit bisect` end to end on the cases of benchmarks/bisect/real.py, with a benchmark that needs no clock.
 
-Every commit has its level in a file; the command prints it with about 2% of noise from a counter's checksum, so that
-the same search gives the same numbers on any machine.
+Every commit has its level in a file. The command prints it with about 2% of noise from a counter's checksum. The same
+search therefore gives the same numbers on any machine.
 """
 
 import json
@@ -17,7 +17,7 @@ from tests.support.measured_repository import COUNTER, Commit, measured_reposito
 # Whole searches of real worktrees and processes.
 pytestmark = pytest.mark.slow
 
-# The checksum of a counter is as good as random; -2 to 2%, evenly.
+# The checksum of a counter is effectively random: uniform from -2 to 2%.
 NOISY = (
     f'n=0; test ! -e "${COUNTER}" || read -r n < "${COUNTER}"; echo $((n + 1)) > "${COUNTER}"; '
     "c=$(echo seed $n | cksum | cut -d ' ' -f 1); echo $(($(cat value) * (100000 + c % 4001 - 2000)))"
@@ -28,7 +28,7 @@ LEVEL = 1000
 
 
 def history(changes: Mapping[str, float], *, unbuildable: frozenset[str] = frozenset()) -> dict[str, Commit]:
-    """Thirty candidates: a main line m1 to m18 and three side branches of four that are merged into it again."""
+    """Return thirty candidates: main line m1 to m18, and three merged side branches of four commits each."""
     parents: dict[str, list[str]] = {"m0": []}
     for number in range(1, 19):
         parents[f"m{number}"] = [f"m{number - 1}"]
@@ -58,7 +58,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def bisect(folder: Path, commits: Mapping[str, Commit], *options: str, run: str = NOISY) -> dict[str, Any]:
-    """The JSON answer, with names for hashes in its culprits, suspects and skipped commits."""
+    """Run a bisection; return its JSON with names for the hashes of culprits, suspects and skipped commits."""
     hashes = measured_repository(folder / "repository", commits)
     out = folder / "answer.json"
     argv = ["bisect", "--repo", str(folder / "repository"), "--good", hashes["m0"], "--bad", hashes["m18"]]
@@ -110,7 +110,7 @@ def test_nothing_changed(folder: Path) -> None:
 
 
 def test_unbuildable_commits(folder: Path) -> None:
-    """m11 brought it; m10 and m11 do not build: nothing measurable tells m10, m11 and m12 apart."""
+    """m11 is the culprit. m10 and m11 do not build, so no measurement can separate m10, m11 and m12."""
     unbuildable = frozenset({"m2", "s42", "m10", "m11", "m17"})
     commits = history({"m11": 0.15}, unbuildable=unbuildable)
     answer = bisect(folder, commits, "--build", "grep -q yes buildable")

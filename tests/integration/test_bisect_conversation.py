@@ -75,7 +75,7 @@ def test_from_the_comment_to_the_culprit(conversation: Conversation) -> None:
     assert f"{conversation.commits[f'c{STEP}'][:7]}`" in answer.splitlines()[0], answer
     assert re.search(r" by `[^`]+`, `\d{4}-\d\d-\d\d`, introduced", answer.splitlines()[0])
     assert re.search(r"\n\+\d+ .\d+ lines in \d files?; ([\d.]+% likely; )?confirmed", answer), answer
-    # The machine that confirmed the culprit has profiled it beside its parent.
+    # The machine that confirmed the culprit has profiled it and its parent.
     assert "`work` takes" in answer
     assert "Call path: `main` → `work`" in answer
     assert (check.status, check.conclusion) == ("completed", "neutral")
@@ -183,7 +183,7 @@ def test_retry_goes_on_after_a_lost_run(conversation: Conversation) -> None:
     head = conversation.head
     asked = conversation.say(f"/perf-bisect {head} jobs=1")
     (lost,) = conversation.fake.state.dispatches
-    # The runner died and nobody told us: the run is over without a result.
+    # The runner died without an event: the run is over without a result.
     run = conversation.fake.state.runs[lost["run_id"]]
     run.status, run.conclusion = "completed", "failure"
     conversation.dispatched = 1
@@ -209,7 +209,7 @@ RIGHTS = {"actions": "write", "checks": "write", "contents": "write", "pull-requ
     ],
 )
 def test_a_missing_permission_is_named(conversation: Conversation, missing: str, left: str, named: str) -> None:
-    """One right less than the workflow file gives; where the thread can be answered, it is told there too."""
+    """The token lacks one right of the workflow file; if the thread can be answered, that is reported there too."""
     head = conversation.head
     comment = conversation.fake.state.add_comment(issue=7, author="octocat", body=f"/perf-bisect {head}")
     result = command_with(conversation, comment, RIGHTS | {missing: left})
@@ -232,7 +232,7 @@ def test_without_checks_the_thread_tells_the_progress(conversation: Conversation
 
 
 def command_with(conversation: Conversation, comment: Comment, granted: dict[str, str]) -> JobResult:
-    """The command job with a token of these rights."""
+    """Return the command job with a token of these rights."""
     assert isinstance(conversation.workflows.own_action, InThisProcess)
     action = conversation.workflows.own_action.runner
     action.token = conversation.fake.add_token("weak-token", granted)

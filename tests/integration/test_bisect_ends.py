@@ -1,4 +1,4 @@
-"""Between which commits a bisection searches, with real git: names, defaults, and what is refused."""
+"""The ends of a bisection, with real git: names, defaults, and refusals."""
 
 from pathlib import Path
 

@@ -40,7 +40,7 @@ def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Place:
-    """A repository with a slow commit, a history beside it, and machines that run the verb."""
+    """A repository with a slow commit, a history next to it, and machines that run the command."""
 
     def __init__(self, folder: Path, *, bisect: str = "", run: str = RUN) -> None:
         self.folder = folder
@@ -99,7 +99,7 @@ def test_a_bisection_of_real_commits_by_jobs_and_events(tmp_path: Path) -> None:
     assert step.bisection.metric is not None
     assert step.bisection.metric.direction is Direction.LOWER_IS_BETTER
     assert step.bisection.pull_request == 3
-    # All of the range is on the default branch: what was measured is kept, apart from baselines.
+    # All of the range is on the default branch: the measurements are kept, separate from baselines.
     files = run_git(Path(place.history.url), "ls-tree", "-r", "--name-only", "perf-history").splitlines()
     assert sum(name.startswith("runs/default-bisect-") for name in files) == len(step.report.measured)
     # The next search knows the metric, and starts from these rounds.
@@ -226,7 +226,7 @@ METRICS = 'echo "{\\"parse\\": {\\"cache-misses\\": {\\"value\\": $(cat value)}}
 
 
 def test_a_configured_direction_makes_a_metric_followable(tmp_path: Path) -> None:
-    """The machines get no configuration: what it says of the metric travels with the request."""
+    """The machines get no configuration: its settings of the metric are part of the request."""
     place = Place(tmp_path)
     directions = "benchmarks: [{match: parse, direction: higher_is_better}]"
     text = f"{directions}\nbisect: {{run: {json.dumps(METRICS)}, benchmark: parse, metric: cache-misses}}"

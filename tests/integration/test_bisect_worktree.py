@@ -263,7 +263,7 @@ PRICE = "def price():\n    return {}\n\n\ndef unused():\n    return {}\n"
 
 
 def shop_line(step_at: int) -> dict[str, Commit]:
-    """c0 … c11; each changes what no benchmark executes, and one changes `price`."""
+    """Make c0 … c11; each changes code that no benchmark executes, and one changes `price`."""
     prices = [PRICE.format(16 if number >= step_at else 10, number) for number in range(12)]
     commits = line(12, step_at=step_at)
     return {
@@ -356,7 +356,7 @@ def test_a_killed_search_loses_at_most_the_running_round(repository: Path, tmp_p
     kept = json.loads(state.read_bytes())["search"]["results"]
     assert len(kept) >= 4
     assert worktrees(repository) > 1
-    # A child of the killed process may still be at work.
+    # A child of the killed process may still be running.
     place = next(temporary.glob("perf-culprit-measure-*"))
     orphan = subprocess.Popen(["sleep", "60"], cwd=next(place.glob("0*")))
     code, answer = bisect(repository, "--resume", str(state), **ends)
@@ -511,7 +511,7 @@ def test_what_was_recorded_is_not_measured_again(
     code, again = bisect(repository, "--history", str(place), **ends)
     assert (code, [entry["commit"] for entry in again["culprits"]]) == (0, [hashes["c5"]])
     assert again["executions"] < first["executions"] / 2
-    # Not all of them: a round of one commit says nothing on another day.
+    # Not all of them: a round of one commit has no value on another day.
     assert re.search(r"[1-9]\d* stored executions count", capsys.readouterr().err)
     assert bisect(repository, "--history", str(place), **ends, run=f"true; {RUN}")[0] == 0
     assert f"0 stored executions count; {len(first['measured'])} runs by other" in capsys.readouterr().err
@@ -644,7 +644,7 @@ def test_what_cannot_be_counted_is_measured(
 
 
 def noisy(counter: Path, value: str) -> str:
-    """A command whose numbers differ by a standard deviation of 29%, and repeat themselves from test to test."""
+    """Return a command whose numbers have a standard deviation of 29%, and are the same in every test."""
     count = f"n=0; test ! -e {counter} || read -r n < {counter}; echo $((n + 1)) > {counter}"
     return f"{count}; echo $(({value} * (1000 + (n * 377 + n * n * 211) % 1001 - 500)))"
 

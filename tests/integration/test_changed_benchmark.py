@@ -1,4 +1,4 @@
-"""A pull request that changes its benchmark, through the workflows: told in the headline, and never a green check."""
+"""A pull request that changes its benchmark, through the workflows: the headline reports it, no check is green."""
 
 import io
 import json
@@ -12,7 +12,7 @@ import pytest
 from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
 from tests.support.workflows.runner import InThisProcess
 
-FEW = LEVEL + 1  # the benchmark's file differs, and hardly what it measures
+FEW = LEVEL + 1  # the benchmark's file differs, its measurement hardly
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def with_versions(zip_bytes: bytes) -> bytes:
-    """The artifact of a fork that calls its benchmark another one."""
+    """Return the artifact of a fork that claims another version of its benchmark."""
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(zip_bytes)) as read, zipfile.ZipFile(made, "w") as written:
         for name in read.namelist():
@@ -59,7 +59,7 @@ def test_a_fork_hides_no_regression_behind_a_version(project: Project, monkeypat
 
 
 def test_the_trusted_job_sees_itself_which_files_changed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By GitHub's list: the measuring job's report says nothing of them."""
+    """The files come from GitHub's list: the measuring job's report omits them here."""
     monkeypatch.setattr("perf_culprit.action.measured_job.with_changed_files", lambda report, *_, **__: report)
     project.configuration = "benchmark-files: [value]\n"
     project.files["perf-report"]["jobs"]["report"]["with"] = {"config": "perf.yml"}

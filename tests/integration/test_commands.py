@@ -1,4 +1,4 @@
-"""Commands from webhook to answer, without a bisection: who may, what is ignored, and one answer each."""
+"""Commands from webhook to answer, without a bisection: permissions, ignored comments, and one answer each."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,7 +109,7 @@ def test_what_is_no_command_sends_nothing(runner: Runner, body: str, author: str
 @pytest.mark.parametrize("body", ["/perf-bisect", "/perf-bisct", "/perf-retry", "/perf-accept all fine"])
 def test_commands_need_write_permission(runner: Runner, role: str, body: str) -> None:
     runner.fake.state.roles["mallory"] = role
-    # What the payload claims of the author does not count.
+    # The payload's claims about the author do not count.
     result = say(runner, body, author="mallory", author_association="MEMBER")
     assert result.exit_code == 0, result.log
     (answer,) = answers(runner)
@@ -190,7 +190,7 @@ def test_an_issue_has_no_head_and_needs_both_ends(runner: Runner) -> None:
 
 
 def test_commits_of_nowhere_are_not_measured(runner: Runner) -> None:
-    """GitHub serves the commits of every fork under our address: what no trusted branch has is refused."""
+    """GitHub serves the commits of every fork under our address: commits outside trusted branches are refused."""
     assert runner.fake.git_dir is not None
     strange = import_commits(runner.fake.git_dir, chain("strange", 1))["strange1"]
     run_git(runner.fake.git_dir, "update-ref", "refs/perf-culprit/strange", strange)

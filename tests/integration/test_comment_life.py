@@ -1,4 +1,4 @@
-"""A pull request over several pushes: a new comment where findings were added, are gone or are proven, else an edit."""
+"""A pull request over several pushes: a new comment if findings were added, removed or proven, otherwise an edit."""
 
 from collections.abc import Iterator
 from pathlib import Path

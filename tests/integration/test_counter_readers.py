@@ -21,7 +21,7 @@ PLANTED = 1.4
 PLANTED_IN_ONE_VALUE = 10
 CHANGES = {"regression", "improvement", "suspected"}
 
-pytestmark = pytest.mark.slow  # four verbs on a real git history each
+pytestmark = pytest.mark.slow  # four commands on a real git history each
 
 
 def test_every_reader_has_a_file() -> None:
@@ -43,7 +43,7 @@ def test_unchanged_is_quiet_and_a_planted_change_is_found_and_named(
     assert main(["record", last[0], *history, "--commit", last[1]]) == 0
 
     def compared(name: str, factor: float) -> tuple[dict[str, str], str]:
-        """Verdicts by metric, the worst of several tables', and what was printed."""
+        """Return the verdicts by metric, the worst of several tables, and the output."""
         out = tmp_path / f"{name}.json"
         target = written(file, tmp_path / name, rng, factor)
         capsys.readouterr()
@@ -65,7 +65,7 @@ def test_unchanged_is_quiet_and_a_planted_change_is_found_and_named(
 
 
 def planted(verdicts: dict[str, str], file: CounterFile) -> str:
-    """Some readers say more with a counter's name: which device, which processor."""
+    """Return the planted metric's verdict. Some readers add the device or the processor to its name."""
     (result,) = {verdict for name, verdict in verdicts.items() if file.planted in name and name not in file.followers}
     return result
 

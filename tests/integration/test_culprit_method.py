@@ -1,6 +1,6 @@
-"""From a slow pull request to commit, method and path: a real repository whose culprit is three calls deep.
+"""A slow pull request traced to commit, method and path, in a real repository whose culprit is three calls deep.
 
-What is timed is processor time, and the slow method takes three times as long: noise does not hide that.
+Processor time is measured, and the slow method takes three times as long: noise does not hide that.
 """
 
 import json
@@ -42,7 +42,7 @@ def found_by_bisection(shop: ShopHistory, out: Path) -> str:
     (culprit,) = answer["culprits"]
     diagnosis = answer["diagnosis"]
     assert "shop/rebates.py" in {one["path"] for one in diagnosis["changed"]}
-    # What is slower is sampled in some executions: on a busy machine that is not certain, but there.
+    # The slower method is sampled in some executions: on a busy machine the evidence is uncertain, but present.
     assert METHOD in {node["method"] for one in diagnosis["comparison"]["services"] for node in one["nodes"]}
     return str(culprit["commit"])
 
@@ -53,7 +53,7 @@ def measured(shop: ShopHistory, out: Path, *, ends: Sequence[str], run: str, opt
 
 
 def traced_tests(shop: ShopHistory, commit: str, folder: Path) -> str:
-    """The trace of each service's test: on 3.11 as well, where a command cannot be traced."""
+    """Return the trace of each service's test: on 3.11 too, where a command cannot be traced."""
     trace = folder / f"{commit}.json"
     tree = folder / commit
     if not tree.exists():
@@ -62,7 +62,7 @@ def traced_tests(shop: ShopHistory, commit: str, folder: Path) -> str:
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--rootdir", str(tree), *plugin, "services.py"],
         cwd=tree,
-        # Options of the run that this is part of are not this one's.
+        # This run does not inherit the options of the outer test run.
         env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
         check=True,
     )
@@ -90,8 +90,8 @@ def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHisto
     measured(shop, tmp_path, ends=ends, run=benchmark_command(sys.executable, calls=2))
     diagnosis = tmp_path / "diagnosis.json"
     where = ["--repo", str(shop.repository), "--commit", culprit, "--json", str(diagnosis)]
-    # What else runs on this machine disturbs some traces: the logs are made one after the other, and another state of
-    # it looks like slower methods, as the report says. Mostly nothing is certain then.
+    # Other load on this machine disturbs some traces: the logs are made one after the other, and a change of its state
+    # looks like slower methods, as the report says. Usually nothing is certain then.
     comment, report = "", dict[str, Any]()
     for _ in range(ATTEMPTS):
         traces = [traced_tests(shop, commit, tmp_path) for commit in (shop.before, culprit)]
@@ -119,7 +119,7 @@ def test_bisect_diagnose_and_compare_name_commit_method_and_path(shop: ShopHisto
 
 
 def test_measure_with_a_trace_leaves_a_diagnosis(shop: ShopHistory, tmp_path: Path) -> None:
-    """Two repetitions of whole processes decide nothing on a busy machine: what is asserted needs no certainty."""
+    """Two repetitions of whole processes decide nothing on a busy machine: no assertion needs certainty."""
     run = benchmark_command(newer_interpreter(), calls=2)
     options = ["--trace", "--trace-repetitions", "2"]
     measured(shop, tmp_path, ends=(shop.before, shop.culprit), run=run, options=options)
@@ -132,7 +132,7 @@ def test_measure_with_a_trace_leaves_a_diagnosis(shop: ShopHistory, tmp_path: Pa
     for node in slow:
         assert node["baseline"]["calls"] == node["target"]["calls"]
         assert min(node[side]["elapsed"] for side in ("baseline", "target")) > 0
-        # What the culprit changed, by count: a busy machine makes any of two executions slow.
+        # The culprit's change is found by counts: a busy machine may slow down either execution.
         (largest,) = [one for one in nodes if one["method"] == "max" and nodes[one["parent"]] is node]
         assert largest["target"]["calls"] == 3 * largest["baseline"]["calls"]
         above = nodes[node["parent"]]

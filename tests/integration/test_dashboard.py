@@ -69,7 +69,7 @@ def drawn(page: Page) -> None:
 
 
 def shown(page: Page, fragment: str) -> None:
-    """Waited for: the curve of a benchmark's page, the rows of any other."""
+    """Wait until the page is drawn: the curve of a benchmark's page, the rows of any other."""
     if "benchmark" in fragment:
         drawn(page)
     else:
@@ -87,7 +87,7 @@ def test_a_site_that_grew_by_a_run_is_the_site_that_is_built_anew(kept: Kept, si
     # The other machine's numbers did not change; the old chunk of this machine's is gone.
     assert len(chunks) == 2
     assert len(chunks & after.keys()) == 1
-    # A chunk that was damaged is not believed.
+    # A damaged chunk is not used.
     (kept_chunk,) = chunks & after.keys()
     (grown / kept_chunk).write_bytes(after[kept_chunk].replace(b"0.00", b"0.01"))
     assert files(build(kept, grown)) == after

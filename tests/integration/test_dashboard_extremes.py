@@ -49,13 +49,13 @@ def test_every_page_stands(tmp_path: Path) -> None:
     with open_page() as page:
         page.open(site / "index.html")
         count = page.value("document.querySelectorAll('tbody tr').length")
-        # Of each machine six others; what is beyond all bounds is left out.
+        # Six others of each machine; values beyond all bounds are left out.
         assert count == (len(VALUES) - 1) * 2 + 6 + 6
         for name in ("nothing", "from nothing", "tiny", "\ufffd"):
             page.value(f"location.hash = '#suite=api&benchmark={quote_plus(name)}+time'")
             sleep(0.5)
             assert page.value("document.querySelector('h2').textContent") == f"{name} time"
-        # The newest release has its name; those that would cover each other do not.
+        # The newest release has a label; labels that would overlap are left out.
         labels = "[...document.querySelectorAll('.annotation-text')].map((text) => text.textContent)"
         assert becomes(lambda: page.value(labels) == ["v1.9.10", "v1.4", "v1.0"], within_seconds=10)
         page.value("location.hash = '#compare=1'")

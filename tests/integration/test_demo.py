@@ -1,4 +1,4 @@
-"""What the demo refuses and leaves out; whole, it is run by tests/e2e/test_wheel.py."""
+"""Refusals and omissions of the demo; tests/e2e/test_wheel.py runs the whole demo."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`perf-culprit doctor` in jobs that lack something: it is named, nothing is changed, every request is a valid one."""
+"""`perf-culprit doctor` in jobs that lack something: it names that, changes nothing, and sends valid requests."""
 
 import json
 import os
@@ -32,7 +32,7 @@ TOKEN = "token-of-the-job"
 
 @dataclass(kw_only=True, slots=True)
 class Ward:
-    """A job's checkout and variables; `granted` is what its token may."""
+    """A job's checkout and variables; `granted` has its token's permissions."""
 
     fake: FakeGitHub
     checkout: Path
@@ -266,7 +266,7 @@ def test_outside_of_a_job_it_says_where_to_run(monkeypatch: pytest.MonkeyPatch, 
 def test_the_recipe_in_a_workflow_without_a_permission(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The documented step behind the documented file, whose author forgot `checks: write`."""
+    """The documented step follows the documented file, which lacks `checks: write` here."""
     (recipe,) = [block for block in BLOCKS if block.document == SPLIT and block.is_steps]
     action = InThisProcess.with_files_in(tmp_path / "temp", monkeypatch, capsys)
     with open_project(tmp_path, action, split=False) as project:

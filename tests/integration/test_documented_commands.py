@@ -1,4 +1,4 @@
-"""Every command of the documentation: run as it stands, or by the test that is named here."""
+"""Every command of the documentation: run unchanged here, or by the test that is named here."""
 
 import glob
 import io
@@ -16,7 +16,7 @@ from perf_culprit.cli.entry import main
 from tests.support.documented import commands, lay_out, mentions, scripts
 from tests.support.recipes import PROJECT
 
-# What cannot be run inside a test, and what runs it (a test, or CI itself).
+# Commands that cannot run inside this test, and where they run (another test, or CI itself).
 ELSEWHERE: Final[Mapping[str, str]] = {
     "sh .ci/env perf-culprit demo": "tests/e2e/test_wheel.py",
     "sh .ci/env pytest": ".ci/tests",
@@ -123,7 +123,7 @@ def test_a_documented_command_works(
 
 
 def words(command: str) -> list[str]:
-    """As a shell splits the line: names with a star that stand in no quotes are files."""
+    """Split the line as a shell does; an unquoted name with a star stands for the matching files."""
     results = []
     for word in shlex.split(command, posix=False):
         files = sorted(glob.glob(word)) if "*" in word and "'" not in word else []  # noqa: PTH207 # as the shell does

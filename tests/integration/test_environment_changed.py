@@ -1,4 +1,4 @@
-"""A step of the machine, not of the code: the base, measured again beside the head, shows it too."""
+"""A step of the machine, not of the code: the base, measured again with the head, shows it too."""
 
 from pathlib import Path
 

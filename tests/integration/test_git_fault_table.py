@@ -1,4 +1,4 @@
-"""Every request of git's, for the history and the code, with every fault: right or said; nothing twice or lost."""
+"""Every request of git's, for the history and the code, with every fault: right or reported; nothing twice or lost."""
 
 from collections.abc import Iterator
 from pathlib import Path

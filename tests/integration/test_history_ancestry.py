@@ -48,7 +48,7 @@ def make_run(commit: str, *, day: int = 1) -> Run:
 
 
 def checkout_shallow(url: str, folder: Path, commit: str) -> Path:
-    """What actions/checkout leaves: depth 1, detached, its token in the configuration."""
+    """Check out as actions/checkout does: depth 1, detached, its token in the configuration."""
     init_repository(folder)
     run_git(folder, "remote", "add", "origin", url)
     *_, (_, value) = git.Remote(url=url, token=TOKEN).config()
@@ -125,7 +125,7 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 def closure(graph: Graph, name: str) -> set[str]:
-    """The commit and everything before it, by walking."""
+    """Return the commit and all its ancestors, by walking the graph."""
     result, todo = set(), [name]
     while todo:
         if (commit := todo.pop()) not in result:
@@ -134,7 +134,7 @@ def closure(graph: Graph, name: str) -> set[str]:
     return result
 
 
-@pytest.mark.slow  # every example is a git repository of its own
+@pytest.mark.slow  # every example is a separate git repository
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(graph=graphs(), data=st.data())
 def test_chosen_runs_are_ancestors_newest_first_and_within_the_window(graph: Graph, data: st.DataObject) -> None:
@@ -182,7 +182,7 @@ def test_a_shallow_checkout_is_completed_in_private(repository: Path, url: str, 
 
 @pytest.fixture
 def depths(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
-    """Small steps, and a list of those that were fetched."""
+    """Set small steps of depth, and return the list of depths that are fetched."""
     fetched: list[int | None] = []
     fetch = git.fetch
 

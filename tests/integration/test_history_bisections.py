@@ -1,4 +1,4 @@
-"""Bisections on a real branch: replaced by the one who read them last, never forced, and whole whoever is killed."""
+"""Bisections on a real branch: only their last reader replaces them, without force, and whole after any kill."""
 
 from functools import partial
 from pathlib import Path

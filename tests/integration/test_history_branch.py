@@ -164,7 +164,7 @@ def test_the_user_s_repository_is_not_touched(tmp_path: Path) -> None:
 @pytest.mark.slow  # five writers race for one branch over real HTTP, each attempt is several git processes
 @pytest.mark.parametrize("commits_at_most", [10, 4])
 def test_five_writers_lose_nothing(served: Path, url: str, tmp_path: Path, commits_at_most: int) -> None:
-    """Also while any of them lets the branch start over after every fourth commit."""
+    """Nothing is lost even if a writer lets the branch start over after every fourth commit."""
     retention = Retention(branch_bytes=4 * COMMIT_BYTES * commits_at_most, raw_runs=24)
     lost: list[str] = []
 
@@ -198,7 +198,7 @@ def test_contents_are_fetched_only_when_read(url: str, tmp_path: Path) -> None:
     def missing() -> int:
         return run_git(private, "rev-list", "--objects", "--missing=print", "refs/perf-culprit/history").count("?")
 
-    # Five runs, and the marker: its name tells what it says.
+    # Five runs, and the marker, whose content is fixed.
     assert missing() == 6
     assert stored(reader, f"{2:040x}", f"{3:040x}") == [make_run(2), make_run(3)]
     assert missing() == 4
@@ -285,11 +285,11 @@ def test_who_saw_the_branch_pushes_at_once_and_covers_nobody(
     with open_git_branch(git.Remote(url=str(served))) as again:
         calls.clear()
         assert stored(again, f"{3:040x}") == [make_run(3)]
-        assert calls == ["ls-remote", "cat-file"]  # what this process wrote it need not fetch
+        assert calls == ["ls-remote", "cat-file"]  # this process need not fetch its own writes
     name = history.append(make_run(4))
     assert len(files(served)) == 5
     run_git(served, "update-ref", BRANCH, first)
-    assert history.append(make_run(4)) == name  # seen there before, and there no more
+    assert history.append(make_run(4)) == name  # seen there before, and now missing
     assert name in files(served)
     assert len(history.lost) == 3
 

@@ -1,4 +1,4 @@
-"""What every place that stores runs must do; a new back end joins BACK_ENDS and passes."""
+"""The contract of every back end that stores runs; a new one is added to BACK_ENDS and must pass."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ from tests.support.git_repository import init_repository
 from tests.support.runner_pool import NAME, new_bisection
 from tests.support.stored_runs import START, make_run
 
-# Each call gives another view of the same place, as another job has it.
+# Each call gives another view of the same store, as another job has it.
 Opener: TypeAlias = Callable[[], AbstractContextManager[Store]]
 BISECTION = new_bisection(size=4)
 LATER = replace(BISECTION, fruitless=1)
@@ -58,7 +58,7 @@ BACK_ENDS = {"git branch": on_branch, "sqlite": in_sqlite, "postgresql": in_post
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Callable[[], postgresql.Server]]:
-    """Started by the first test that wants it."""
+    """Return a function that starts the server at its first call."""
     with ExitStack() as stack:
         started: list[postgresql.Server] = []
 
@@ -210,7 +210,7 @@ def test_a_bisection_comes_back_and_only_what_was_read_is_replaced(history: Stor
     later = other.store(LATER, expected=version)
     with pytest.raises(BisectionConflictError, match="meanwhile"):
         history.store(replace(BISECTION, fruitless=2), expected=version)
-    # An answer was lost: the very same is stored again.
+    # An answer was lost: the same state is stored again.
     assert other.store(LATER, expected=version) == later
     loaded = history.load(NAME)
     assert loaded is not None

@@ -1,4 +1,4 @@
-"""A history of version 1 goes on: no issue for an old step, the acceptance holds, the open search resumes."""
+"""A history of version 1 is continued: no issue for an old step, the acceptance holds, the open search resumes."""
 
 import gzip
 import itertools
@@ -39,7 +39,7 @@ def github() -> dict[str, Any]:
 
 @pytest.fixture(params=["git branch", "sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path, server: Callable[[], postgresql.Server]) -> str | None:
-    """Of the database; None where the history is a branch."""
+    """Return the database's URL; None if the history is a branch."""
     if request.param == "sqlite":
         (tmp_path / "history.db").write_bytes(gzip.decompress((HISTORY / "history.db.gz").read_bytes()))
         return f"sqlite:///{tmp_path / 'history.db'}"
@@ -61,7 +61,7 @@ def mainline(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Iterator[Mainline]:
-    """The default branch as version 1 left it, with what GitHub held."""
+    """Yield the default branch and GitHub's state as version 1 left them."""
     bare = init_repository(tmp_path / "recorded/served.git", bare=True)
     run_git(bare, "fetch", "--quiet", str(HISTORY / "history.bundle"), "+refs/*:refs/*")
     run_git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
@@ -88,20 +88,20 @@ def history_of(mainline: Mainline) -> Iterator[Store]:
 
 def test_it_goes_on_under_this_version(mainline: Mainline, github: dict[str, Any]) -> None:
     state, culprits = mainline.fake.state, github["culprits"]
-    # That the day's searches are spent is not to be why none begins.
+    # The limit of searches per day must not be the reason why none begins.
     mainline.configure({**CONFIG, "bisect": {**CONFIG["bisect"], "searches-per-day": 9}})
     pushed = []
     for _ in range(3):
         pushed.append(mainline.commit())
         result = mainline.push()
         assert result.exit_code == 0, result.log
-    # No old step is searched or told again; what was not accepted still is a regression.
+    # No old step is searched or reported again; the steps that were not accepted still are regressions.
     assert (len(state.dispatches), len(state.issues)) == (1, 2)
     with history_of(mainline) as history:
         assert [entry.benchmark for entry in history.accepted("default")] == ["parse"]
         runs = [entry.run for entry in history.runs("default", pushed) if isinstance(entry, StoredRun)]
     assert [{key.benchmark for key in run.regressions} for run in runs] == [{"encode", "render"}] * 3
-    # The dispatch that waited is measured, and its search ends at the very culprit.
+    # The waiting dispatch is measured, and its search ends at the culprit.
     mainline.search()
     told = [issue.title[-7:] for issue in state.issues.values()]
     assert told == [culprits[name][:7] for name in ("parse", "render", "encode")]

@@ -1,4 +1,4 @@
-"""Eight jobs append while somebody rewrites the branch by force: it is said, nothing appended later is lost."""
+"""Eight jobs append during forced rewrites of the branch: the loss is reported, and later runs are kept."""
 
 import re
 import threading
@@ -36,9 +36,9 @@ def files(served: Path) -> set[str]:
 
 
 def rewrite(served: Path, *, keep: int) -> tuple[set[str], set[str]]:
-    """Somebody's `push --force` of an older state as a new root commit, in one step; what stayed and what went.
+    """Force-push an older state as a new root commit, in one step; return the files kept and those removed.
 
-    The update is atomic against the commit that was looked at, so that it is known exactly what was cut off.
+    The update is atomic against the commit that was read, so the removed files are known exactly.
     """
     while True:
         tip = run_git(served, "rev-parse", BRANCH)
@@ -49,14 +49,14 @@ def rewrite(served: Path, *, keep: int) -> tuple[set[str], set[str]]:
         try:
             run_git(served, "update-ref", BRANCH, root, tip)
         except AssertionError:
-            continue  # a push came first: look again
+            continue  # a push came first: read again
         after = set(run_git(served, "ls-tree", "-r", "--name-only", root).splitlines()) - {"perf-culprit.json"}
         return after, before - after
 
 
 @dataclass(kw_only=True, slots=True)
 class Clock:
-    """Which appends had returned when the branch was rewritten last."""
+    """The appends that had returned, and the files that each rewrite cut off."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     returned: list[str] = field(default_factory=list)
@@ -94,17 +94,17 @@ def test_six_writers_and_a_forced_rewrite(served: Path, tmp_path: Path) -> None:
             for future in [pool.submit(write, writer) for writer in range(1, WRITERS + 1)]:
                 future.result()
             forced.result()
-        for writer, history in histories.items():  # the rewrite may have come after everybody's last look
+        for writer, history in histories.items():  # the rewrite may have come after all last reads
             clock.returned.append(history.append(make_run(writer * 10 + APPENDS)))
 
     there, cut = files(served), set().union(*clock.cut)
     assert len(clock.returned) == WRITERS * (APPENDS + 1)
     assert len(cut) >= 4
-    # What was appended is there, but for exactly what the rewrites cut off: nothing appended after them is lost.
+    # All appended runs exist except exactly those that the rewrites cut off: no later run is lost.
     assert there == set(clock.returned) - cut
     assert run_git(served, "rev-list", "--merges", BRANCH) == ""
     assert run_git(served, "fsck", "--strict", "--no-dangling") == ""
-    # Noticed: nobody names a run that is still there, and who looked before and after a rewrite names what it cut off.
+    # No job reports a run that still exists; a job that read before and after a rewrite reports the removed runs.
     lost = {name for history in histories.values() for name in history.lost}
     assert lost <= cut
     assert lost

@@ -1,4 +1,4 @@
-"""`perf-culprit history`: what the branch weighs by git's own count, and one commit in the place of all."""
+"""`perf-culprit history`: the branch's size as git counts it, and one commit that replaces all."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ COMMITS = [f"{number:040x}" for number in range(1, 9)]
 
 @pytest.fixture
 def served(tmp_path: Path) -> Path:
-    """Eight runs of 200 samples each, none compacted, in three commits."""
+    """Store eight runs of 200 samples each, none compacted, in three commits."""
     served = init_repository(tmp_path / "served.git", bare=True)
     with open_git_branch(git.Remote(url=str(served))) as history:
         history.append_all([make_run(number, samples=200) for number in range(1, 7)])
@@ -40,7 +40,7 @@ def files(served: Path) -> list[str]:
 
 
 def packed(served: Path) -> int:
-    """By git itself, of nothing but the branch."""
+    """Return the size that git reports for the branch alone, in bytes."""
     listed = run_git(served, "rev-list", "--disk-usage", "--objects", BRANCH)
     return int(listed)
 
@@ -76,7 +76,7 @@ def test_stats_are_git_s_own_and_foretell_what_compact_does(
 
 
 def test_a_run_that_is_recorded_meanwhile_is_compacted_along(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between reading and pushing another job records: the push is refused, and all is done anew."""
+    """Another job records a run between read and push: the push is refused, and everything is repeated."""
     push = git.push
     others = [9, 10]
 

@@ -1,4 +1,4 @@
-"""A history in a database: who may do what, who makes the tables, what a lost server leaves, and what is never said."""
+"""A history in a database: permissions, creation of tables, a lost server, and secrets that are never printed."""
 
 import itertools
 import shutil
@@ -107,7 +107,7 @@ def test_who_only_reads_makes_nothing(place: DatabaseUrl) -> None:
 
 @contextmanager
 def next_version(folder: Path, upgrade: str) -> Iterator[None]:
-    """Within it the program knows a version more, whose migration does this."""
+    """Add a further version with this migration to the program within the context."""
     migrations = folder / "migrations"
     shutil.copytree(MIGRATIONS, migrations)
     (migrations / "versions" / "0002_next.py").write_text(

@@ -27,7 +27,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def stored(repository: Path, *, first: int = 0) -> list[dict[str, object]]:
-    """github-action-benchmark's entries: 2 ms, and 4 ms from commit 12 on, with 1% of noise."""
+    """Return github-action-benchmark's entries: 2 ms, and 4 ms from commit 12 on, with 1% of noise."""
     hashes = run_git(repository, "rev-list", "--reverse", "HEAD").split()
     return [
         {
@@ -149,7 +149,7 @@ def test_nothing_to_import_is_said_with_the_way_out(repository: Path, capsys: py
 def test_what_was_recorded_before_is_not_imported_again(
     repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same numbers of the same commit are one run, whatever the environment that stands beside them."""
+    """The same numbers of the same commit are one run, whatever their environment."""
     monkeypatch.chdir(repository)
     hashes = run_git(repository, "rev-list", "--reverse", "HEAD").split()
     files = []

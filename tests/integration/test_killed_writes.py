@@ -1,4 +1,4 @@
-"""kill -9 around every step of a write, also after the push or the commit: whole or not there, once by the next."""
+"""kill -9 around every step of a write, also after push or commit: it is whole or absent, a retry stores it once."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -26,7 +26,7 @@ WRITES: Final[dict[str, Callable[[Store], object]]] = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Callable[[], postgresql.Server]]:
-    """Started by the first test that wants it."""
+    """Return a function that starts the server at its first call."""
     with ExitStack() as stack:
         started: list[postgresql.Server] = []
         yield lambda: (started or started.append(stack.enter_context(postgresql.running())) or started)[0]  # type: ignore[func-returns-value,redundant-expr]  # appends, then gives
@@ -63,13 +63,13 @@ def test_killed_around_any_step_a_write_is_whole_or_not_there_and_once_by_the_ne
         if not dies(step, lambda opener=opener: write(opener, name), after=after):  # type: ignore[misc]  # bound now
             break
         lasting.append(stored(opener))
-        # A bisection's next version is written by who has seen the one before.
+        # A bisection's next version is written by a job that has read the previous one.
         if not (lasting[-1] and name == "bisection"):
             write(opener, name)
         assert stored(opener) == 1, step
     else:
         pytest.fail("a write has fewer steps")
-    # First nothing is there, in the end all of it, though the job died there, too.
+    # At first nothing is stored, in the end all of it, although the job died there, too.
     assert (lasting[0], lasting[-1]) == (0, 1)
     assert lasting == sorted(lasting)
     assert len(lasting) > 2

@@ -242,7 +242,7 @@ ENDED = "ended"
 
 
 def ending(signal_name: str, executions: int) -> str:
-    """RUN, which after so many executions sends the signal to the process that measures, once."""
+    """Return RUN, which after `executions` executions sends the signal to the measuring process, once."""
     after = f'[ "$(cat "${COUNTER}")" = {executions} ] && [ ! -e "${COUNTER}-{ENDED}" ]'
     return f'if {after}; then touch "${COUNTER}-{ENDED}"; kill -{signal_name} $PPID; sleep 60; fi; {RUN}'
 

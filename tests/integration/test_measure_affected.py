@@ -1,4 +1,4 @@
-"""`measure --affected`: what no change reaches is not built, and whoever reads the files is told why."""
+"""`measure --affected`: unaffected packages are not built, and the written files give the reason."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from perf_culprit.cli.entry import main
 from tests.support.git_repository import init_repository, run_git
 from tests.support.measured_repository import temporary_folders
 
-# Prints a benchmark for each package that it is given, and writes down what that was.
+# It prints a benchmark for each given package, and records its arguments.
 GO = r"""#!/bin/sh
 echo "$*" >> "$HOME/asked"
 for word; do case $word in ./*)
@@ -25,7 +25,7 @@ TEST = "package {0}\nfunc BenchmarkX(b *testing.B) {{}}\n"
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Commits: the first, one of documentation, one of package a."""
+    """Make a repository of three commits: the first, one of documentation, one of package a."""
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "go").write_text(GO)
@@ -89,7 +89,7 @@ def test_some_packages_of_a_suite(repository: Path, capsys: pytest.CaptureFixtur
 def test_all_is_measured(
     repository: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], event: str | None
 ) -> None:
-    """By default; where that is asked for; and of a push, whose run is stored."""
+    """All is measured by default, on request, and at a push, whose run is stored."""
     if event:
         monkeypatch.setenv("GITHUB_EVENT_NAME", event)
     assert measure(repository, *options, commits=("HEAD~2", "HEAD~1")) == 0
@@ -97,7 +97,7 @@ def test_all_is_measured(
 
 
 def test_one_commit_is_compared_with_its_base(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `screen` measures a pull request's head."""
+    """`screen` measures a pull request's head this way."""
     head, base = (run_git(repository, "rev-parse", one) for one in ("HEAD~1", "HEAD~2"))
     run_git(repository, "checkout", "--quiet", head)
     event = repository.parent / "event.json"

@@ -9,7 +9,7 @@ import pytest
 from perf_culprit.cli.entry import main
 from tests.support.measured_repository import COUNTER, RUN, line, measured_repository
 
-# Says which benchmarks it was asked for, and measures another one besides.
+# It records the requested benchmarks, and measures one more.
 ASKED = 'echo "$PERF_CULPRIT_BENCHMARKS" >> "$ASKED_FILE"; '
 
 
@@ -49,7 +49,7 @@ def test_a_true_regression_is_measured_again_and_confirmed(
 
 
 def test_a_blip_is_withdrawn(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The head is slow only while nobody looks twice."""
+    """The head is slow only in the first measurement."""
     blip = f'if [ -n "$PERF_CULPRIT_BENCHMARKS" ]; then echo 1000 > value; fi; {RUN}'
     assert measure(repository, "HEAD~1", "HEAD", run=blip) == 0
     capsys.readouterr()
@@ -110,7 +110,7 @@ SUITE = (
 
 
 def screened(folder: Path, parse: float) -> list[str]:
-    """The options of a comparison with six stored files, in which the head's `parse` is so much slower."""
+    """Return the options of a comparison with six stored files; the head's `parse` is slower by this factor."""
     files = []
     for number, factor in enumerate((*[1.0] * 6, parse)):
         levels = {"parse": 1e6 * factor, "render": 1e6, "load": 1e6}

@@ -1,4 +1,4 @@
-"""`measure` of commits whose benchmarks differ: told apart by their own code, or measured by the head's benchmarks."""
+"""`measure` of commits whose benchmarks differ: recognized by their code, or measured by the head's benchmarks."""
 
 import json
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ def test_a_comment_in_its_file_hides_no_regression(tmp_path: Path, capsys: pytes
 
 
 def test_the_head_s_benchmarks_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The code got slower by half, while the benchmark does three times as much."""
+    """The code got 50% slower, while the benchmark does three times the work."""
     runs = measure(tmp_path, commits(times=(1, 3), levels=(1000, 1500)), "--harness", "head")
     repository = tmp_path / "repository"
     head, base = (run_git(repository, "rev-parse", revision) for revision in ("HEAD", "HEAD~1"))
@@ -86,7 +86,7 @@ def test_the_head_s_benchmarks_on_both_sides(tmp_path: Path, capsys: pytest.Capt
 def test_where_they_do_not_run_on_the_base_it_is_not_comparable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Such as a benchmark of what the head has and the base has not."""
+    """The benchmark uses a function that the base lacks."""
     made = commits(times=(1, 3), extra="test -e new || { echo 'no function new' >&2; exit 1; }\n")
     made["head"] = Commit(level=1000, files={**(made["head"].files or {}), "new": ""})
     runs = measure(tmp_path, made, "--harness", "head")
@@ -113,7 +113,7 @@ def test_without_a_known_function_the_files_of_both_sides_tell_them_apart(
 
 
 def test_counts_of_each_named_benchmark_alone(tmp_path: Path) -> None:
-    """One at a time, each called by its name."""
+    """Each benchmark is measured separately, by its name."""
     repository, out = tmp_path / "repository", tmp_path / "out"
     measured_repository(repository, commits(times=(1, 1)))
     run = "case $PERF_CULPRIT_BENCHMARKS in parse) n=5000 ;; *) n=90 ;; esac; head -c $n /dev/zero > file"

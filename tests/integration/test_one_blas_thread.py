@@ -1,4 +1,4 @@
-"""Our own processes load numpy with one thread; what they start has the environment of the user."""
+"""Our own processes load numpy with one thread; processes that they start have the user's environment."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A history that holds only foreign hardware, through the verbs: it says so, and is no first run."""
+"""A history that has only other hardware, through the commands: the report states it, and is no first run."""
 
 import json
 from pathlib import Path

@@ -15,7 +15,7 @@ from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
 from tests.support.workflows.runner import InThisProcess
 
 UPLOAD, REPORT, WINDOWS = (block.value for block in BLOCKS if block.document == "docs/runners.md")
-# In the place of a program with Google Benchmark; `level` is the commit's, the noise 2%.
+# It replaces a program with Google Benchmark; `level` is the commit's, the noise 2%.
 PROGRAM = r"""#!/bin/sh
 out=${1#--benchmark_out=}
 n=0; test ! -e COUNTER || read -r n < COUNTER; echo $((n + 1)) > COUNTER
@@ -40,7 +40,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def in_two_jobs(workflow: dict[str, Any]) -> None:
-    """As docs/runners.md says: the one file's steps but its last, then the upload; and a job that judges."""
+    """Split the workflow as in docs/runners.md: all steps but the last, then the upload; and a job that judges."""
     one = workflow["jobs"].pop("perf")
     measure, report = copy.deepcopy(one), copy.deepcopy(one)
     measure |= {"runs-on": "macos-15", "permissions": {"contents": "read"}, "steps": one["steps"][:-1] + UPLOAD}
@@ -68,7 +68,7 @@ def test_measured_on_macos_judged_on_linux(project: Project, level: int) -> None
 def test_measured_on_windows_in_the_documented_loop(
     tmp_path: Path, level: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The loop, in the checkout of GitHub's merge; then `compare` with the two lists of files."""
+    """Run the loop in the checkout of GitHub's merge; then `compare` with the two lists of files."""
     checkout = init_repository(tmp_path / "checkout")
     counter = tmp_path / "counter"
 

@@ -1,4 +1,4 @@
-"""The report's page in a real browser: nothing refused, names stay text, keyboard and screen reader find everything."""
+"""The report's page in a real browser: nothing is refused, names stay text, keyboard and screen reader reach all."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ def browser() -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    """Of 24 stored runs: one benchmark was slower from the 13th on, and that and another got slower now."""
+    """Judge a run with two slower benchmarks against 24 stored runs; one of them was slower from the 13th on."""
     risen = LEVELS | {HOSTILE: 1.2}
     stored = [measured(risen if i >= 12 else LEVELS, seed=i) for i in range(24)]
     target = measured(risen | {HOSTILE: 2.0, "quick": 3.0}, seed=99)
@@ -129,7 +129,7 @@ def test_samples_of_a_thousandfold_change_are_on_a_logarithmic_axis(browser: Pag
 
 @pytest.fixture(scope="module")
 def counters() -> Report:
-    """Of two counters of a host; a third of the test one of them was far above its limits."""
+    """Judge two counters of a host; one was far above its limits for a third of the test."""
     names = (HOSTILE, "memory")
     runs = [counter_run(counter_table(noise(seed), names=names)) for seed in range(7)]
     values = noise(99)

@@ -1,7 +1,7 @@
-"""A second judge of our traffic: Prism, between us and the fake, checks it against GitHub's description.
+"""A second check of our traffic: Prism, between us and the fake, validates it against GitHub's description.
 
-The fake checks with a validator of its own. Prism is another program with another reading of the same description; it
-is installed by CI, and answers with an error (`--errors`) where a request or an answer is not as described.
+The fake has its own validator; Prism is an independent implementation that reads the same description. CI installs it,
+and it answers with an error (`--errors`) if a request or an answer differs from the description.
 """
 
 import shutil
@@ -43,7 +43,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 @pytest.fixture
 def judged(scene: Scene, tmp_path: Path) -> Iterator[Path]:
-    """The scene with Prism in front of its fake; Prism's log."""
+    """Put Prism in front of the scene's fake; yield Prism's log."""
     port = free_port()
     log = tmp_path / "prism.log"
     upstream = scene.fake.url
@@ -61,7 +61,7 @@ def judged(scene: Scene, tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def within_prism(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two things that Prism cannot do: slashes in `{path}`, and passing a redirect on instead of following it."""
+    """Avoid two things that Prism cannot do: slashes in `{path}`, and forwarding a redirect without following it."""
     monkeypatch.setenv("INPUT_CONFIG", scene.configure())
     monkeypatch.setattr(
         workflow_runs, "redirect", lambda _, artifact: f"{scene.fake.store_url}/{artifact.id}/archive.zip"
@@ -87,14 +87,14 @@ def wait_for(url: str) -> None:
 
 
 def speak_through(fake: FakeGitHub, url: str) -> None:
-    """Links in answers lead to Prism, as they would lead to GitHub's only address."""
+    """Make links in answers lead to Prism, as they would lead to GitHub's only address."""
     fake.log.clear()
     fake.api_url = url
     fake.shapes = Shapes(description=fake.description, api_url=url, repository=fake.repository)
 
 
 def test_a_stray_request_is_refused_by_prism_itself(scene: Scene, judged: Path) -> None:
-    """So that the other test can fail."""
+    """This control shows that the other test can fail."""
     url = f"{scene.fake.api_url}/repos/octocat/hello/issues/7/comments"
     answer = requests.post(url, json={"text": "no body"}, headers={"authorization": f"Bearer {SECRET}"}, timeout=10)
     assert answer.status_code == 422
@@ -122,7 +122,7 @@ def test_publishing_and_commands_are_as_github_describes_them(scene: Scene, judg
     assert len(scene.fake.state.dispatches) == 1
     assert len(scene.fake.log) > 40
     bodies = [comment.body for comment in scene.fake.state.comments.values() if comment.author == BOT]
-    # Of the report two: the finding of the first is gone, so that the second takes its place.
+    # The report has two bodies: the finding of the first is gone, so the second replaces it.
     assert len(bodies) == 8
     assert scene.fake.state.runs[55].attempt == 2
     assert {comment.issue for comment in scene.fake.state.comments.values()} == {MALLORY_PULL}

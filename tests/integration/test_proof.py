@@ -1,4 +1,4 @@
-"""What stored runs suspect is measured in turn by itself: publishing, a dispatch, scripted machines, one comment."""
+"""Suspicions against stored runs are measured in rounds automatically: publishing, dispatch, machines, one comment."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ SLOW = 0.0096
 
 @dataclass(kw_only=True, slots=True)
 class Measured(Mainline):
-    """`most`: as many rounds of one execution a side fit into the time of a dispatch."""
+    """A main line; `most` is how many rounds of one execution a side fit into the time of a dispatch."""
 
     most: int | None = None
 
@@ -64,7 +64,7 @@ def serve(mainline: Measured, name: str, commit: str) -> None:
 def published(
     mainline: Measured, head: str, *, cause: str, owner: str = "octocat", more: Mapping[str, bytes] | None = None
 ) -> JobResult:
-    """The measuring job's results, and what the trusted job makes of them. `more`: beside them in the artifact."""
+    """Run the measuring job and then the trusted job on its results. `more`: further files of the artifact."""
     runner, fake = mainline.runner, mainline.fake
     runner.checkout(head)
     (runner.workspace / "bench.json").write_bytes(encode_run(mainline.run(head)))
@@ -94,7 +94,7 @@ def with_main(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def pull_request(mainline: Measured, *, owner: str = "octocat", **levels: float) -> str:
-    """The head of #7, one commit on top of the default branch."""
+    """Open #7, one commit on top of the default branch; return its head."""
     before, tip = dict(mainline.now), mainline.commits[-1]
     head = mainline.commit("Fold accents", **levels)
     mainline.commits.pop()
@@ -249,7 +249,7 @@ def test_the_report_job_run_again_measures_nothing_and_keeps_the_answer(mainline
 
 
 def second(mainline: Measured, head: str, *names: str, base: str = "") -> dict[str, bytes]:
-    """A second measurement that sees no difference in these benchmarks, as a measuring job leaves it."""
+    """Return the files of a second measurement that finds no difference in these benchmarks."""
     sides = {"confirm": head, "confirm-baseline": base or mainline.commits[-1]}
     levels = {name: mainline.now[name] for name in names}
     return {

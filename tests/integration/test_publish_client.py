@@ -1,4 +1,4 @@
-"""The connection: what it sends, how long it waits, and what it says when nobody answers."""
+"""The connection: its requests, its waits, and its messages without an answer."""
 
 import socket
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.support.fake_github.server import FakeGitHub
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port where nobody listens; bound meanwhile, so that nobody else takes it."""
+    """Yield a port without a listener, bound so that no other process takes it."""
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         yield reserved.getsockname()[1]

@@ -1,4 +1,4 @@
-"""What commands need of GitHub, against the fake that checks every request."""
+"""The GitHub operations that commands use, against the fake that checks every request."""
 
 from pathlib import Path
 

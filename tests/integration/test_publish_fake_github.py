@@ -17,7 +17,7 @@ HEAD = "a" * 40
 
 @pytest.fixture
 def strict() -> Iterator[FakeGitHub]:
-    """For requests that are wrong on purpose."""
+    """Start a fake for requests that are wrong on purpose."""
     with FakeGitHub() as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""Which pull request a finished benchmark run belongs to, asked of the fake GitHub."""
+"""Finding the pull request of a finished benchmark run, with the fake GitHub."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`/perf-run` and the label: measured when somebody asks, told where it was asked, and neutral where nobody did."""
+"""`/perf-run` and the label: measured on request, reported at the request, and neutral without one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.scenarios import LEVEL, SLOWER, Project, open_project
 from tests.support.thread_picture import keep_page
 from tests.support.workflows.runner import InThisProcess
 
-# As docs/commands.md says it.
+# The line of docs/commands.md.
 WANTED = (
     "github.event_name != 'pull_request' || (contains(github.event.pull_request.labels.*.name, 'perf') "
     "&& (github.event.action != 'labeled' || github.event.label.name == 'perf'))"
@@ -50,7 +50,7 @@ def labelled(project: Project, *labels: str, action: str = "labeled", label: str
 
 
 def test_a_run_by_comment_is_told_in_the_report(project: Project) -> None:
-    """And before anybody asked, the required check is neutral with the reason."""
+    """Before any request, the required check is neutral with the reason."""
     pull = project.open_pull(7, base=project.main, level=SLOWER, merged_level=SLOWER)
     labelled(project, action="synchronize")
     assert checks(project) == {"perf-culprit (default)": "neutral"}
@@ -74,7 +74,7 @@ def test_a_run_by_comment_is_told_in_the_report(project: Project) -> None:
 
 
 def test_a_part_against_a_release_is_told_in_the_answer(project: Project) -> None:
-    """It says nothing of the rest, so neither the report nor the required check is its."""
+    """The part does not cover the rest, so it changes neither the report nor the required check."""
     project.open_pull(7, base=project.main, level=SLOWER, merged_level=SLOWER)
     project.say("/perf-run parse against v1 rounds=7")
     inputs = project.fake.state.dispatches[-1]["inputs"]

@@ -1,4 +1,4 @@
-"""Ways past the front door: what each lets in, in the words of docs/evidence/security.md's table."""
+"""Indirect ways in, and what each lets in: the tests are named as in docs/evidence/security.md's table."""
 
 import json
 import socket
@@ -63,7 +63,7 @@ def report_of(scene: Scene, suite: str, *, failed: bool = False) -> bytes:
     return encode_report(structs.replace(report, target_commit=scene.head, suite=suite, failed=failed))
 
 
-# The second name of each pair is one that was shown, or found again, as the first.
+# The second name of each pair was once shown, or matched, as the first.
 TWICE = {
     "the same": ("default", "default"),
     "the same mark": ("Parse", suite_id("Parse")),
@@ -109,7 +109,7 @@ REFUSED = b"E\0\0\0\x39SFATAL\0C28P01\0Mpassword authentication failed for x\0\0
 
 @pytest.fixture
 def listening() -> Iterator[tuple[int, list[bytes]]]:
-    """A server that asks whoever connects for a password in clear, and keeps what it was sent."""
+    """Start a server that asks each client for a password in clear text; yield its port and the received bytes."""
     sent: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -190,7 +190,7 @@ def test_what_git_takes_for_no_name_is_answered(scene: Scene, name: str, end: st
 @pytest.mark.parametrize("merge", ["8" * 40, "main", "8" * 7, "8" * 39 + "\\n"])
 @pytest.mark.parametrize("cause", ["push", "pull_request"])
 def test_wanted_a_run_stored_under_another_commit_got_refused(scene: Scene, cause: str, merge: str) -> None:
-    """Of a pull request GitHub's merge may have been measured, of a push nothing but the commit that was pushed."""
+    """A pull request may have GitHub's merge measured, a push only the pushed commit."""
     refs = scene.refs
     run = structs.replace(make_run(1), commit=merge, suite="default")
     report = json.loads(report_of(scene, "default")) | {"merge_commit": merge, "base_commit": scene.commits["main1"]}
@@ -211,7 +211,7 @@ HIDDEN = ["\u200b", "\u202e", "\u2066", "\x00", "\n", "\r", "\x1b[31m", "\u2028"
 
 @pytest.mark.parametrize("hidden", HIDDEN, ids=map(ascii, HIDDEN))
 def test_wanted_a_hidden_character_shown_by_github_got_it_replaced(scene: Scene, hidden: str) -> None:
-    """In the names of checks, in titles, in comments: whatever is sent passes one door."""
+    """All sent text is cleaned in one place: names of checks, titles and comments."""
     document = json.loads(report_of(scene, "default", failed=True)) | {"suite": f"de{hidden}fault"}
     result = scene.publish({"report.json": json.dumps(document).encode()})
     # A lone surrogate is no text, and refused as a whole.

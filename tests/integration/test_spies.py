@@ -1,4 +1,4 @@
-"""A checkout that holds a module of every name that we import: none of them runs, whatever command is called there."""
+"""A checkout that holds a module of every name that we import: no command that is called there runs one."""
 
 import os
 import shlex
@@ -18,11 +18,11 @@ from tests.support.documented import lay_out
 from tests.support.git_repository import ENVIRONMENT
 from tests.support.spies import PACKAGE, importable, imported_by_python_itself, write_git_spies, write_spies
 
-pytestmark = pytest.mark.slow  # every command, as processes of their own
+pytestmark = pytest.mark.slow  # every command, as separate processes
 
 INSTALLED: Final = (str(Path(sys.executable).with_name("perf-culprit")),)
 AS_MODULE: Final = (sys.executable, "-m", PACKAGE)
-# By command its arguments and exit code: not 0 where it lacks a workflow, a job, a host or an empty folder.
+# Arguments and exit code by command: not 0 if it lacks a workflow, a job, a host or an empty folder.
 COMMANDS: Final[Mapping[str, tuple[str, int]]] = {
     "init": ("--check", 2),
     "doctor": ("", 2),
@@ -88,7 +88,7 @@ Lay = Callable[[tuple[str, ...]], Checkout]
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Lay:
-    """`python -m` itself looks into the checkout before our code can say no: for it those names are left out."""
+    """Lay out a checkout with spies, without the names that `python -m` itself imports before our code runs."""
 
     def lay(program: tuple[str, ...]) -> Checkout:
         project = lay_out(tmp_path, python=sys.executable)
@@ -108,7 +108,7 @@ def hostile(tmp_path: Path) -> Lay:
 def test_wanted_our_process_by_modules_of_the_checkout_got_none(hostile: Lay, program: tuple[str, ...]) -> None:
     assert {*COMMANDS, "mcp"} == {command.NAME for command in DECLARED}
     checkout = hostile(program)
-    # What differs is the start, which is the same for every command.
+    # Only the start differs, and it is the same for every command.
     commands = COMMANDS if program == INSTALLED else {"compare": COMMANDS["compare"]}
     for command, (arguments, code) in commands.items():
         ended, errors = checkout.call(*program, *command.split(), *shlex.split(arguments))
@@ -118,7 +118,7 @@ def test_wanted_our_process_by_modules_of_the_checkout_got_none(hostile: Lay, pr
 
 @pytest.fixture
 def rigged(tmp_path: Path) -> Checkout:
-    """A checkout whose repository names a program wherever git would run one."""
+    """Make a checkout whose repository sets a spy in every place where git would run a program."""
     project = lay_out(tmp_path, python=sys.executable)
     counting_valgrind(tmp_path / "valgrind")
     (project / ".github").mkdir()
@@ -130,7 +130,7 @@ def rigged(tmp_path: Path) -> Checkout:
 
 
 def test_wanted_a_program_run_by_gits_configuration_got_none(rigged: Checkout) -> None:
-    """Of every command, also of those that run commits: what they run is `bench`, and nothing of git's."""
+    """Every command, also one that runs commits, runs only `bench` and none of git's configured programs."""
     ran = {}
     for command, (arguments, code) in COMMANDS.items():
         before = rigged.ran()

@@ -1,4 +1,4 @@
-"""Tracking issues against the fake GitHub: opened once, closed, reopened, never doubled."""
+"""Tracking issues against the fake GitHub: opened once, closed, reopened, never duplicated."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ from tests.support.measurements import measured
 
 FAST = {"parse": 0.004, "render": 0.02}
 SLOW = {**FAST, "parse": 0.0096}
-# Beside two benchmarks alone one stored run proves nothing: how much benchmarks differ must be seen.
+# With two benchmarks only, one stored run proves nothing: the spread between benchmarks must be known.
 CALM = {f"steady-{number}": 0.004 for number in range(20)}
 EVIL = 'x`|@octocat ![](http://evil) <b> /perf-accept all "now" #1'
 NASTY = (
@@ -74,7 +74,7 @@ class Mainline:
         accepted: tuple[Acceptance, ...] = (),
         stored: Report | None = None,
     ) -> list[str]:
-        """`stored`: the same run against the history, where `report` is beside the commit before."""
+        """Track the report. `stored`: the same run against the history, if `report` is against the commit before."""
         if stored is not None:
             report = replace(report, baseline_source=BaselineSource.PAIRED)
 
@@ -219,7 +219,7 @@ def test_back_at_the_level_of_the_stored_runs_it_is_closed(mainline: Mainline, f
 
 
 def undecided(report: Report) -> Report:
-    """As few stored runs would leave it."""
+    """Return the report as it would be with few stored runs."""
     vague = because(VerdictReason.NOTHING_SEEN, effect=0.4)
     return replace(
         report,

@@ -1,4 +1,4 @@
-"""`perf-culprit verify`: what a fix takes back of a culprit, on real commits with a known level."""
+"""`perf-culprit verify`: how much of a culprit's change a fix undoes, on real commits with a known level."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The first execution of a checkout compiles it: nothing of that may count, wherever it is checked out."""
+"""The first execution of a checkout compiles it: no measurement may include that, in any checkout."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.support.measured_repository import Commit, measured_repository
 
 pytestmark = pytest.mark.slow  # real worktrees and processes
 
-# It prints what it computes and, like a count of instructions, the bytecode files that it had to write.
+# It prints its result and, like a count of instructions, the bytecode files that it had to write.
 BENCH = """from pathlib import Path
 before = set(Path().rglob("*.pyc"))
 import parse
@@ -27,7 +27,7 @@ RUN = f"PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX= {sys.executable} bench.py"
 
 
 def program(folder: Path, *, count: int, step_at: int) -> dict[str, str]:
-    """A Python program of `count` commits, slower by 10% from one of them on."""
+    """Make a Python program of `count` commits, 10% slower from commit `step_at` on."""
     levels = {f"c{number}": 1100 if number >= step_at else 1000 for number in range(count)}
     files = {name: {"bench.py": BENCH, "parse.py": f"LEVEL = {level}  # {name}\n"} for name, level in levels.items()}
     return measured_repository(folder, {name: Commit(files=own) for name, own in files.items()})
@@ -43,7 +43,7 @@ echo "==1== I   refs:      $(sh -e -c "$option"),000" > "${log%/*}/1.log"
 def test_a_checkout_that_was_removed_and_made_again_is_warm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
-    """By counts: a search may execute an end, or a suspect, long after other checkouts took its place."""
+    """A search by counts may execute an end, or a suspect, long after other checkouts replaced it."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/valgrind").write_text(VALGRIND)
     (tmp_path / "bin/valgrind").chmod(0o755)

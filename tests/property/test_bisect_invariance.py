@@ -1,4 +1,4 @@
-"""What must not change a search: the unit, the direction's sign, the commits' names, the order of arrival."""
+"""A search must not depend on the unit, the direction's sign, the commits' names or the order of arrival."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -27,7 +27,7 @@ def play(
     direction: Direction = Direction.LOWER_IS_BETTER,
     rename: Callable[[str], str] = str,
 ) -> tuple[list[list[str]], Outcome]:
-    """All rounds in their order, and the outcome; `change` is what the search is told of a round's samples."""
+    """Return all rounds in order, and the outcome; `change` maps a round's samples to those that are recorded."""
     one = virtual(seed)
     commit_range = renamed(one.commit_range, rename)
     search = Search.start(commit_range, settings=SearchSettings(engine=engine, seed=seed, direction=direction))
@@ -89,7 +89,7 @@ def test_what_changes_nothing(engine: Engine, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_arrival_changes_nothing(seed: int) -> None:
-    """Four rounds under way, recorded in either order: the same leader, equally probable."""
+    """Four pending rounds, recorded in either order, give the same leader with the same probability."""
     matches = []
     for backwards in (False, True):
         search, machine = reproduced(virtual(seed), seed), virtual(seed).machine(seed + 50)

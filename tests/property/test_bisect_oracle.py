@@ -1,4 +1,4 @@
-"""With an oracle that never errs, every search on every history ends with the commit that did it."""
+"""Searches with an oracle that never errs: on every history they end with the culprit."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ NOISE_SD: Final = {Engine.BAYES: 1e-5, Engine.WEIGHTED: 0.0}
 
 @st.composite
 def histories(draw: st.DrawFn) -> CommitRange:
-    """Any range: chains, forks, merges of up to three, side branches that began before the good end."""
+    """Draw any range: chains, forks, merges of up to three, side branches that began before the good end."""
     size = draw(st.integers(1, LARGEST))
     rows = ["c0"]
     for number in range(1, size + 1):

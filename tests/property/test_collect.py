@@ -1,4 +1,4 @@
-"""Whatever bytes come in: a run that can be stored, or a DataError."""
+"""Any input bytes give a run that can be stored, or a DataError."""
 
 import json
 
@@ -18,7 +18,7 @@ TOOLS = [AUTO, *READERS, *ALIASES]
 
 
 def words_of(path: str) -> set[str]:
-    """All member names of a golden file, so that random JSON gets past the first look."""
+    """Return all member names of a golden file, so that random JSON passes the recognition of formats."""
     words: set[str] = set()
 
     def visit(value: object) -> None:

@@ -1,4 +1,4 @@
-"""What a compacted history may change: nothing for most detectors, and for the others their answer says that it did."""
+"""Effects of a compacted history: none on most detectors; the others state it in their answer."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,9 @@ from tests.support.noisy_runs import Noise, noisy_run
 
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 EFFECTS = (0.2, 0.6, 0.9, 1.0, 1.0, 1.0, 1.01, 1.05, 1.08, 1.2, 1.7, 6.0)
-# They judge by one mean or median per run, which a compacted run keeps exactly; its processes it does not keep.
+# They judge by one mean or median per run, which a compacted run keeps exactly; it does not keep its processes.
 SAME = ("anova", "auto", "change_point")
-# Of fewer runs their samples are pooled, of compacted ones by their moments.
+# Fewer runs are judged by their pooled samples; compacted ones are pooled by their moments.
 FEW = 4
 
 
@@ -29,7 +29,7 @@ def findings(detector: str, runs: list[Run], target: Run) -> dict[str, Finding]:
 def compacted_and_not(
     detector: str, seed: int, *, runs: int, raw: int, processes: bool = False
 ) -> list[tuple[float, Finding, Finding]]:
-    """Of each benchmark its true effect, the finding and that with all but the newest `raw` runs compacted."""
+    """Return each benchmark's true effect, and its findings with raw runs and with all but the last `raw` compacted."""
     rng = np.random.default_rng(seed)
     noise: Noise = "lognormal" if seed % 2 else "normal"
     stored = [noisy_run(rng, benchmarks=12, samples=15, noise=noise, processes=processes) for _ in range(runs)]

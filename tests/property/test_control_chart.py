@@ -1,4 +1,4 @@
-"""What must hold of control charts for any numbers."""
+"""Properties of control charts that hold for any numbers."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_any_numbers_have_an_answer(target: list[float], run: list[float], load:
 @pytest.mark.slow  # a rate needs trials
 @pytest.mark.parametrize("offsets", [(0.0, 0.0), (0.03, 0.0), (0.0, 0.03)])
 def test_a_a_alarms_stay_within_the_stated_rate(offsets: tuple[float, float]) -> None:
-    """Stated in docs/detectors/control-chart.md: 1 / runs per target, 1 / (runs + 1) per counter."""
+    """The rates of docs/detectors/control-chart.md are 1 / runs per target and 1 / (runs + 1) per counter."""
     rng = np.random.default_rng([7, round(100 * offsets[0]), round(100 * offsets[1])])
     trials, runs, counters = 25, 4, 10
     own, shared = offsets

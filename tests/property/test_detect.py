@@ -1,4 +1,4 @@
-"""What must hold for any numbers: symmetries of the verdicts, and error rates on runs in which nothing changed."""
+"""Properties that hold for any numbers: symmetries of the verdicts, and error rates on unchanged runs."""
 
 from collections.abc import Sequence
 
@@ -45,7 +45,7 @@ def evidence(target: Run, *runs: Run) -> Sequence[Evidence]:
 
 
 def a_suite(seed: int, *, runs: int = 1) -> tuple[Run, ...]:
-    """The target, some of whose benchmarks changed by far more or less than the minimum effect, and its baseline."""
+    """Return a target, with some changes far above or below the minimum effect, and its baseline."""
     rng = np.random.default_rng(seed)
     effects = rng.choice([0.2, 0.6, 1.0, 1.0, 1.01, 1.7, 6.0], 12)
     target = noisy_run(rng, benchmarks=12, samples=15, noise="lognormal", effects=effects, processes=True)

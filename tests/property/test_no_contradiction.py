@@ -1,4 +1,4 @@
-"""No report says "nothing found" of a metric whose own numbers deny it, whatever was measured and however."""
+"""No report states "nothing found" for a metric whose own numbers contradict it, for any measurement."""
 
 import json
 import math
@@ -49,12 +49,12 @@ def _written(path: Path, run: Run) -> str:
 
 
 def distance(change: float) -> float:
-    """As a quotient: a tenth is as far from no change as ten times."""
+    """Return the size of the ratio's logarithm: a tenth is as far from no change as ten times."""
     return math.inf if change <= -1 else abs(math.log1p(change))
 
 
 def is_denied(finding: dict[str, Any]) -> bool:
-    """Of an unchanged metric of the JSON report, whether its own numbers say that it changed."""
+    """Whether the numbers of an unchanged metric of the JSON report show a change."""
     interval, change = finding["confidence_interval"], finding["relative_change"]
     effect, visible = finding["minimum_effect"], finding["detectable_effect"]
     if interval is not None and (interval["low"] > effect or interval["high"] < -effect):
@@ -86,7 +86,7 @@ SEEN = re.compile(r"^\| `(b\d+|host)`(?: · (c\d+))? \|.*\| ≥.([\d.,]+%) \|$",
 
 
 def denied_rows(report: Report) -> list[str]:
-    """Of the comment: what it says would have been seen, of a metric of which that is denied or not said in JSON."""
+    """Return the comment's metrics whose stated detectable effect is missing from JSON or contradicted there."""
     told = {
         (one["benchmark"], one["metric"] if one["benchmark"] == "host" else ""): one["detectable_effect"]
         for one in json.loads(report_json(report))["findings"]
@@ -100,7 +100,7 @@ def denied_rows(report: Report) -> list[str]:
 
 
 def tenth_of_three(*, rounds: int) -> Compared:
-    """Rounds of two executions a side; the first of three benchmarks takes a tenth of the time."""
+    """Draw rounds of two executions a side; the first of three benchmarks takes a tenth of the time."""
     rng = np.random.default_rng(rounds)
     baseline, target = (
         noisy_run(
@@ -112,7 +112,7 @@ def tenth_of_three(*, rounds: int) -> Compared:
 
 
 def test_a_tenth_is_suspected_after_two_rounds_and_proven_after_three() -> None:
-    """Of three benchmarks. No report denies it, and none says that a tenth would have been seen."""
+    """One of three benchmarks changes. No report contradicts it or states that a tenth would have been seen."""
     for rounds, verdict in ((2, "suspected"), (3, "improvement")):
         report = compared(tenth_of_three(rounds=rounds), Config())
         finding = next(

@@ -1,4 +1,4 @@
-"""Whatever a stranger writes into a report, nothing but our own structure comes out of GitHub's parser."""
+"""Untrusted text in a report: GitHub's parser returns only our own structure."""
 
 import re
 from html.parser import HTMLParser
@@ -24,12 +24,12 @@ OPTIONS = PageOptions(marker="<!-- m:v1:x -->", run_url=f"{ORIGIN}/runs/1", repo
 TAGS = frozenset(
     "a code details em h3 li p strong sub summary table tbody td th thead tr ul".split()  # noqa: SIM905 - one line
 )
-# What GitHub would turn into links, mentions and emoji after parsing, in text outside code.
+# Text outside code that GitHub would turn into links, mentions and emoji after parsing.
 ACTIVE_TEXT = re.compile(r"@|#\d|GH-\d|https?:|www\.|:[a-z_]+:|\$|\b[0-9a-f]{7,}\b", re.IGNORECASE)
 
 
 class Page(HTMLParser):
-    """Collects what a browser would see: tags, addresses, comments and the text outside code."""
+    """A parser that collects what a browser would see: tags, addresses, comments and the text outside code."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Every documented way of use keeps its stated rate of false alarms: the quick part of `python -m benchmarks.truth`."""
+"""Every documented way of use holds its stated rate of false alarms: the quick part of `python -m benchmarks.truth`."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""Looking at the numbers while they are taken: the error over all analyses is the one that was asked for."""
+"""Analyses of numbers during a measurement: the error over all analyses is the configured one."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def is_alarm(samples: np.ndarray, *, analyses: int) -> bool:
 def test_four_analyses_cost_what_one_may() -> None:
     """The share of A/A measurements in which some analysis would have ended with a change: 20% and 49% of 120.
 
-    What is no alarm at the full rate is none at a quarter of it, so only alarms are judged with the correction.
+    A part without an alarm at the full rate has none at a quarter of it, so only alarms are corrected.
     """
     rng = np.random.default_rng(7)
     uncorrected = corrected = 0
@@ -47,5 +47,5 @@ def test_four_analyses_cost_what_one_may() -> None:
         corrected += any(is_alarm(part, analyses=ANALYSES) for part in alarms)
     allowed = 0.2 + 3 * np.sqrt(0.2 * 0.8 / TRIALS)
     assert corrected / TRIALS <= allowed
-    # What the correction is for: the same analyses, each at the full rate.
+    # The correction is needed: the same analyses, each at the full rate, exceed the rate.
     assert uncorrected / TRIALS > allowed

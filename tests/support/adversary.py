@@ -1,4 +1,4 @@
-"""A repository under attack: what was written anywhere, and whether the job's token is to be seen anywhere."""
+"""A repository under attack: all that was written anywhere, and whether the job's token leaked anywhere."""
 
 import base64
 import shutil
@@ -38,7 +38,7 @@ INNOCENT_PULL: Final = 8
 
 @dataclass(kw_only=True, slots=True)
 class Scene:
-    """#7 is mallory's, from a fork; #8 is somebody else's. `folder` holds everything that a job can write to."""
+    """Pull request #7 is mallory's, from a fork; #8 is someone else's. `folder` holds all that a job can write to."""
 
     runner: Runner
     folder: Path
@@ -59,7 +59,7 @@ class Scene:
 
     @property
     def applied(self) -> list[str]:
-        """What changed something, without repository, numbers and hosts."""
+        """Return the method and path (below the repository) of each write that GitHub accepted."""
         prefix = f"/repos/{self.fake.repository}/"
         return [
             f"{exchange.request.method} {exchange.request.path.removeprefix(prefix)}"
@@ -76,7 +76,7 @@ class Scene:
         return "".join(f"{path.read_text().strip()}\trefs/{path.relative_to(folder)}\n" for path in files)
 
     def configure(self, text: str = "bisect: {run: 'true', benchmark: parse, metric: time}") -> str:
-        """Main gets a configuration at its top; its path. By default bisections become possible."""
+        """Commit a configuration on top of main and return its path. The default text enables bisections."""
         assert self.fake.git_dir is not None
         configure(self.fake.git_dir, text)
         return CONFIGURATION
@@ -88,7 +88,7 @@ class Scene:
         name: str = "perf-culprit-report",
         inputs: Mapping[str, str] | None = None,
     ) -> JobResult:
-        """What the fork's run leaves, and the trusted job after it."""
+        """Upload an artifact of the fork's run and run the trusted job after it."""
         content = artifact if isinstance(artifact, bytes) else zipped(artifact)
         self.fake.state.add_artifact(name=name, run_id=55, head_sha=self.head, zip_bytes=content)
         return self.follow(inputs)
@@ -126,7 +126,7 @@ def configure(bare: Path, text: str) -> None:
 
 @cache
 def _served(configuration: str | None) -> tuple[Path, Mapping[str, str]]:
-    """A repository to be copied, with its main branch and mallory's pull request, and the commits by name."""
+    """Make a repository to copy, with main and mallory's pull request; return it and its commits by name."""
     bare = init_repository(lasting_folder(), bare=True)
     commits = import_commits(bare, {**chain("main", 2), **chain("mallory", 2, start=["main2"])})
     shutil.rmtree(bare / "refs/heads")
@@ -147,9 +147,9 @@ def open_scene(
     *,
     configuration: str | None = None,
 ) -> Iterator[Scene]:
-    """Waits are not slept. At the end nothing may have been sent that GitHub does not describe.
+    """Open a scene without real waits; at its end, check that every request matches GitHub's description.
 
-    `configuration`: main has it at its top, as after `configure`; made once for all scenes.
+    `configuration`: commit it on top of main, as `configure` does. It is made once for all scenes.
     """
     assert client.connect.__kwdefaults__ is not None
     monkeypatch.setitem(client.connect.__kwdefaults__, "sleep", lambda _: None)

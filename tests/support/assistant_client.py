@@ -20,7 +20,7 @@ from tests.support.served import served_program
 
 @dataclass(frozen=True)
 class Assistant:
-    """A client's session. `progress` are the messages of all calls."""
+    """A client's session. `progress` holds the progress messages of all calls."""
 
     portal: BlockingPortal
     client: Client
@@ -30,7 +30,7 @@ class Assistant:
         return list(self.portal.call(self.client.list_tools).tools)
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """What a successful call hands over; the text that other clients read holds the same."""
+        """Return the structured content of a call, and check that it succeeded and that its text holds the same."""
         result = self.result(tool, **arguments)
         assert not result.is_error, result.content
         content: dict[str, Any] = result.structured_content
@@ -47,7 +47,7 @@ class Assistant:
         return result
 
     def call_until(self, file: Path, tool: str, **arguments: Any) -> None:
-        """Call it, and cancel the call as soon as `file` is there."""
+        """Call the tool, and cancel the call as soon as `file` exists."""
         self.portal.call(self._call_until, file, tool, arguments)
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
@@ -77,7 +77,7 @@ def assistant(
     environment: Mapping[str, str] | None = None,
     command: Sequence[str] | None = None,
 ) -> Iterator[Assistant]:
-    """A server that is a fork, and so are its calls; or a process by this command."""
+    """Start a server and connect to it: a fork whose calls are forks too, or a process started by `command`."""
     program, *arguments = command or (str(served_program()), "mcp")
     server = StdioServerParameters(
         command=program,

@@ -13,7 +13,7 @@ WORDS: Final = "violation => violation.nodes.map(node => `${violation.id}: ${nod
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds in the page as it stands, a line per element; skips the test where axe is not there."""
+    """Return axe's violations in the page's current state, a line per element; skip the test without axe."""
     if not (script := os.environ.get(VARIABLE)):
         pytest.skip(f"{VARIABLE} is not set: axe-core comes from npm (.ci/tests)")
     page.value(Path(script).read_text(encoding="utf-8") + "; 0")

@@ -28,7 +28,7 @@ _KEYS: Final = {"Enter": (13, "\r"), "Tab": (9, ""), "ArrowDown": (40, ""), "Arr
 
 
 class Page:
-    """One tab. `problems` are script errors and what the content security policy refused."""
+    """One tab. `problems` holds script errors and violations of the content security policy."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
         self._out, self._in = to_browser, from_browser
@@ -79,12 +79,12 @@ class Page:
             self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
 
     def names(self, role: str) -> list[str]:
-        """Of everything with that role, as a screen reader says it."""
+        """Return the accessible names of all elements with that role, as a screen reader announces them."""
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]
         return [node["name"]["value"] for node in nodes if not node["ignored"] and node["role"]["value"] == role]
 
     def picture(self, file: Path) -> None:
-        """Of the whole page, as wide as it is open."""
+        """Save a screenshot of the whole page at its current width."""
         width, height = self.value("[innerWidth, document.documentElement.offsetHeight]")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         reply = self.call("Page.captureScreenshot")

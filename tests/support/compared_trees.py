@@ -55,7 +55,7 @@ class Tree:
 
 
 def sampled(counts: Mapping[str, int], *, service: str = "app") -> Profile:
-    """A sampling profiler's: own samples per path."""
+    """Return the profile of a sampling profiler: own samples per path."""
     return Tree(
         own={path: float(count) for path, count in counts.items()},
         service=service,

@@ -65,7 +65,7 @@ class Conversation:
         return self.start("perf-command", "issue_comment", payload)
 
     def push(self, head: str) -> list[JobRun]:
-        """A new head: the measuring workflow runs on it, and the report workflow after it."""
+        """Push a new head: run the measuring workflow on it, and then the report workflow."""
         pull = self.fake.state.pulls[7]
         pull.head_sha = head
         run_id = next(self.fake.state.ids)
@@ -79,7 +79,7 @@ class Conversation:
         return self.start("perf-report", "workflow_run", done)
 
     def measure(self) -> bool:
-        """The next dispatch that waits: the bisect workflow runs, its last job reports."""
+        """Run the bisect workflow of the next waiting dispatch, whose last job reports; False if none waits."""
         if self.dispatched == len(self.fake.state.dispatches):
             return False
         dispatch = self.fake.state.dispatches[self.dispatched]
@@ -94,7 +94,7 @@ class Conversation:
         return True
 
     def complete(self, run_id: int) -> list[JobRun]:
-        """Where GitHub sends a workflow_run for the dispatched run as well, and somebody listens to it."""
+        """Send the workflow_run event of a dispatched run to perf-report, for repositories that listen to it."""
         run = self.fake.state.runs[run_id]
         payload = event(
             "workflow_run",
@@ -137,7 +137,7 @@ class Conversation:
 
 @contextmanager
 def open_conversation(folder: Path, own_action: Callable[[FakeGitHub], OwnAction]) -> Iterator[Conversation]:
-    """The pull request comes from a fork; its last commits are slower."""
+    """Open a conversation about a pull request from a fork whose last commits are slower."""
     # On a runner a command does not see a variable that the workflow does not name.
     run = RUN.replace(f"${COUNTER}", str(folder / "counter"))
     configuration = {"bisect": {**BISECT, "run": run, "profile": PROFILE}}
@@ -148,7 +148,7 @@ def open_conversation(folder: Path, own_action: Callable[[FakeGitHub], OwnAction
     source = folder / "source"
     shutil.copytree(source / ".git/objects", bare / "objects", dirs_exist_ok=True)
     head = commits[f"c{COUNT - 1}"]
-    # Of a fork's pull request GitHub serves the commits, but no branch.
+    # GitHub serves a fork's pull request as commits, without a branch.
     for name, commit in {"heads/main": commits["c0"], "pull/7/head": head}.items():
         file = bare / "refs" / name
         file.parent.mkdir(parents=True, exist_ok=True)

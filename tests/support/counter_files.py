@@ -1,7 +1,7 @@
-"""What load tests and recorders leave behind, one writer per reader of counters, seeded.
+"""Files as load tests and recorders write them: one seeded writer for each reader of counters.
 
-Each writes one run of two minutes, in which `factor` multiplies what `planted` names: a service that answers more
-slowly, a processor that is busier. Levels differ by 2% from run to run, samples by more.
+Each writes one run of two minutes, in which `factor` multiplies the metric `planted`: a service becomes slower, or a
+processor busier. Levels differ by 2% from run to run, samples by more.
 """
 
 import json
@@ -20,9 +20,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CounterFile:
-    """`planted` is the metric that changes, as the report names it; other metrics may follow it for good reason.
+    """One writer. `planted` is the changed metric, as the report names it; `followers` may change with it.
 
-    `is_one_value`: the file has no samples. Six such values say less than six runs of samples.
+    `is_one_value`: the file has no samples. Six such values carry less information than six runs of samples.
     """
 
     reader: str
@@ -38,7 +38,7 @@ def level(rng: Generator, value: float) -> float:
 
 
 def series(rng: Generator, value: float, *, rows: int = SECONDS, noise: float = 0.1) -> Floats:
-    """With a memory of a few rows, as counters of a machine have."""
+    """Draw a series that is autocorrelated over a few rows, as counters of a machine are."""
     shocks = rng.normal(size=rows + 20)
     own = np.convolve(shocks, 0.6 ** np.arange(20), "valid")[:rows] * 0.8
     values: Floats = level(rng, value) * np.exp(noise * own)
@@ -46,7 +46,7 @@ def series(rng: Generator, value: float, *, rows: int = SECONDS, noise: float = 
 
 
 def requests(rng: Generator, factor: float) -> list[tuple[float, str, float]]:
-    """Start in seconds, label, elapsed ms: two addresses, five requests a second; `/order` becomes slower."""
+    """Draw (start in seconds, label, elapsed ms): two addresses, five requests a second; `/order` becomes slower."""
     starts = np.sort(rng.uniform(0, SECONDS, 5 * SECONDS))
     usual = {"/cart": level(rng, 30), "/order": level(rng, 90) * factor}
     labels = rng.choice(list(usual), len(starts))

@@ -20,7 +20,7 @@ def only_table(run: Run) -> CounterTable:
 
 
 def columns(table: CounterTable) -> dict[str, list[float | None]]:
-    """Each counter's values; None where one is missing."""
+    """Return each counter's values; None for a missing one."""
     return {
         metric.name: [None if math.isnan(value) else value for value in table.values[:, index].tolist()]
         for index, metric in enumerate(table.metrics)

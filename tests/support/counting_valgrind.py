@@ -1,4 +1,4 @@
-"""A stand-in for valgrind: no real one repeats a small repository's levels, and none need be installed."""
+"""A stand-in for valgrind: it repeats a small repository's levels exactly, and needs no installation."""
 
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ echo "==1== I   refs:      $value,000" > "${log%/*}/1.log"
 
 
 def counting_valgrind(folder: Path) -> Path:
-    """The folder, with a `valgrind` that counts a thousand times what the commit's file `value` holds."""
+    """Write into the folder a `valgrind` that counts a thousand times the number in the commit's file `value`."""
     folder.mkdir()
     (folder / "valgrind").write_text(COUNTING)
     (folder / "valgrind").chmod(0o755)

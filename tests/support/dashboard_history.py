@@ -1,7 +1,7 @@
 """A repository with 40 commits and stored runs of two machines, as a dashboard shows them; its names are hostile.
 
-On the first machine `HOSTILE` is 30% slower from commit 20 on, which a bisection named, and "known" is slower from
-commit 25 on, which somebody accepted.
+On the first machine `HOSTILE` is 30% slower from commit 20 on; a bisection named that commit. "known" is slower from
+commit 25 on; somebody accepted that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ OTHER_MACHINE: Final = Environment(components={"cpu": "Other & <b>", "os": "Linu
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kept:
-    """`commits`, oldest first; their runs are in the remote `history`."""
+    """A repository, its `commits` from oldest to newest, and the remote `history` with their runs."""
 
     repository: Path
     history: Path
@@ -58,7 +58,7 @@ def run_of(kept: Kept, number: int) -> Run:
 
 
 def kept_history(folder: Path, *, runs: int = COMMITS) -> Kept:
-    """With the runs of the first commits; four of the first are of another machine too."""
+    """Make the repository and store runs of its first `runs` commits; the first four also ran on another machine."""
     repository, remote = init_repository(folder / "work"), init_repository(folder / "remote.git", bare=True)
     lines = []
     for number in range(COMMITS):
@@ -88,7 +88,7 @@ def kept_history(folder: Path, *, runs: int = COMMITS) -> Kept:
 
 
 def bisected(commit: str) -> Bisection:
-    """A stored bisection that named the commit."""
+    """Return a stored bisection that named the commit."""
     bisection = new_bisection(size=4)
     culprit = Culprit(
         commit=commit,

@@ -1,4 +1,4 @@
-"""The documentation's pictures of a dashboard: `python -m tests.support.dashboard_picture SITE`, the folder of one.
+"""The documentation's pictures of the dashboard in the folder SITE: `python -m tests.support.dashboard_picture SITE`.
 
 docs/dashboard.png is the top of its overview, docs/dashboard-benchmark.png the first benchmark of its list.
 """

@@ -1,4 +1,4 @@
-"""A regression with compared call trees, of a believable day or with hostile names everywhere."""
+"""A regression with compared call trees, with realistic numbers or with hostile names everywhere."""
 
 import numpy as np
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""The commands of the documentation, line by line, and a project in which they can be run as they stand."""
+"""The commands of the documentation, line by line, and a project in which they run unchanged."""
 
 import gzip
 import re
@@ -29,7 +29,7 @@ DOCUMENTS: Final = (
 )
 PROGRAMS: Final = ("perf-culprit", "sh", "bash", "pip", "pytest", "go", "git", "mutmut", "python")
 COMMAND: Final = re.compile(rf"^ {{4}}((?:{'|'.join(PROGRAMS)}) (?:\\\n|[^\n])*)", re.MULTILINE)
-# Of a table: how to reach what its row is about.
+# A table's cell: the command that leads to the subject of its row.
 CELL: Final = re.compile(r" \| `(perf-culprit [^`\n]+)` \| ")
 SCRIPT: Final = re.compile(
     r"(?:\bpython |^ *)((?:-m )?(?:benchmarks|tests)[\w./]+|-m perf_culprit[\w.]*)((?: [^\n`]*)?)", re.MULTILINE
@@ -64,7 +64,7 @@ SUITE: Final = {"sort": 0.004, "parse": 0.02}
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Document and command, without its comment, in one line."""
+    """Yield document and command: one line, without its comment."""
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         for command in (*COMMAND.findall(text), *CELL.findall(text)):
@@ -73,14 +73,14 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def mentions() -> Iterator[tuple[str, str]]:
-    """Document or module, and a command that a sentence of it names."""
+    """Yield document or module, and a command that one of its sentences names."""
     for source in (*DOCUMENTS, *PROJECT.glob("bot/**/*.py"), *PROJECT.glob("benchmarks/**/*.py")):
         for command in MENTION.findall(source.read_text(encoding="utf-8")):
             yield source.relative_to(PROJECT).as_posix(), command
 
 
 def lay_out(folder: Path, *, python: str) -> Path:
-    """The project, checked out; its programs are in `folder/bin`, its history in its remote."""
+    """Make the checked-out project; its programs are in `folder/bin`, its history in its remote."""
     project, programs, counter = folder / "project", folder / "bin", folder / "counter"
     programs.mkdir()
     stubs = {"pytest": PYTEST, "go": GO, "make": "#!/bin/sh\n"}
@@ -115,7 +115,7 @@ def executable(path: Path, text: str) -> None:
 
 
 def write_results(folder: Path) -> None:
-    """What the commands read: benchmark results, tables, logs, profiles and models."""
+    """Write the files that the commands read: benchmark results, tables, logs, profiles and models."""
     random = Random(1)
     in_turn = [f"{side}-{number}" for side in ("base", "head") for number in range(1, 7)]
     outs = [f"{out}/{name}" for out in ("measured", "out") for name in ("baseline", "target")]
@@ -157,7 +157,7 @@ def write_tables(folder: Path, random: Random) -> None:
 
 
 def write_designs(folder: Path) -> None:
-    """The examples, of minutes instead of hours; a design that did not change; and one with what was measured of it."""
+    """Write the examples, cut to minutes; a design that did not change; and one with its measurements."""
     (folder / "docs" / "simulation").mkdir(parents=True)
     for path in (PROJECT / "docs" / "simulation").glob("*.yml"):
         text = re.sub(r"duration: \d+ h", "duration: 5 min", path.read_text(encoding="utf-8"))
@@ -174,7 +174,7 @@ def write_designs(folder: Path) -> None:
 
 
 def scripts() -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Where a script of ours is named, the script (a path, or `-m` and a module), and the options named with it."""
+    """Yield file, script and options of each mention of our scripts; a script is a path, or `-m` and a module."""
     sources = (*DOCUMENTS, *PROJECT.glob("benchmarks/**/*.md"), *PROJECT.glob("benchmarks/**/*.py"))
     for source in (*sources, *PROJECT.glob("tests/**/*.py"), *PROJECT.glob("bot/**/*.py")):
         for script, rest in SCRIPT.findall(source.read_text(encoding="utf-8")):

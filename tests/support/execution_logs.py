@@ -44,7 +44,7 @@ def log(executions: Iterable[Execution]) -> bytes:
 def call(
     name: str, rows: Sequence[tuple[str, str, float]], *, service: str = "shop", second: int = 0
 ) -> list[Execution]:
-    """A call of (label, method, elapsed time in ms)."""
+    """Return a call's executions from rows of (label, method, elapsed time in ms)."""
     return [
         Execution(service=service, call=name, label=label, method=method, elapsed_ms=elapsed_ms, second=second)
         for label, method, elapsed_ms in rows
@@ -52,7 +52,7 @@ def call(
 
 
 def rows_of(pattern: LinePattern, *lines: bytes) -> list[Row]:
-    """What the lines say, those that are executions."""
+    """Return the rows of those lines that are executions."""
     rows = read_lines(b"\n".join(lines), pattern).rows
     return rows.rows(np.arange(len(rows)))
 
@@ -67,7 +67,7 @@ def trees_of(part: Part) -> dict[str, CallTree]:
 
 
 def paths(tree: CallTree) -> dict[str, tuple[int, float, float]]:
-    """ "a > b" -> calls, elapsed and self time."""
+    """Map each path "a > b" to its calls, elapsed and self time."""
     named: list[str] = []
     for node in tree.nodes:
         named.append(node.method if node.parent is None else f"{named[node.parent]} > {node.method}")
@@ -79,7 +79,7 @@ def paths(tree: CallTree) -> dict[str, tuple[int, float, float]]:
 
 @st.composite
 def drawn_calls(draw: st.DrawFn) -> list[list[Execution]]:
-    """Calls of a few services; each a random tree whose elapsed times hold those of its children."""
+    """Draw calls of a few services: each a random tree whose elapsed times include those of its children."""
     calls = []
     for number in range(draw(st.integers(1, 12))):
         service = draw(st.sampled_from(("shop", "stock")))

@@ -28,7 +28,7 @@ class FakeHistory:
 
 @dataclass
 class MemoryHistory:
-    """Keeps what is appended, oldest first; the very same run once."""
+    """A history that keeps the appended runs, oldest first, and the same run only once."""
 
     stored: list[Run] = field(default_factory=list)
 

@@ -1,7 +1,7 @@
 """The table of faults: each request that the fake recorded of an undisturbed job, answered with each fault.
 
-Each request has each fault either once or for good, in turn; a file that FAULT_TABLE names makes it both, and gets the
-figures of docs/evidence/security.md.
+Each request has each fault either once or for good, in turn. With the variable FAULT_TABLE set to a file, it has both,
+and the file gets the figures of docs/evidence/security.md.
 """
 
 import itertools
@@ -46,7 +46,7 @@ Cells = dict[tuple[str, str, str], str]
 
 
 def _kinds(names: Sequence[str]) -> list[str]:
-    """The recording of an undisturbed job: each kind of request once, without its numbers."""
+    """Return each kind of request of an undisturbed job once, as a pattern without its numbers."""
     return list(
         dict.fromkeys(re.sub(r"(?<=/)[0-9]+(?=/|$)", "[0-9]+", re.sub(r"[.?]", r"[\g<0>]", name)) for name in names)
     )
@@ -64,7 +64,7 @@ def _disturbed(scene: Scene, job: Job, fault: str, plan: Fault, *, is_git: bool)
     (scene.fake.git_faults if is_git else scene.fake.faults).append(plan)
     with scene.runner.monkeypatch.context() as patch:
         if is_git:
-            # Of half an answer git waits for the other half.
+            # After half an answer, git waits for the other half.
             patch.setattr(command, "NETWORK_TIMEOUT_SECONDS", GIT_PATIENCE_S if fault == "time-out" else GIT_LIMIT_S)
         elif fault == "time-out":
             patch.setitem(client.connect.__kwdefaults__, "timeout_seconds", PATIENCE_S)  # type: ignore[arg-type]  # it has some
@@ -75,7 +75,7 @@ def _disturbed(scene: Scene, job: Job, fault: str, plan: Fault, *, is_git: bool)
 
 
 def wrong_cells(scene: Scene, name: str, *, is_git: bool = False) -> Cells:
-    """Of the job of this name, by its requests to GitHub or by git's."""
+    """Return the wrong cells of the named job's table, of its requests to GitHub or, with `is_git`, of git's."""
     cells = _table(scene, name, is_git=is_git)
     if file := os.environ.get(FIGURES):
         counts = Counter(word.partition(":")[0] for word in cells.values())

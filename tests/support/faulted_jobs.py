@@ -38,7 +38,7 @@ ISSUES: Final = "issues: {when: regression}\n"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """`right` raises where something is missing or there twice; it is told how many attempts came before."""
+    """A job. `right` raises if something is missing or done twice; it gets the number of earlier attempts."""
 
     name: str
     payload: dict[str, Any]
@@ -66,7 +66,7 @@ def stored(scene: Scene, folder: str = "") -> list[str]:
 
 
 def checked(scene: Scene, earlier: int, *, conclusion: str) -> None:
-    """A job that is run again has a check run of its own, of the same name; GitHub shows the newest."""
+    """Check the newest check run. A job that is run again has its own, of the same name; GitHub shows the newest."""
     *older, newest = scene.fake.state.check_runs.values()
     assert (newest.status, newest.conclusion) == ("completed", conclusion)
     assert {check.conclusion for check in older} <= {None, conclusion}
@@ -134,7 +134,7 @@ def bisect(scene: Scene) -> Job:
 
 
 def report(scene: Scene) -> Job:
-    """The last job of the first dispatched run, whose machines have measured."""
+    """Return the last job of the first dispatched run, after its machines have measured."""
     asked = bisect(scene)
     assert asked.run(scene).exit_code == 0
     state = scene.fake.state
@@ -180,7 +180,7 @@ def report(scene: Scene) -> Job:
 
 
 def measured(scene: Scene) -> dict[str, Any]:
-    """What the job's own step before has measured: rounds of both sides, in which one benchmark got slower."""
+    """Write the measurements of the job's earlier step: rounds of both sides, in which one benchmark got slower."""
     workspace = scene.runner.workspace
     if not (workspace / ".git").exists():
         run_git(scene.folder, "clone", "--quiet", str(scene.fake.git_dir), str(workspace))
@@ -216,7 +216,7 @@ def record(scene: Scene) -> Job:
 
 
 def pull(scene: Scene) -> Job:
-    """Of this repository, so that one job measures and writes."""
+    """Return the job of a pull request from the same repository, so that one job measures and writes."""
     head = scene.fake.state.pulls[INNOCENT_PULL].head_sha
     facts = {"number": INNOCENT_PULL, "head_sha": head, "head_branch": "innocent", "base_sha": scene.commits["main2"]}
 
@@ -249,7 +249,7 @@ JOBS: Final[dict[str, Callable[[Scene], Job]]] = {
 def patient_scene(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
 ) -> Iterator[Scene]:
-    """Whoever asks again asks once or twice, at once."""
+    """Open a scene in which requests are retried once or twice, without a wait."""
     assert Patience.__init__.__kwdefaults__ is not None
     monkeypatch.setitem(Patience.__init__.__kwdefaults__, "attempts", 2)
     monkeypatch.setattr(client, "RETRIES", 2)
@@ -258,7 +258,7 @@ def patient_scene(
 
 
 class Before:
-    """The repository and GitHub as they were before a job, to be put back."""
+    """The state of the repository and of GitHub before a job, to be restored."""
 
     def __init__(self, scene: Scene) -> None:
         state = scene.fake.state
@@ -297,7 +297,7 @@ def twice(scene: Scene) -> list[str]:
 
 
 def outcome(scene: Scene, job: Job, result: JobResult) -> str:
-    """Right at once; said (a failing job, or a warning in it), and right by the next attempt; or what is wrong."""
+    """Classify the result: right at once; reported (failure or warning) and right by the next attempt; or wrong."""
     if "this is a bug" in result.log or "Traceback" in result.log:
         return f"wrong: {result.log[-300:]}"
     if doubled := twice(scene):
@@ -310,7 +310,7 @@ def outcome(scene: Scene, job: Job, result: JobResult) -> str:
     else:
         return "right"
     scene.fake.faults, scene.fake.git_faults = [], []
-    # A failing check says it; that of the next attempt stands above it.
+    # A failing check reports it; that of the next attempt is listed above it.
     checks = scene.fake.state.check_runs
     scene.fake.state.check_runs = {number: check for number, check in checks.items() if check.conclusion != "failure"}
     # By hand, from the Actions page: a command that was answered is done again.

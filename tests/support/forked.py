@@ -1,4 +1,4 @@
-"""Jobs of the action in processes of their own that start at once: forks of one that has imported everything."""
+"""Jobs of the action in separate processes that start at once: forks of one that has imported everything."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ installed()
 
 
 def start_action(environment: Mapping[str, str], *, cwd: Path, log: Path) -> ForkServerProcess:
-    """`python -m perf_culprit.action`, but for its start; what it prints goes to `log`."""
+    """Run `python -m perf_culprit.action` as a fork; its output goes to `log`."""
     process = CONTEXT.Process(target=_act, args=(dict(environment), cwd, log))
     process.start()
     return process

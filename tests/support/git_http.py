@@ -30,7 +30,7 @@ class GitHandler(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def log_message(self, *_: object) -> None:
-        """Silent: a test's output is the test's."""
+        """Log nothing: a test's output must have only its own lines."""
 
     def do_GET(self) -> None:
         given = self.headers.get_all("Authorization") or []
@@ -90,7 +90,7 @@ class GitHandler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve_git(root: Path) -> Iterator[str]:
-    """Serve the bare repositories in `root`; gives the URL of `root`. The token is TOKEN."""
+    """Serve the bare repositories in `root`; yield the URL of `root`. The token is TOKEN."""
     handler = type("RootedGitHandler", (GitHandler,), {"root": root})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-TEMPORARY: Final = tempfile.gettempdir()  # before a test takes another
+TEMPORARY: Final = tempfile.gettempdir()  # before a test sets another
 # Nobody's own configuration, names or clock reach a test.
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -41,13 +41,13 @@ def run_git(folder: Path, *arguments: str, stdin: str = "") -> str:
 
 
 def init_repository(folder: Path, *, bare: bool = False) -> Path:
-    """Without the samples of hooks that git copies, and whoever fetches or pushes does not look for garbage."""
+    """Make an empty repository without git's sample hooks, in which fetch and push collect no garbage."""
     shutil.copytree(_initialized(is_bare=bare), folder, dirs_exist_ok=True)
     return folder
 
 
 def lasting_folder() -> Path:
-    """For what several tests copy; it is removed when the process ends."""
+    """Make a folder for files that several tests copy. It is removed when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="tests-copied-", dir=TEMPORARY))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -55,7 +55,7 @@ def lasting_folder() -> Path:
 
 @cache
 def _initialized(*, is_bare: bool) -> Path:
-    """An empty repository, to be copied: made once in each process."""
+    """Make an empty repository to copy, once per process."""
     folder = lasting_folder()
     run_git(folder, "init", "--quiet", "--template=", "--initial-branch=main", *(["--bare"] if is_bare else []))
     place = folder if is_bare else folder / ".git"
@@ -66,7 +66,7 @@ def _initialized(*, is_bare: bool) -> Path:
 
 
 def import_commits(repository: Path, parents: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """One commit and one branch per name, parents first, by one fast-import; gives name -> hash."""
+    """Make one commit and one branch per name, parents first, by one fast-import; return name -> hash."""
     names = list(parents)
     marks = {name: mark for mark, name in enumerate(names, start=1)}
     lines = []
@@ -76,7 +76,7 @@ def import_commits(repository: Path, parents: Mapping[str, Sequence[str]]) -> di
         lines += [f"data {len(name)}", name]
         lines += [f"{'merge' if i else 'from'} :{marks[parent]}" for i, parent in enumerate(parents[name])]
         lines += [f"M 100644 inline {name}.txt", f"data {len(name)}", name, "", f"get-mark :{marks[name]}"]
-    # Kept as a pack: few objects would be unpacked by one more process.
+    # Keep the pack: git would unpack few objects by one more process.
     command = ("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--force")
     hashes = run_git(repository, *command, stdin="\n".join(lines) + "\n")
     return dict(zip(names, hashes.splitlines(), strict=True))
@@ -84,12 +84,12 @@ def import_commits(repository: Path, parents: Mapping[str, Sequence[str]]) -> di
 
 @cache
 def http_backend() -> str:
-    """The program behind `git http-backend`, which starts it as a process of its own."""
+    """Return the program that `git http-backend` starts as a separate process."""
     return str(Path(run_git(Path(), "--exec-path"), "git-http-backend"))
 
 
 def configured(settings: Mapping[str, str]) -> dict[str, str]:
-    """Git's configuration as variables of the environment."""
+    """Return git settings as environment variables."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for at, (key, value) in enumerate(settings.items()):
         variables |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
@@ -97,7 +97,7 @@ def configured(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_object(repository: Path, kind: str, content: bytes) -> str:
-    """The hash of a loose object in this bare repository, as git writes it, but without a process."""
+    """Write a loose object into this bare repository as git does, but without a process; return its hash."""
     data = f"{kind} {len(content)}\0".encode() + content
     name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
     file = repository / "objects" / name[:2] / name[2:]

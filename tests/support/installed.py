@@ -1,4 +1,4 @@
-"""The compilers and runtimes of this machine, asked once per process: not in every folder, nor by every fork."""
+"""The compilers and runtimes of this machine, queried once per process: not in every folder or fork."""
 
 from functools import cache
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from perf_culprit.model.run import Environment
 from perf_culprit.read.results import surroundings
 
-# What the programs themselves say, for the tests of the question.
+# The original query of the programs, for the tests of it.
 asked_toolchain = surroundings.toolchain
 
 

@@ -13,7 +13,7 @@ NEWER = ("3.12", "3.13", "3.14")
 
 @cache
 def newer_interpreters() -> tuple[str, ...]:
-    """Those with `sys.monitoring`, by asking each whether it starts."""
+    """Return the interpreters with `sys.monitoring` that start."""
     results = {}
     if sys.version_info >= (3, 12):
         results[f"{sys.version_info[0]}.{sys.version_info[1]}"] = sys.executable

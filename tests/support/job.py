@@ -27,7 +27,7 @@ class JobResult:
 
 @dataclass(kw_only=True, slots=True)
 class Runner:
-    """A workspace and what the runner lays around it."""
+    """A workspace with the files and variables that a runner provides."""
 
     fake: FakeGitHub
     workspace: Path
@@ -48,7 +48,7 @@ class Runner:
         attempt: str = "1",
         **inputs: str,
     ) -> JobResult:
-        """Inputs are spelled with underscores; the action's defaults hold for the others."""
+        """Run the action. Inputs are spelled with underscores; missing ones take the action's defaults."""
         self.runs += 1
         folder = self.temp / f"run-{self.runs}"
         folder.mkdir(parents=True)
@@ -87,7 +87,7 @@ class Runner:
         )
 
     def fetch_from_folder(self) -> None:
-        """Where neither address nor token matter: by HTTP a fetch or a push takes four times as many processes."""
+        """Replace HTTP by a folder in tests that ignore address and token: HTTP takes four times the processes."""
         self.monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
         self.monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{self.fake.git_dir}.insteadOf")
         self.monkeypatch.setenv("GIT_CONFIG_VALUE_0", f"{self.fake.url}/{self.fake.repository}.git")
@@ -105,7 +105,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def claiming(data: bytes, *, file: str = "report.json", **claims: str) -> bytes:
-    """An artifact whose file says something else."""
+    """Return the artifact with `claims` in place of its file's values."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     files[file] = json.dumps(json.loads(files[file]) | claims).encode()

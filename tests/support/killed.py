@@ -15,11 +15,11 @@ from perf_culprit.store import git_branch
 def dies_at_git_call(step: int, action: Callable[[], object], *, after: bool = False, at_end: bool = False) -> bool:
     """Do `action` in a child that is killed before its git call number `step`, or `after` it; False if it had fewer.
 
-    `at_end`: the last step is when all is done, and nobody has heard of it.
+    `at_end`: the last step is after all work, before the result is reported.
     """
 
     def prepared(die: Callable[..., None]) -> None:
-        git_branch._tips.clear()  # another job has seen nothing yet
+        git_branch._tips.clear()  # a new job has no cached state
         real = command.run_git
 
         def dying(*arguments: Any, **options: Any) -> bytes:
@@ -37,7 +37,7 @@ def dies_at_git_call(step: int, action: Callable[[], object], *, after: bool = F
 
 
 def dies_at_statement(step: int, action: Callable[[], object], *, after: bool = False) -> bool:
-    """The same of a database: each statement is a step, and before its commit it dies, too."""
+    """Do the same with a database: each statement is a step, and the moment before its commit is one, too."""
 
     def prepared(die: Callable[..., None]) -> None:
         event.listen(Engine, "after_cursor_execute" if after else "before_cursor_execute", die)

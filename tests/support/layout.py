@@ -1,4 +1,4 @@
-"""How a page is laid out in a browser: text that overlaps or is cut off, and its outline as a screen reader has it."""
+"""A page's layout in a browser: text that overlaps or is cut off, and its outline as a screen reader reads it."""
 
 from typing import Any, Final
 
@@ -45,13 +45,13 @@ _FAULTS: Final = """(() => {
 
 
 def layout_faults(page: Page) -> list[str]:
-    """Text that overlaps other text, that is cut off, or that makes the page wider than the screen."""
+    """Return the text that overlaps other text, that is cut off, or that makes the page wider than the screen."""
     faults: list[str] = page.value(_FAULTS)
     return faults
 
 
 def outline(page: Page) -> list[str]:
-    """Landmarks, headings and tables in their order, each as `role name`."""
+    """Return landmarks, headings and tables in order, each as `role name`."""
     nodes = {node["nodeId"]: node for node in page.call("Accessibility.getFullAXTree")["nodes"]}
     left = [next(iter(nodes))]
     told = []

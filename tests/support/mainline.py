@@ -1,6 +1,6 @@
-"""A repository whose default branch gets pushes, searched by itself: real git, the fake GitHub, scripted machines.
+"""A repository whose default branch gets pushes, with automatic searches: real git, fake GitHub, scripted machines.
 
-Every commit has a level per benchmark; whoever measures it, a push or a job of a search, gets that level times the
+Every commit has a level per benchmark. A measurement of it, by a push or by a job of a search, is that level times the
 machine's, with seeded noise. Nothing is executed.
 """
 
@@ -41,9 +41,9 @@ START = datetime(2026, 11, 1, tzinfo=UTC)
 
 @dataclass(kw_only=True, slots=True)
 class Line:
-    """The default branch's commits. `levels` by commit.
+    """The default branch's commits, and `levels` by commit.
 
-    `image`, `speed` and, by benchmark, `slowness` are the machines' now; `time` is the runs'.
+    `image`, `speed` and, by benchmark, `slowness` are the machines' current state; `time` is the runs' time.
     """
 
     bare: Path
@@ -58,11 +58,11 @@ class Line:
     seed: int = 0
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Of the commits from here on."""
+        """Set the configuration of all later commits."""
         (self.bare / "refs/tags/config").write_text(write_object(self.bare, "blob", json.dumps(config).encode()) + "\n")
 
     def commit(self, message: str = "", **levels: float) -> str:
-        """The next one on the default branch; `levels` change from here on. Its hash is the same in every test run."""
+        """Add a commit to the default branch; `levels` change from it on. Its hash is the same in all test runs."""
         self.now = {**self.now, **levels}
         number = len(self.levels)
         blobs = {
@@ -79,7 +79,7 @@ class Line:
         return made
 
     def run(self, commit: str, time: datetime | None = None) -> Run:
-        """What a machine measures of it."""
+        """Return a machine's measurement of the commit."""
         self.seed += 1
         levels = {name: self.level(commit, name) for name in self.levels[commit]}
         machine = Environment(components={**MACHINE.components, "runner_image": self.image})
@@ -93,7 +93,7 @@ class Line:
 
 @dataclass(kw_only=True, slots=True)
 class Mainline(Line):
-    """The same with the action on every push and after every dispatch."""
+    """A line on which the action runs at every push and after every dispatch."""
 
     fake: FakeGitHub
     runner: Runner
@@ -102,9 +102,9 @@ class Mainline(Line):
     suite_seconds: float = 30.0
 
     def push(self) -> JobResult:
-        """The commits so far, measured."""
+        """Push the commits so far, measure the head and run the action."""
         head = self.commits[-1]
-        # What a push and a fetch do, without their processes: the workspace has the served repository's objects.
+        # The effect of push and fetch, without their processes: the workspace has the served repository's objects.
         for reference in (self.bare / "refs/heads/main", self.runner.workspace / ".git/refs/remotes/origin/main"):
             reference.parent.mkdir(parents=True, exist_ok=True)
             reference.write_text(f"{head}\n")
@@ -117,7 +117,7 @@ class Mainline(Line):
         )
 
     def measure(self, *, tells: bool = True) -> JobResult | None:
-        """The next dispatch that waits: its jobs measure and, unless the event is lost, its last job reports."""
+        """Run the next waiting dispatch: its jobs measure and, unless the event is lost, its last job reports."""
         dispatch = self.fake.state.dispatches[self.served]
         self.served += 1
         run = self.fake.state.runs[dispatch["run_id"]]
@@ -144,7 +144,7 @@ class Mainline(Line):
             self.runner.run_id = "55"
 
     def search(self) -> str:
-        """All that waits is measured; what the jobs said."""
+        """Measure all waiting dispatches; return the jobs' logs."""
         messages = []
         while self.served < len(self.fake.state.dispatches):
             result = self.measure()
@@ -153,7 +153,7 @@ class Mainline(Line):
         return "\n".join(messages)
 
     def factors(self, benchmarks: Sequence[str], count: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The noise of `count` executions, one after the other on one machine, shape (count, benchmarks)."""
+        """Draw the noise of `count` successive executions on one machine, shape (count, benchmarks)."""
         noise: NDArray[np.float64] = np.exp(rng.normal(0, 3 * self.noise, (count, len(benchmarks))))
         return noise
 
@@ -193,7 +193,7 @@ class Mainline(Line):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recorded:
-    """A served repository with quiet runs, to be copied: recording them takes seconds."""
+    """A served repository with quiet runs, to copy: recording them takes seconds."""
 
     folder: Path
     levels: Mapping[str, Mapping[str, float]]
@@ -203,7 +203,7 @@ class Recorded:
 def recorded_mainline(
     folder: Path, *, config: Mapping[str, Any] = CONFIG, runs: int = 12, levels: Mapping[str, float] | None = None
 ) -> Recorded:
-    """With `runs` quiet pushes, stored as the action stores them."""
+    """Record a main line of `runs` quiet pushes, stored as the action stores them."""
     bare = init_repository(folder / "served.git", bare=True)
     run_git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
     run_git(bare, "config", "uploadpack.allowFilter", "true")

@@ -1,6 +1,6 @@
 """Repositories whose commits have a known level, and a benchmark command that reads it with small known noise.
 
-No clock is involved: the command prints the level of the commit's file `value`, up to 1% off, by a counter of its own.
+No clock is involved: the command prints the level in the commit's file `value`, up to 1% off according to a counter.
 """
 
 import shutil
@@ -25,7 +25,7 @@ RUN = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Commit:
-    """`level` of the benchmark; `files` besides it; `parents` by name, default the commit before."""
+    """`level` of the benchmark; further `files`; `parents` by name, by default the previous commit."""
 
     level: int = 1000
     files: Mapping[str, str] | None = None
@@ -33,7 +33,7 @@ class Commit:
 
 
 def measured_repository(folder: Path, commits: Mapping[str, Commit]) -> dict[str, str]:
-    """A repository with these commits, the last checked out; name -> hash. Merges take their own files as given.
+    """Make a repository with these commits, the last checked out; return name -> hash. Merges do not merge files.
 
     One fast-import makes them all: a commit's files are those of its first parent and its own.
     """
@@ -59,7 +59,7 @@ def measured_repository(folder: Path, commits: Mapping[str, Commit]) -> dict[str
 
 @cache
 def _imported(stream: str) -> Path:
-    """A repository without files, to be copied: many tests have the same commits."""
+    """Make a repository without a work tree, to copy: many tests have the same commits."""
     folder = init_repository(lasting_folder())
     run_git(
         folder,
@@ -75,7 +75,7 @@ def _data(text: str) -> list[str]:
 
 @contextmanager
 def temporary_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of all temporary ones of a test, empty when a process ends; the counter is beside it."""
+    """The parent of all temporary folders of a test, empty when a process ends; the counter is next to it."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

@@ -45,5 +45,5 @@ def measured_json(levels: Mapping[str, float], *, seed: int, commit: str | None 
 
 
 def measured_in_turn_json(levels: Mapping[str, float], *, seed: int) -> bytes:
-    """As `measure` writes one side of 10 rounds: every sample is an execution."""
+    """Return one side of 10 rounds as `measure` writes it: every sample is an execution."""
     return encode_run(in_rounds(measured(levels, seed=seed)))

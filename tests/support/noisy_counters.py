@@ -44,7 +44,7 @@ def noisy_counters(
     shared_offset: float = 0.0,
     effects: Floats | float = 1.0,
 ) -> Run:
-    """Counters about 50 with a noise of 10%, half of them following the load.
+    """Draw counters around 50 with a noise of 10%, half of them following the load.
 
     Offsets are standard deviations of a whole run's level: per counter, and of all counters together. `effects`
     (counters,) multiplies the levels.

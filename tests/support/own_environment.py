@@ -1,4 +1,4 @@
-"""A virtual environment of the tests' own: a wheel alone, with the versions that were tested."""
+"""A virtual environment for tests: a wheel alone, with the tested versions of its dependencies."""
 
 import os
 import re
@@ -16,7 +16,7 @@ NO_INDEX_TEXTS: Final = (
     "Could not find a version",
     "Temporary failure in name resolution",
 )
-# What would make a child this process's, or another test's.
+# Variables that would tie a child to this process or to another test.
 OURS: Final = ("PYTHONPATH", "PYTEST_ADDOPTS", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
 
 
@@ -40,7 +40,7 @@ def run(*command: str | Path, cwd: Path, more: Mapping[str, str] | None = None) 
 def own_environment(folder: Path, wheel: Path) -> Path:
     """The folder of its programs; `folder` gets it and `constraints.txt`."""
     run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
-    # Versions only: with hashes pip would want one of the wheel, too.
+    # Versions only: with hashes pip would require one of the wheel, too.
     versions = re.findall(r"^\S+==.*(?= \\$)", (PROJECT / ".ci/requirements/dev.txt").read_text(), re.MULTILINE)
     (folder / "constraints.txt").write_text("\n".join(versions))
     install(folder, wheel)

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 OWNER: Final = "owner"
-# With what a URL has to escape.
+# It has characters that a URL must escape.
 PASSWORD: Final = "p@ss:w/rd %25"
 SETTINGS: Final = """\
 listen_addresses = '127.0.0.1'
@@ -39,7 +39,7 @@ class Server:
         self._control("start", "--log", str(self.folder / "log"))
 
     def stop(self) -> None:
-        """As if the machine had lost its power."""
+        """Stop the server immediately, as a loss of power would."""
         self._control("stop", "--mode", "immediate")
 
     def execute(self, *statements: str, database: str = "postgres") -> None:
@@ -48,7 +48,7 @@ class Server:
                 connection.execute(statement.encode())
 
     def fresh(self, name: str = "history") -> str:
-        """The URL of a new, empty database of this name."""
+        """Make an empty database of this name and return its URL."""
         self.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", f"CREATE DATABASE {name}")
         return self.url(name)
 
@@ -58,7 +58,7 @@ class Server:
 
 @contextmanager
 def running() -> Iterator[Server]:
-    """A new cluster, removed at the end; the test is skipped where there is no server to run."""
+    """Start a new cluster, removed at the end; skip the test if no server is installed."""
     if _program("initdb") is None:
         pytest.skip("PostgreSQL's server is not installed (apt-get install postgresql)")
     with socket.socket() as free:
@@ -89,7 +89,7 @@ def _run(name: str, *arguments: str) -> None:
     user = _user() if os.geteuid() == 0 else None
     program = _program(name)
     assert program is not None
-    # A started server keeps the pipes of its starter: nothing of it is read.
+    # A started server keeps the pipes of its starter open, so its output is not read.
     subprocess.run(
         [program, *arguments],
         check=True,

@@ -19,7 +19,7 @@ def is_alive(pid: int) -> bool:
 
 
 def becomes(condition: Callable[[], object], *, within_seconds: float = 60.0) -> bool:
-    """Whether it holds soon: what another process does takes its moment, most of all on a busy machine."""
+    """Whether the condition holds soon: another process takes a moment, especially on a busy machine."""
     deadline = time.monotonic() + within_seconds
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -32,7 +32,7 @@ def ends(pid: int) -> bool:
 
 @contextmanager
 def counted_processes() -> Iterator[list[Any]]:
-    """The argument lists of the processes that are started inside."""
+    """Collect the argument lists of the processes that are started within the context."""
     started: list[Any] = []
     begin = subprocess.Popen.__init__
 

@@ -15,7 +15,7 @@ ITEM: Final = re.compile(r"^(?:[-*]|\d+\.) ")
 
 
 def sentences(markdown: str) -> Iterator[str]:
-    """With code as one word each, and links as their texts."""
+    """Yield the sentences, each piece of code as one word, and links as their texts."""
     text = NOT_PROSE.sub("\n\n", markdown)
     text = re.sub(r"(`+).+?\1", "`code`", text, flags=re.DOTALL)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
@@ -26,5 +26,5 @@ def sentences(markdown: str) -> Iterator[str]:
 
 
 def length(sentence: str) -> int:
-    """Words: whatever has a letter or a digit."""
+    """Count the words: all that have a letter or a digit."""
     return sum(bool(re.search(r"\w", word)) for word in sentence.split())

@@ -1,6 +1,6 @@
-"""What people and their scripts call by name; within a major version none of it goes (docs/stability.md).
+"""The public names that people and scripts use; a major version removes none of them (docs/stability.md).
 
-`python -m tests.support.public_names` adds new names to the list; one that is gone stays, and the test fails.
+`python -m tests.support.public_names` adds new names to the list. A removed name stays in it, and the test fails.
 """
 
 import json
@@ -17,9 +17,9 @@ from perf_culprit.config.settings import config_schema
 from perf_culprit.flows.published_schemas import SCHEMAS, schema
 
 PROJECT: Final = Path(__file__).parents[2]
-# A major version begins a list of its own.
+# Each major version starts its own list.
 LIST: Final = PROJECT / "tests" / "golden" / f"public_names_{__version__.partition('.')[0]}.txt"
-# Their members and values are promised; the other files are read again by perf-culprit alone.
+# Their members and values are promised. Only perf-culprit reads the other files.
 PROMISED: Final = ("report-v2", "run-v1")
 
 
@@ -48,7 +48,7 @@ def _commands() -> Iterator[str]:
 
 
 def _keys(section: dict[str, Any], above: str = "") -> Iterator[str]:
-    """Of the configuration, with those of its sections and of its lists' entries."""
+    """Yield the keys of the configuration, including those of its sections and of its lists' entries."""
     parts = config_schema()["$defs"]
     for key, about in section["properties"].items():
         yield f"key {above}{key}"

@@ -1,4 +1,4 @@
-"""Random results of every way of use: changes from a thousandth to a thousandfold, noise from none to much."""
+"""Random results for every way of use: changes from a thousandth to a thousandfold, noise from none to much."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """Both sides' runs: of a paired measurement one of each."""
+    """The runs of both sides: one each for a paired measurement."""
 
     baseline: tuple[Run, ...]
     target: tuple[Run, ...]
@@ -51,7 +51,7 @@ class Compared:
 
     @property
     def swapped(self) -> "Compared":
-        """A target is one test of counters."""
+        """Both sides exchanged. A target has only one test of counters."""
         target = self.baseline[:1] if self.baseline[0].counters else self.baseline
         return Compared(baseline=self.target, target=target, source=self.source)
 
@@ -101,7 +101,7 @@ def summaries(rng: np.random.Generator) -> Compared:
 
 
 def counters(rng: np.random.Generator) -> Compared:
-    """At least two in a table: of a lone one a report leaves the name out."""
+    """Draw tables of at least two counters: reports omit the name of a single one."""
     suite, rows, runs = _suite(rng) + _suite(rng), int(rng.choice([5, 30, 90])), int(rng.integers(1, 8))
     metrics = tuple(
         Metric(name=f"c{index}", unit="", direction=drawn.metric.direction) for index, drawn in enumerate(suite)

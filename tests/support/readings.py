@@ -1,4 +1,4 @@
-"""What a reader makes of content that a test gives, or of a golden file."""
+"""Results of readers for content that a test gives, or for a golden file."""
 
 import json
 from collections.abc import Mapping

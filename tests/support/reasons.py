@@ -1,4 +1,4 @@
-"""What reasons say, for tests that read them as a user does."""
+"""Sentences of reasons, for tests that read them as a user does."""
 
 from collections.abc import Iterable
 from typing import overload
@@ -14,7 +14,7 @@ def words_of(reasons: None) -> None: ...
 @overload
 def words_of(reasons: Iterable[Reason]) -> tuple[str, ...]: ...
 def words_of(reasons: Reason | Iterable[Reason] | None) -> str | tuple[str, ...] | None:
-    """The sentence of one, or of each."""
+    """Return the sentence of one reason, or of each."""
     if reasons is None or isinstance(reasons, Reason):
         return None if reasons is None else sentence(reasons)
     return tuple(map(sentence, reasons))

@@ -1,4 +1,4 @@
-"""The YAML blocks of the documentation: what people paste is what the tests run."""
+"""The YAML blocks of the documentation: the tests run what people paste."""
 
 import re
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class Block:
 
     @property
     def is_environment(self) -> bool:
-        """Of a step, or the secrets that a called workflow is given."""
+        """Whether the block is the environment of a step, or the secrets for a called workflow."""
         return isinstance(self.value, Mapping) and set(self.value) in ({"env"}, {"secrets"})
 
 
@@ -55,7 +55,7 @@ WORKFLOWS: Final = tuple(block for block in BLOCKS if block.file)
 
 
 def workflows(document: str) -> dict[str, Any]:
-    """The parsed workflow files of a document, by name without ending; fresh ones at each call."""
+    """Return the parsed workflow files of a document by name without suffix, fresh at each call."""
     return {
         block.file.removesuffix(".yml"): block.value for block in WORKFLOWS if block.document == document and block.file
     }

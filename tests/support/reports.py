@@ -1,4 +1,4 @@
-"""Reports to render: one of each conclusion, with the numbers of a believable day."""
+"""Reports to render: one for each conclusion, with realistic numbers."""
 
 from msgspec.structs import replace
 
@@ -56,7 +56,7 @@ def finding(
     category_now: str | None = None,
     series: tuple[float, ...] = (),
 ) -> Finding:
-    """Text for `reason` and `notes` stands as it is, as in a report of another version."""
+    """Make a finding. Text for `reason` and `notes` is kept unchanged, as in a report of another version."""
     change = (after - before) / before if before else None
     text = remark(reason) if isinstance(reason, str) else reason
     return Finding.judged(
@@ -220,7 +220,7 @@ CHOICES = (
 
 
 def withdrawn(item: Finding) -> Finding:
-    """What the policy makes of a finding that the machine may explain."""
+    """Return the finding as the policy changes it when the machine may explain the change."""
     return replace(item, verdict=Verdict.UNTESTED, reason=because(VerdictReason.BLIND), severity=None, level=Level.NOTE)
 
 
@@ -242,7 +242,7 @@ def report(conclusion: Conclusion, *findings: Finding) -> Report:
 
 
 def every_conclusion() -> dict[str, Report]:
-    """By golden file's name."""
+    """Return a report of each conclusion, by golden file's name."""
     regression = report(Conclusion.REGRESSION, *SLOWER, *FASTER, *NOISY, *UNCHANGED)
     mixed = (
         finding(

@@ -1,4 +1,4 @@
-"""Runs as paired measurements give them: every sample an execution of its own, two of each side in a round."""
+"""Runs as in paired measurements: every sample is a separate execution, two of each side in a round."""
 
 from msgspec.structs import replace
 

@@ -1,8 +1,8 @@
-"""A pool of imaginary machines behind a dispatcher: each has its own speed, and jobs get lost, late or doubled.
+"""A pool of simulated machines behind a dispatcher: each has its own speed, and jobs are lost, late or duplicated.
 
-What an execution gives follows from its round and commit alone, so a search that was disturbed and goes on as it should
-is the same search as one that was not.
-`Branch` is the history branch in memory, with the same promise: a version is replaced as a whole or not at all.
+The result of an execution depends only on its round and commit. A disturbed search that resumes correctly therefore
+equals an undisturbed one.
+`Branch` is the history branch in memory, with the same guarantee: a version is replaced as a whole or not at all.
 """
 
 import io
@@ -48,7 +48,7 @@ class Killed(BaseException):
 
 
 def commits(count: int) -> tuple[str, ...]:
-    """Full hashes by number; 0 is the good end."""
+    """Return full hashes by number; 0 is the good end."""
     return tuple(f"{number:040x}" for number in range(count + 1))
 
 
@@ -74,7 +74,7 @@ def new_bisection(
 
 @dataclass
 class Branch:
-    """`before` and `after` are called around every store that happens, with its number."""
+    """A history branch in memory. `before` and `after` are called around every successful store, with its number."""
 
     content: bytes | None = None
     stores: int = 0
@@ -166,7 +166,7 @@ class Pool:
         return tuple(artifact for artifact in left if artifact.name in names)
 
     def measure(self, run: Run) -> None:
-        """Every job on a machine of its own; they finish in any order."""
+        """Run each job on its own machine; jobs finish in random order."""
         request = run.request
         jobs = list(request.jobs)
         self.rng.shuffle(jobs)
@@ -194,7 +194,7 @@ class Pool:
         )
 
     def drawn(self, what: str) -> float:
-        """Standard normal, always the same for `what`."""
+        """Draw a standard normal number that is always the same for `what`."""
         return float(np.random.default_rng([self.seed, zlib.crc32(what.encode())]).normal())
 
     def value(self, what: str, commit: str, machine: float) -> float:
@@ -214,7 +214,7 @@ def zipped(name: str, data: bytes, *, member: str = "bisect-job.json") -> RunArt
 
 
 def altered(artifact: RunArtifact, change: Callable[[dict[str, object]], object]) -> RunArtifact:
-    """The artifact with its JSON changed; `change` may give text instead, which is taken as it is."""
+    """Return the artifact with its JSON changed; text that `change` returns is used unchanged."""
     with zipfile.ZipFile(io.BytesIO(artifact.zip_bytes)) as archive:
         file = json.loads(archive.read("bisect-job.json"))
     text = change(file)
@@ -234,7 +234,7 @@ class Clock:
 
 @dataclass
 class Scene:
-    """One bisection, its branch, its machines and a clock; every call is made by a controller of its own."""
+    """One bisection, its branch, its machines and a clock; every call uses a new controller."""
 
     pool: Pool
     branch: Branch = field(default_factory=Branch)
@@ -250,7 +250,7 @@ class Scene:
         settle(self.controller(), bisection, loaded=None)
 
     def work(self, *, most: int = 60) -> Outcome:
-        """Machines measure what is dispatched, and every finished run is told, until there is an outcome."""
+        """Measure the dispatched runs and report every finished one, until there is an outcome."""
         for _ in range(most):
             waiting = [run for run in self.pool.runs if not run.completed]
             for run in waiting:

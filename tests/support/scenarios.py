@@ -1,7 +1,7 @@
 """A repository that uses one of the documented forms as pasted, on a fake GitHub: pushes, pull requests, queues.
 
-The benchmark command of the documentation (`pytest bench --benchmark-json=…`) is a script of ours that writes
-pytest-benchmark's format: `parse` takes what the commit's file `value` says, `render` always the same, both with noise.
+The documented command (`pytest bench --benchmark-json=…`) is a script of ours that writes pytest-benchmark's format.
+`parse` takes the time in the commit's file `value`, `render` always the same, both with noise.
 Named files (`bench/test_NAME.py`) are measured alone.
 """
 
@@ -49,7 +49,7 @@ awk -v level="$level" -v seed="$n" -v all="$names" 'BEGIN {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What one event came to: the jobs that ran, and what they said (logs and job summaries)."""
+    """The result of one event: the jobs that ran, with their logs and job summaries."""
 
     run: WorkflowRun
     payload: Mapping[str, Any]
@@ -66,9 +66,9 @@ class Outcome:
 
 @dataclass(kw_only=True, slots=True)
 class Project:
-    """`main` is the branch's commit. `split`: perf-report runs after perf, at once or when `report` is called.
+    """A project; `main` is that branch's commit. `split`: perf-report runs after perf, or when `report` is called.
 
-    `configuration`: what commits from now on have in perf.yml; `bench`: their files in that folder.
+    `configuration`: the perf.yml of all later commits; `bench`: their files in that folder.
     """
 
     fake: FakeGitHub
@@ -97,7 +97,7 @@ class Project:
         return run_git(bare, "commit-tree", tree, *options, "-m", f"commit {self.count}")
 
     def push(self, *levels: int) -> Outcome:
-        """All these commits at once onto main."""
+        """Push commits of these levels onto main at once."""
         before = self.main or "0" * 40
         for level in levels:
             self.main = self.commit(*([self.main] if self.main else []), level=level)
@@ -108,7 +108,7 @@ class Project:
     def open_pull(
         self, number: int, *, base: str, level: int, merged_level: int, fork: bool = False, base_branch: str = "main"
     ) -> PullRequest:
-        """A branch of one commit from `base`; GitHub's merge of it into main has `merged_level`."""
+        """Open a pull request of one commit from `base`; GitHub's merge of it into main has `merged_level`."""
         head = self.commit(base, level=level)
         return self.add_pull(number, head, merged_level=merged_level, fork=fork, base_branch=base_branch)
 
@@ -131,7 +131,7 @@ class Project:
         return pull
 
     def run_pull(self, pull: PullRequest, *, facts: Mapping[str, Any] | None = None, **more: Any) -> Outcome:
-        """`facts` are the pull request's besides, `more` the event's."""
+        """Run the pull request's event. `facts` are extra fields of the pull request, `more` those of the event."""
         ref = f"refs/pull/{pull.number}/merge"
         ends = {"head_sha": pull.head_sha, "head_branch": pull.head_branch, "head_owner": pull.head_owner}
         payload = event("pull_request", number=pull.number, base_sha=pull.base_sha, **ends) | more
@@ -140,7 +140,7 @@ class Project:
         return self.start("pull_request", payload, sha=sha, ref=ref, branch=pull.head_branch, pull=pull)
 
     def queue(self, level: int) -> Outcome:
-        """An entry of a merge queue, on top of main."""
+        """Run the event of a merge queue's entry on top of main."""
         entry = self.commit(self.main, level=level)
         ref = f"refs/heads/gh-readonly-queue/main/pr-7-{self.main}"
         run_git(self.folder, "update-ref", ref, entry)
@@ -164,7 +164,7 @@ class Project:
         is_fork = pull is not None and pull.head_repository_id == FORK_ID
         run = WorkflowRun(
             id=run_id,
-            # As GitHub does: of a pull request the head, though its merge is what `sha` names.
+            # As on GitHub: a pull request's run has the head, although `sha` is the merge.
             head_sha=pull.head_sha if pull else sha,
             head_branch=branch,
             event=name,
@@ -180,7 +180,7 @@ class Project:
         return Outcome(run=run, payload=payload, jobs=jobs)
 
     def report(self, outcome: Outcome) -> Outcome:
-        """The workflow_run that follows; nothing where one file does it all."""
+        """Run the following workflow_run; return `outcome` unchanged if one file does it all."""
         if not self.split:
             return outcome
         run = outcome.run
@@ -201,7 +201,7 @@ class Project:
         return Outcome(run=run, payload=payload, jobs=[*outcome.jobs, *jobs])
 
     def say(self, body: str, *, number: int = 7, author: str = "octocat") -> Outcome:
-        """A comment in a pull request, and the workflow that obeys it."""
+        """Write a comment in a pull request, and run the workflow that answers commands."""
         comment = self.fake.state.add_comment(issue=number, author=author, body=body)
         payload = event(
             "issue_comment",
@@ -216,7 +216,7 @@ class Project:
         return Outcome(run=WorkflowRun(id=comment.id, head_sha=self.main), payload=payload, jobs=jobs)
 
     def dispatched(self) -> Outcome:
-        """The newest dispatch of perf, and the report after it."""
+        """Run the newest dispatch of perf, and the report after it."""
         dispatch = self.fake.state.dispatches[-1]
         run = self.fake.state.runs[dispatch["run_id"]]
         payload = event("workflow_dispatch", inputs=dispatch["inputs"], workflow=run.workflow)
@@ -227,24 +227,24 @@ class Project:
         return self.report(Outcome(run=run, payload=payload, jobs=jobs))
 
     def comments(self, number: int) -> list[str]:
-        """Of ours, those in sight."""
+        """Return the bodies of our visible comments."""
         own = [item for item in self.fake.state.comments.values() if (item.issue, item.author) == (number, BOT)]
         return [item.body for item in own if not item.minimized]
 
     def conclusion(self, sha: str) -> str | None:
-        """Of the newest check run of ours on a commit."""
+        """Return the conclusion of our newest check run on a commit, or None."""
         checks = [check for check in self.fake.state.check_runs.values() if check.head_sha == sha]
         return checks[-1].conclusion if checks else None
 
     def recorded(self) -> set[str]:
-        """The commits that have a run in the history."""
+        """Return the commits that have a run in the history."""
         names = run_git(self.folder, "ls-tree", "-r", "--name-only", "perf-history")
         return {name.split("/")[2] for name in names.splitlines() if name.startswith("runs/")}
 
 
 @contextmanager
 def open_project(folder: Path, own_action: Callable[[FakeGitHub], OwnAction], *, split: bool) -> Iterator[Project]:
-    """`own_action` makes the runner of our action for a fake GitHub. Main has two commits."""
+    """Open a project with two commits on main. `own_action` makes the runner of our action for a fake GitHub."""
     bare = init_repository(folder / "served.git", bare=True)
     script = PYTEST.replace("COUNTER", str(folder / "counter"))
     with FakeGitHub(git_dir=bare) as fake:

@@ -1,9 +1,9 @@
 """The program `perf-culprit` without its start: each call is a fork of one process that has imported everything.
 
-What a step of a workflow has on its PATH is a script that hands its arguments, folder, environment and streams to that
-process, and ends as the fork does; so does `forking-python` for `-m perf_culprit` and `-P -m perf_culprit`. The true
-program's start:
-tests/unit/test_cli.py, and the wheel and the containers of tests/e2e.
+The PATH of a workflow's step has a script that passes its arguments, folder, environment and streams to that process.
+The script exits with the fork's exit code. `forking-python` does the same for `-m perf_culprit` and `-P -m
+perf_culprit`.
+The real program's start is tested by tests/unit/test_cli.py, and by the wheel and the containers of tests/e2e.
 """
 
 import atexit
@@ -30,8 +30,8 @@ from perf_culprit.git.command import _command_layer
 from tests.support.installed import installed
 
 PROJECT: Final = Path(__file__).parents[2]
-TEMPORARY: Final = tempfile.gettempdir()  # before a test takes another
-# Of built-in modules: importing json and socket would double what a call costs.
+TEMPORARY: Final = tempfile.gettempdir()  # before a test sets another
+# It uses built-in modules only: importing json and socket would double the cost of a call.
 CALL: Final = """#!{python} -IS
 import _socket, posix, sys
 server = _socket.socket(_socket.AF_UNIX)
@@ -41,7 +41,7 @@ call = ascii((sys.argv, posix.getcwd(), posix.environ)).encode() + b"\\n"
 server.sendmsg([call], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
 posix._exit(int(server.recv(3) or 137))
 """
-# Names the program to the test runs that a test starts.
+# The variable that gives the program's path to test runs started by a test.
 SHARED: Final = "SERVED_PERF_CULPRIT"
 PYTHON: Final = """#!/bin/sh
 case "$*" in "-P -m perf_culprit "*) shift 3;; "-m perf_culprit "*) shift 2;; *) exec {python} "$@";; esac
@@ -51,7 +51,7 @@ exec {program} "$@"
 
 @cache
 def served_program() -> Path:
-    """Its server lives as long as this process, or as the one that started this one and has it already."""
+    """Return the program. Its server lives as long as this process, or as the parent that already runs it."""
     if shared := os.environ.get(SHARED):
         return Path(shared)
     folder = Path(tempfile.mkdtemp(prefix="served-", dir=TEMPORARY))
@@ -116,10 +116,10 @@ def serve(address: str) -> None:
     _command_layer()
     installed()
     gc.freeze()
-    # What a fork starts as `python -m perf_culprit` is one, too.
+    # A process that a fork starts as `python -m perf_culprit` is a fork, too.
     sys.executable = str(Path(address).with_name("forking-python"))
     with Server(f"{address}.new", Call) as server:
-        # Only now it answers.
+        # The server answers only from now on.
         Path(f"{address}.new").rename(address)
         server.serve_forever()
 

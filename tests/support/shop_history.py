@@ -1,7 +1,7 @@
 """A small shop with a package of five modules and three services, in eight commits; the fifth makes one method slow.
 
-`Rebates.best` is called by `place_order`, `Checkout.total` and `PriceList.price`, and for invoices too; the search
-never comes there. What it takes is processor time, no sleep.
+`Rebates.best` is called by `place_order`, `Checkout.total` and `PriceList.price`, and for invoices too, which the
+search does not run. It uses processor time and does not sleep.
 """
 
 import shlex
@@ -101,7 +101,7 @@ def test_invoice():
 def test_search():
     search("numbers", TEXTS)
 """
-# The quickest of the given number of calls, in processor time: other processes do not count.
+# The fastest of the given number of calls, in processor time, which excludes other processes.
 BENCHMARK = """import json
 import sys
 import time
@@ -147,7 +147,7 @@ COMMITS = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShopHistory:
-    """`commits`, oldest first, all on main."""
+    """The repository and its `commits` on main, oldest first."""
 
     repository: Path
     commits: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Two sides of executions as users give them: files, stored runs or rounds, one number per execution or many."""
+"""Two sides of executions, as users have them: files, stored runs or rounds, with one or many numbers each."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 
 def files(side: Floats, metrics: Sequence[Metric] = ()) -> tuple[Run, ...]:
-    """A run per file. `side` (files, benchmarks, samples), or (files, benchmarks) of one number each."""
+    """Return a run per file. `side` (files, benchmarks, samples), or (files, benchmarks) of one number each."""
     numbers = side.reshape(*side.shape, 1) if side.ndim == 2 else side
     return tuple(_with_metrics(run_of(file), metrics) for file in numbers)
 

@@ -1,4 +1,4 @@
-"""A folder in which every module that a Python of ours could import has a stand-in that tells on itself."""
+"""A folder with a stand-in for every module that our Python could import; each stand-in records its import."""
 
 import re
 import subprocess
@@ -20,9 +20,9 @@ raise ImportError("a spy")
 
 
 def importable() -> set[str]:
-    """The top level of the standard library and of all that is installed, of what this process has, and ours.
+    """Return the top-level modules of the standard library, of installed packages, of this process, and ours.
 
-    Also what `site` looks for: sitecustomize, usercustomize.
+    They include those that `site` looks for: sitecustomize, usercustomize.
     """
     loaded = {name.partition(".")[0] for name in sys.modules}
     names = {PACKAGE, "sitecustomize", "usercustomize", *sys.stdlib_module_names, *packages_distributions(), *loaded}
@@ -30,14 +30,14 @@ def importable() -> set[str]:
 
 
 def imported_by_python_itself() -> set[str]:
-    """What `python -m PACKAGE` takes from the folder it is called in, if it is there, before any code of ours runs."""
+    """Return the modules that `python -m PACKAGE` would import from the current folder before our code runs."""
     code = "import runpy, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     return {PACKAGE, *(name.partition(".")[0] for name in done.stdout.split())}
 
 
 def write_spies(folder: Path, names: Iterable[str], *, record: Path) -> None:
-    """A spy appends its name and the process's command to `record`, and fails."""
+    """Write spies: modules that append their name and the process's command to `record`, and fail."""
     record.touch()
     for name in names:
         (folder / f"{name}.py").write_text(SPY.format(record=str(record), name=name))
@@ -70,7 +70,7 @@ PROGRAMS: Final = (
     "sequence.editor",
     "uploadpack.packObjectsHook",
 )
-# What makes git use them, or run another program.
+# Settings that make git use them, or run another program.
 SETTINGS: Final[Mapping[str, str]] = {
     "commit.gpgSign": "true",
     "diff.spy.cachetextconv": "false",
@@ -94,9 +94,9 @@ HOOKS: Final = (
 
 
 def write_git_spies(repository: Path, *, record: Path) -> None:
-    """Every program that a repository can make git run tells on itself in `record`, and fails. HEAD gets a signature.
+    """Set every program that a repository can make git run to a spy that writes to `record` and fails; sign HEAD.
 
-    Filters have no `process`: git would end where it fails, before the others are asked.
+    Filters have no `process`: git would stop at its failure, before it runs the others.
     """
     record.touch()
     head = run_git(repository, "rev-parse", "HEAD")
@@ -109,7 +109,7 @@ def write_git_spies(repository: Path, *, record: Path) -> None:
     folder = repository / ".git" / "spies"
     (repository / ".git" / "info").mkdir(exist_ok=True)
     (repository / ".git" / "info" / "attributes").write_text("* filter=spy diff=spy merge=spy\n")
-    # A program of its own for each: not every key may hold arguments.
+    # Each has a separate program, because not every key may hold arguments.
     for name in (*HOOKS, *PROGRAMS):
         folder.mkdir(exist_ok=True)
         (folder / name).write_text(f"#!/bin/sh\necho {name} >> {record}\nexit 1\n")

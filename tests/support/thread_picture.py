@@ -1,10 +1,10 @@
 """The thread of a whole conversation as a page: `python -m tests.support.thread_picture OUT.html`.
 
-A push that makes the pull request slower, the report, the command, a stranger's command, the progress, the answer. The
-comments are what the bot wrote to the fake; GitHub's own Markdown parser renders them.
+A push makes the pull request slower. Then follow the report, the command, a stranger's command, the progress and the
+answer. The bot wrote the comments to the fake; GitHub's own Markdown parser renders them.
 
-`--pictures` also makes the README's, with chromium: docs/comment.png (and -dark) and docs/report.png are comment and
-page of `perf-culprit demo`, measured on this machine, docs/answer.png is the thread's last answer.
+`--pictures` also makes the README's pictures, with chromium. `docs/comment.png` (and -dark) and `docs/report.png` show
+comment and page of `perf-culprit demo`, measured on this machine. `docs/answer.png` is the thread's last answer.
 """
 
 import argparse
@@ -91,7 +91,7 @@ def take_pictures_of_demo(folder: Path) -> None:
 
 
 def keep_page(name: str, comments: Iterable[Comment]) -> None:
-    """The conversation of a test as a page of this name, in the folder of THREAD_PICTURE, where that is set."""
+    """Write a test's conversation as a page of this name next to the file THREAD_PICTURE, if that is set."""
     if page := os.environ.get("THREAD_PICTURE"):
         shown = [as_shown(one, "hidden as outdated" if one.minimized else "commented") for one in comments]
         written(Path(page).with_name(name), shown)
@@ -107,7 +107,7 @@ def as_shown(comment: Comment, note: str) -> Shown:
 
 
 def talk(conversation: Conversation) -> list[Shown]:
-    """The comments in their order; of the answer that is edited, the first, a middle and the last state."""
+    """Return the comments in order; the edited answer appears in its first, a middle and its last state."""
     conversation.push(conversation.head)
     comments = conversation.fake.state.comments
     (report,) = comments.values()
@@ -128,7 +128,7 @@ def talk(conversation: Conversation) -> list[Shown]:
 
 
 def test_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run by the command line above, which says where the page goes."""
+    """Write the thread's page. The command line above runs this and sets the page's path."""
 
     def in_this_process(fake: FakeGitHub) -> InThisProcess:
         return InThisProcess(
@@ -153,6 +153,6 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     os.environ |= {"THREAD_PICTURE": str(arguments.out.resolve()), "PICTURES": "1" if arguments.pictures else ""}
     with tempfile.TemporaryDirectory() as folder:
-        # A process of its own: in this one the project is imported already, and pytest warns of that.
+        # Use a separate process: this one has already imported the project, about which pytest warns.
         options = ["-q", "-p", "no:cacheprovider", "--basetemp", f"{folder}/test"]
         sys.exit(subprocess.run([sys.executable, "-m", "pytest", *options, __file__], check=False).returncode)

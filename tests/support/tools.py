@@ -17,7 +17,7 @@ def tool(name: str) -> str:
 
 
 def audited(folder: Path) -> "subprocess.CompletedProcess[str]":
-    """What zizmor says of the workflows in the folder, whatever the git configuration of a user ignores."""
+    """Run zizmor on the workflows in the folder, without the ignore rules of the user's git configuration."""
     command = [tool("zizmor"), "--offline", "--no-progress", "--color", "never", "--persona", "auditor", str(folder)]
     surroundings = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "NO_COLOR": "1"}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=surroundings)

@@ -30,7 +30,7 @@ class Seen(NamedTuple):
 
 
 def traced(program: str, *, newer: bool) -> dict[str, Seen]:
-    """Calls and median time by path, such as `main/parse`, without the module's name."""
+    """Return calls and median time by path, for example `main/parse`, without the module's name."""
     command = [newer_interpreter() if newer else sys.executable, "-I", "-c"]
     script = SCRIPT.format(support=str(SUPPORT), root=str(ROOT))
     output = subprocess.run([*command, script, program], capture_output=True, check=True).stdout

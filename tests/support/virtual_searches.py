@@ -16,9 +16,9 @@ NOTHING = "nothing"  # the noise of a perfect oracle
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Virtual:
-    """A range with log `effects` by candidate index (0..N-1), measured with `noise` and rounds `offset_sd` apart.
+    """A range with log `effects` by candidate index (0..N-1), measured with `noise`; rounds differ by `offset_sd`.
 
-    `levels` by commit name replaces `effects` where the history is not "a commit and its descendants".
+    `levels` by commit name replaces `effects` if the changes do not reach exactly a commit and its descendants.
     """
 
     commit_range: CommitRange
@@ -50,7 +50,7 @@ class Virtual:
         return Search.start(self.commit_range, settings=chosen, prior=prior, stored=stored)
 
     def search(self, seed: int, *, jobs: int = 1, **options: Any) -> Outcome:
-        """The outcome of one whole search; `options` are settings, prior and stored rounds."""
+        """Return the outcome of one whole search; `options` are settings, prior and stored rounds."""
         return play(self.start(seed, **options), self.machine(seed), k=jobs)
 
     def culprits(self) -> list[str]:
@@ -62,19 +62,19 @@ def names(outcome: Outcome) -> list[str]:
 
 
 def planted(size: int, *, effect: float, seed: int, **more: Any) -> Virtual:
-    """A chain with one step, at a place that the seed chooses."""
+    """Return a chain with one step, at a position drawn from the seed."""
     culprit = int(np.random.default_rng([seed, 9]).integers(0, size))
     return Virtual(commit_range=chain(size), effects={culprit: float(np.log1p(effect))}, **more)
 
 
 def steps(commit_range: CommitRange, changes: Mapping[int, float], **more: Any) -> Virtual:
-    """Relative changes by candidate index."""
+    """Return a range with relative changes by candidate index."""
     effects = {place: float(np.log1p(change)) for place, change in changes.items()}
     return Virtual(commit_range=commit_range, effects=effects, **more)
 
 
 def reproduced(virtual: Virtual, seed: int, **settings: Any) -> Search:
-    """A search that has just seen the change at the ends and measured nothing in between."""
+    """Return a search that has reproduced the change at the ends and measured nothing in between."""
     search, machine = virtual.start(seed, **settings), virtual.machine(seed)
     # Several rounds at once: after one round of the ends a search may begin on the presumption that all is quiet.
     for job in search.propose(2):
@@ -86,6 +86,6 @@ def reproduced(virtual: Virtual, seed: int, **settings: Any) -> Search:
 
 
 def suspects_of(search: Search, commits: Sequence[str]) -> list[str]:
-    """What a round measures beside the ends."""
+    """Return the commits that a round measures in addition to the ends."""
     commit_range = search.state.commit_range
     return [commit for commit in commits if commit not in {commit_range.good, commit_range.bad}]

@@ -1,6 +1,6 @@
-"""Webhook payloads as GitHub sends them: the fake's objects, with what only webhooks hold of them.
+"""Webhook payloads as GitHub sends them: the fake's objects, with the fields that only webhooks have.
 
-`tests/integration/test_webhooks.py` holds them against Octokit's published schema, which is not kept here: set
+`tests/integration/test_webhooks.py` checks them against Octokit's published schema, which is not kept here: set
 PERF_CULPRIT_WEBHOOK_SCHEMA to `schema.json` of the npm package @octokit/webhooks-schemas, as CI does.
 """
 
@@ -13,7 +13,7 @@ from tests.support.fake_github.shapes import Shapes
 from tests.support.fake_github.state import FORK_ID, REPOSITORY_ID, TIME, Comment, Issue, PullRequest, WorkflowRun
 
 API_URL = "https://api.github.com"
-# Webhooks always say these of a repository; the REST API leaves them out or null where they are plain.
+# Webhooks always give these fields of a repository; the REST API omits plain ones or makes them null.
 OF_REPOSITORIES = {
     "is_template": False,
     "web_commit_signoff_required": False,
@@ -30,7 +30,7 @@ NO_REACTIONS = dict.fromkeys(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
-    """What tests care about; each event uses what it has."""
+    """Facts that tests set; each event uses those that it has."""
 
     repository: str = "octocat/hello"
     number: int = 7
@@ -63,7 +63,7 @@ class Facts:
 
 
 def event(name: str, **facts: Any) -> dict[str, Any]:
-    """`event("pull_request", number=7, head_sha=...)`; the names are those of `Facts`."""
+    """Return a payload: `event("pull_request", number=7, head_sha=...)`; the names are those of `Facts`."""
     wanted = Facts(**facts)
     shapes = Shapes(description=load(), api_url=API_URL, repository=wanted.repository)
     common = {"repository": of_webhook(shapes.base_repository("repository")), "sender": user(shapes, wanted.author)}

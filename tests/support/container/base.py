@@ -1,7 +1,7 @@
 """A local stand-in for the official Python image that the Dockerfile names, made of Debian packages.
 
-Where a registry can be reached, `podman pull` the tag before: an image that is there is used as it is. The stand-in
-differs in one wanted way from a plain Debian: like the official slim images it has no bytecode of the standard library.
+If a registry can be reached, `podman pull` the tag first: an existing image is used unchanged. The stand-in differs
+from plain Debian in one intended way: like the official slim images, it has no bytecode of the standard library.
 """
 
 import hashlib
@@ -40,13 +40,13 @@ _ENVIRONMENT = {
 
 
 def base_image(dockerfile: str) -> str:
-    """The one image that a Dockerfile starts from, with its digest."""
+    """Return the only image that a Dockerfile is based on, with its digest."""
     (image,) = re.findall(r"^FROM +(\S+)", dockerfile, flags=re.MULTILINE)
     return str(image)
 
 
 def ensure_base(tag: str) -> None:
-    """Make sure that `tag` exists: a pulled image stays, an outdated stand-in is made anew."""
+    """Make sure that `tag` exists: keep a pulled image, rebuild an outdated stand-in."""
     recipe = _recipe(tag)
     if image_exists(tag):
         label = podman("image", "inspect", "--format", f'{{{{index .Labels "{RECIPE_LABEL}"}}}}', tag).stdout.strip()
@@ -92,7 +92,7 @@ def _suite(tag: str) -> str:
 
 
 def _debian_mirror() -> str | None:
-    """Where this machine's own apt gets Debian from; None leaves the choice to mmdebstrap."""
+    """Return the mirror from which this machine's apt installs Debian; None leaves the choice to mmdebstrap."""
     if shutil.which("apt-get") is None:
         return None
     listed = subprocess.run(

@@ -16,7 +16,7 @@ ACTION_TAG = "localhost/perf-culprit-action"
 def build_action_image(project: Path) -> str:
     """Build the Dockerfile of `project` (cached by podman) and return the image's id.
 
-    PERF_CULPRIT_IMAGE names one to test instead: what a release has published.
+    PERF_CULPRIT_IMAGE names another image to test, for example a published release.
     """
     require_podman()
     if published := os.environ.get("PERF_CULPRIT_IMAGE"):

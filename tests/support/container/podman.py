@@ -23,7 +23,7 @@ def require_podman() -> None:
 
 
 def podman(*arguments: str, timeout_s: float = 600, stdin: IO[bytes] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run podman and return what it said; the caller judges the return code."""
+    """Run podman and return its result; the caller checks the return code."""
     environment = {"CONTAINERS_CONF": str(CONFIGURATION), **os.environ, "PATH": _search_path()}
     return subprocess.run(
         ["podman", *arguments],

@@ -35,7 +35,7 @@ _EXPRESSION = re.compile(r"\$\{\{ *(inputs|github)\.([\w -]+?) *\}\}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """What the workflow and the event decide about one run of the action."""
+    """The settings of one run of the action that come from the workflow and the event."""
 
     event_name: str
     event: Mapping[str, object]
@@ -63,12 +63,12 @@ class StepResult:
 
 
 def run_action(image: str, *, action_file: Path, workspace: Path, step: Step, timeout_s: float = 300) -> StepResult:
-    """Run the step in `workspace`, which becomes uid 1001's with all it holds.
+    """Run the step in `workspace`, whose whole contents are chowned to uid 1001.
 
     Raises:
         ValueError: the action wrote a file command or a summary that the runner refuses, or the step has an input
             that action.yml does not know.
-        subprocess.TimeoutExpired: after `timeout_s`; the container is gone then.
+        subprocess.TimeoutExpired: after `timeout_s`; the container is removed then.
     """
     metadata = yaml.safe_load(action_file.read_text())
     inputs = _input_values(metadata, step)
@@ -106,7 +106,7 @@ def run_action(image: str, *, action_file: Path, workspace: Path, step: Step, ti
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Layout:
-    """The runner's temporary folder; file commands exist and are empty before the action starts."""
+    """The runner's temporary folder. The files of file commands exist and are empty before the action starts."""
 
     temp: Path
     names: Mapping[str, str]
@@ -152,7 +152,7 @@ def _input_variables(inputs: Mapping[str, str]) -> dict[str, str]:
 
 
 def _evaluate(text: str, *, inputs: Mapping[str, str], step: Step) -> str:
-    """The two contexts that action.yml of a docker action may use."""
+    """Evaluate expressions with the two contexts that a docker action's action.yml may use: inputs and github."""
     github = {"token": step.token, "repository": step.repository, "sha": step.sha, "ref": step.ref}
 
     def value(result: re.Match[str]) -> str:

@@ -64,7 +64,7 @@ def list_runs_of_workflow(call: Call) -> Answer:
 
 
 def run_listing(call: Call, runs: list[WorkflowRun]) -> Answer:
-    """Newest first, as GitHub lists them."""
+    """List the matching runs, newest first, as GitHub does."""
     kept = [
         run
         for run in sorted(runs, key=lambda run: -run.id)
@@ -127,9 +127,9 @@ def download_artifact(call: Call) -> Answer:
 
 
 def run_name(inputs: dict[str, str]) -> str:
-    """As our bisect workflow names its runs: `perf-bisect ${{ inputs.bisection }} ${{ inputs.dispatch }}`.
+    """The `run-name` of our bisect workflow: `perf-bisect ${{ inputs.bisection }} ${{ inputs.dispatch }}`.
 
-    The measuring one does `${{ inputs.request }}`.
+    The measuring workflow uses `${{ inputs.request }}`.
     """
     if "head" in inputs:
         return inputs["request"]

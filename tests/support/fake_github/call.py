@@ -1,4 +1,4 @@
-"""What every operation gets and gives."""
+"""The arguments and results of every operation."""
 
 import subprocess
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The bot's client, connected to the fake, with waits that are noted instead of slept."""
+"""The bot's client, connected to the fake, with waits that are recorded instead of slept."""
 
 from dataclasses import dataclass, field
 

@@ -124,7 +124,7 @@ class Description:
         return self.mistakes(schema, body) if schema is not None else []
 
     def fill(self, schema: dict[str, Any], values: dict[str, Any], *, base_url: str) -> dict[str, Any]:
-        """`values`, and for every required field they lack the plainest value that the schema allows.
+        """Return `values`, and for every required field that they lack the simplest value that the schema allows.
 
         Made-up links stay on the fake but lead to no operation: a client that follows one is reported.
         """
@@ -175,7 +175,7 @@ def path_pattern(template: str) -> re.Pattern[str]:
 
 
 def typed(text: str, kind: Any) -> Any:
-    """A query or path text as the described type; left as text where it is none, so that the schema refuses it."""
+    """Return a query or path text as the described type; invalid text is kept, so that the schema refuses it."""
     if kind == "integer" and re.fullmatch(r"-?[0-9]{1,18}", text):
         return int(text)
     if kind == "boolean":

@@ -1,4 +1,4 @@
-"""Planned failures: what a real GitHub does now and then, on demand."""
+"""Planned failures: occasional failures of the real GitHub, on demand."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ class Fault:
     """Fails the next `times` requests whose "METHOD path" fully matches `request` (a regular expression).
 
     `applied`: the change is made, only the answer is lost. `drop`: the connection closes without an answer.
-    `delay_seconds`: the answer (the usual one if there is no `status`) comes that late; where `applied`, the change is
-    made at once. `body`: instead of GitHub's form of an error.
+    `delay_seconds`: the answer (the usual one if there is no `status`) comes that late; if `applied`, the change is
+    made at once. `body` replaces GitHub's form of an error.
     """
 
     request: str

@@ -1,4 +1,4 @@
-"""`fake`: a running fake GitHub. The test fails where anything was sent or answered that GitHub does not describe."""
+"""`fake`: a running fake GitHub. The test fails if a request or an answer differs from GitHub's description."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What each operation does: one function per operation id of GitHub's description; requests are checked before."""
+"""The function of each operation id of GitHub's description. Requests are checked before the call."""
 
 from collections.abc import Callable
 

@@ -10,7 +10,7 @@ MAXIMUM_PER_PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All items of a listing; under `key` beside `total_count` where GitHub answers an object."""
+    """All items of a listing; if GitHub answers an object, they are under `key` next to `total_count`."""
 
     items: list[Any]
     key: str | None = None

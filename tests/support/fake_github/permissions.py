@@ -1,10 +1,10 @@
-"""Which permission of GITHUB_TOKEN an operation needs. GitHub's description does not say; its documentation does."""
+"""The GITHUB_TOKEN permission of each operation, from GitHub's documentation: its API description lacks them."""
 
 LEVELS = {"none": 0, "read": 1, "write": 2}
 SCOPE_NAMES = ("actions", "checks", "contents", "issues", "pull-requests", "statuses", "metadata")
 ALL_PERMISSIONS = dict.fromkeys(SCOPE_NAMES, "write")
 
-# By the first part of the path after the repository. Comments on pull requests are open to either permission.
+# Keyed by the first part of the path after the repository. Comments on pull requests accept either permission.
 SCOPES: dict[str, tuple[str, ...]] = {
     "issues": ("issues", "pull-requests"),
     "pulls": ("pull-requests",),
@@ -18,7 +18,7 @@ SCOPES: dict[str, tuple[str, ...]] = {
 
 
 def accepted_permissions(method: str, template: str) -> dict[str, str]:
-    """Any one of these is enough: {"issues": "write", "pull-requests": "write"}."""
+    """Return the accepted permissions; any single one is enough: {"issues": "write", "pull-requests": "write"}."""
     level = "read" if method == "GET" else "write"
     section = template.removeprefix("/repos/{owner}/{repo}").lstrip("/").split("/")
     if section in (["issues"], ["issues", "{issue_number}"]):

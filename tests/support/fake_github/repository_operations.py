@@ -37,7 +37,7 @@ def reference_body(call: Call, reference: str, sha: str) -> dict[str, Any]:
 
 
 def list_rules(call: Call) -> Answer:
-    """Of the repository's rulesets those rules that are active for a branch."""
+    """List the rules of the repository's rulesets that are active for a branch."""
     source = {"ruleset_id": 1, "ruleset_source": call.shapes.repository, "ruleset_source_type": "Repository"}
     rules = [{"type": kind, **source} for kind in call.state.rules.get(call.path["branch"], ())]
     return Answer(200, Listing(rules))

@@ -34,7 +34,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
-    """One request to the API and the status of its answer (None where the connection was dropped)."""
+    """One request to the API and the status of its answer (None if the connection was dropped)."""
 
     request: Request
     status: int | None
@@ -79,7 +79,7 @@ class FakeGitHub:
         self.server.server_close()
 
     def add_token(self, token: str, granted: dict[str, str], *, login: str = BOT) -> str:
-        """A token with these permissions, spelled as in a workflow: {"pull-requests": "write"}."""
+        """Add a token with these permissions, spelled as in a workflow: {"pull-requests": "write"}."""
         self.tokens[token] = (login, granted)
         return token
 
@@ -87,7 +87,7 @@ class FakeGitHub:
         return [exchange.request for exchange in self.log if exchange.request.method == method]
 
     def answer(self, request: Request) -> Answer | None:
-        """None drops the connection."""
+        """Answer a request; None drops the connection."""
         if request.path.startswith(STORE_PATH):
             return self.store_answer(request)
         is_git = request.path.startswith(f"/{self.repository}.git/")
@@ -121,7 +121,7 @@ class FakeGitHub:
         return failed(fault) if fault and breaks(fault) else answer
 
     def wait_for_git(self) -> None:
-        """For what a client has given up: the server goes on with it."""
+        """Wait until git's pending answers are done: the server completes requests that a client gave up."""
         while self.git_answers_due:
             time.sleep(0.01)
 
@@ -183,7 +183,7 @@ class FakeGitHub:
         self.bad += [f"{request.method} {request.path}: {mistake}" for mistake in mistakes]
 
     def graphql_answer(self, request: Request) -> Answer:
-        """`minimizeComment`, the one thing that REST cannot do."""
+        """Answer `minimizeComment`, the only operation that REST lacks."""
         if "minimizeComment" not in request.body.get("query", ""):
             self.report(request, ["a GraphQL request other than minimizeComment"])
             raise ApiError(400, "Bad Request")
@@ -221,7 +221,7 @@ class FakeGitHub:
 
 
 def named(request: Request) -> str:
-    """Of git's requests with the service, which makes a fetch or a push of them."""
+    """Return method and path, for git with the service, which distinguishes a fetch from a push."""
     service = request.query.get("service")
     return f"{request.method} {request.path}" + (f"?service={service}" if service else "")
 

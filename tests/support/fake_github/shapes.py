@@ -1,4 +1,4 @@
-"""The fake's objects as GitHub's JSON. Fields that nobody reads are filled in by the description."""
+"""The fake's objects as GitHub's JSON. Fields that no code reads are filled from the description."""
 
 import urllib.parse
 from dataclasses import dataclass

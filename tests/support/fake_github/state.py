@@ -1,4 +1,4 @@
-"""What the fake remembers. Tests read and write these directly."""
+"""The state of the fake. Tests read and write it directly."""
 
 import hashlib
 import itertools

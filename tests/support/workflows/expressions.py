@@ -1,4 +1,4 @@
-"""GitHub's expressions, as far as our workflow files use them; what is unknown is an error, not an empty text.
+"""GitHub's expressions, as far as our workflow files use them; unknown names are errors, not empty texts.
 
 Source: docs.github.com, "Evaluate expressions in workflows and actions".
 """
@@ -42,7 +42,7 @@ def evaluate(expression: str, contexts: Mapping[str, Any]) -> Any:
 
 
 def fill(value: Any, contexts: Mapping[str, Any]) -> Any:
-    """A value of a workflow file with its `${{ }}` replaced; a text that is one expression keeps its type."""
+    """Return a workflow file's value with each `${{ }}` replaced; a text of one expression gets its value's type."""
     if isinstance(value, Mapping):
         return {key: fill(entry, contexts) for key, entry in value.items()}
     if isinstance(value, list):
@@ -56,7 +56,7 @@ def fill(value: Any, contexts: Mapping[str, Any]) -> Any:
 
 
 def condition(value: Any, contexts: Mapping[str, Any]) -> bool:
-    """Of `if:`, with or without `${{ }}`."""
+    """Evaluate the value of `if:`, with or without `${{ }}`."""
     if isinstance(value, bool):
         return value
     text = INSERTED.sub(lambda result: result[1], str(value))
@@ -138,11 +138,11 @@ class Parser:
         return FUNCTIONS[name](*arguments)
 
     def reach(self, name: str) -> Any:
-        """A path into a context; what an object lacks is null, but the context must be known."""
+        """Evaluate a path into a context; a missing member is null, but the context must be known."""
         value: Any = self.contexts[name]
         while self.take("."):
             key = self.tokens.pop(0)[1]
-            if key == "*":  # of a list each one's
+            if key == "*":  # the next key of each entry of a list
                 self.take(".")
                 key = self.tokens.pop(0)[1]
                 value = [one.get(key) for one in value or ()]

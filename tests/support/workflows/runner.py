@@ -1,8 +1,8 @@
 """A runner for workflow files: it does what GitHub does between an event and the end of a run, on this machine.
 
-`run:` steps are run by bash with the variables that the runner gives. `uses:` steps are the few that we know: checkout
-(a clone from the fake), upload-artifact (into the fake), and our own action, here or in its container. Installing is
-replaced by this environment (`pip` on the PATH is a stand-in); everything else in a step is the file's.
+Bash runs `run:` steps with the runner's variables. `uses:` steps may be checkout (a clone from the fake),
+upload-artifact (into the fake), and our own action, here or in its container. This environment replaces installing
+(`pip` on the PATH is a stand-in); everything else in a step is the file's.
 """
 
 import io
@@ -33,13 +33,13 @@ OWN_REPOSITORY: Final = "perf-culprit/perf-culprit"
 CALLED: Final = f"{OWN_REPOSITORY}/.github/workflows/"
 OWN_CHECKOUT: Final = ".perf-culprit"
 PROGRAM: Final = Path(sys.executable).parent / "perf-culprit"
-# By these the served program comes onto the PATH.
+# These commands put the served program onto the PATH.
 INSTALL: Final = """
 mkdir "$RUNNER_TEMP/path"
 ln -s "PROGRAM" "$RUNNER_TEMP/path/perf-culprit"
 echo "$RUNNER_TEMP/path" >> "$GITHUB_PATH"
 """
-# Installs nothing but perf-culprit of the version that this is.
+# It installs nothing but perf-culprit of this version.
 PIP: Final = f"""#!/bin/sh
 [ "$1" = install ] || exit 1
 for argument; do
@@ -49,7 +49,7 @@ for argument; do
   esac
 done
 """
-# What GitHub leaves of a token's rights where the pull request comes from a fork.
+# A token's remaining rights in a pull request from a fork.
 READ_ONLY: Final = {"write": "read", "read": "read", "none": "none"}
 # A step runs after a failed one only if its condition asks for that.
 STATUS_FUNCTIONS: Final = ("always()", "cancelled()")
@@ -57,7 +57,7 @@ STATUS_FUNCTIONS: Final = ("always()", "cancelled()")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
-    """What started a workflow. `sha` and `ref` are the runner's, not the payload's."""
+    """The event that started a workflow. `sha` and `ref` are the runner's, not the payload's."""
 
     name: str
     payload: Mapping[str, Any]
@@ -92,7 +92,7 @@ class InThisProcess:
     def with_files_in(
         cls, folder: Path, monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
     ) -> Callable[[FakeGitHub], "InThisProcess"]:
-        """For `open_project` and `open_conversation`."""
+        """Return the maker of an action runner that `open_project` and `open_conversation` take."""
         return lambda fake: cls(
             Runner(fake=fake, workspace=folder, temp=folder, monkeypatch=monkeypatch, capture=capture)
         )
@@ -110,9 +110,9 @@ class InThisProcess:
 
 @dataclass(kw_only=True, slots=True)
 class WorkflowRunner:
-    """`variables` are given to `run:` steps beside the runner's own, for benchmarks that keep a counter.
+    """A runner. `run:` steps get `variables` in addition to the runner's own, for benchmarks that keep a counter.
 
-    `secrets` are the repository's; `programs` are shell scripts that a machine has by name, beside those of this one.
+    `secrets` are the repository's; `programs` are shell scripts by name, in addition to this machine's programs.
     """
 
     fake: FakeGitHub
@@ -124,7 +124,7 @@ class WorkflowRunner:
     count: int = 0
 
     def run(self, workflow: Mapping[str, Any], event: Event) -> list[JobRun]:
-        """The jobs of a user's workflow, one after the other."""
+        """Run the jobs of a user's workflow, one after the other."""
         inputs = dict(event.payload.get("inputs") or {})
         contexts = {"github": self.github(event), "inputs": inputs, "secrets": {} if event.from_fork else self.secrets}
         done: list[JobRun] = []
@@ -270,7 +270,7 @@ class WorkflowRunner:
         return f"checked out {commit}"
 
     def download(self, given: Mapping[str, Any], place: "Place") -> str:
-        """Artifacts of this very run, into a folder of the workspace: the named one, or any that a pattern matches."""
+        """Download artifacts of this run into a folder of the workspace: the named one, or all that match a pattern."""
         artifacts = [
             artifact
             for artifact in self.fake.state.artifacts.values()
