@@ -56,7 +56,7 @@ def night(project: Project, *, since: str, **inputs: object) -> list[JobRun]:
 def test_a_night_stores_what_it_measured_and_the_next_one_resumes(project: Project) -> None:
     line = run_git(project.folder, "rev-list", "--reverse", "main").split()
     # The time suffices for one commit only.
-    jobs = night(project, since=line[0], limit=0.0001)
+    jobs = night(project, since=line[0], minutes=0.0001)
     assert not any(job.failed for job in jobs), jobs[0].log
     assert "recorded 1, 0 gave no result, 5 are left" in jobs[0].log
     assert project.recorded() == {line[-1]}

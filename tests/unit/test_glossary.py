@@ -140,7 +140,7 @@ def test_a_docstring_is_made_of_short_whole_sentences(folder: str) -> None:
 
 
 def is_incomplete(sentence: str, *, is_first: bool) -> bool:
-    word = sentence.split()[0].rstrip(",:")
+    word = sentence.split(maxsplit=1)[0].rstrip(",:")
     return word in NO_SUBJECT or (is_first and word in NO_VERB)
 
 

@@ -1,9 +1,11 @@
 """Status of the panels' series: accepted or bisected changes, and regressions since a release."""
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import geometric_mean
 from typing import Final
 
 from perf_culprit.model.finding import Acceptance
@@ -20,6 +22,8 @@ from perf_culprit.model.series import (
 
 # A change point is located to within a few runs.
 NEAR_RUNS: Final = 3
+# The part of a culprit's change that stored runs must show: in the logarithm *(choice)*. Less may be fixed by now.
+SHOWN_PART: Final = 0.5
 # If bursts start at a smaller share of the runs than this, they also rarely start at the change.
 _RARE: Final = 0.05
 
@@ -37,9 +41,9 @@ def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[Sh
     """Show each change; if several commits are possible, choose the one that a bisection or another change names."""
     for number, panel in enumerate(panels):
         changes = [
-            (row, series, change, _culprit(change, series, panel, around), *_beginnings(change, series, panel))
+            (row, series, change, culprit, *_beginnings(change, series, panel))
             for row, series in enumerate(panel.series)
-            for change in series.changes
+            for change, culprit in _with_culprits(series, panel, around)
         ]
         sure = {
             first: panel.runs[first].commit for *_, culprit, first, last in changes if not culprit and first == last
@@ -111,15 +115,45 @@ def _acceptance(change: ChangePoint, series: PanelSeries, panel: Panel, around: 
     return None
 
 
-def _culprit(change: ChangePoint, series: PanelSeries, panel: Panel, around: Circumstances) -> NamedCulprit | None:
-    """The commit nearest to the change that a stored bisection of this series named."""
-    near: list[tuple[int, int, NamedCulprit]] = []
-    for entry in around.culprits:
-        if (entry.suite, entry.key) == (panel.suite, series.key):
-            at = _first_run(panel, around.line, entry.commit)
-            if at is not None and abs(at - change.index) <= NEAR_RUNS:
-                near.append((abs(at - change.index), len(near), entry))
-    return min(near)[2] if near else None
+def _with_culprits(
+    series: PanelSeries, panel: Panel, around: Circumstances
+) -> list[tuple[ChangePoint, NamedCulprit | None]]:
+    """Pair each change with the nearest culprit that a search of this series named; add those that noise hides."""
+    searched = [one for one in around.culprits if (one.suite, one.key) == (panel.suite, series.key)]
+    places = [(_first_run(panel, around.line, one.commit), one) for one in searched]
+    culprits = {at: one for at, one in places if at}
+    pairs: list[tuple[ChangePoint, NamedCulprit | None]] = []
+    for change in series.changes:
+        near = [at for at in culprits if abs(at - change.index) <= NEAR_RUNS]
+        nearest = min(near, key=lambda at: abs(at - change.index), default=None)
+        pairs.append((change, None if nearest is None else culprits[nearest]))
+    for at, culprit in culprits.items():
+        if all(abs(at - change.index) > NEAR_RUNS for change in series.changes):
+            pairs += [(hidden, culprit) for hidden in _hidden(culprit, at, series)]
+    return sorted(pairs, key=lambda pair: pair[0].index)
+
+
+def _hidden(culprit: NamedCulprit, at: int, series: PanelSeries) -> Iterator[ChangePoint]:
+    """A culprit's step, if the runs between the next changes show at least half of it, though it is not significant."""
+    start = max((one.index for one in series.changes if one.index < at), default=0)
+    end = min((one.index for one in series.changes if one.index > at), default=len(series.values))
+    sides = [[one for one in part if one and one > 0] for part in (series.values[start:at], series.values[at:end])]
+    if not all(sides) or culprit.relative_change <= -1:
+        return
+    before, after = map(geometric_mean, sides)
+    expected = math.log1p(culprit.relative_change)
+    if math.log(after / before) * math.copysign(1.0, expected) >= SHOWN_PART * abs(expected):
+        yield ChangePoint(
+            index=at,
+            label=culprit.commit,
+            kind="step",
+            before=before,
+            after=after,
+            relative_change=culprit.relative_change,
+            p_value=1.0,
+            q_value=1.0,
+            strength=0.0,
+        )
 
 
 def standing(

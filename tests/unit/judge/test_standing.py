@@ -125,3 +125,42 @@ def test_a_search_of_another_benchmark_decides_between_them() -> None:
     assert one.after is None
     far = stepped("-+---+++++", "abcdefghij", 5, culprits="i")
     assert (far.after, far.since) == ("e", "g")
+
+
+def hidden(values: str, *, relative_change: float = 1.0, changes: tuple[ChangePoint, ...] = ()) -> list[ShownChange]:
+    """The changes of a series whose fifth run is the culprit's: levels are digits, "." is a missing value."""
+    commits = "abcdefghijklmnop"[: len(values)]
+    (*_, one) = PANEL.series
+    levels = tuple(None if value == "." else float(value) for value in values)
+    series = structs.replace(one, values=levels, changes=changes)
+    panel = structs.replace(PANEL, runs=tuple(PanelRun(commit=name) for name in commits), series=(series,))
+    named = [replace(culprit(0), commit="e", relative_change=relative_change)]
+    order = {name: -place for place, name in enumerate(commits)}
+    return list(shown_changes([panel], Circumstances(line=order, culprits=named)))
+
+
+@pytest.mark.parametrize(
+    ("values", "relative_change", "counts"),
+    [
+        ("12124242", 1.0, True),
+        ("1.1.4.4.", 3.0, True),
+        ("12121212", 1.0, False),  # fixed by now, or never there
+        ("42421212", 1.0, False),
+        ("42421212", -0.5, True),
+        ("....4242", 1.0, False),
+    ],
+)
+def test_a_culprit_whose_step_noise_hides_is_shown_if_the_runs_agree(
+    values: str, relative_change: float, counts: bool
+) -> None:
+    changes = hidden(values, relative_change=relative_change)
+    assert [(one.change.index, one.since, one.after) for one in changes] == ([(4, "e", None)] if counts else [])
+    assert all(one.culprit and one.change.relative_change == relative_change for one in changes)
+
+
+def test_a_culprit_between_two_changes_is_judged_by_the_runs_between_them() -> None:
+    step = ChangePoint(
+        index=8, kind="step", before=2.0, after=1.0, relative_change=-0.5, p_value=0, q_value=0, strength=9
+    )
+    shown_ones = hidden("1111222211111111", changes=(step,))
+    assert [(one.change.index, one.culprit is not None) for one in shown_ones] == [(4, True), (8, False)]
