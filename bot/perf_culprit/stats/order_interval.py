@@ -120,11 +120,6 @@ def median_test(target: Ragged, baseline: Ragged) -> Floats:
     return p_value
 
 
-def separated(target: Ragged, baseline: Ragged) -> Booleans:
-    """Whether all samples of one side are above all of the other's, shape (m,): the most that ranks can show."""
-    return np.asarray((target.minima() > baseline.maxima()) | (target.maxima() < baseline.minima()))
-
-
 def resolution(samples: Ragged) -> Floats:
     """Smallest distance between different samples of a row, shape (m,); 0 where all are equal."""
     ordered = samples.ordered().values

@@ -12,7 +12,6 @@ from perf_culprit.stats.order_interval import (
     median_estimate,
     median_test,
     resolution,
-    separated,
 )
 from perf_culprit.stats.ragged import Floats, Ragged
 
@@ -120,9 +119,6 @@ def test_median_test_is_moods_with_yates_correction() -> None:
 
 def test_median_test_of_separated_and_of_equal_sides() -> None:
     high, low = rows([4.0, 5.0, 6.0]), rows([1.0, 2.0, 3.0])
-    assert separated(high, low)[0]
-    assert separated(low, high)[0]
-    assert not separated(rows([3.0, 5.0]), low)[0]
     assert median_test(high, low)[0] == median_test(low, high)[0] == pytest.approx(0.1025, abs=1e-4)
     assert median_test(rows([2.0, 2.0]), rows([2.0, 2.0, 2.0]))[0] == 1.0
 
