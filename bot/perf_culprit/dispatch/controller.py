@@ -45,7 +45,7 @@ class Collected:
 
 
 class Dispatcher(Protocol):
-    """Has dispatches measured: by other machines (`workflow.Workflow`), or by this one (`here.Here`)."""
+    """Measures dispatches: on other machines (`workflow_dispatcher.Workflow`), or here (`local_dispatcher.Here`)."""
 
     def send(self, bisection: Bisection, dispatch: Dispatch) -> int | None:
         """Start measuring, and return the id of the run that does it. None if it is not known yet."""
