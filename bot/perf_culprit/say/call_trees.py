@@ -354,7 +354,7 @@ def costs_folds(report: Report) -> Iterator[Fold]:
         numbers = (amount(spent), Safe(f"{suspect.calls:,}"), Safe(f"{suspect.score:.2f}"))
         return Row((Name(suspect.method), *numbers, joined(", ", services)))
 
-    title = Safe("Of this revision alone: what costs most, not what got slower.")
+    title = Safe("Only this revision: the methods that cost most, not those that got slower")
     part = replace(table(_COSTS, large[:_METHODS], row, title=title), total=costs.methods)
     where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
     yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))

@@ -19,7 +19,7 @@ from perf_culprit.say.call_tree_pictures import call_tree_picture
 from perf_culprit.say.call_tree_words import REASONS, why
 from perf_culprit.say.call_trees import tree_comparison_text
 from perf_culprit.say.comment import COMMENT_LIMIT_CHARACTERS, render_markdown
-from perf_culprit.say.comparison import PageOptions
+from perf_culprit.say.comparison import PageOptions, render_text
 from perf_culprit.say.report_parts import remarks
 from tests.support.compared_trees import Tree
 from tests.support.diagnosed_reports import diagnosed, diagnosis
@@ -95,21 +95,35 @@ def test_foreign_names_bring_no_structure(name: str) -> None:
     assert not [line for line in plain.split("\n") if line.lstrip().startswith("::") or "##[" in line]
 
 
+def costs_of(method: str) -> MethodCosts:
+    impact = ImpactedService(service=f"{method}y", self_share=0.5, children_share=0.1, self_ms_per_call=1.0)
+    suspect = MethodSuspect(
+        method=f"{method}x",
+        score=0.5,
+        self_ms=5.0,
+        calls=2,
+        self_ms_per_execution=2.5,
+        longest_ms=2.0,
+        tiny=False,
+        services=(impact,),
+    )
+    return MethodCosts(suspects=(suspect,), methods=1, services=1)
+
+
+def test_a_terminal_shows_suspects_services_and_costs_as_the_comment_does() -> None:
+    report = replace(every_conclusion()["regression-fails"], diagnosis=diagnosis(), costs=costs_of("n"))
+    lines = render_text(report, colour=False, width=100).splitlines()
+    assert "most likely through" in lines[0]
+    assert "Look first at" in lines[2]
+    for start in ("Suspects:", "Why these:", "Impact: ", "Only this revision: "):
+        assert sum(line.startswith(start) for line in lines) == 1, start
+    assert any(line.startswith("• nx") for line in lines)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_foreign_names_bring_no_structure_into_what_costs_most(name: str) -> None:
     def html(method: str) -> str:
-        impact = ImpactedService(service=f"{method}y", self_share=0.5, children_share=0.1, self_ms_per_call=1.0)
-        suspect = MethodSuspect(
-            method=f"{method}x",
-            score=0.5,
-            self_ms=5.0,
-            calls=2,
-            self_ms_per_execution=2.5,
-            longest_ms=2.0,
-            tiny=False,
-            services=(impact,),
-        )
-        costs = MethodCosts(suspects=(suspect,), methods=1, services=1)
+        costs = costs_of(method)
         text = render_markdown(replace(every_conclusion()["no-change"], costs=costs), options=OPTIONS)
         return str(cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE))
 
