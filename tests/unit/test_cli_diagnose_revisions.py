@@ -136,6 +136,6 @@ def test_compare_takes_a_diagnosis_of_one_revision_beside_that_of_two(folder: Pa
     assert document["costs"]["suspects"][0]["method"] == "tokenize"
     comment = (folder / "c.md").read_text(encoding="utf-8")
     assert "Where the time goes: 3 methods in 1 service" in comment
-    assert "not what got slower" in comment
+    assert "not those that got slower" in comment
     assert "Why: the call tree" in comment
     assert decode_report((folder / "report.json").read_bytes(), place="r").costs is not None

@@ -199,7 +199,8 @@ def _harness_advice(report: Report) -> str:
     """Empty unless the benchmarks changed and nothing else was found."""
     if report.conclusion is Conclusion.NOT_COMPARABLE:
         return "Whether the code got slower there is not known. Measure both commits by the head's benchmarks:"
-    is_changed = any(note.code is Remark.HARNESS_CHANGED for note in report.notes)
+    notes = {note.code for note in report.notes}
+    is_changed = Remark.HARNESS_CHANGED in notes and Remark.PART_MISSING not in notes
     if report.conclusion is Conclusion.NO_CHANGE and is_changed:
         return "The benchmarks changed too, so measure both commits by the head's:"
     return ""
