@@ -355,6 +355,6 @@ def costs_folds(report: Report) -> Iterator[Fold]:
         return Row((Name(suspect.method), *numbers, joined(", ", services)))
 
     title = Safe("Only this revision: the methods that cost most, not those that got slower")
-    part = replace(table(_COSTS, large[:_METHODS], row, title=title), total=costs.methods)
+    part = replace(table(_COSTS, large[:_METHODS], row, title=title, shown=Shown.TABLE), total=costs.methods)
     where = f"{counted(costs.methods, 'method')} in {counted(costs.services, 'service')}"
     yield Fold(summary=Safe(f"Where the time goes: {where}"), parts=(part,))

@@ -219,6 +219,6 @@ class _Screen:
         if isinstance(node, Bullets):
             items = [terminal(item, colour=self.colour) for item in node.items[:LISTED]]
             return _bullets(items, node.total, self.more_at)
-        if node.shown is Shown.TABLE or all(column.role is not Role.NAME for column in node.columns):
+        if node.shown is Shown.TABLE:
             return _table(node, self.more_at, width=self.width, colour=self.colour)
         return _list(node, self.more_at)
