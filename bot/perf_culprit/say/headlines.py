@@ -266,11 +266,22 @@ def _words(metric: Metric) -> tuple[str, str, str, str] | None:
     return None
 
 
+def _factor(change: float) -> float | None:
+    """Return the larger level as a multiple of the smaller one. None if a percentage is clearer."""
+    if change >= MANIFOLD:
+        return 1 + change
+    return 1 / (1 + change) if -1 < change <= 1 / (1 + MANIFOLD) - 1 else None
+
+
 def _manifold(change: float) -> str:
     """Return a factor such as "12 times", or "1/3,500" if almost nothing is left. Empty if a percentage is clearer."""
-    if change >= MANIFOLD:
-        return f"{significant(1 + change)} times"
-    return f"1/{significant(1 / (1 + change)).removesuffix('.0')}" if -1 < change <= 1 / (1 + MANIFOLD) - 1 else ""
+    if (factor := _factor(change)) is None:
+        return ""
+    return f"{significant(factor)} times" if change > 0 else f"1/{_whole(factor)}"
+
+
+def _whole(factor: float) -> str:
+    return significant(factor).removesuffix(".0")
 
 
 def only_diagnosis(report: Report) -> bool:
@@ -417,8 +428,8 @@ def _looks(finding: Finding) -> str:
     worse = word((finding,), better=False)
     if change is None or not math.isfinite(change):
         return f"looks {worse}"
-    if _manifold(change):
-        return f"looks {worse} by a factor of {significant(max(1 + change, 1 / (1 + change))).removesuffix('.0')}"
+    if (factor := _factor(change)) is not None:
+        return f"looks {worse} by a factor of {_whole(factor)}"
     return f"looks {percent(abs(change))} {worse}"
 
 
