@@ -9,6 +9,7 @@ from statistics import geometric_mean
 from typing import Final
 
 from perf_culprit.model.finding import Acceptance
+from perf_culprit.model.run import MetricKey
 from perf_culprit.model.series import (
     LATELY_RUNS,
     ChangePoint,
@@ -40,16 +41,17 @@ class Circumstances:
 def shown_changes(panels: Sequence[Panel], around: Circumstances) -> Iterator[ShownChange]:
     """Show each change; if several commits are possible, choose the one that a bisection or another change names."""
     for number, panel in enumerate(panels):
+        culprits = _culprits(panel, around)
+        bisected = {at: one.commit for places in culprits.values() for at, one in places.items()}
         changes = [
             (row, series, change, culprit, *_beginnings(change, series, panel))
             for row, series in enumerate(panel.series)
-            for change, culprit in _with_culprits(series, panel, around)
+            for change, culprit in _with_culprits(series, panel, culprits.get(series.key, {}))
         ]
         sure = {
             first: panel.runs[first].commit for *_, culprit, first, last in changes if not culprit and first == last
         }
-        bisected = [one.commit for one in around.culprits if one.suite == panel.suite]
-        named = {**sure, **{_first_run(panel, around.line, commit) or -1: commit for commit in bisected}}
+        named = {**sure, **bisected}
         for row, series, change, culprit, first, last in changes:
             fitting = [commit for at, commit in named.items() if first <= at <= last]
             is_open = culprit is None and len(fitting) != 1
@@ -115,13 +117,19 @@ def _acceptance(change: ChangePoint, series: PanelSeries, panel: Panel, around: 
     return None
 
 
+def _culprits(panel: Panel, around: Circumstances) -> dict[MetricKey, dict[int, NamedCulprit]]:
+    """The culprits that searches of the panel's series named, by metric and by the first run that has their commit."""
+    culprits: dict[MetricKey, dict[int, NamedCulprit]] = {}
+    for one in around.culprits:
+        if one.suite == panel.suite and (at := _first_run(panel, around.line, one.commit)) is not None:
+            culprits.setdefault(one.key, {}).setdefault(at, one)
+    return culprits
+
+
 def _with_culprits(
-    series: PanelSeries, panel: Panel, around: Circumstances
+    series: PanelSeries, panel: Panel, culprits: Mapping[int, NamedCulprit]
 ) -> list[tuple[ChangePoint, NamedCulprit | None]]:
     """Pair each change with the nearest culprit that a search of this series named; add those that noise hides."""
-    searched = [one for one in around.culprits if (one.suite, one.key) == (panel.suite, series.key)]
-    places = [(_first_run(panel, around.line, one.commit), one) for one in searched]
-    culprits = {at: one for at, one in places if at}
     pairs: list[tuple[ChangePoint, NamedCulprit | None]] = []
     for change in series.changes:
         near = [at for at in culprits if abs(at - change.index) <= NEAR_RUNS]
@@ -129,31 +137,36 @@ def _with_culprits(
         pairs.append((change, None if nearest is None else culprits[nearest]))
     for at, culprit in culprits.items():
         if all(abs(at - change.index) > NEAR_RUNS for change in series.changes):
-            pairs += [(hidden, culprit) for hidden in _hidden(culprit, at, series)]
+            step = _hidden_step(at, culprit, series, panel)
+            pairs += [] if step is None else [(step, culprit)]
     return sorted(pairs, key=lambda pair: pair[0].index)
 
 
-def _hidden(culprit: NamedCulprit, at: int, series: PanelSeries) -> Iterator[ChangePoint]:
-    """A culprit's step, if the runs between the next changes show at least half of it, though it is not significant."""
+def _hidden_step(at: int, culprit: NamedCulprit, series: PanelSeries, panel: Panel) -> ChangePoint | None:
+    """The step at a culprit, if the runs between the next changes show at least half of it, though not significantly.
+
+    Its levels are geometric means, because medians jump between the modes of a machine.
+    """
     start = max((one.index for one in series.changes if one.index < at), default=0)
     end = min((one.index for one in series.changes if one.index > at), default=len(series.values))
     sides = [[one for one in part if one and one > 0] for part in (series.values[start:at], series.values[at:end])]
     if not all(sides) or culprit.relative_change <= -1:
-        return
+        return None
     before, after = map(geometric_mean, sides)
     expected = math.log1p(culprit.relative_change)
-    if math.log(after / before) * math.copysign(1.0, expected) >= SHOWN_PART * abs(expected):
-        yield ChangePoint(
-            index=at,
-            label=culprit.commit,
-            kind="step",
-            before=before,
-            after=after,
-            relative_change=culprit.relative_change,
-            p_value=1.0,
-            q_value=1.0,
-            strength=0.0,
-        )
+    if math.log(after / before) * math.copysign(1.0, expected) < SHOWN_PART * abs(expected):
+        return None
+    return ChangePoint(
+        index=at,
+        label=panel.runs[at].commit,
+        kind="step",
+        before=before,
+        after=after,
+        relative_change=after / before - 1,
+        p_value=1.0,
+        q_value=1.0,
+        strength=0.0,
+    )
 
 
 def standing(

@@ -164,3 +164,10 @@ def test_a_culprit_between_two_changes_is_judged_by_the_runs_between_them() -> N
     )
     shown_ones = hidden("1111222211111111", changes=(step,))
     assert [(one.change.index, one.culprit is not None) for one in shown_ones] == [(4, True), (8, False)]
+
+
+def test_a_hidden_step_has_the_size_that_the_runs_show() -> None:
+    (one,) = hidden("1.1.4.4.", relative_change=8.0)
+    assert (one.change.before, one.change.after, one.change.relative_change) == pytest.approx((1.0, 4.0, 3.0))
+    assert one.culprit is not None
+    assert one.culprit.relative_change == 8.0
