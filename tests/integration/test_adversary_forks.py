@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import cmarkgfm
 import pytest
@@ -19,6 +20,7 @@ from perf_culprit.model.report import Conclusion, encode_report
 from perf_culprit.model.run_file import encode_run
 from tests.support import reports
 from tests.support.adversary import INNOCENT_PULL, MALLORY_PULL, Scene, open_scene
+from tests.support.diagnosed_reports import diagnosis, with_suspects
 from tests.support.fake_github.state import BOT, FORK_ID, PullRequest
 from tests.support.job import JobResult, zipped
 from tests.support.stored_runs import make_run
@@ -50,9 +52,35 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def honest(scene: Scene, **changes: Any) -> bytes:
-    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, rate=1e-6)
+    level = Level.FAIL if changes.get("failed") else Level.NOTE
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, level=level, rate=1e-6)
     report = structs.replace(reports.report(Conclusion.REGRESSION, slower), target_commit=scene.head)
     return encode_report(structs.replace(report, **changes))
+
+
+@pytest.mark.parametrize("page", ["render_html", "render_summary", "render_text"])
+def test_wanted_the_trusted_job_ended_by_a_page_that_cannot_be_drawn_got_the_verdict(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    """A fork's diagnosis chooses what is drawn. The check, the comment and the exit code are those of the numbers."""
+
+    def fail(*_: object, **__: object) -> Never:
+        raise KeyError("\n::error::x")
+
+    for room in ("flows.render", "say.comparison"):
+        if hasattr(import_module(f"perf_culprit.{room}"), page):
+            monkeypatch.setattr(f"perf_culprit.{room}.{page}", fail)
+    trees = with_suspects(diagnosis(), 13)
+    result = scene.publish(
+        {"report.json": honest(scene, failed=True, diagnosis=trees)},
+        inputs={"html_report": "true", "fail_on_alert": "true"},
+    )
+    assert result.exit_code == 1, result.log
+    (check,) = scene.fake.state.check_runs.values()
+    assert check.conclusion == "failure"
+    assert kinds(scene) == [*CHECK_WRITES, f"POST issues/{MALLORY_PULL}/comments"]
+    assert "The rest could not be drawn: KeyError" in result.log
+    assert set(commands(result.log)) <= {"warning", "notice"}
 
 
 def doctored(scene: Scene, **fields: Any) -> bytes:

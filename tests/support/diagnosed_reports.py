@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import ChangeKind, Touched, TouchedFunction
 from perf_culprit.model.report import Report, TreeComparison
+from perf_culprit.say.call_tree_words import shown_suspects
 from tests.support.compared_trees import Tree
 from tests.support.reports import BASE_COMMIT, HEAD_COMMIT, every_conclusion
 
@@ -48,3 +49,9 @@ def diagnosis(names: dict[str, str] | None = None) -> TreeComparison:
 
 def diagnosed(comparison: TreeComparison | None = None) -> Report:
     return replace(every_conclusion()["regression-fails"], diagnosis=comparison or diagnosis())
+
+
+def with_suspects(comparison: TreeComparison, count: int) -> TreeComparison:
+    """Return the comparison with this number of suspects, all like the first one."""
+    first = shown_suspects(comparison)[0]
+    return replace(comparison, suspects=tuple(replace(first, method=f"{first.method}{i}") for i in range(count)))

@@ -1,5 +1,6 @@
 """`perf-culprit init`: the tools it finds, the documentation's files that it writes, and its remarks on others."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -374,3 +375,21 @@ def test_check_knows_the_lockfile_of_actions(tmp_path: Path, capsys: pytest.Capt
     assert remarks() == ["is not in .github/workflows/actions.lock: run `gh actions-lock` and commit it"]
     lock.write_text("version: [\n")
     assert remarks() == ["is no lockfile of actions: run `gh actions-lock` and commit it"]
+
+
+def test_wanted_a_command_in_the_log_by_a_workflow_s_names_got_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "x\x1b[2J\n::error::y ##[add-mask]z"
+    job = {"runs-on": "ubuntu-latest", "permissions": {"id-token": "write"}}
+    measures = {**job, "steps": [{"name": evil, "run": "go test -bench ."}]}
+    root = lay_out(tmp_path, {".github/workflows/bench.yml": json.dumps({"on": "push", "jobs": {evil: measures}})})
+    assert main(["init", "--repo", str(root), "--yes"]) == 0
+    ours = {**job, "steps": [{"uses": "actions/checkout@v4"}, {"run": "perf-culprit measure --run x"}]}
+    lay_out(root, {".github/workflows/perf.yml": json.dumps({"on": "push", "jobs": {evil: ours}})})
+    assert main(["init", "--check", "--repo", str(root)]) == 2
+    printed = "".join(capsys.readouterr())
+    assert "job x\N{REPLACEMENT CHARACTER}[2J ::error::y ## [add-mask]z" in printed
+    assert not [line for line in printed.splitlines() if line.lstrip().startswith("::")]
+    assert "\x1b" not in printed
+    assert "##[" not in printed

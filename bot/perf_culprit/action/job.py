@@ -1,9 +1,11 @@
 """One run of the action: its log, and how it reports its results."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TextIO
 
 from perf_culprit.action.inputs import Inputs
@@ -84,12 +86,19 @@ def open_check(job: Job, host: Host, *, sha: str, name: str | None = None) -> It
         yield check
 
 
+def drawn(job: Job, report: Report, draw: Callable[[], str]) -> str:
+    """Return the text that `draw` makes, or why it could not be made, which is a warning of the job."""
+    from perf_culprit.flows import render
+
+    return render.drawn(draw, report.conclusion, warn=lambda note: job.log.tell(LogLevel.WARNING, note))
+
+
 def say_report(job: Job, report: Report) -> None:
     from perf_culprit.flows.render import headline
     from perf_culprit.say.comparison import render_text
 
-    with job.log.fold(headline(report)):
-        job.log.say(render_text(report, colour=False, width=LOG_WIDTH))
+    with job.log.fold(drawn(job, report, lambda: headline(report))):
+        job.log.say(drawn(job, report, lambda: render_text(report, colour=False, width=LOG_WIDTH)))
 
 
 def summarise(job: Job, markdown: str) -> None:
@@ -115,42 +124,39 @@ def record_run(job: Job, compared: Compared) -> None:
 
 
 def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = None, fails: bool = True) -> int:
-    """Write outputs and job summary, and return the exit code. The outputs are about the worst of several suites."""
+    """Write outputs, job summary and pages, and return the exit code. The outputs are about the worst suite."""
     from perf_culprit.flows.compare import flagged_json
-    from perf_culprit.flows.render import headline, report_summary
+    from perf_culprit.flows.render import headline, report_html, report_summary
     from perf_culprit.say.comment import loudest_first
     from perf_culprit.say.report_parts import outputs
 
     context, inputs = job.context, job.inputs
     loudest = loudest_first(reports)[0]
-    urls = {"run_url": context.run_url, "repository_url": context.repository_url}
-    # A fork's token may not write a check, and this job cannot tell whether another one writes it.
-    has_check = fails or not context.is_fork
-    for report in reports:
-        summarise(job, report_summary(report, **urls, has_check=has_check))
+    pages = _pages(job, reports) if inputs.html_report else {}
     if context.output_path:
         values = {
             **outputs(loudest),
             "report-path": str(inputs.report_directory / "report.json"),
-            "html-path": "\n".join(_write_pages(job, reports)) if inputs.html_report else "",
+            "html-path": "\n".join(map(str, pages)),
             "comment-url": comment_url or "",
             "flagged": flagged_json(reports),
         }
         write_outputs(values, path=context.output_path)
-    job.log.say(headline(loudest))
+    urls = {"run_url": context.run_url, "repository_url": context.repository_url}
+    # A fork's token may not write a check, and this job cannot tell whether another one writes it.
+    has_check = fails or not context.is_fork
+    for report in reports:
+        summarise(job, drawn(job, report, partial(report_summary, report, **urls, has_check=has_check)))
+    for path, report in pages.items():
+        replace_file(context.workspace / path, drawn(job, report, partial(report_html, report)).encode())
+    job.log.say(drawn(job, loudest, lambda: headline(loudest)))
     is_failure = fails and inputs.fail_on_alert and any(report.failed for report in reports)
     if is_failure:
         return EXIT_REGRESSION
     return EXIT_NO_DATA if any(report.has_nothing_in_common for report in reports) else EXIT_FINE
 
 
-def _write_pages(job: Job, reports: Sequence[Report]) -> list[str]:
-    """Write the page of each report next to report.json. Return their paths in the workspace."""
-    from perf_culprit.flows.render import report_html
-
+def _pages(job: Job, reports: Sequence[Report]) -> dict[Path, Report]:
+    """The path of each report's page in the workspace, next to report.json."""
     names = ["report.html"] if len(reports) == 1 else [f"report-{number + 1}.html" for number in range(len(reports))]
-    paths = [job.inputs.report_directory / name for name in names]
-    for path, report in zip(paths, reports, strict=True):
-        page = report_html(report)
-        replace_file(job.context.workspace / path, page.encode())
-    return [str(path) for path in paths]
+    return {job.inputs.report_directory / name: report for name, report in zip(names, reports, strict=True)}

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from perf_culprit import git
 from perf_culprit.action.default_branch import accepted_changes, accepted_since
-from perf_culprit.action.job import Job, say_report
+from perf_culprit.action.job import Job
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared, with_changed_files
@@ -52,7 +52,6 @@ def judge(job: Job) -> Compared:
     directory = context.workspace / inputs.report_directory
     for name, data in result_files(compared, results).items():
         replace_file(directory / name, data)
-    say_report(job, compared.report)
     return compared
 
 

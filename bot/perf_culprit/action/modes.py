@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from perf_culprit.action.comment_command import run_bisect, run_command
 from perf_culprit.action.default_branch import follow_reference, look_after
 from perf_culprit.action.inputs import Mode
-from perf_culprit.action.job import Job, finish, open_check, record_run, summarise
+from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
 from perf_culprit.action.measured_job import judge
 from perf_culprit.action.measuring_run import publish
 from perf_culprit.errors import BotError
@@ -56,6 +56,7 @@ def _auto(job: Job) -> int:
             raise
         if check is not None:
             complete_check(check, [compared.report], job.destination)
+    say_report(job, compared.report)
     url = _comment_on_event(job, host, compared.report)
     if context.is_default_branch_push and job.inputs.is_recorded and not job.inputs.reference:
         record_run(job, compared)
@@ -69,12 +70,15 @@ def _compare(job: Job) -> int:
 
     A regression fails the check that the trusted job writes, not this step: the upload after it has to happen.
     """
-    return finish(job, [judge(job).report], fails=False)
+    report = judge(job).report
+    say_report(job, report)
+    return finish(job, [report], fails=False)
 
 
 def _record(job: Job) -> int:
     """Judge and append to the history, on any branch."""
     compared = judge(job)
+    say_report(job, compared.report)
     record_run(job, compared)
     return finish(job, [compared.report])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import Status, colour, show, shown, table_width, text_stream, write
+from perf_culprit.cli.output import Status, colour, say, show, shown, table_width, text_stream, warn, write
 from perf_culprit.commands.analysis_requests import Diagnose, Simulate
 from perf_culprit.errors import EXIT_FINE, EXIT_REGRESSION, UsageError
 
@@ -104,7 +104,7 @@ def _diagnose_profiles(asked: Diagnose) -> int:
     diagnosis, remarks = diagnose_profiles(asked)
     _show(diagnosis, asked)
     for remark in remarks:
-        print(f"- {remark}", file=sys.stderr)
+        say(f"- {remark}", sys.stderr)
     return EXIT_FINE
 
 
@@ -151,7 +151,7 @@ def simulate(asked: Simulate) -> int:
         write(asked.json, encode_simulation(report))
     if asked.html:
         write(asked.html, simulation_html(report).encode())
-    print(simulation_text(report), end="", file=text_stream(asked.json))
+    say(simulation_text(report), text_stream(asked.json))
     return EXIT_FINE
 
 
@@ -184,7 +184,7 @@ def _report(asked: Simulate, status: Status) -> "SimulationReport":
 
 
 def _compare(asked: Simulate, against: Path, status: Status) -> int:
-    from perf_culprit.flows.render import report_html, report_json
+    from perf_culprit.flows.render import drawn, report_html, report_json
     from perf_culprit.flows.simulations import compare_designs
     from perf_culprit.say.comparison import render_text
 
@@ -193,7 +193,9 @@ def _compare(asked: Simulate, against: Path, status: Status) -> int:
     if asked.json:
         write(asked.json, report_json(report))
     if asked.html:
-        write(asked.html, report_html(report).encode())
+        write(asked.html, drawn(lambda: report_html(report), report.conclusion, warn=warn).encode())
     stream = text_stream(asked.json)
-    print(render_text(report, colour=colour(stream), width=table_width(stream)), file=stream)
+    show(
+        drawn(lambda: render_text(report, colour=colour(stream), width=table_width(stream)), report.conclusion), stream
+    )
     return EXIT_REGRESSION if report.failed else EXIT_FINE

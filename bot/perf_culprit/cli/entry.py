@@ -58,6 +58,6 @@ def _unexpected(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
-    from perf_culprit.say.inert import plain_lines
+    from perf_culprit.cli.output import say
 
-    print(plain_lines(text), file=sys.stderr)
+    say(text, sys.stderr)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import colour, show, shown, table_width, text_stream, write, write_page
+from perf_culprit.cli.output import colour, say, show, shown, table_width, text_stream, write, write_page
 from perf_culprit.commands.history_requests import (
     Accept,
     AuditRuns,
@@ -38,7 +38,7 @@ def stats(asked: HistoryStats) -> int:
 
     with shown(asked):
         size = history_size(asked, config=chosen_config(asked))
-    print(history_size_text(size), end="")
+    say(history_size_text(size))
     return EXIT_FINE
 
 
@@ -48,7 +48,7 @@ def compact(asked: HistoryCompact) -> int:
 
     with shown(asked):
         compacted = compact_history(asked, config=chosen_config(asked))
-    print(compacted_text(compacted), end="")
+    say(compacted_text(compacted))
     return EXIT_FINE
 
 
@@ -58,7 +58,7 @@ def copy(asked: HistoryCopy) -> int:
     with shown(asked):
         copied, before = copy_between(asked, config=chosen_config(asked), environ=os.environ)
     counts = ", ".join(f"{kind}: {copied.get(folder, 0):,}" for folder, kind in KINDS.items())
-    print(f"copied {counts}; already there: {before:,}")
+    say(f"copied {counts}; already there: {before:,}")
     return EXIT_FINE
 
 
@@ -66,7 +66,7 @@ def migrate(asked: HistoryMigrate) -> int:
     from perf_culprit.flows.record import migrate_database
 
     place, is_done = migrate_database(chosen_config(asked))
-    print(f"{place}: {'its tables are ready' if is_done else 'nothing to do, its tables are up to date'}")
+    say(f"{place}: {'its tables are ready' if is_done else 'nothing to do, its tables are up to date'}")
     return EXIT_FINE
 
 
@@ -94,7 +94,7 @@ def accept(asked: Accept) -> int:
     names = ", ".join(plain(name) for name in accepted.benchmarks) or "every benchmark that got worse"
     word = "accepted" if accepted.stored else "was accepted before"
     author, reason = plain(accepted.acceptance.author), plain(accepted.acceptance.reason, limit=300)
-    print(f"{word}: {names} at {accepted.acceptance.commit[:12]}, by {author}: {reason}")
+    say(f"{word}: {names} at {accepted.acceptance.commit[:12]}, by {author}: {reason}")
     return EXIT_FINE
 
 
@@ -112,7 +112,7 @@ def dashboard(asked: BuildDashboard) -> int:
             host=os.environ.get("GITHUB_SERVER_URL", "https://github.com"),
         )
     page = asked.folder / "index.html"
-    print(
+    say(
         f"{page}: {built.series:,} series of {built.runs:,} runs, {built.read:,} of them read now;"
         f" {built.written:,} files written, {built.unchanged:,} unchanged"
     )
@@ -196,5 +196,5 @@ def audit(asked: AuditRuns) -> int:
         write(asked.json, audit_json(result))
     if asked.svg:
         write(asked.svg, (render_sweep_svg(result) if asked.sweep else render_audit_svg(result)).encode())
-    print(render_audit(result), end="", file=text_stream(asked.json))
+    say(render_audit(result), text_stream(asked.json))
     return EXIT_FINE

@@ -3,16 +3,11 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import colour, show, shown, table_width, text_stream, write, write_page
+from perf_culprit.cli.output import colour, say, show, shown, table_width, text_stream, warn, write, write_page
 from perf_culprit.commands.judge_requests import Collect, Compare, Import, Publish, Record
 from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, UsageError
-from perf_culprit.say.inert import plain_lines
-
-if TYPE_CHECKING:
-    from perf_culprit.model.report import Report
 
 
 def collect(asked: Collect) -> int:
@@ -31,13 +26,14 @@ def collect(asked: Collect) -> int:
             tell=None if asked.quiet else told.append,
         )
     for text in told:
-        print(text, file=sys.stderr)
+        say(text, sys.stderr)
     write(asked.json, encode_run(run))
     return EXIT_FINE
 
 
 def compare(asked: Compare) -> int:
     from perf_culprit.flows.compare import compare_files
+    from perf_culprit.flows.render import drawn, report_html, report_json, report_markdown
     from perf_culprit.say.comparison import render_text
 
     asked = _named(asked)
@@ -54,9 +50,15 @@ def compare(asked: Compare) -> int:
             from perf_culprit.flows.diagnose import with_diagnosis
 
             report = with_diagnosis(report, name)
-        as_json = _written(asked, report)
-        stream = text_stream(asked.json)
-        text = render_text(report, colour=colour(stream), width=table_width(stream))
+        as_json = report_json(report) if asked.json else b""
+        if asked.json and asked.json != Path("-"):
+            write(asked.json, as_json)
+        verdict, stream = report.conclusion, text_stream(asked.json)
+        if asked.markdown:
+            write(asked.markdown, drawn(lambda: report_markdown(report), verdict, warn=warn).encode())
+        if asked.html:
+            write_page(asked.html, drawn(lambda: report_html(report), verdict, warn=warn), is_shown=asked.open)
+        text = drawn(lambda: render_text(report, colour=colour(stream), width=table_width(stream)), verdict)
     if asked.json == Path("-"):
         write(asked.json, as_json)
     show(text, stream)
@@ -74,22 +76,6 @@ def _named(asked: Compare) -> Compare:
             next_step="give both sides; `perf-culprit compare --help` lists what there is",
         )
     return asked.replaced(old=None, new=None, baseline=(asked.old,), target=(asked.new,))
-
-
-def _written(asked: Compare, report: "Report") -> bytes:
-    """Write the requested files, and return the report as JSON; empty if it is not requested."""
-    if not (asked.json or asked.markdown or asked.html):
-        return b""
-    from perf_culprit.flows.render import report_html, report_json, report_markdown
-
-    as_json = report_json(report) if asked.json else b""
-    if asked.json and asked.json != Path("-"):
-        write(asked.json, as_json)
-    if asked.markdown:
-        write(asked.markdown, report_markdown(report).encode())
-    if asked.html:
-        write_page(asked.html, report_html(report), is_shown=asked.open)
-    return as_json
 
 
 def _check_unused(asked: Compare) -> None:
@@ -119,9 +105,9 @@ def record(asked: Record) -> int:
             asked,
             config=chosen_config(asked),
             stdin=sys.stdin.buffer,
-            warn=lambda text: print(plain_lines(f"perf-culprit: {text}"), file=sys.stderr),
+            warn=warn,
         )
-    print(f"recorded {stored}")
+    say(f"recorded {stored}")
     return EXIT_FINE
 
 
@@ -130,12 +116,12 @@ def import_runs(asked: Import) -> int:
     from perf_culprit.say.maintenance_text import imported_text
 
     imported = import_history(asked, config=chosen_config(asked), token=os.environ.get("GITHUB_TOKEN"))
-    print(imported_text(imported), end="")
+    say(imported_text(imported))
     return EXIT_FINE
 
 
 def publish(asked: Publish) -> int:
     from perf_culprit.flows.publish import publish_file
 
-    print("\n".join(publish_file(asked, config=chosen_config(asked), environ=os.environ)))
+    say("\n".join(publish_file(asked, config=chosen_config(asked), environ=os.environ)))
     return EXIT_FINE

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import Status, colour, show, table_width, text_stream, width, write, write_page
+from perf_culprit.cli.output import Status, colour, say, show, table_width, text_stream, warn, width, write, write_page
 from perf_culprit.commands.measure_requests import Backfill, Bisect, Measure, MeasureBisectJob, Verify
 from perf_culprit.errors import (
     EXIT_FINE,
@@ -38,7 +38,7 @@ def _event_revisions(repository: Path) -> tuple[str, str]:
         BaselineOrigin.PARENT: "its parent",
     }
     ends = event_ends(repository, os.environ)
-    print(f"baseline {ends.baseline[:12]}, {words[ends.origin]}; target {ends.target[:12]}")
+    say(f"baseline {ends.baseline[:12]}, {words[ends.origin]}; target {ends.target[:12]}")
     return ends.baseline, ends.target
 
 
@@ -53,7 +53,7 @@ def _since_reference(asked: Measure) -> tuple[str, str]:
         )
     target = asked.commits[0] if asked.commits else "HEAD"
     reference = find_reference(asked.repository, str(asked.reference), target=target)
-    print(f"baseline {reference.commit[:12]}, {plain(reference.name)}; target {target}")
+    say(f"baseline {reference.commit[:12]}, {plain(reference.name)}; target {target}")
     return reference.commit, target
 
 
@@ -65,10 +65,10 @@ def measure(asked: Measure) -> int:
         asked = asked.replaced(commits=_since_reference(asked))
     if not asked.commits:
         asked = asked.replaced(commits=_event_revisions(asked.repository))
-    plan = measure_plan(asked, config=config, say=lambda text: print(plain(text)), environ=os.environ)
+    plan = measure_plan(asked, config=config, say=say, environ=os.environ)
     if asked.flagged is not None and not plan.names:
         why = "nothing is suspected" if asked.minutes or config.confirm.budget else "confirm.budget is 0"
-        print(f"{asked.flagged}: {why}, so nothing is measured")
+        say(f"{asked.flagged}: {why}, so nothing is measured")
         return EXIT_FINE
     status = Status(sys.stderr, quiet=asked.quiet)
     try:
@@ -87,42 +87,44 @@ def _dry_run(plan: "MeasurePlan", config: "Config", status: Status) -> int:
 
     cost, foresight = foreseen(plan, config=config, say=status)
     status.clear()
-    print(f"would take at most {took(cost)}, without traces and --also")
+    say(f"would take at most {took(cost)}, without traces and --also")
     if foresight is not None:
-        print(foresight_text(foresight), end="")
+        say(foresight_text(foresight))
     return EXIT_FINE
 
 
 def _show(measured: "Measured", rounds: int) -> int:
     """Print the verdict and the next command, however the measurement ended. Then raise the error that ended it."""
+    from perf_culprit.flows.render import drawn
     from perf_culprit.say.comparison import render_text
     from perf_culprit.say.numbers import counted
 
-    if measured.report is not None:
-        text = render_text(measured.report, colour=colour(sys.stdout), width=width())
+    report = measured.report
+    if report is not None:
+        text = drawn(lambda: render_text(report, colour=colour(sys.stdout), width=width()), report.conclusion)
         show(f"{text}\n", sys.stdout)
-    if not measured.rounds and measured.report is not None:
+    if not measured.rounds and report is not None:
         return EXIT_FINE
     is_interrupted = isinstance(measured.fault, KeyboardInterrupt)
     why = "interrupted: " if is_interrupted else "time limit reached: " if measured.is_out_of_time else ""
     # A resumed measurement may hold more rounds than are requested now.
-    print(f"{why}measured {measured.rounds} of {max(rounds, measured.rounds)} rounds")
+    say(f"{why}measured {measured.rounds} of {max(rounds, measured.rounds)} rounds")
     for trace in measured.traces:
-        print(f"trace: {trace}")
+        say(f"trace: {trace}")
     second = "".join(
         f" {option} {file}" for option, file in zip(("--confirm-baseline", "--confirm"), measured.confirm, strict=False)
     )
     if measured.flagged:
         looked = counted(len(measured.flagged), "benchmark")
-        print(f"looked like a regression: {looked}, {'' if measured.confirm else 'not yet '}measured again")
+        say(f"looked like a regression: {looked}, {'' if measured.confirm else 'not yet '}measured again")
     first, *targets = measured.files
     for target, diagnosis in zip_longest(targets, measured.diagnoses):
         third = f" --diagnosis {diagnosis}" if diagnosis else ""
-        print(f"compare: perf-culprit compare --paired --baseline {first} --target {target}{second}{third}")
+        say(f"compare: perf-culprit compare --paired --baseline {first} --target {target}{second}{third}")
     if not targets:
-        print(f"compare: perf-culprit compare --target {first} --repo .")
+        say(f"compare: perf-culprit compare --target {first} --repo .")
     if measured.fault or measured.is_out_of_time:
-        print("to continue: repeat the command with --resume")
+        say("to continue: repeat the command with --resume")
     if is_interrupted:
         return EXIT_INTERRUPTED
     if measured.fault is not None:
@@ -131,6 +133,7 @@ def _show(measured: "Measured", rounds: int) -> int:
 
 
 def verify(asked: Verify) -> int:
+    from perf_culprit.flows.render import drawn
     from perf_culprit.flows.verify_fix import Fix, overall, verify_fix
     from perf_culprit.say.finding_tables import verified_document
     from perf_culprit.say.render_terminal import render_terminal
@@ -148,8 +151,12 @@ def verify(asked: Verify) -> int:
         )
     answer = overall(verified)
     rows = [(one.culprit, one.left, one.answer.value) for one in verified]
-    document = verified_document(rows, answer=answer.value)
-    show(render_terminal(document, width=table_width(sys.stdout), colour=colour(sys.stdout)), sys.stdout)
+
+    def table() -> str:
+        document = verified_document(rows, answer=answer.value)
+        return render_terminal(document, width=table_width(sys.stdout), colour=colour(sys.stdout))
+
+    show(drawn(table, answer), sys.stdout)
     return {Fix.FIXED: EXIT_FINE, Fix.UNDECIDED: EXIT_NO_DATA}.get(answer, EXIT_REGRESSION)
 
 
@@ -164,12 +171,12 @@ def backfill(asked: Backfill) -> int:
     finally:
         status.clear()
     commits = counted(done.commits, "commit")
-    print(f"{commits} since {plain(asked.since)}: {done.stored} stored before")
+    say(f"{commits} since {plain(asked.since)}: {done.stored} stored before")
     if asked.dry_run:
         tried = "" if done.minutes is None else f", about {done.minutes:.1f} minutes by one that was tried"
-        print(f"would measure {done.left}, each {asked.executions} times after a warm-up{tried}")
+        say(f"would measure {done.left}, each {asked.executions} times after a warm-up{tried}")
         return EXIT_FINE
-    print(f"recorded {done.recorded}, {done.failed} gave no result, {done.left} are left")
+    say(f"recorded {done.recorded}, {done.failed} gave no result, {done.left} are left")
     return EXIT_FINE if done.recorded or not (done.failed or done.left) else EXIT_NO_DATA
 
 
@@ -179,6 +186,7 @@ def backfill(asked: Backfill) -> int:
 def bisect(asked: Bisect) -> int:
     from perf_culprit.dispatch.local_bisection import bisection_plan, state_file
     from perf_culprit.flows.bisect_here import bisect_plan, bisection_json, git_run, search
+    from perf_culprit.flows.render import drawn
     from perf_culprit.say.bisection_answer import bisection_markdown, bisection_text, commit_pages
     from perf_culprit.say.bisection_exports import bisection_log, bisection_svg
 
@@ -190,7 +198,7 @@ def bisect(asked: Bisect) -> int:
     if asked.git_run:
         write(asked.git_run, git_run(plan, name=str(asked.git_run)).encode())
         asked.git_run.chmod(0o755)
-        print(f"git bisect start {asked.bad} {asked.good} && git bisect run {asked.git_run.absolute()}")
+        say(f"git bisect start {asked.bad} {asked.good} && git bisect run {asked.git_run.absolute()}")
         return EXIT_FINE
     status = Status(sys.stderr, quiet=asked.quiet)
     try:
@@ -199,20 +207,22 @@ def bisect(asked: Bisect) -> int:
         state = state_file(plan)
         if state.exists():
             status.clear()
-            print(f"what was measured is kept: repeat the command with --resume {state}", file=sys.stderr)
+            say(f"what was measured is kept: repeat the command with --resume {state}", sys.stderr)
         raise
     finally:
         status.clear()
     if asked.json:
         write(asked.json, bisection_json(report))
+    answer = "the search is finished" if report.is_definite else "the search found nothing definite"
     if asked.markdown:
-        write(asked.markdown, bisection_markdown(report).encode())
+        write(asked.markdown, drawn(lambda: bisection_markdown(report), answer, warn=warn).encode())
     if asked.svg:
-        write_page(asked.svg, bisection_svg(report), is_shown=asked.open)
+        write_page(asked.svg, drawn(lambda: bisection_svg(report), answer, warn=warn), is_shown=asked.open)
     if asked.log:
-        write(asked.log, bisection_log(report).encode())
+        write(asked.log, drawn(lambda: bisection_log(report), answer, warn=warn).encode())
     stream = text_stream(asked.json)
-    show(bisection_text(report, colour=colour(stream), verbose=asked.verbose), stream, links=commit_pages(report))
+    text = drawn(lambda: bisection_text(report, colour=colour(stream), verbose=asked.verbose), answer)
+    show(text, stream, links=commit_pages(report))
     return EXIT_FINE if report.is_definite else EXIT_NO_DATA
 
 
@@ -224,5 +234,5 @@ def bisect_job(asked: MeasureBisectJob) -> int:
         done = measure_job(asked, config=chosen_config(asked), say=status, stdin=sys.stdin.buffer)
     finally:
         status.clear()
-    print(f"measured {done.rounds} of {done.asked} rounds: {done.file}")
+    say(f"measured {done.rounds} of {done.asked} rounds: {done.file}")
     return EXIT_FINE

@@ -17,6 +17,7 @@ from typing import Final, TextIO
 from perf_culprit.commands.declared import Command
 from perf_culprit.files import replace_file
 from perf_culprit.progress import listen
+from perf_culprit.say.inert import plain_lines, terminal_lines
 
 # The output of a command: its place, width and colours.
 
@@ -38,6 +39,19 @@ def text_stream(*written: Path | None) -> TextIO:
     return sys.stderr if Path("-") in written else sys.stdout
 
 
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print lines unbroken. This function, `show` and `Status` print everything, and make foreign text inert."""
+    print(plain_lines(text.removesuffix("\n")), file=stream or sys.stdout, flush=True)
+
+
+def ask(question: str, default: str) -> str:
+    return input(f"{plain_lines(f'{question} [{default}]:')} ").strip() or default
+
+
+def warn(text: str) -> None:
+    say(f"perf-culprit: {text}", sys.stderr)
+
+
 def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyType({})) -> None:
     """Print text. A terminal breaks its sentences between words. A command stays on one line, to be copied; tables fit.
 
@@ -46,7 +60,7 @@ def show(text: str, stream: TextIO, *, links: Mapping[str, str] = MappingProxyTy
     """
     pages = links if stream.isatty() and colour(stream) else {}
     at_words = TextWrapper(width(), break_long_words=False, break_on_hyphens=False)
-    for line in text.removesuffix("\n").split("\n"):
+    for line in terminal_lines(text.removesuffix("\n"), colour=colour(stream)).split("\n"):
         start, words, end = COLOURED.findall(line)[0]
         is_kept = not stream.isatty() or " --" in line or (start and words.startswith(MARK))
         indent = len(words) - len(words.lstrip(" "))
@@ -99,6 +113,7 @@ class Status:
     def __call__(self, line: str) -> None:
         if self._quiet:
             return
+        line = plain_lines(line)
         if self.is_terminal:
             self._stream.write(f"\r\x1b[2K{line[: width() - 1]}")
         else:
@@ -148,7 +163,7 @@ class _Steps:
     def hear(self, words: str) -> None:
         now = time.monotonic()
         if self._is_verbose and self._words:
-            print(f"{now - self._step_began:6.1f} s  {self._words}", file=sys.stderr)
+            say(f"{now - self._step_began:6.1f} s  {self._words}", sys.stderr)
         self._words, self._step_began = words, now
 
     def show(self) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from perf_culprit import git
 from perf_culprit.cli.command_parser import all_parsers
 from perf_culprit.cli.options import chosen_config
-from perf_culprit.cli.output import write
+from perf_culprit.cli.output import ask, say, write
 from perf_culprit.commands.setup_requests import Completion, Demo, Doctor, Formats, Init, Mcp, Schema
-from perf_culprit.errors import EXIT_FINE, EXIT_USAGE, UsageError
+from perf_culprit.errors import EXIT_FINE, EXIT_USAGE, UsageError, visible
 from perf_culprit.files import replace_file
 from perf_culprit.release import IS_RELEASE
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def demo(asked: Demo) -> int:
     from perf_culprit.demo.story import run_demo
 
-    for page in run_demo(asked.directory, say=lambda line: print(line, flush=True)):
+    for page in run_demo(asked.directory, say=say):
         if asked.open:
             webbrowser.open(page.absolute().as_uri())
     return EXIT_FINE
@@ -37,7 +37,7 @@ def demo(asked: Demo) -> int:
 def formats(_: Formats) -> int:
     from perf_culprit.flows.compare import formats_list
 
-    print(formats_list())
+    say(formats_list())
     return EXIT_FINE
 
 
@@ -93,13 +93,13 @@ def init(asked: Init) -> int:
         files = new_files(*choices)
     for path, text in files.items():
         replace_file(asked.repository / path, text.encode())
-        print(f"wrote {path}")
+        say(f"wrote {path}")
     if (asked.repository / LOCK).is_file():
-        print(f"{LOCK} does not have the new files: {RELOCK}.")
+        say(f"{LOCK} does not have the new files: {RELOCK}.")
     if not IS_RELEASE:
-        print("This is not a release: put the commit of the release that you reviewed in place of the zeros.")
+        say("This is not a release: put the commit of the release that you reviewed in place of the zeros.")
     if choices[0].since:
-        print("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
+        say("Commit this file and start it in the tab Actions, or wait for the night. It resumes where it ended.")
         return EXIT_FINE
     _say_what_follows(asked, choices, notes)
     return EXIT_FINE
@@ -108,15 +108,15 @@ def init(asked: Init) -> int:
 def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None:
     from perf_culprit.init.introduction import FIRST_RUN, FORKS, history_step, pull_request_text
 
-    print(f"Commit these files. {FIRST_RUN}")
+    say(f"Commit these files. {FIRST_RUN}")
     if not choices[0].split:
-        print(FORKS)
+        say(FORKS)
     elif len(choices) > 1:
-        print(f"/perf-bisect runs the suite {choices[0].suite}: `bisect.run` of the configuration is one command.")
+        say(f"/perf-bisect runs the suite {choices[0].suite}: `bisect.run` of the configuration is one command.")
     if asked.origin:
-        print(history_step(asked.origin, asked.repository))
+        say(history_step(asked.origin, asked.repository))
     if asked.pull_request:
-        print(f"\n{pull_request_text(choices, notes)}")
+        say(f"\n{pull_request_text(choices, notes)}")
 
 
 def _tried(repository: Path, choice: "Choice") -> "Choice":
@@ -125,14 +125,14 @@ def _tried(repository: Path, choice: "Choice") -> "Choice":
     from perf_culprit.init.native_output import TIMER
 
     if choice.setup:
-        print(f"not done here, since it changes the machine: {choice.setup}")
+        say(f"not done here, since it changes the machine: {choice.setup}")
     is_timed = [TIMER in run for run in (choice.run, *choice.others)]
     ways = [run for _, run in sorted(zip(is_timed, (choice.run, *choice.others), strict=True), key=lambda one: one[0])]
     for run in ways[:-1]:
         try:
             return _try_out(repository, replace(choice, run=run))
         except DataError as error:
-            print(f"no result: {error}\nthe time of the whole command is tried instead")
+            say(f"no result: {error}\nthe time of the whole command is tried instead")
     return _try_out(repository, replace(choice, run=ways[-1]))
 
 
@@ -146,9 +146,9 @@ def _try_out(repository: Path, choice: "Choice") -> "Choice":
     request = Measure(
         repository=repository, run=choice.run, build=choice.build or None, tool=choice.format or "auto", output=Path()
     )
-    run = try_once(request, config=Config(), say=print)
+    run = try_once(request, config=Config(), say=say)
     names = list(dict.fromkeys(benchmark.name for benchmark in run.benchmarks))
-    print(f"tried HEAD once: {counted(len(names), 'benchmark')} read, such as {', '.join(names[:3])}")
+    say(f"tried HEAD once: {counted(len(names), 'benchmark')} read, such as {', '.join(names[:3])}")
     return choice
 
 
@@ -164,16 +164,16 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     if setup is None and run is not None:
         setup = next((each.setup for each in suggestions if each.program in run.split()), None)
     asks = not asked.yes and sys.stdin.isatty()
-    ask = _ask if asks else (lambda _, default: default)
+    answer = ask if asks else (lambda _, default: default)
     if run is None:
-        run = ask("Command that measures a commit", chosen[0].run if chosen else "")
+        run = answer("Command that measures a commit", chosen[0].run if chosen else "")
     if not run:
         raise UsageError(
             "no benchmark tool was found here", place=str(asked.repository), next_step="name the command with --run"
         )
     follows = chosen if chosen and chosen[0].run == run else []
     if asked.setup is None:
-        setup = ask("Command that prepares the machine", (follows[0].setup if follows else setup) or "")
+        setup = answer("Command that prepares the machine", (follows[0].setup if follows else setup) or "")
     first = _following(follows[0] if follows else None, run=run, setup=setup or "", build=build)
     if (asked.parts is None) != (asked.list_command is None):
         raise UsageError("--parts and --list need each other", place="--parts", next_step="give both, or neither")
@@ -185,7 +185,7 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     split = (
         asked.split
         or first.parts > 1
-        or ask("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
+        or answer("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
     )
     more = [_following(each, run=each.run, setup=each.setup, build=build) for each in follows[1:]]
     names = suite_names(follows) if follows else [""]
@@ -232,12 +232,8 @@ def _suggestions(asked: Init) -> "tuple[list[Suggestion], list[Suggestion]]":
     taken = chosen[asked.pick - 1 : asked.pick] if asked.pick else suites(chosen) if chosen else []
     if asked.run is None and chosen:
         for line in shown_suggestions(chosen, taken):
-            print(line)
+            say(visible(line))
     return chosen, taken
-
-
-def _ask(question: str, default: str) -> str:
-    return input(f"{question} [{default}]: ").strip() or default
 
 
 def _default_branch(repository: Path) -> str:
@@ -255,11 +251,11 @@ def doctor(asked: Doctor) -> int:
     from perf_culprit.flows.job_context import checkup, refusal_lines
 
     if asked.refusal:
-        print(*refusal_lines(asked.refusal), sep="\n")
+        say("\n".join(refusal_lines(asked.refusal)))
         return EXIT_USAGE
     lines, is_well = checkup(environ=os.environ, repository=asked.repository, config=chosen_config(asked))
     for line in lines:
-        print(line)
+        say(line)
     has_files = (asked.repository / ".github" / "workflows").is_dir()
     return _check(asked.repository) if has_files and is_well else EXIT_FINE if is_well else EXIT_USAGE
 
@@ -269,7 +265,7 @@ def _check(repository: Path) -> int:
 
     remarks = check_files(repository)
     for remark in remarks:
-        print(f"{remark.file}: {'UNSAFE: ' if remark.is_unsafe else ''}{remark.text}")
+        say(visible(f"{remark.file}: {'UNSAFE: ' if remark.is_unsafe else ''}{remark.text}"))
     if not remarks:
-        print("nothing outdated or unsafe")
+        say("nothing outdated or unsafe")
     return EXIT_USAGE if remarks else EXIT_FINE

@@ -1,5 +1,7 @@
 """Reports in the forms that jobs and commands need, and reports read from files."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,27 @@ from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import render_html
 from perf_culprit.stats.steps import FEWEST_VALUES
+
+# Drawing never changes a verdict: exit code and check are decided from the report alone.
+
+
+def drawn(draw: Callable[[], str], verdict: str, *, warn: Callable[[str], None] = lambda _: None) -> str:
+    """Return the text that `draw` makes. If it fails, return the verdict and a note, and pass them to `warn`.
+
+    The note is our own words and fits into Markdown, HTML, a log line and a check's title.
+    """
+    try:
+        return draw()
+    except Exception as error:
+        if os.environ.get("PERF_CULPRIT_DEBUG"):
+            raise
+        note = (
+            f"{verdict.replace('_', ' ').capitalize()}. The rest could not be drawn: {type(error).__name__}. "
+            "The verdict stands; run again with PERF_CULPRIT_DEBUG=1 and report the traceback"
+        )
+        warn(note)
+        return note
+
 
 # A report in the forms that every job needs.
 

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from perf_culprit.model.call_tree import CallNode, CallTree
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
 from perf_culprit.say.call_tree_words import count, grown, own_change, shown_suspects
-from perf_culprit.say.inert import Safe, clean, fill, inline_data
+from perf_culprit.say.inert import Safe, clean, fill, inline_data, own
 
 # Compared call trees as Mermaid's text, which GitHub draws. Foreign names cannot leave their labels.
 
@@ -211,7 +211,8 @@ def _flame(
             nodes.append([clean(method, limit=_NAME_LIMIT), parent, *numbers])
     names = [clean(name, limit=_NAME_LIMIT) for name in suspects[:MOST_LISTED]]
     data = inline_data({"unit": unit, "nodes": nodes, "suspects": names})
-    return Safe(fill("flame.html.j2", data=data, is_pair=is_pair, listed=len(names), more=len(suspects) - len(names)))
+    more = own("and {} more", len(suspects) - len(names)) if len(suspects) > len(names) else ""
+    return Safe(fill("flame.html.j2", data=data, is_pair=is_pair, is_listed=bool(names), more=more))
 
 
 def collapsed_difference(comparison: TreeComparison) -> bytes:

@@ -27,6 +27,10 @@ SENTENCE_LIMIT = 300
 LINE_LIMIT = 4_000
 SHORT_HASH = 7
 
+_COLOUR = re.compile(r"(\x1b\[\d+m)")
+_NOTHING = re.compile(r"(?!)")
+# A line that starts with `::` would be a command to GitHub's runner.
+_COMMAND = re.compile(r"^((?:\x1b\[\d+m|\s)*)::")
 _HASH_LIKE = re.compile(r"[0-9a-f]{7,}")
 _URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~:/?#@!$&'*+,;=%-]*)?")
 _MARKER = re.compile(r"<!-- [A-Za-z0-9:._/ -]{1,200} -->")
@@ -88,8 +92,13 @@ def plain(text: str, *, limit: int = NAME_LIMIT) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """Apply `plain` to several lines, where `::` at a line's start is a command too. Indentation stays."""
-    return "\n".join(_plain_line(line) for line in text.split("\n"))
+    """Make several lines inert, where `::` at a line's start is a command too. Indentation stays."""
+    return terminal_lines("\n".join(map(_cut, text.split("\n"))), colour=False)
+
+
+def terminal_lines(text: str, *, colour: bool) -> str:
+    """Apply `plain_lines` without a limit for a line. `colour`: keep colours, which only our renderers write."""
+    return "\n".join(_plain_line(line, _COLOUR if colour else _NOTHING) for line in text.split("\n"))
 
 
 def code(text: str, *, limit: int = NAME_LIMIT) -> Safe:
@@ -155,12 +164,15 @@ def marker(comment: str) -> Safe:
     return Safe(comment)
 
 
-def _plain_line(line: str) -> str:
-    words = line.lstrip(" ")
-    if not words.strip():
-        return ""
-    shown = plain(words, limit=LINE_LIMIT)
-    return line[: -len(words)] + (f": {shown[1:]}" if shown.startswith("::") else shown)
+def _cut(line: str) -> str:
+    line = line.rstrip()
+    return line if len(line) <= LINE_LIMIT else clean(line, limit=LINE_LIMIT)
+
+
+def _plain_line(line: str, kept: re.Pattern[str]) -> str:
+    pieces = kept.split(line)
+    pieces[::2] = (visible(piece).replace("##[", "## [") for piece in pieces[::2])
+    return _COMMAND.sub(r"\1: :", "".join(pieces))
 
 
 def _is_plain(word: str, *, first: bool) -> bool:

@@ -1,6 +1,5 @@
 """A document for a terminal: within a width, in colour, and without lines that a runner takes for commands."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -36,7 +35,7 @@ from perf_culprit.say.document import (
     joined,
     spans,
 )
-from perf_culprit.say.inert import NAME_LIMIT, NO_BREAK, SENTENCE_LIMIT, SHORT_HASH, Safe, plain
+from perf_culprit.say.inert import NAME_LIMIT, NO_BREAK, SENTENCE_LIMIT, SHORT_HASH, Safe, plain, terminal_lines
 
 # The mark before a name, because a line that starts with a name could be a command to GitHub's runner.
 MARK: Final = "• "
@@ -47,8 +46,6 @@ LONGEST_NAME: Final = 300
 LISTED: Final = 20
 # The width of a text for a log, where no row is cut.
 WIDE: Final = 10_000
-# A line that starts with `::` would be a command to GitHub's runner.
-_COMMAND: Final = re.compile(r"^((?:\x1b\[[0-9;]*m|[^\S\n])*)::", re.MULTILINE)
 
 
 # Texts.
@@ -180,7 +177,7 @@ def render_terminal(document: Document, *, width: int, colour: bool, more_at: st
     for node in document.nodes:
         title, parts = (terminal(node.summary), node.parts) if isinstance(node, Fold) else ("", (node,))
         blocks += [screen.shown(part, title) for part in parts]
-    return _COMMAND.sub(r"\1: :", "\n\n".join(block for block in blocks if block) + "\n")
+    return terminal_lines("\n\n".join(block for block in blocks if block) + "\n", colour=colour)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

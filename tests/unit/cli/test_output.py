@@ -1,10 +1,16 @@
 """Text for a terminal: sentences break between words; text that is copied or aligned stays unbroken."""
 
+import ast
 import io
+import re
+from pathlib import Path
 
 import pytest
 
-from perf_culprit.cli.output import show
+import perf_culprit
+from perf_culprit.cli.output import Status, say, show
+
+BOT = Path(perf_culprit.__file__).parent
 
 SENTENCE = "Worst: parse takes 250% longer. Look there first."
 COMMAND = "Again: perf-culprit bisect --good v1.4 --bad main --run ./bench"
@@ -49,3 +55,32 @@ def test_a_commit_of_an_answer_is_a_link_on_a_terminal(monkeypatch: pytest.Monke
     assert terminal.getvalue() == f"{linked} got slower\n  --good abc1234f\n"
     show(text, pipe, links=pages)
     assert pipe.getvalue() == text
+
+
+EVIL = "a\x1b[2J\x1b[31m\u202eb ##[error]c\n::error::d\n  ::add-mask::e\r::f::"
+
+
+@pytest.mark.parametrize("screen", [Terminal(), io.StringIO()])
+def test_nothing_printed_is_a_command_or_moves_the_cursor(screen: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    say(EVIL, screen)
+    show(EVIL, screen)
+    Status(screen)(EVIL)
+    printed = screen.getvalue().replace("\r\x1b[2K", "").replace("\x1b[31m", "" if screen.isatty() else "\x1b[31m")
+    assert not {"\x1b", "\r", "\u202e"} & set(printed)
+    assert "##[" not in printed
+    assert not any(line.lstrip().startswith("::") for line in printed.splitlines())
+
+
+def test_everything_printed_goes_through_one_door() -> None:
+    """Only `cli/output.py`, the action's log and the tracer, which runs in another program, write to a stream."""
+    doors = {"cli/output.py", "action/job.py"}
+    written = {
+        f"{path.relative_to(BOT)}: {ast.unparse(node.func)}"
+        for path in BOT.rglob("*.py")
+        if str(path.relative_to(BOT)) not in doors and "tracer" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and re.fullmatch(r"print|input|(sys\.)?(stdout|stderr)(\.buffer)?\.write(lines)?", ast.unparse(node.func))
+    }
+    assert written == set()
