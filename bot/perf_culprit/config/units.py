@@ -6,12 +6,11 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from perf_culprit.errors import ConfigError
+from perf_culprit.model.unit_sizes import BYTES, MILLISECONDS
 
 _PERCENT = re.compile(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*%\s*")
-_DURATION = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s)\s*")
-_MS_PER_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
-_SIZE = re.compile(r"\s*(\d{1,9})\s*(KiB|MiB|GiB)\s*")
-_BYTES_PER_UNIT = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_DURATION = re.compile(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*([a-zµμ]{1,12})\s*")
+_SIZE = re.compile(r"\s*(\d{1,9})\s*([A-Za-z]{1,5})\s*")
 
 
 def parse_percent(value: object) -> float:
@@ -46,16 +45,16 @@ def parse_ratio(text: str, *, name: str) -> float:
 
 def _duration_ms(value: object) -> float:
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
+    if match is None or match[2] not in MILLISECONDS:
         raise ValueError(f"write a time with its unit, such as 10 ms, not {value!r}")
-    return float(match[1]) * _MS_PER_UNIT[match[2]]
+    return float(match[1]) * MILLISECONDS[match[2]]
 
 
 def _size_bytes(value: object) -> int:
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
+    if match is None or match[2] not in BYTES:
         raise ValueError(f"write a size with its unit, such as 200 MiB, not {value!r}")
-    return int(match[1]) * _BYTES_PER_UNIT[match[2]]
+    return int(match[1]) * int(BYTES[match[2]])
 
 
 Percent = Annotated[

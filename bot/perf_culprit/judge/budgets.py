@@ -10,9 +10,9 @@ from perf_culprit.config.policy_settings import BudgetConfig, PolicySettings
 from perf_culprit.errors import ConfigError
 from perf_culprit.judge.estimate import estimate
 from perf_culprit.judge.statistic import MEDIAN
+from perf_culprit.judge.unit_factors import converted
 from perf_culprit.model.report import BudgetCheck, BudgetState
 from perf_culprit.model.run import Benchmark, Run
-from perf_culprit.model.unit_sizes import converted
 
 MOST_CHECKS: Final = 500
 

@@ -1,18 +1,12 @@
-"""Units of time and size in the tools' spellings, and the factor between two of them."""
+"""The factor between two units, and what a unit tells about its metric.
+
+A tool that changes its scale between two runs must not look like a change.
+"""
 
 import math
 from functools import cache
 
-# Seconds and bytes per unit; a tool that changes its scale between two runs must not look like a change.
-SECONDS = {
-    "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0,
-    "second": 1.0, "seconds": 1.0, "min": 60.0, "h": 3600.0,
-    "nanoseconds": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3, "minutes": 60.0,
-}  # fmt: skip
-BYTES = {
-    "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
-    "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40,
-}  # fmt: skip
+from perf_culprit.model.unit_sizes import BYTES, is_size, seconds_in, without_suffix
 
 # Counted, not timed: the same code gives the same number, so one measurement without spread can decide.
 BYTES_PER_OPERATION = frozenset({"b/op", "bytes/op"})
@@ -26,6 +20,14 @@ def conversion_factor(source: str, target: str) -> float | None:
     source_kind, source_scale = _parsed(source)
     target_kind, target_scale = _parsed(target)
     return source_scale / target_scale if source_kind == target_kind else None
+
+
+def converted(value: float, unit: str, to: str) -> float | None:
+    """`value` of `unit` in the unit `to`, per call or not; None if the kinds differ. An empty unit fits any."""
+    if not unit:
+        return value
+    factor = conversion_factor(without_suffix(unit)[0], without_suffix(to)[0])
+    return None if factor is None else value * factor
 
 
 def milliseconds_per(unit: str) -> float | None:
@@ -51,8 +53,7 @@ def is_deterministic(unit: str) -> bool:
 @cache
 def depends_on_machine(unit: str) -> bool:
     """Whether another machine may give another number for the same code: times and rates, not counts and sizes."""
-    kind, _ = _parsed(unit)
-    return not is_deterministic(unit) and (kind[0] != "size" or "time" in kind[1:])
+    return not is_deterministic(unit) and (is_rate(unit) or not is_size(unit.partition("/")[0].strip()))
 
 
 @cache
@@ -61,14 +62,10 @@ def _parsed(unit: str) -> tuple[tuple[str, ...], float]:
     kinds, scale = [], 1.0
     for position, part in enumerate(unit.strip().split("/")):
         name = part.strip()
-        for kind, table in (("time", SECONDS), ("size", BYTES)):
-            factor = table.get(name) or table.get(name.lower())
-            if factor is not None:
-                scale = scale * factor if position == 0 else scale / factor
-                kinds.append(kind)
-                break
-        else:
-            kinds.append(name)
+        seconds = seconds_in(name)
+        factor = BYTES.get(name) if seconds is None else seconds
+        kinds.append(name if factor is None else "size" if seconds is None else "time")
+        scale = scale if factor is None else scale * factor if position == 0 else scale / factor
     return tuple(kinds), scale
 
 

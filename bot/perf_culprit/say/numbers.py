@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from perf_culprit.model.unit_sizes import BYTES, SECONDS, without_suffix
+from perf_culprit.model.unit_sizes import BYTES, SECONDS, is_size, seconds_in, without_suffix
 from perf_culprit.say.document import Prose, Text, words
 from perf_culprit.say.inert import NO_BREAK, Safe, plain, unbroken
 
@@ -16,8 +16,8 @@ MINUS = "\N{MINUS SIGN}"
 SMALLEST_RATE_SHOWN = 0.0001
 _MOST_NINES = 6
 
-_TIME_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
-_BYTE_UNITS = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
+_TIME_UNITS = tuple((unit, SECONDS[unit]) for unit in ("s", "ms", "µs", "ns"))
+_BYTE_UNITS = tuple((unit, BYTES[unit]) for unit in ("TiB", "GiB", "MiB", "KiB", "B"))
 _PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
 _COUNTED = frozenset({"op", "ops", "req", "requests", "iter", "items", "events", "calls", "queries", "transactions"})
@@ -42,11 +42,11 @@ class _Scale:
 
 
 def is_time(unit: str) -> bool:
-    return without_suffix(unit)[0] in SECONDS
+    return seconds_in(without_suffix(unit)[0]) is not None
 
 
 def is_bytes(unit: str) -> bool:
-    return without_suffix(unit)[0] in BYTES
+    return is_size(without_suffix(unit)[0])
 
 
 def is_rate(unit: str) -> bool:
@@ -158,15 +158,15 @@ def _percent_number(fraction: float, *, signed: bool) -> str:
 def _rate(unit: str) -> tuple[str, float] | None:
     """("ops", 1000.0) for "ops/ms": the counted things, and how many per second one unit is."""
     counted, _, time = unit.partition("/")
-    if counted in _COUNTED and time in SECONDS:
-        return counted, 1 / SECONDS[time]
-    return None
+    seconds = seconds_in(time)
+    return None if seconds is None or counted not in _COUNTED else (counted, 1 / seconds)
 
 
 def _scale(unit: str) -> _Scale | None:
     base, suffix = without_suffix(unit)
-    if base in SECONDS:
-        return _Scale(units=_TIME_UNITS, factor=SECONDS[base], suffix=suffix)
+    seconds = seconds_in(base)
+    if seconds is not None:
+        return _Scale(units=_TIME_UNITS, factor=seconds, suffix=suffix)
     if base in BYTES:
         return _Scale(units=_BYTE_UNITS, factor=BYTES[base], suffix=suffix)
     rate = _rate(unit)

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from perf_culprit.config.policy_settings import Section
 from perf_culprit.config.units import Percent
+from perf_culprit.model.unit_sizes import BYTES, SECONDS
 
 # Quantities of a simulation model as people write them: `2 s`, `5 KB`, `17/s`, `normal(20, 4)`.
 
@@ -18,12 +19,12 @@ _QUANTITY: Final = re.compile(rf"\s*(\$?){_NUMBER}\s*([A-Za-zµ/%]*)\s*")
 _DISTRIBUTION: Final = re.compile(r"\s*(exponential|normal|uniform)\(([^()]*)\)\s*")
 _PARAMETERS: Final = {"exponential": 1, "normal": 2, "uniform": 2}
 
-SECONDS: Final = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-BYTES: Final = {
-    "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
+# In a model `KB` is 1,000 bytes, because networks are measured in powers of ten.
+SIZES: Final = BYTES | {"KB": 1e3}
+PER_SECOND: Final = {f"/{unit}": 1 / size for unit, size in SECONDS.items()}
+BYTES_PER_SECOND: Final = {f"{unit}/s": size for unit, size in SIZES.items()} | {
+    "kbit/s": 125.0, "Mbit/s": 125e3, "Gbit/s": 125e6,
 }  # fmt: skip
-PER_SECOND: Final = {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600}
-BYTES_PER_SECOND: Final = {"kbit/s": 125.0, "Mbit/s": 125e3, "Gbit/s": 125e6, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
 UNITS: Final = {"": 1.0, "unit": 1.0, "units": 1.0}
 
 
@@ -74,7 +75,7 @@ def _of(
 
 
 Time = Annotated[float, _of(_number, SECONDS, "2 s"), Field(examples=["2 s"])]
-Size = Annotated[float, _of(_number, BYTES, "5 KB"), Field(examples=["5 KB"])]
+Size = Annotated[float, _of(_number, SIZES, "5 KB"), Field(examples=["5 KB"])]
 Rate = Annotated[float, _of(_number, PER_SECOND, "17/s"), Field(examples=["17/s"])]
 Bandwidth = Annotated[float, _of(_number, BYTES_PER_SECOND, "2 Mbit/s"), Field(examples=["2 Mbit/s"])]
 Price = Annotated[float, _of(_number, UNITS, "$0.10"), Field(examples=["$0.10"])]

@@ -9,10 +9,11 @@ from typing import Any
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.unit_sizes import SECONDS
 from perf_culprit.read.counters.counter_shapes import LineRecords
 from perf_culprit.read.counters.counter_tables import Readings, counter, names_shown
 from perf_culprit.read.results.console import Lines, Measured, line_reader
-from perf_culprit.read.results.parsed import TIME_UNITS, Parsed, ResultReader, from_summary, gathered
+from perf_culprit.read.results.parsed import Parsed, ResultReader, from_summary, gathered
 from perf_culprit.read.results.source import Source
 
 NOT_COUNTED = ("<not counted>", "<not supported>")
@@ -104,7 +105,7 @@ def _summary(value: float, spread: float | None) -> Summary:
 
 def _is_cost(reading: Reading) -> bool:
     event = MODIFIERS.sub("", reading.event)
-    return event in COSTS or event.endswith(COST_ENDINGS) or reading.unit in TIME_UNITS
+    return event in COSTS or event.endswith(COST_ENDINGS) or reading.unit in SECONDS
 
 
 def _notes(readings: list[Reading]) -> Iterator[str]:

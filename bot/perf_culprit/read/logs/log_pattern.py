@@ -11,6 +11,7 @@ import msgspec
 
 from perf_culprit.errors import ConfigError, UsageError
 from perf_culprit.files import read_limited
+from perf_culprit.model.unit_sizes import MILLISECONDS
 
 # The built-in line patterns (docs/diagnosis.md shows a line of each).
 
@@ -43,7 +44,7 @@ ELAPSED: Final = 6
 
 NEEDED: Final = ("service", "call", "label", "method")
 OPTIONAL: Final = ("time", "thread")
-MILLISECONDS_PER_UNIT: Final = {"elapsed_ms": 1.0, "elapsed_us": 1e-3, "elapsed_s": 1e3}
+MILLISECONDS_PER_UNIT: Final = {f"elapsed_{unit}": MILLISECONDS[unit] for unit in ("ms", "us", "s")}
 MAX_PATTERN_BYTES: Final = 10_000
 
 

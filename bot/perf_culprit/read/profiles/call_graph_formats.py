@@ -10,6 +10,7 @@ from typing import Any, Final
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.call_tree import Profile, RecordFault
 from perf_culprit.model.reason import ProfileNote, because
+from perf_culprit.model.unit_sizes import MILLISECONDS, NANOSECONDS
 from perf_culprit.read.profiles.call_graph import CallGraph, unfold
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import MAX_NODES, Frame, bounded, frame
@@ -20,8 +21,8 @@ from perf_culprit.read.profiles.profile_tree import MAX_NODES, Frame, bounded, f
 CALLGRIND_UNITS: Final = {
     "Ir": ("instructions", 1.0),
     "Cycles": ("cycles", 1.0),
-    "Time_(10ns)": ("ms", 1e-5),
-    "Time_(µs)": ("ms", 1e-3),
+    "Time_(10ns)": ("ms", 10 / NANOSECONDS["ms"]),
+    "Time_(µs)": ("ms", MILLISECONDS["µs"]),
 }
 CALLGRIND_MAX_COST: Final = 1e18
 SHOWN_EVENTS: Final = 10
@@ -319,7 +320,6 @@ class _Unmarshaller:
 # cProfile's statistics (`python -m cProfile -o FILE`): a call graph with times, marshalled.
 
 CPROFILE_MAX_SECONDS: Final = 1e12
-MS_PER_S: Final = 1e3
 _DICTIONARY: Final = (0x7B, 0xFB)
 _TUPLE: Final = (0x28, 0xA8, 0x29, 0xA9)
 _BUILT_IN: Final = "~"
@@ -353,7 +353,7 @@ def _read_cprofile(file: ProfileFile) -> tuple[Profile, ...]:
                 graph.call(caller, callee, calls=numbers[0], inclusive=numbers[1])
     if not graph.frames:
         raise DataError("names no function", place=file.place, next_step="check that the profiler ran")
-    return (unfold(graph, note=file.intake.note).profile(scale=MS_PER_S),)
+    return (unfold(graph, note=file.intake.note).profile(scale=MILLISECONDS["s"]),)
 
 
 def _cprofile_functions(stats: dict[Any, Any], graph: CallGraph, file: ProfileFile) -> dict[Any, int]:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.call_tree import Profile, RecordFault
 from perf_culprit.model.reason import ProfileNote, because
+from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.logs.log_chunks import STDIN_NAME
 from perf_culprit.read.profiles.profile_file import Intake, ProfileFile, ProfileReader, opened
 from perf_culprit.read.profiles.profile_tree import TOP, Frame, ProfileTree, frame
@@ -201,7 +202,6 @@ class EventTraces:
 MAP_NAME: Final = "kieker.map"
 MAX_MAP_BYTES: Final = 1 << 20
 MAX_TIME: Final = 1e19
-MS_PER_UNIT: Final = {"NANOSECONDS": 1e-6, "MICROSECONDS": 1e-3, "MILLISECONDS": 1.0, "SECONDS": 1e3}
 DEFAULT_UNIT: Final = "NANOSECONDS"
 _RECORD: Final = re.compile(r"\$[0-9]++;-?+[0-9]++;")
 _METADATA: Final = "KiekerMetadataRecord"
@@ -288,7 +288,7 @@ def _take_record(log: _Log, kind: str, fields: Sequence[str]) -> RecordFault | N
     elif kind.startswith(("Before", "After")) and kind.endswith("Event"):
         fault = _take_event(log, fields, begins=kind.startswith("Before"))
     elif kind == _METADATA:
-        log.unit = fields[8] if fields[8] in MS_PER_UNIT else DEFAULT_UNIT
+        log.unit = fields[8] if fields[8].lower() in MILLISECONDS else DEFAULT_UNIT
     elif kind.endswith("Event") and len(fields) > 4:
         # Calls, splits and joins have a number in their trace, but no duration.
         log.events.skip(fields[3], int(fields[4]), kind)
@@ -334,7 +334,7 @@ def _profiles(log: _Log, intake: Intake) -> tuple[Profile, ...]:
     if _mostly_within(smaller, larger):
         intake.note(because(ProfileNote.COUNTED_TWICE))
         families = [larger]
-    scale = MS_PER_UNIT[log.unit]
+    scale = MILLISECONDS[log.unit.lower()]
     return tuple(tree.profile(service, scale=scale) for entries in families for service, tree in entries.trees.items())
 
 

@@ -7,8 +7,9 @@ from typing import Final
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault
+from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
-from perf_culprit.read.profiles.profile_tree import SAMPLES, Frame, ProfileTree, frame, group_name
+from perf_culprit.read.profiles.profile_tree import MS, SAMPLES, Frame, ProfileTree, frame, group_name
 from perf_culprit.read.profiles.spans import Spans, profiles
 
 # The subset of Protobuf's wire format that our readers need: a message is a sequence of numbered fields.
@@ -79,7 +80,6 @@ _TYPES: Final = re.compile(rb"\x0a[\x02-\x06]\x08[\x00-\x7f]{1,2}\x10[\x00-\x7f]
 _FIRST: Final = (b"\x0a", b"\x48", b"\x50", b"\x5a", b"\x60")
 _PPROF_HEAD: Final = 256
 _COUNTED: Final = "count"
-_UNITS: Final = {"nanoseconds": ("ms", 1e-6), "microseconds": ("ms", 1e-3), "milliseconds": ("ms", 1.0)}
 PPROF_MAX_VALUE: Final = 2**62
 
 
@@ -105,11 +105,11 @@ def _read_pprof(file: ProfileFile) -> tuple[Profile, ...]:
     types = [(parts.text(kind), parts.text(unit)) for kind, unit in parts.types]
     chosen = _chosen(types, parts.text(parts.default))
     kind, unit_name = types[chosen]
-    unit, scale = (
-        (SAMPLES, 1.0)
-        if unit_name == _COUNTED and kind in ("samples", "sample")
-        else _UNITS.get(unit_name, (group_name(unit_name)[:40] or "units", 1.0))
-    )
+    if unit_name in MILLISECONDS:
+        unit, scale = MS, MILLISECONDS[unit_name]
+    else:
+        is_samples = unit_name == _COUNTED and kind in ("samples", "sample")
+        unit, scale = SAMPLES if is_samples else group_name(unit_name)[:40] or "units", 1.0
     frames: dict[int, tuple[Frame, ...]] = {}
     tree = ProfileTree()
     for number, sample in enumerate(parts.samples, 1):

@@ -10,6 +10,7 @@ import msgspec
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.model.call_tree import Profile
+from perf_culprit.model.unit_sizes import NANOSECONDS
 from perf_culprit.read.logs.service_calls import seconds_since_1970
 from perf_culprit.read.profiles.json_elements import UNDECODABLE, JsonElements, decoded_each
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader
@@ -238,7 +239,8 @@ ZIPKIN = ProfileReader(
 # Tables of spans, a span per row (CSV). The format names each column's role: `csv:trace=TraceID,span=SpanID,…`.
 
 TABLE_PREFIX: Final = "csv:"
-NS_PER_UNIT: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+# Whole numbers, because a float does not hold the nanoseconds since 1970.
+NS_PER_UNIT: Final = {unit: int(NANOSECONDS[unit]) for unit in ("ns", "us", "ms", "s")}
 NEEDED: Final = ("trace", "span", "parent", "service", "name")
 _MOMENTS: Final = ("start", *(f"start_{unit}" for unit in NS_PER_UNIT))
 _ENDS: Final = tuple(f"{what}_{unit}" for what in ("duration", "end") for unit in NS_PER_UNIT)

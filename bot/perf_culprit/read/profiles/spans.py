@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault
+from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.profiles.profile_file import ProfileFile
 from perf_culprit.read.profiles.profile_tree import MAX_DEPTH, TOP, Frame, ProfileTree, bounded, frame
 
@@ -20,7 +21,6 @@ MAX_SPANS: Final = 5_000_000
 # OpenTelemetry's specified default for an instrumented program that does not name itself.
 UNKNOWN_SERVICE: Final = "unknown_service"
 MAX_TIME_NS: Final = 2**63 - 1
-MS_PER_NS: Final = 1e-6
 MAX_TYPES: Final = 1_000
 # Path segments or query values that are numbers, UUIDs or hashes.
 _IDS: Final = re.compile(r"(?<=[/=])(?:[0-9]++|(?=[a-fA-F-]*+[0-9])[0-9a-fA-F-]{8,}+)(?=$|[/?&#,; ])")
@@ -230,7 +230,7 @@ class _Forest:
         size = math.ceil(calls / max(FEWEST_REPETITIONS, min(MOST_REPETITIONS, share)))
         repetitions = math.ceil(calls / size)
         cells = nodes * repetitions + call // size
-        scale = MS_PER_NS / np.minimum(size, calls - size * np.arange(repetitions))
+        scale = MILLISECONDS["ns"] / np.minimum(size, calls - size * np.arange(repetitions))
         shape = tree.profile(tree.frames[0].method)
         sums = [
             np.bincount(cells, one, len(tree.frames) * repetitions).reshape(-1, repetitions) * scale for one in times

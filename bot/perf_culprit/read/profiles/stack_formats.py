@@ -8,6 +8,7 @@ import msgspec
 
 from perf_culprit.model.call_tree import Profile, RecordFault
 from perf_culprit.model.reason import ProfileNote, because
+from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.profiles.json_elements import decode, decoded, each
 from perf_culprit.read.profiles.profile_file import HEAD_BYTES, ProfileFile, ProfileReader
 from perf_culprit.read.profiles.profile_tree import (
@@ -242,7 +243,6 @@ JFR = ProfileReader(
 
 # pyinstrument's JSON (`pyinstrument -r json`): one tree of functions with sampled seconds.
 
-MS_PER_S: Final = 1e3
 PYINSTRUMENT_MAX_SECONDS: Final = 1e12
 # The time of a frame itself, or outside of any frame, which pyinstrument writes as a callee.
 _PSEUDO: Final = ("[self]", "[await]", "[out-of-context]")
@@ -289,7 +289,7 @@ def _read_pyinstrument(file: ProfileFile) -> tuple[Profile, ...]:
         if parent != TOP:
             tree.self_time[parent] -= one.time
         stack += [(child, node) for child in one.children]
-    return (tree.profile(counted=False, scale=MS_PER_S, samples=max(0.0, document.sample_count)),)
+    return (tree.profile(counted=False, scale=MILLISECONDS["s"], samples=max(0.0, document.sample_count)),)
 
 
 PYINSTRUMENT = ProfileReader(

@@ -13,6 +13,7 @@ import msgspec
 from perf_culprit.errors import DataError
 from perf_culprit.model.call_tree import Profile, RecordFault, decode_profile
 from perf_culprit.model.json_files import WRITE_AGAIN, format_of
+from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.profiles.json_elements import UNDECODABLE, JsonElements
 from perf_culprit.read.profiles.profile_file import ProfileFile, ProfileReader, printable
 from perf_culprit.read.profiles.profile_tree import (
@@ -52,7 +53,6 @@ PERF_CULPRIT_TRACE = ProfileReader(
 
 # speedscope's file format: sampled stacks, or events that open and close frames.
 
-MS_PER_UNIT: Final = {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1.0, "seconds": 1e3}
 OTHER_UNITS: Final = {"none": "samples", "bytes": "bytes"}
 SPEEDSCOPE_MAX_VALUE: Final = 1e18
 _SCHEMA: Final = "speedscope.app/file-format-schema"
@@ -116,7 +116,7 @@ def _read_speedscope(file: ProfileFile) -> tuple[Profile, ...]:
             file.intake.records += 1
             file.reject(RecordFault.MALFORMED, f"type {part.type}", at=at)
             continue
-        scale = MS_PER_UNIT.get(part.unit)
+        scale = MILLISECONDS.get(part.unit)
         unit = "ms" if scale is not None else OTHER_UNITS.get(part.unit, group_name(part.unit)[:40] or "samples")
         key = (group_name(part.name) or "profile", unit, evented)
         tree, _ = trees.setdefault(key, (ProfileTree(), scale or 1.0))
@@ -200,7 +200,6 @@ MAX_THREADS: Final = 20_000
 MAX_TIME_US: Final = 1e17
 # Times are written to the nanosecond.
 ROUNDING_US: Final = 1e-3
-MS_PER_US: Final = 1e-3
 _CHROME_EVENTS: Final = frozenset({b"traceEvents"})
 _CHROME_SHAPE: Final = re.compile(
     r'"traceEvents"\s*+:\s*+\[|^\[\s*+\{[^{}]*+"ph"\s*+:|^\[\s*+\{.{0,2000}?"ph"\s*+:', re.DOTALL
@@ -326,7 +325,7 @@ def _profiles(trace: _ChromeTrace) -> tuple[Profile, ...]:
         )
         # Free the thread's events once they are in the tree.
         trace.threads[key] = _ChromeThread()
-    return tuple(tree.profile(service, scale=MS_PER_US) for service, tree in trees.items())
+    return tuple(tree.profile(service, scale=MILLISECONDS["us"]) for service, tree in trees.items())
 
 
 def _chrome_service(trace: _ChromeTrace, key: _Key) -> str:

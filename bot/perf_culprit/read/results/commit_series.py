@@ -11,12 +11,12 @@ from itertools import islice
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary, in_utc
+from perf_culprit.model.unit_sizes import SECONDS
 from perf_culprit.read.results.console import is_number, number_of
 from perf_culprit.read.results.content import load_json, shown
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     NAMED_DIRECTIONS,
-    TIME_UNITS,
     VALUE,
     Parsed,
     ResultReader,
@@ -289,7 +289,7 @@ def _skia_values(result: JsonValue, shared: dict[str, str]) -> Iterator[tuple[di
         return
     for group, entries in groups.members():
         # Some files name the group by its unit, others name it `stat`.
-        unit = {SKIA_UNITS[0]: group} if group in TIME_UNITS else {}
+        unit = {SKIA_UNITS[0]: group} if group in SECONDS else {}
         for entry in entries.elements():
             yield {**unit, **keys}, entry.at("value").text(), entry.at("measurement")
 

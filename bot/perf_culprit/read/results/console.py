@@ -10,22 +10,15 @@ from pathlib import PurePath
 from typing import Final
 
 from perf_culprit.model.run import Benchmark, Metric, Summary
+from perf_culprit.model.unit_sizes import NANOSECONDS
 from perf_culprit.read.results.parsed import SECOND_TIME, Parsed, ResultReader, from_samples, from_summary, gathered
 from perf_culprit.read.results.source import STDIN_NAME, Source
 
 # Each part is bounded, so that no line makes a pattern slow.
 NUMBER = r"[0-9][0-9,]{0,40}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,4})?"
-TIME_UNIT = "(?:ps|ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s|ms|s|m)"
-NANOSECONDS = {
-    "ps": 1e-3,
-    "ns": 1.0,
-    "us": 1e3,
-    "\N{MICRO SIGN}s": 1e3,
-    "\N{GREEK SMALL LETTER MU}s": 1e3,
-    "ms": 1e6,
-    "s": 1e9,
-    "m": 60e9,
-}
+_SHORT = ("ps", "ns", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "ms", "s")
+PRINTED_NS = {unit: NANOSECONDS[unit] for unit in _SHORT} | {"m": 60e9}
+TIME_UNIT = f"(?:{'|'.join(PRINTED_NS)})"
 _NUMBER = re.compile(NUMBER)
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
 
@@ -78,7 +71,7 @@ def number_of(text: str) -> float:
 
 
 def nanoseconds(number: str, unit: str) -> float:
-    return number_of(number) * NANOSECONDS[unit]
+    return number_of(number) * PRINTED_NS[unit]
 
 
 def qualified(names: Iterable[tuple[str, str]], *, separator: str) -> dict[tuple[str, str], str]:

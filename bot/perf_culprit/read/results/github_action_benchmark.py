@@ -6,7 +6,7 @@ from functools import partial
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
-from perf_culprit.read.results.console import NANOSECONDS, qualified
+from perf_culprit.read.results.console import PRINTED_NS, qualified
 from perf_culprit.read.results.json_value import JsonValue, are_objects
 from perf_culprit.read.results.parsed import (
     NAMED_DIRECTIONS,
@@ -207,7 +207,7 @@ def _data_js_metric(tool: str, unit_value: JsonValue | None) -> Metric:
     cost, _, per = unit.partition("/")
     if (tool, unit) == PYTEST_RATE:
         return SECOND_TIME
-    if tool in CUSTOM_TOOLS or cost not in NANOSECONDS or per not in ("", "iter", "op"):
+    if tool in CUSTOM_TOOLS or cost not in PRINTED_NS or per not in ("", "iter", "op"):
         return Metric(name=VALUE, unit=unit, direction=direction)
     spelling = {"jmh": unit, "catch2": "ns"}.get(tool, cost)
     return Metric(name=TIME, unit=spelling, direction=direction)
@@ -220,7 +220,7 @@ def _data_js_value(bench: JsonValue, metric: Metric) -> float:
         if value <= 0:
             raise DataError(f"is a rate of {value:g}", place=bench.at("value").place, next_step="delete this entry")
         return 1 / value
-    return value * NANOSECONDS[unit] if isinstance(unit, str) and unit in NANOSECONDS and metric.unit == "ns" else value
+    return value * PRINTED_NS[unit] if isinstance(unit, str) and unit in PRINTED_NS and metric.unit == "ns" else value
 
 
 GAB_DATA_JS = ResultReader(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from perf_culprit.model.run import Direction, Metric, Summary
+from perf_culprit.model.unit_sizes import MILLISECONDS
 from perf_culprit.read.results.console import NUMBER, SPACE, Lines, Measured, line_reader
 from perf_culprit.read.results.parsed import Parsed, ResultReader, from_summary
 from perf_culprit.read.results.source import Source, json_object
@@ -17,22 +18,12 @@ LATENCY: Final = Measured(metric=Metric(name="latency", unit="ms", direction=Dir
 MICRO: Final = "\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}"
 DURATION: Final = rf"(?:[0-9]{{1,9}}(?:\.[0-9]{{1,12}})?(?:h|ms?|s|[nu{MICRO}]s|\b)){{1,4}}"
 PART: Final = re.compile(rf"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s|[nu{MICRO}]s)?")
-MILLISECONDS: Final = {
-    "h": 3.6e6,
-    "m": 6e4,
-    "s": 1e3,
-    "ms": 1.0,
-    "us": 1e-3,
-    "µs": 1e-3,
-    "μs": 1e-3,
-    "ns": 1e-6,
-    "": 1.0,
-}
+MS_PER_PART: Final = MILLISECONDS | {"m": 6e4, "": 1.0}
 
 
 def milliseconds(text: str) -> float:
     """Convert a duration of parts with units to milliseconds; a number without a unit is unchanged."""
-    return sum(float(number) * MILLISECONDS[unit] for number, unit in PART.findall(text.replace(",", "")))
+    return sum(float(number) * MS_PER_PART[unit] for number, unit in PART.findall(text.replace(",", "")))
 
 
 def percentile(name: str, group: str) -> Measured:

@@ -10,8 +10,8 @@ from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
     NAME_GROUP,
-    NANOSECONDS,
     NUMBER,
+    PRINTED_NS,
     SCALES,
     SIGMA,
     SPACE,
@@ -247,7 +247,7 @@ PHPBENCH_TEXT = line_reader(
             r"\s{2,9}(?P<name>[A-Za-z_]\w{0,200}(?: # .{1,200}?)?)\.{2,200}+(?:R[0-9]{1,9} )?I[0-9]{1,9} - "
             rf"Mo{VALUE_GROUP}(?P<unit>{TIME_UNIT}) \(±{NUMBER}%\).{{0,99}}"
         ),
-        measures=lambda row: (Measured(metric=MICROSECOND_TIME, factor=NANOSECONDS[row["unit"]] / 1e3),),
+        measures=lambda row: (Measured(metric=MICROSECOND_TIME, factor=PRINTED_NS[row["unit"]] / 1e3),),
         spelling=lambda text: text.replace(" # ", " "),
         lost=re.compile(r"\s{2,9}[A-Za-z_]\w{0,200}(?: # .{1,200}?)?\.{2,200}+ERROR.{0,200}"),
         loss="subjects that failed",
@@ -348,7 +348,7 @@ DART = line_reader(
             rf"(?:(?:I/)?flutter(?: \([ 0-9]{{1,9}}\))?: )?{NAME_GROUP}\(Run[Tt]ime(?:Raw)?\): {VALUE_GROUP} "
             rf"(?P<unit>{TIME_UNIT})\.?(?: \|.{{0,999}})?\s{{0,9}}"
         ),
-        measures=lambda row: (Measured(metric=MICROSECOND_TIME, factor=NANOSECONDS[row["unit"]] / 1e3),),
+        measures=lambda row: (Measured(metric=MICROSECOND_TIME, factor=PRINTED_NS[row["unit"]] / 1e3),),
         summary=lambda _, value: Summary(value=value, statistic="mean"),
     ),
     description="Dart's benchmark_harness text",

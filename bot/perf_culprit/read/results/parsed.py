@@ -28,6 +28,7 @@ from perf_culprit.model.run import (
     Unreached,
     in_utc,
 )
+from perf_culprit.model.unit_sizes import SECONDS
 from perf_culprit.read.format_reader import Reader
 from perf_culprit.read.results.content import shown
 from perf_culprit.read.results.json_value import MAX_SAMPLES
@@ -45,10 +46,6 @@ NANOSECOND_TIME = Metric(name=TIME, unit="ns", direction=Direction.LOWER_IS_BETT
 ALLOCATED = Metric(name="allocated", unit="B", direction=Direction.LOWER_IS_BETTER)
 # Directions of tools whose name, given by the user, is the only source.
 NAMED_DIRECTIONS = {"smaller": Direction.LOWER_IS_BETTER, "bigger": Direction.HIGHER_IS_BETTER}
-TIME_UNITS = {
-    *("ns", "nsec", "nanoseconds", "us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s", "usec", "microseconds"),
-    *("ms", "msec", "milliseconds", "s", "sec", "second", "seconds", "min", "minutes"),
-}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _RATE_UNIT = re.compile(
     r"(ops|op|iter|iterations|items|bytes|[kmgt]i?b|b|req|requests|calls)/(s|sec|second)", re.IGNORECASE
@@ -271,7 +268,7 @@ def epoch_time(seconds: object) -> datetime | None:
 def direction_of(unit: str) -> Direction | None:
     """Return the direction that follows from the unit alone: a time per something, or a rate such as ops/s. Or None."""
     unit = unit.strip()
-    if unit.partition("/")[0] in TIME_UNITS:
+    if unit.partition("/")[0] in SECONDS:
         return Direction.LOWER_IS_BETTER
     return Direction.HIGHER_IS_BETTER if _RATE_UNIT.fullmatch(unit) else None
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
+from perf_culprit.model.unit_sizes import BYTES
 from perf_culprit.read.results.console import (
     NUMBER,
     SCALES,
@@ -129,7 +130,7 @@ DOTNET_CSV: Final = re.compile(
 # A mean always has a fraction; without a point, its comma is a decimal one.
 DOTNET_TIME: Final = re.compile(rf"([0-9][0-9,]{{0,40}}\.[0-9]{{1,20}}) ({TIME_UNIT})")
 DOTNET_SIZE: Final = re.compile(rf"({NUMBER}) (B|KB|MB|GB)")
-DOTNET_BYTES: Final = {"B": 1.0, "KB": 1024.0, "MB": 1024.0**2, "GB": 1024.0**3}
+DOTNET_BYTES: Final = {"B": 1.0, "KB": BYTES["KiB"], "MB": BYTES["MiB"], "GB": BYTES["GiB"]}
 # `Error` is half of the 99.9% interval.
 DOTNET_LEVEL: Final = 0.999
 LAST_JOB_COLUMN: Final = "WarmupCount"

@@ -8,8 +8,8 @@ from msgspec import structs
 from perf_culprit.errors import DataError
 from perf_culprit.model.run import Benchmark, Direction, Metric, Summary
 from perf_culprit.read.results.console import (
-    NANOSECONDS,
     NUMBER,
+    PRINTED_NS,
     TIME_UNIT,
     VALUE_GROUP,
     Lines,
@@ -219,7 +219,7 @@ CRITERION_TEXT = line_reader(
             rf"(?P<name>.{{0,9999}}) time: {{0,99}}\[(?P<low>{NUMBER}) (?P<low_unit>{TIME_UNIT}) {VALUE_GROUP} "
             rf"(?P<unit>{TIME_UNIT}) (?P<high>{NUMBER}) (?P<high_unit>{TIME_UNIT})\]\s{{0,9}}"
         ),
-        measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=NANOSECONDS[row["unit"]]),),
+        measures=lambda row: (Measured(metric=NANOSECOND_TIME, factor=PRINTED_NS[row["unit"]]),),
         summary=_criterion_summary,
     ),
     description="Criterion's console text",
@@ -237,7 +237,7 @@ def _libtest(row: re.Match[str]) -> tuple[Measured, ...]:
     if per != "iter":
         return ()
     first = Measured(
-        metric=Metric(name=TIME if cost in NANOSECONDS else cost, unit=cost, direction=Direction.LOWER_IS_BETTER)
+        metric=Metric(name=TIME if cost in PRINTED_NS else cost, unit=cost, direction=Direction.LOWER_IS_BETTER)
     )
     return (first, Measured(metric=rate, group="rate")) if rate.unit.endswith("/s") else (first,)
 
