@@ -1,4 +1,4 @@
-from perf_culprit.explain.tracer.hooks import HookCost, Sums, corrected
+from perf_culprit.explain.tracer.timing_sums import HookCost, Sums, corrected
 
 COST = HookCost(interval_ns=100, inner_ns=50, c_interval_ns=20)
 

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from .call_paths import Method, Recorder, Scope, Tree, c_method, current_frame, node_of
-from .hooks import Slots, Sums
+from .timing_sums import Slots, Sums
 from .tracer_fault import TraceError
 
 NAME: Final = "perf-culprit"

@@ -5,7 +5,8 @@ from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
 from .call_paths import Scope, Tree
-from .hooks import HookCost, Hooks, Sums, corrected, hooks
+from .hooks import Hooks, hooks
+from .timing_sums import HookCost, Sums, corrected
 from .trace_levels import MINIMUM_SHARE, Path, Times, hook_cost, measure_levels
 from .trace_profile import Trace, as_profile
 from .tracer_fault import TraceError

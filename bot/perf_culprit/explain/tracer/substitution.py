@@ -16,7 +16,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from .call_paths import HOOK_FILE, Method, Recorder, Scope, Tree, current_frame, outer, path_of
-from .hooks import Slots, Sums
+from .timing_sums import Slots, Sums
 
 TIMES_C: Final = False
 

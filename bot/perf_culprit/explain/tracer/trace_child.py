@@ -14,9 +14,10 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 from .call_paths import Kind, Scope, Tree, tree_from_rows
-from .hooks import corrected, hooks
+from .hooks import hooks
 from .sampling import Sampler
 from .session import hide_untimed, refuse_foreign_tool
+from .timing_sums import corrected
 from .trace_levels import hook_cost
 from .tracer_fault import SamplesOnlyError, TraceError
 

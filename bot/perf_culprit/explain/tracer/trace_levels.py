@@ -11,7 +11,8 @@ from time import perf_counter_ns
 from typing import Final
 
 from .call_paths import OUTSIDE, Kind, Method, Scope, Tree
-from .hooks import HookCost, Hooks, Sums
+from .hooks import Hooks
+from .timing_sums import HookCost, Sums
 
 # The cost of the hooks themselves on this machine, which is subtracted from the times.
 
