@@ -126,6 +126,26 @@ def test_two_suites_that_init_found(project: Project, tmp_path: Path) -> None:
     assert {line.split("/")[1] for line in stored.splitlines() if line.startswith("runs/")} == {"parser", "server"}
 
 
+@pytest.mark.parametrize("form", ["split"], indirect=True)
+def test_an_existing_job_s_services_that_init_found(project: Project, tmp_path: Path) -> None:
+    """The split's measuring job stands in the file; a fork's results are judged again and told as by the called one."""
+    job = "{runs-on: ubuntu-latest, services: {db: {image: x}}, steps: [{run: pytest b --benchmark-json=o.json}]}"
+    path = tmp_path / "read" / ".github/workflows/bench.yml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"on: [push]\njobs: {{bench: {job}}}\n")
+    assert main(["init", "--repo", str(tmp_path / "read"), "--yes", "--split"]) == 0
+    project.files["perf"] = yaml.safe_load((tmp_path / "read/.github/workflows/perf.yml").read_text())
+    assert "uses" not in project.files["perf"]["jobs"]["measure"]
+    pull = project.open_pull(7, base=project.main, level=SLOWER, merged_level=SLOWER, fork=True)
+    outcome = project.report(project.run_pull(pull))
+    assert not outcome.failed, outcome.log
+    (comment,) = project.comments(7)
+    assert_told(project, comment, pull.head_sha, level=SLOWER)
+    assert "advice, not proof" in comment
+    assert not project.report(project.push(LEVEL)).failed
+    assert project.recorded() == {project.main}
+
+
 @pytest.mark.container
 def test_a_pull_request_with_the_action_in_its_container(form: str, tmp_path: Path, action_image: str) -> None:
     with open_project(

@@ -17,6 +17,7 @@ from perf_culprit.init.native_output import compiling
 from perf_culprit.init.repository import Suggestion, look
 from perf_culprit.init.workflow_files import check_files
 from tests.support.git_repository import init_repository, run_git
+from tests.support.tools import audited
 
 OUTPUT = '"$PERF_CULPRIT_OUTPUT"'
 GATHERED = f"mkdir -p {OUTPUT} && find . -path '%s' -exec cp --parents {{}} {OUTPUT} ';' -delete"
@@ -216,12 +217,11 @@ def test_no_expression_and_no_secret_reaches_the_written_file(tmp_path: Path) ->
     root = lay_out(init_repository(tmp_path / "x"), steps, job=job)
     assert main(["init", "--repo", str(root), "--yes"]) == 0
     text = (root / ".github/workflows/perf.yml").read_text()
-    ours = text.replace("${{ github.event.pull_request.number || github.run_id }}", "").replace(
-        "${{ !cancelled() }}", ""
-    )
-    assert "${{" not in ours
+    expressions = ("pull_request.number || github.run_id", "pull_request.head.sha || github.sha")
+    assert re.findall(r"\$\{\{ github\.event\.(.*?) \}\}", text) == [*expressions]
+    assert text.count("${{") == len(expressions)
     assert "./bench  $PERF_CULPRIT_COMMIT" in text
-    assert {"uses": "./.github/actions/setup-it"} in yaml.safe_load(text)["jobs"]["perf"]["steps"]
+    assert {"uses": "./.github/actions/setup-it"} in yaml.safe_load(text)["jobs"]["measure"]["steps"]
 
 
 def test_services_and_tools_come_into_the_job(tmp_path: Path) -> None:
@@ -229,11 +229,47 @@ def test_services_and_tools_come_into_the_job(tmp_path: Path) -> None:
     steps = "- uses: actions/setup-go@v5\n  with: {go-version: '1.22'}\n- run: |\n    ./server &\n    sleep 1\n"
     root = lay_out(init_repository(tmp_path / "x"), steps + "- run: go test -bench . ./db\n", job=job)
     assert main(["init", "--repo", str(root), "--yes"]) == 0
-    written = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]["perf"]
+    written = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]["measure"]
     assert written["services"] == {"db": {"image": "postgres:16", "ports": ["5432:5432"]}}
     assert written["steps"][1] == {"uses": "actions/setup-go@v5", "with": {"go-version": "1.22"}}
     assert written["steps"][2]["run"].startswith("pipx install perf-culprit==")
     assert "./server &\nsleep 1\ngo test -bench . ./db" in written["steps"][3]["run"]
+
+
+def test_wanted_a_writing_token_by_a_step_of_the_existing_job_got_a_read_only_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = f"evil/x@{'e' * 40}"
+    steps = f"- uses: {evil}\n- uses: evil/y@main\n- run: go test -bench .\n"
+    root = lay_out(init_repository(tmp_path / "x"), steps, job="permissions: {}\n")
+    assert main(["init", "--repo", str(root), "--yes"]) == 0
+    told = capsys.readouterr().out
+    assert f"The split, because these steps are not ours: {evil}, evil/y@main." in told
+    assert "name the commit, in full, of evil/y@main." in told
+    (root / ".github/workflows/bench.yml").unlink()
+    jobs = [
+        job
+        for path in (root / ".github/workflows").glob("*.yml")
+        for job in yaml.safe_load(path.read_text())["jobs"].values()
+    ]
+    with_it = [job for job in jobs if any("evil" in str(step.get("uses")) for step in job.get("steps", ()))]
+    assert [job["permissions"] for job in with_it] == [{"contents": "read"}]
+    assert with_it[0]["cache-mode"] == "none"
+    remarks = [remark.text for remark in check_files(root) if "in place of the zeros" not in remark.text]
+    assert remarks == ["evil/y is not pinned: name a commit, in full"]
+    perf = root / ".github/workflows/perf.yml"
+    perf.write_text(perf.read_text().replace("      - uses: evil/y@main\n", ""))
+    checked = audited(root)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_wanted_a_secret_in_our_job_by_an_expression_around_another_got_text(tmp_path: Path) -> None:
+    run = "go test -bench . $${{ x }}{{ secrets.K }}"
+    root = lay_out(init_repository(tmp_path / "x"), f"- run: {run}\n")
+    assert main(["init", "--repo", str(root), "--yes"]) == 0
+    step = yaml.safe_load((root / ".github/workflows/perf.yml").read_text())["jobs"]["perf"]["steps"][2]["run"]
+    assert "go test -bench . ${{ '${{' }} secrets.K }}" in step
+    assert step.count("${{ ") == 1
 
 
 def test_a_called_workflow_of_the_repository_has_its_caller_s_inputs(tmp_path: Path) -> None:

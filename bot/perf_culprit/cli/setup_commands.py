@@ -106,9 +106,11 @@ def init(asked: Init) -> int:
 
 
 def _say_what_follows(asked: Init, choices: "list[Choice]", notes: tuple[str, ...]) -> None:
-    from perf_culprit.init.introduction import FIRST_RUN, FORKS, history_step, pull_request_text
+    from perf_culprit.init.introduction import FIRST_RUN, FORKS, foreign_steps, history_step, pull_request_text
 
     say(f"Commit these files. {FIRST_RUN}")
+    for line in foreign_steps(choices):
+        say(line)
     if not choices[0].split:
         say(FORKS)
     elif len(choices) > 1:
@@ -182,12 +184,13 @@ def _choices(asked: Init) -> tuple["list[Choice]", tuple[str, ...]]:
     notes = tuple(note for each in follows if each.place for note in (f"found in {each.place}", *each.notes))
     if first.since:
         return [first], notes
+    more = [_following(each, run=each.run, setup=each.setup, build=build) for each in follows[1:]]
     split = (
         asked.split
         or first.parts > 1
+        or any(each.steps for each in (first, *more))
         or answer("Do pull requests come from forks? (yes/no)", "no").lower().startswith("y")
     )
-    more = [_following(each, run=each.run, setup=each.setup, build=build) for each in follows[1:]]
     names = suite_names(follows) if follows else [""]
     return [replace(each, split=split, suite=name) for each, name in zip((first, *more), names, strict=True)], notes
 

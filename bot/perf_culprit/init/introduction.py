@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from perf_culprit.init.repository import Repository, Suggestion, look
-from perf_culprit.init.workflow_files import Choice
+from perf_culprit.init.workflow_files import PINNED, Choice
 
 MOST_SHOWN: Final = 5
 # Values of `--from`, and the tool names of their suggestions.
@@ -23,6 +23,22 @@ FIRST_RUN: Final = (
 FORKS: Final = (
     "Pull requests from forks get their report in the job summary; --split writes files that comment there too."
 )
+
+
+def foreign_steps(choices: Sequence[Choice]) -> Iterator[str]:
+    """Explain what became of the existing job's steps: code of others, which must not run in a job that may write."""
+    used = {str(step["uses"]): choice.has_own_job for choice in choices for step in choice.steps}
+    if names := ", ".join(uses for uses, is_kept in used.items() if is_kept):
+        yield (
+            f"The split, because these steps are not ours: {names}. In one file their job could write to the "
+            "repository; here they run in the job `measure`, whose token is read-only."
+        )
+        yield "The job `bisect` does not have them: let `setup` in perf-bisect.yml install what they do."
+    if names := ", ".join(uses for uses, is_kept in used.items() if not is_kept):
+        yield f"Left out, because parts are measured by a called workflow: {names}. Let `setup` install what they do."
+    pinned = (uses.startswith("./") or PINNED.fullmatch(uses.partition("@")[2]) for uses in used)
+    if names := ", ".join(uses for uses, is_pinned in zip(used, pinned, strict=True) if not is_pinned):
+        yield f"Pin them, so that nobody can replace them: name the commit, in full, of {names}."
 
 
 def comes_from(suggestion: Suggestion, origin: str) -> bool:

@@ -1,9 +1,8 @@
 """The workflow files that `init` writes, and the checks of `init --check` for outdated or unsafe parts."""
 
-import json
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +13,7 @@ import yaml
 from perf_culprit import __version__
 from perf_culprit.config.reader import DEFAULT_PATH, load_config
 from perf_culprit.config.settings import Config
+from perf_culprit.init.filled_template import filled, yaml_text
 from perf_culprit.release import COMMIT, IS_RELEASE
 
 # The files that `init` writes: those of the documentation, filled in.
@@ -23,6 +23,7 @@ MINUTES: Final = 45
 ONE_FILE: Final = ("perf.yml",)
 SPLIT: Final = ("perf.yml", "perf-report.yml", "perf-command.yml", "perf-bisect.yml")
 BACKFILL: Final = ("perf-backfill.yml",)
+JOBS: Final = "\njobs:\n"
 CONFIGURATION: Final = ".github/perf-culprit.yml"
 WORKFLOWS: Final = ".github/workflows"
 # The lockfile of actions, in some repositories; GitHub runs a locked workflow with the commits listed there.
@@ -35,8 +36,8 @@ SCHEMA: Final = "https://raw.githubusercontent.com/perf-culprit/perf-culprit/mai
 class Choice:
     """The choices for the files. With a commit `since`, old commits are measured, and nothing else is written.
 
-    `steps` and `services` come from the existing workflow, for the measuring job; only a file of our own has one.
-    `--try` runs `others` if `run` gives no result; `suite` names one of several.
+    `steps` and `services` come from the existing workflow. Steps are foreign code, so they never enter a job that may
+    write. `--try` runs `others` if `run` gives no result; `suite` names one of several.
     """
 
     run: str
@@ -53,98 +54,84 @@ class Choice:
     parts: int = 1
     list_command: str = ""
 
+    @property
+    def has_own_job(self) -> bool:
+        """Whether the split measures in a job that stands in the file: a called one takes no steps and services."""
+        return self.split and self.parts == 1 and bool(self.steps or self.services)
+
 
 def new_files(choice: Choice, *more: Choice) -> dict[str, str]:
     """Return content by path in the repository. Further suites get their own jobs next to the first one's."""
+    if choice.since:
+        return {f"{WORKFLOWS}/{name}": filled(_template(f"backfill/{name}"), _values(choice)) for name in BACKFILL}
     form, names = ("split", SPLIT) if choice.split else ("one-file", ONE_FILE)
-    if choice.since:
-        form, names = "backfill", BACKFILL
-    templates = files("perf_culprit.init") / "templates" / form
-    written = {f"{WORKFLOWS}/{name}": _filled((templates / name).read_text("utf-8"), choice) for name in names}
-    if choice.since:
-        return written
-    for other in more:
-        text = _filled((templates / names[0]).read_text("utf-8"), other)
-        written[f"{WORKFLOWS}/{names[0]}"] += text.partition("\njobs:\n")[2]
-    return {**written, CONFIGURATION: _configuration(choice)}
+    written = {f"{WORKFLOWS}/{name}": filled(_template(f"{form}/{name}"), _values(choice)) for name in names[1:]}
+    return {
+        f"{WORKFLOWS}/{names[0]}": _measuring([choice, *more], form),
+        **written,
+        CONFIGURATION: _configuration(choice),
+    }
 
 
-def _filled(text: str, choice: Choice) -> str:
+def _measuring(choices: Sequence[Choice], form: str) -> str:
+    # /perf-run passes its inputs to the called workflow only.
+    top = "one-file" if any(choice.has_own_job for choice in choices) else form
+    jobs = (
+        filled(
+            _template("split/own-job.yml" if choice.has_own_job else f"{form}/perf.yml").partition(JOBS)[2],
+            _values(choice),
+        )
+        for choice in choices
+    )
+    return filled(_template(f"{top}/perf.yml").partition(JOBS)[0], _values(choices[0])) + JOBS + "".join(jobs)
+
+
+def _template(name: str) -> str:
+    return (files("perf_culprit.init") / "templates" / name).read_text("utf-8").replace("@COMMIT@", COMMIT)
+
+
+def _values(choice: Choice) -> dict[str, Any]:
+    """The values of the templates' places."""
+    suite, job = choice.suite, "measure" if choice.split else "perf"
+    options = {"--run": choice.run, "--build": choice.build, "--tool": choice.format, "--suite": suite}
+    given = " ".join(
+        f"{option} {shlex.quote(value)}" for option, value in options.items() if value or option == "--run"
+    )
+    return {
+        "branches": [choice.branch],
+        "job": f"{job}-{suite}" if suite else job,
+        "title": f"{job} ({suite})" if suite else job,
+        "steps": [dict(step) for step in choice.steps],
+        "services": dict(choice.services),
+        "install": _install(choice),
+        "measure": f"perf-culprit measure {given} --until-decided --minutes {MINUTES} --output measured",
+        "artifact": f"perf-culprit-report-{suite}" if suite else "perf-culprit-report",
+        "setup": choice.setup,
+        "since": choice.since,
+        "run": choice.run,
+        "build": choice.build or None,
+        "tool": choice.format or None,
+        "suite": suite or None,
+        "parts": choice.parts if choice.parts > 1 else None,
+        "list": choice.list_command or None,
+    }
+
+
+def _install(choice: Choice) -> str:
     own = f"perf-culprit=={__version__}"
     if choice.setup.startswith("pip install ") and not re.search(r"[&;\n]", choice.setup) and not choice.steps:
-        install = f"{choice.setup} {own}"
-    else:
-        # A step may set up a Python for the benchmarks that is too old for us.
-        ours = f"pipx install {own}" if choice.steps else f"pip install {own}"
-        install = f"{choice.setup} && {ours}" if choice.setup else ours
-    build = f"--build {shlex.quote(choice.build)} " if choice.build else ""
-    tool = f"--tool {choice.format} " if choice.format else ""
-    values = {
-        "@COMMIT@": COMMIT,
-        "@BRANCH@": scalar(choice.branch),
-        "@SINCE@": scalar(choice.since),
-        "@SETUP@": scalar(choice.setup),
-        "@RUN@": scalar(choice.run),
-        "@INSTALL@": scalar(install),
-        "@MEASURE@": scalar(
-            f"perf-culprit measure --run {shlex.quote(choice.run)} {build}{tool}"
-            f"{f'--suite {choice.suite} ' * bool(choice.suite)}--until-decided --minutes {MINUTES} --output measured"
-        ),
-    }
-    for name, value in _with_job(text, choice).items():
-        text = text.replace(name, value)
-    for name, value in values.items():
-        text = text.replace(name, value)
-    return text
-
-
-def _with_job(text: str, choice: Choice) -> dict[str, str]:
-    """The existing job's other parts: tools and services in a file of ours, else inputs of the called workflow."""
-    steps = "".join(_block([dict(step)], 6) for step in choice.steps)
-    services = f"    services:\n{_block(dict(choice.services), 6)}" if choice.services else ""
-    inputs = "".join(
-        f"      {name}: {scalar(value)}\n"
-        for name, value in (("build", choice.build), ("tool", choice.format), ("name", choice.suite))
-        if value
-    )
-    if choice.parts > 1:
-        inputs += f"      parts: {choice.parts}\n      list: {scalar(choice.list_command)}\n"
-    suite = choice.suite
-    named = {
-        "  perf:\n    name: perf\n": f"  perf-{suite}:\n    name: perf ({suite})\n",
-        "  measure:\n": f"  measure-{suite}:\n",
-        "          output-file-path:": f"          name: {suite}\n          output-file-path:",
-    }
-    ends = "\n" if text.endswith("@RUN@\n") else ""
-    return {
-        "      - run: @INSTALL@\n": f"{steps}      - run: @INSTALL@\n",
-        "    steps:\n": f"{services}    steps:\n",
-        f"      run: @RUN@{ends}": f"      run: @RUN@{ends}{inputs}",
-        **(named if suite else {}),
-    }
-
-
-def _block(value: Any, indent: int) -> str:
-    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1000)
-    return "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
-
-
-def scalar(text: str) -> str:
-    """Write text as YAML that reads back the same: plain, a block of lines, or JSON's double quotes."""
-    plain = f"|-\n{' ' * 10}" + text.replace("\n", f"\n{' ' * 10}") if "\n" in text else text
-    try:
-        reads_back = yaml.safe_load(f"key: {plain}") == {"key": text}
-    except yaml.YAMLError:
-        reads_back = False
-    return plain if reads_back else json.dumps(text, ensure_ascii=False)
+        return f"{choice.setup} {own}"
+    # A step may set up a Python for the benchmarks that is too old for us.
+    ours = f"pipx install {own}" if choice.steps else f"pip install {own}"
+    return f"{choice.setup} && {ours}" if choice.setup else ours
 
 
 def _configuration(choice: Choice) -> str:
     lines = [f"# yaml-language-server: $schema={SCHEMA}", "minimum-effect: 5%", "levels: {warn: 5%, fail: 10%}"]
     if choice.split:
         # /perf-bisect's command is on the default branch, where no pull request can change it.
-        lines += ["bisect:", f"  run: {scalar(choice.run)}"]
-        lines += [f"  build: {scalar(choice.build)}"] * bool(choice.build)
+        search = {"run": choice.run} | ({"build": choice.build} if choice.build else {})
+        lines.append(yaml_text({"bisect": search}).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
 
