@@ -16,7 +16,14 @@ MOST_OF_OURS, MOST_OF_PACKAGES = 10_500_000, 404_800_000
 # Any user, nothing writable, no network: as little as a container can have.
 BARE = ("run", "--rm", "--user=4711:4711", "--read-only", "--network=none")
 # The modules that the modes load, each with all its imports.
-MODES = ("action.modes", "action.comment_command", "cli.entry", "flows.compare", "flows.publish", "flows.record")
+MODES = (
+    "action.modes",
+    "action.comment_command",
+    "cli.entry",
+    "flows.compare",
+    "action.jobs.stored_results",
+    "flows.record",
+)
 STAGES = ", ".join(f"perf_culprit.{module}" for module in MODES)
 
 

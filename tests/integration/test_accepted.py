@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit import git
+from perf_culprit.action.jobs.regression_issues import settle_acceptances
 from perf_culprit.cli.entry import main
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.flows import record as record_module
 from perf_culprit.flows.compare_history import compare_run_with_history
 from perf_culprit.flows.record import Accepted, record_run
-from perf_culprit.flows.regression_issues import settle_acceptances
 from perf_culprit.flows.render import headline, report_markdown
 from perf_culprit.model.finding import Acceptance, TradedChange, Verdict, traded
 from perf_culprit.model.report import Report

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from perf_culprit.action.jobs.job_results import JobResults, compare_results, result_files
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import Compared, compare_runs
-from perf_culprit.flows.job_results import JobResults, compare_results, result_files
 from perf_culprit.flows.record import record_run
 from perf_culprit.github import client
 from perf_culprit.github.host import marker

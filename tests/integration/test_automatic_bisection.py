@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from perf_culprit.action.jobs.culprit_issues import report_search
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.automatic import automatic_searches
-from perf_culprit.flows.culprit_issues import report_search
 from perf_culprit.github.host import ISSUE, benchmark_key
 from perf_culprit.model.run import MetricKey
 from perf_culprit.store.opening import open_history
@@ -141,7 +141,7 @@ def test_a_lost_event_and_a_killed_job_cost_time_only(mainline: Mainline, monkey
     mainline.commit()
     mainline.push()
     with monkeypatch.context() as patch:
-        patch.setattr("perf_culprit.flows.culprit_issues.report_search", killed, raising=False)
+        patch.setattr("perf_culprit.action.jobs.culprit_issues.report_search", killed, raising=False)
         with pytest.raises(KeyboardInterrupt):
             mainline.search()
     assert not mainline.fake.state.issues

@@ -10,12 +10,12 @@ import pytest
 import requests
 from msgspec.structs import replace
 
+from perf_culprit.action.jobs.culprit_issues import report_search
 from perf_culprit.config.database_url import parse_database
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.automatic import automatic_searches, tend_searches
 from perf_culprit.dispatch.controller import Controller
 from perf_culprit.dispatch.workflow_dispatcher import Workflow
-from perf_culprit.flows.culprit_issues import report_search
 from perf_culprit.model.dispatch import Bisection
 from perf_culprit.store.opening import open_sql, prepare_database
 from perf_culprit.store.protocol import Store

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from perf_culprit import git
+from perf_culprit.action.jobs.proof import proven
 from perf_culprit.cli.entry import main
 from perf_culprit.config.reader import parse_config
 from perf_culprit.config.settings import Config
@@ -15,7 +16,6 @@ from perf_culprit.dispatch.start import DispatchPlan, start_bisection
 from perf_culprit.dispatch.workflow_dispatcher import Workflow
 from perf_culprit.errors import ConfigError
 from perf_culprit.flows.compare import judge_run
-from perf_culprit.flows.proof import proven
 from perf_culprit.model.bisection import OutcomeKind
 from perf_culprit.model.count import Count
 from perf_culprit.model.dispatch import Alarm, AlarmedMetric, BisectionStep, artifact_name

@@ -12,7 +12,7 @@ import pytest
 from perf_culprit import git
 from perf_culprit.cli.entry import main
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.job_context import examine
+from perf_culprit.flows.doctor import examine
 from perf_culprit.model.maintenance import NEEDED, Health, Permission, Role, Symptom
 from perf_culprit.say.maintenance_text import PERMISSIONS, ROLES, WORDS
 from perf_culprit.store.opening import open_git_branch

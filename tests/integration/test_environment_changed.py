@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from perf_culprit.action.jobs.job_results import JobResults, compare_results
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare_history import compare_run_with_history
-from perf_culprit.flows.job_results import JobResults, compare_results
 from perf_culprit.flows.record import record_run
 from perf_culprit.flows.render import report_json
 from perf_culprit.model.finding import Finding, Verdict

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from perf_culprit.action.jobs.job_results import REPORT_NAME, RUN_NAME, JobResults, result_files
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import DataError
 from perf_culprit.flows.compare import Compared, compare_runs
-from perf_culprit.flows.job_results import REPORT_NAME, RUN_NAME, JobResults, result_files
 from perf_culprit.model.count import Count
 from perf_culprit.model.finding import BaselineSource
 from perf_culprit.model.report import decode_report

@@ -21,7 +21,7 @@ IMPORT_LATE = (
     "__main__.py",
     "explain/tracer/",
     "store/opening.py",
-    "flows/publish.py",
+    "github/job_context.py",
 )
 
 

@@ -1,1 +1,1 @@
-"""The GitHub Action: runner facts in, one command of the pipeline, outputs and job summary out."""
+"""The GitHub Action: runner facts in, one mode, outputs and job summary out."""

@@ -24,7 +24,7 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
         from perf_culprit.action.inputs import read_inputs
         from perf_culprit.action.job import Job
         from perf_culprit.action.modes import run_mode
-        from perf_culprit.flows.job_context import read_context
+        from perf_culprit.github.job_context import read_context
 
         context = read_context(environ, elsewhere="use the command line instead: perf-culprit --help")
         return run_mode(Job(context=context, inputs=read_inputs(environ), log=log))

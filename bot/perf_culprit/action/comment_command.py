@@ -33,7 +33,7 @@ from perf_culprit.say import command_answers
 
 def run_command(job: Job) -> int:
     """React to the comment, check its author's rights, execute the command and answer once."""
-    from perf_culprit.flows.publish import connect
+    from perf_culprit.github.job_context import connect
 
     comment = read_comment(job.context.event_name, job.context.event, bot_login=job.inputs.bot_login)
     if isinstance(comment, Ignored):
@@ -211,7 +211,7 @@ def run_bisect(job: Job) -> int:
     This runs as the last job of the dispatched run, which is the usual way, or in a workflow_run after it.
     """
     from perf_culprit.dispatch.controller import advance_bisection
-    from perf_culprit.flows.publish import connect
+    from perf_culprit.github.job_context import connect
 
     context = job.context
     from_inside = context.event_name == "workflow_dispatch"

@@ -37,7 +37,7 @@ def tend(job: Job, host: Host, config: Config) -> None:
                 summarise(job, f"{text}\n")
 
             def report(bisection: Bisection) -> bool:
-                from perf_culprit.flows.culprit_issues import report_search
+                from perf_culprit.action.jobs.culprit_issues import report_search
 
                 return report_search(
                     host, job.destination, bisection, config=config, repository=repository, branch=reference, say=say
@@ -84,7 +84,7 @@ def accepted_of(job: Job, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
 def accepted_since(job: Job, base: str, commit: str, *, suite: str) -> tuple[Acceptance, ...]:
     """The acceptances of the default branch's commits between these."""
     from perf_culprit.dispatch.commit_range import default_branch_commits
-    from perf_culprit.flows.job_event import commits_between
+    from perf_culprit.flows.compared_commits import commits_between
 
     if not (stored := _stored(job, suite=suite)):
         return ()
@@ -98,7 +98,7 @@ def accepted_since(job: Job, base: str, commit: str, *, suite: str) -> tuple[Acc
 
 def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
     """Update the issue about what got worse since a release. A failure is only a warning: the report is published."""
-    from perf_culprit.flows.regression_issues import track_reference
+    from perf_culprit.action.jobs.regression_issues import track_reference
 
     if not (job.context.follows_default_branch or job.context.is_default_branch):
         return
@@ -113,8 +113,8 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
 
 def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
     """Acceptances of merged pull requests: for paired numbers those of this commit, against stored runs all of them."""
-    from perf_culprit.flows.publish import connect
-    from perf_culprit.flows.regression_issues import carried_acceptances
+    from perf_culprit.action.jobs.regression_issues import carried_acceptances
+    from perf_culprit.github.job_context import connect
 
     if all(entry.pull_request is None for entry in stored):
         return ()
@@ -128,8 +128,8 @@ def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Accept
 
 def follow_up(job: Job, host: Host, compared: Compared) -> None:
     """Settle acceptances and issues after a run was recorded and reported. A failure is only a warning."""
+    from perf_culprit.action.jobs.regression_issues import settle_acceptances, track_regressions
     from perf_culprit.flows.compare_history import compare_run_with_history
-    from perf_culprit.flows.regression_issues import settle_acceptances, track_regressions
 
     report, config = compared.report, job.inputs.config
     try:
@@ -183,7 +183,7 @@ def check_claims(job: Job, reports: Sequence[Report]) -> None:
 
 
 def _stored(job: Job, *, suite: str | None = None) -> tuple[Acceptance, ...]:
-    from perf_culprit.flows.regression_issues import stored_acceptances
+    from perf_culprit.action.jobs.regression_issues import stored_acceptances
 
     config = job.inputs.config
     return stored_acceptances(

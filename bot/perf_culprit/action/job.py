@@ -1,20 +1,20 @@
 """One run of the action: its log, and how it reports its results."""
 
+import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from perf_culprit.action.inputs import Inputs
 from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, InfrastructureError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared
-from perf_culprit.flows.job_context import Context
-from perf_culprit.flows.publish import Destination
 from perf_culprit.github.host import Check, Host, check_name
+from perf_culprit.github.job_context import Context, Destination
 from perf_culprit.github.runner_files import LogLevel, append_summary, group, message_command, neutral, write_outputs
 from perf_culprit.model.report import Report
 from perf_culprit.say.inert import plain_lines
@@ -69,6 +69,7 @@ class Job:
 # A job's results: log, check run, job summary, outputs, exit code.
 
 LOG_WIDTH = 160
+_INERT: Final = " _-./:,=[]"
 
 
 @contextmanager
@@ -125,9 +126,9 @@ def record_run(job: Job, compared: Compared) -> None:
 
 def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = None, fails: bool = True) -> int:
     """Write outputs, job summary and pages, and return the exit code. The outputs are about the worst suite."""
-    from perf_culprit.flows.compare import flagged_json
-    from perf_culprit.flows.render import headline, report_html, report_summary
-    from perf_culprit.say.comment import loudest_first
+    from perf_culprit.flows.render import headline, report_html
+    from perf_culprit.say.comment import loudest_first, render_summary
+    from perf_culprit.say.comparison import PageOptions
     from perf_culprit.say.report_parts import outputs
 
     context, inputs = job.context, job.inputs
@@ -142,11 +143,11 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
             "flagged": flagged_json(reports),
         }
         write_outputs(values, path=context.output_path)
-    urls = {"run_url": context.run_url, "repository_url": context.repository_url}
     # A fork's token may not write a check, and this job cannot tell whether another one writes it.
     has_check = fails or not context.is_fork
+    options = PageOptions(run_url=context.run_url, repository_url=context.repository_url, has_check=has_check)
     for report in reports:
-        summarise(job, drawn(job, report, partial(report_summary, report, **urls, has_check=has_check)))
+        summarise(job, drawn(job, report, partial(render_summary, report, options=options)))
     for path, report in pages.items():
         replace_file(context.workspace / path, drawn(job, report, partial(report_html, report)).encode())
     job.log.say(drawn(job, loudest, lambda: headline(loudest)))
@@ -154,6 +155,23 @@ def finish(job: Job, reports: Sequence[Report], *, comment_url: str | None = Non
     if is_failure:
         return EXIT_REGRESSION
     return EXIT_NO_DATA if any(report.has_nothing_in_common for report in reports) else EXIT_FINE
+
+
+def flagged_json(reports: Iterable[Report]) -> str:
+    """The action's output: a JSON list whose text is harmless even if a workflow pastes it into a command."""
+    from perf_culprit.flows.compare import flagged
+
+    def inert(name: str) -> str:
+        return "".join(
+            character if character.isascii() and (character.isalnum() or character in _INERT) else _escaped(character)
+            for character in name
+        )
+
+    return "[" + ",".join(f'"{inert(name)}"' for report in reports for name in flagged(report)) + "]"
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if not character.isascii() else f"\\u{ord(character):04x}"
 
 
 def _pages(job: Job, reports: Sequence[Report]) -> dict[Path, Report]:

@@ -10,7 +10,7 @@ from perf_culprit.action.job import Job
 from perf_culprit.errors import BotError, InfrastructureError, UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared, with_changed_files
-from perf_culprit.flows.job_event import Merge, Reference, find_reference
+from perf_culprit.flows.compared_commits import Merge, Reference, find_reference
 from perf_culprit.github.runner_files import LogLevel
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.model.reason import Remark, because
@@ -20,7 +20,7 @@ from perf_culprit.say.reason_text import sentence
 
 def judge(job: Job) -> Compared:
     """Collect and compare, paired if this job measured the base too, else with the history. Write the files."""
-    from perf_culprit.flows.job_results import JobResults, compare_results, result_files
+    from perf_culprit.action.jobs.job_results import JobResults, compare_results, result_files
 
     context, inputs = job.context, job.inputs
     merge = _merge(job)
@@ -67,7 +67,7 @@ def _merge(job: Job) -> Merge | None:
 
     Its numbers include what happened to the base meanwhile, so they are judged against that base.
     """
-    from perf_culprit.flows.job_event import merge_of
+    from perf_culprit.flows.compared_commits import merge_of
 
     context = job.context
     if not context.is_pull_request or job.inputs.reference:
@@ -102,8 +102,9 @@ def _named_commit(job: Job) -> str:
 
 
 def _collect(job: Job, commit: str) -> Run:
+    from perf_culprit.action.jobs.stored_results import fetch_run
     from perf_culprit.flows.compare import collect_run
-    from perf_culprit.flows.publish import connect, fetch_run
+    from perf_culprit.github.job_context import connect
 
     inputs, context = job.inputs, job.context
     if inputs.run_id is not None:
@@ -128,7 +129,7 @@ def _collect(job: Job, commit: str) -> Run:
 
 def _baseline(job: Job, files: tuple[str, ...]) -> Run | None:
     """Executions of the base, measured in this job."""
-    from perf_culprit.flows.job_results import collect_baseline
+    from perf_culprit.action.jobs.job_results import collect_baseline
 
     return collect_baseline(files, config=job.inputs.config, tool=job.inputs.tool) if files else None
 
@@ -159,7 +160,7 @@ def _diagnosed(job: Job, compared: Compared) -> Compared:
 
 def _predicted(job: Job, compared: Compared) -> Compared:
     """Add predictions from the model files that a pull request changes. A failure does not stop the verdict."""
-    from perf_culprit.flows.job_event import changed_files
+    from perf_culprit.action.jobs.predictions import changed_files, predict
 
     report, config = compared.report, job.inputs.config
     head = report.merge_commit or report.target_commit
@@ -171,8 +172,6 @@ def _predicted(job: Job, compared: Compared) -> Compared:
             models = changed_files(workspace, base=report.base_commit, head=head, patterns=config.simulate)
             if not models:
                 return compared
-            from perf_culprit.flows.simulations import predict
-
             predictions = predict(workspace, models, config=config, tell=job.log.say)
         except BotError as error:
             job.log.tell(LogLevel.WARNING, f"no prediction: {error}")

@@ -9,10 +9,10 @@ from msgspec import structs
 from perf_culprit.action.bisection_thread import UNREADABLE, controller, stop_outdated, trusted_config
 from perf_culprit.action.default_branch import accepted_of, accepted_since, check_claims, follow_reference, look_after
 from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
+from perf_culprit.action.jobs.stored_results import StoredResult
 from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_other, request_of, tell
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
 from perf_culprit.flows.compare import Compared
-from perf_culprit.flows.publish import StoredResult
 from perf_culprit.github.host import (
     JOINT_CHECK,
     Host,
@@ -102,7 +102,8 @@ def publish_again(job: Job, host: Host, *, run_id: int) -> int:
 
 
 def _publish(job: Job, *, again: bool) -> int:
-    from perf_culprit.flows.publish import connect, fetch_results
+    from perf_culprit.action.jobs.stored_results import fetch_results
+    from perf_culprit.github.job_context import connect
     from perf_culprit.say.headlines import unpublished_text
 
     context = job.context
@@ -197,7 +198,7 @@ def _compared_with(job: Job, run: MeasuringRun, results: Sequence[StoredResult])
 
 def _leave_unasked(job: Job, host: Host, run: MeasuringRun) -> None:
     """Let a required check that nobody requested pass with the reason. An existing check stays."""
-    from perf_culprit.flows.publish import leave_check_open
+    from perf_culprit.action.jobs.job_posts import leave_check_open
 
     name = check_name(job.inputs.config.suite)
     if host.has_check(name=name, head_sha=run.sha):
@@ -270,7 +271,7 @@ def _configured(job: Job, host: Host) -> Job:
 
 def _judged(job: Job, result: StoredResult, run: MeasuringRun, pulls: Sequence[PullRequest]) -> Report:
     """Judge by the default branch's rules. A report without its runs cannot be judged again and stays as it is."""
-    from perf_culprit.flows.job_results import judge_anew
+    from perf_culprit.action.jobs.job_results import judge_anew
 
     if result.results is None:
         return result.report
@@ -309,7 +310,7 @@ def _accepted(job: Job, result: StoredResult, run: MeasuringRun) -> tuple[Accept
 
 def _proven(job: Job, host: Host, run: MeasuringRun, result: StoredResult, report: Report) -> Report:
     """Measure in turn what stored runs suspect: start it here, and add its result once it is finished."""
-    from perf_culprit.flows.proof import is_suspected, proven, with_note
+    from perf_culprit.action.jobs.proof import is_suspected, proven, with_note
 
     config = job.inputs.config
     if result.results is None or not is_suspected(report):
@@ -339,7 +340,8 @@ def _current(host: Host, pulls: Sequence[PullRequest]) -> tuple[PullRequest, ...
 def _comment(
     job: Job, host: Host, reports: Sequence[Report], current: Sequence[PullRequest], run: MeasuringRun
 ) -> str | None:
-    from perf_culprit.flows.publish import asked_report, comment, joint_comment
+    from perf_culprit.action.jobs.job_posts import asked_report, joint_comment
+    from perf_culprit.flows.publish import comment
 
     config, request = job.inputs.config, run.request
     url: str | None = None
@@ -363,7 +365,7 @@ def _comment(
 
 def _tell_failure(job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], error: BotError) -> int:
     """Report a failed measurement without results: fail the check, and put a line above the existing comment."""
-    from perf_culprit.flows.publish import fail_check
+    from perf_culprit.action.jobs.job_posts import fail_check
     from perf_culprit.say.headlines import Lack, unmeasured_text
 
     reason = run.ended
@@ -389,7 +391,7 @@ def _tell_unjudged(
     error: BotError,
 ) -> None:
     """Leave the checks open: other rules might give another verdict than the repository's. The caller has `error`."""
-    from perf_culprit.flows.publish import leave_check_open
+    from perf_culprit.action.jobs.job_posts import leave_check_open
     from perf_culprit.say.headlines import Lack
 
     try:
@@ -405,7 +407,7 @@ def _tell_unjudged(
 def _mark_outdated(
     job: Job, host: Host, run: MeasuringRun, pulls: Sequence[PullRequest], *, lack: Lack, reason: str
 ) -> None:
-    from perf_culprit.flows.publish import mark_outdated
+    from perf_culprit.action.jobs.job_posts import mark_outdated
 
     destination = replace(job.destination, measured_url=run.url)
     for pull in _current(host, pulls):

@@ -9,8 +9,8 @@ from perf_culprit.action.job import Job, finish, open_check, record_run, say_rep
 from perf_culprit.action.measured_job import judge
 from perf_culprit.action.measuring_run import publish
 from perf_culprit.errors import BotError
-from perf_culprit.flows.job_context import Context
 from perf_culprit.github.host import Host, reference_check_name
+from perf_culprit.github.job_context import Context
 from perf_culprit.github.runner_files import (
     LogLevel,
 )
@@ -36,7 +36,8 @@ def _mode_of_event(context: Context) -> Mode:
 
 def _auto(job: Job) -> int:
     """Judge and report a push or a pull request; on the default branch, record it too."""
-    from perf_culprit.flows.publish import complete_check, connect
+    from perf_culprit.flows.publish import complete_check
+    from perf_culprit.github.job_context import connect
 
     context = job.context
     if context.is_fork:
@@ -104,7 +105,7 @@ def _comment_on_event(job: Job, host: Host, report: Report) -> str | None:
 
 def _say_unmeasured(job: Job, host: Host, error: BotError) -> None:
     """Mark an earlier comment as being about an older head. The caller raises the error itself."""
-    from perf_culprit.flows.publish import mark_outdated
+    from perf_culprit.action.jobs.job_posts import mark_outdated
     from perf_culprit.say.headlines import unmeasured_text
 
     summarise(job, unmeasured_text(error.message, sha=job.context.head_commit, run_url=job.context.run_url))

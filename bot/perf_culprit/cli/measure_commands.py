@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _event_revisions(repository: Path) -> tuple[str, str]:
-    from perf_culprit.flows.job_event import BaselineOrigin, event_ends
+    from perf_culprit.flows.compared_commits import BaselineOrigin, event_ends
 
     words = {
         BaselineOrigin.MERGED_INTO: "what GitHub merged the pull request into",
@@ -43,7 +43,7 @@ def _event_revisions(repository: Path) -> tuple[str, str]:
 
 
 def _since_reference(asked: Measure) -> tuple[str, str]:
-    from perf_culprit.flows.job_event import find_reference
+    from perf_culprit.flows.compared_commits import find_reference
 
     if len(asked.commits) > 1:
         raise UsageError(

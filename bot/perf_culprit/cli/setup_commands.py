@@ -251,7 +251,7 @@ def _default_branch(repository: Path) -> str:
 
 def doctor(asked: Doctor) -> int:
     """Report the faults of the job, then those of the checked-out files."""
-    from perf_culprit.flows.job_context import checkup, refusal_lines
+    from perf_culprit.flows.doctor import checkup, refusal_lines
 
     if asked.refusal:
         say("\n".join(refusal_lines(asked.refusal)))

@@ -1,6 +1,5 @@
 """collect -> history -> judge: one comparison, whatever its baseline."""
 
-import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -16,7 +15,7 @@ from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, ConfigError, UsageError, did_you_mean
-from perf_culprit.flows.job_event import Merge, Reference, find_reference
+from perf_culprit.flows.compared_commits import Merge, Reference, find_reference
 from perf_culprit.judge.budgets import checked_budgets
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
 from perf_culprit.judge.counter_pairs import tests_apart
@@ -203,30 +202,12 @@ def _alike(report: Report) -> tuple[str, ...]:
 
 # detect -> detect: measure flagged benchmarks again, and report only what both measurements show.
 
-_INERT: Final = " _-./:,=[]"
-
 
 def flagged(report: Report) -> tuple[str, ...]:
     """The benchmarks to measure a second time; all of them if all moved together."""
     if any(note.code is Remark.SUITE_MOVED for note in report.notes):
         return tuple(dict.fromkeys(finding.key.benchmark for finding in report.findings))
     return flagged_benchmarks(report.findings)
-
-
-def flagged_json(reports: Iterable[Report]) -> str:
-    """The action's output: a JSON list whose text is harmless even if a workflow pastes it into a command."""
-
-    def inert(name: str) -> str:
-        return "".join(
-            character if character.isascii() and (character.isalnum() or character in _INERT) else _escaped(character)
-            for character in name
-        )
-
-    return "[" + ",".join(f'"{inert(name)}"' for report in reports for name in flagged(report)) + "]"
-
-
-def _escaped(character: str) -> str:
-    return json.dumps(character)[1:-1] if not character.isascii() else f"\\u{ord(character):04x}"
 
 
 def only(run: Run, benchmarks: Collection[str]) -> Run:

@@ -21,7 +21,7 @@ from perf_culprit.flows.compare import (
     reading,
     second_measurement,
 )
-from perf_culprit.flows.job_event import Merge, Reference, commits_between, find_reference
+from perf_culprit.flows.compared_commits import Merge, Reference, commits_between, find_reference
 from perf_culprit.model.finding import Acceptance, Baseline
 from perf_culprit.model.run import Run
 from perf_culprit.store.baseline import choose_baseline

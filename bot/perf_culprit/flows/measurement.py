@@ -26,8 +26,8 @@ from perf_culprit.flows.compare import (
     only,
     with_changed_files,
 )
+from perf_culprit.flows.compared_commits import event_ends
 from perf_culprit.flows.diagnose import diagnose_traces, write_traces
-from perf_culprit.flows.job_event import event_ends
 from perf_culprit.flows.measured_side import MeasuredSide, new_job, paired, resume
 from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide

@@ -17,7 +17,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
 from perf_culprit.flows.compare import judge_run
 from perf_culprit.flows.compare_history import compare_with_history, stored_baseline
-from perf_culprit.flows.job_event import commits_between
+from perf_culprit.flows.compared_commits import commits_between
 from perf_culprit.judge.conclusion import is_flagged
 from perf_culprit.model.finding import Acceptance, TradedChange, traded
 from perf_culprit.model.maintenance import Compacted, HistorySize, Imported

@@ -11,7 +11,7 @@ from perf_culprit.model.report import Report, decode_report, encode_report
 from perf_culprit.model.series import Series, SeriesTable
 from perf_culprit.progress import doing
 from perf_culprit.read.results.source import read_file
-from perf_culprit.say.comment import check_title, render_markdown, render_summary
+from perf_culprit.say.comment import check_title, render_markdown
 from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.report_page import render_html
@@ -54,11 +54,6 @@ def report_json(report: Report) -> bytes:
 
 def report_markdown(report: Report) -> str:
     return render_markdown(report, options=PageOptions())
-
-
-def report_summary(report: Report, *, run_url: str | None, repository_url: str | None, has_check: bool = True) -> str:
-    options = PageOptions(run_url=run_url, repository_url=repository_url, has_check=has_check)
-    return render_summary(report, options=options)
 
 
 def headline(report: Report) -> str:

@@ -1,25 +1,24 @@
-"""simulate -> judge -> say: models of a design, alone, against an older one, or in a pull request."""
+"""simulate -> judge -> say: models of a design, alone or against an older one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from perf_culprit import git
 from perf_culprit.commands.analysis_requests import Simulate
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import BotError, DataError, UsageError
+from perf_culprit.errors import UsageError
 from perf_culprit.flows.compare import compare_runs
 from perf_culprit.model.finding import BaselineSource
-from perf_culprit.model.report import Prediction, Report
+from perf_culprit.model.report import Report
 from perf_culprit.model.run import MetricKey
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.model.simulation import Reference, Replication, SimulationReport
 from perf_culprit.read.results.collect import collect
 from perf_culprit.simulate import replication, studies
 from perf_culprit.simulate.design import Design
-from perf_culprit.simulate.design_file import load_design, parse_design
+from perf_culprit.simulate.design_file import load_design
 from perf_culprit.simulate.replication import counter_run, sampled_run, simulation
 from perf_culprit.simulate.studies import calibrate, combinations, configuration, sweep
 
@@ -153,52 +152,3 @@ def _scenario(design: Design, asked: Simulate) -> str:
             next_step=f"use one of: {', '.join(design.scenario)}",
         )
     return asked.scenario
-
-
-# git -> simulate -> detect: predictions by the model files that a pull request changes.
-
-# A model file is text that people write; a scenario takes seconds to minutes.
-MOST_BYTES: Final = 256 * 1024
-MOST_PREDICTIONS: Final = 5
-
-
-def predict(
-    repository: Path, models: Sequence[git.FileChange], *, config: Config, tell: Callable[[str], None]
-) -> tuple[Prediction, ...]:
-    """Predict each scenario that both sides of a changed model have. `tell` gets what cannot be simulated and why."""
-    predictions: list[Prediction] = []
-    for change in models:
-        if change.old_blob is None or change.blob is None:
-            tell(f"{change.path} is new: a prediction needs the design before the change")
-            continue
-        try:
-            old, new = (_design(repository, blob, f"{change.path}") for blob in (change.old_blob, change.blob))
-            for scenario in (name for name in new.scenario if name in old.scenario):
-                if len(predictions) == MOST_PREDICTIONS:
-                    tell(f"{change.path}, scenario {scenario}: not simulated, {MOST_PREDICTIONS} scenarios are")
-                    continue
-                predictions.append(_predicted(old, new, scenario, path=change.path, config=config, tell=tell))
-        except BotError as error:
-            tell(f"no prediction: {error}")
-    return tuple(predictions)
-
-
-def _predicted(
-    old: Design, new: Design, scenario: str, *, path: str, config: Config, tell: Callable[[str], None]
-) -> Prediction:
-    report = judge_designs(old, new, scenario, seed=0, replications=None, config=config, tell=lambda _: None)
-    tell(f"simulated: {path}, scenario {scenario}")
-    return Prediction(
-        model=path,
-        scenario=scenario,
-        conclusion=report.conclusion,
-        findings=report.findings,
-        detectable_effect=report.detectable_effect,
-    )
-
-
-def _design(repository: Path, blob: str, place: str) -> Design:
-    (data,) = git.read_blobs(repository, [blob])
-    if len(data) > MOST_BYTES:
-        raise DataError(f"holds more than {MOST_BYTES >> 10} KiB", place=place, next_step="split the design")
-    return parse_design(data, {}, place=place)

@@ -166,7 +166,7 @@ class Remark:
 
 
 def check_files(root: Path) -> tuple[Remark, ...]:
-    from perf_culprit.flows.job_context import recording_permissions
+    from perf_culprit.flows.doctor import recording_permissions
 
     remarks: list[Remark] = []
     any_workflow = False

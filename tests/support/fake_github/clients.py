@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from perf_culprit.flows.publish import Destination
 from perf_culprit.github.client import connect
 from perf_culprit.github.github_host import GitHub
+from perf_culprit.github.job_context import Destination
 from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub
 from tests.support.fake_github.state import BOT
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perf_culprit.action.jobs.job_results import JobResults, collect_baseline, compare_results
 from perf_culprit.cli.entry import main
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.compare import collect_run, compare_files
-from perf_culprit.flows.job_results import JobResults, collect_baseline, compare_results
 from perf_culprit.model.finding import Verdict
 from perf_culprit.model.report import Report
 from perf_culprit.store.opening import HistoryPlace

@@ -1,6 +1,5 @@
 """The second measurement: the alarms it withdraws and keeps, and the resulting rates, by simulation."""
 
-import json
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import confirm_report, flagged_json, judge_run
+from perf_culprit.flows.compare import confirm_report, judge_run
 from perf_culprit.judge.conclusion import confirmed, reading_order
 from perf_culprit.model.finding import Baseline, BaselineSource, Evidence, Excess, Finding, Level, Severity, Verdict
 from perf_culprit.model.reason import Remark, VerdictReason, because
@@ -198,14 +197,6 @@ def test_only_flagged_benchmarks_take_part_in_the_second_judgement(first: Report
 def test_findings_that_are_no_regressions_pass_unchanged(first: Report) -> None:
     calm = tuple(finding for finding in first.findings if finding.verdict is not Verdict.REGRESSION)
     assert confirmed(calm, ()) == calm
-
-
-@pytest.mark.parametrize("name", ["b0", "a b/c[1]", "$(id) `id` \"x\" 'y' ${{ z }}\n::set-output", "größer 🙂"])
-def test_the_output_is_json_and_no_command_where_it_is_pasted(first: Report, name: str) -> None:
-    finding = next(entry for entry in first.findings if entry.key.benchmark == "b0")
-    text = flagged_json([replace(first, findings=(replace(finding, benchmark=name),))])
-    assert json.loads(text) == [name]
-    assert not set(text[2:-2]) & set("$`\"'{}\n;&|<>()#")
 
 
 def read(name: str, change: float | None, *, verdict: Verdict = Verdict.REGRESSION, **more: Any) -> Finding:

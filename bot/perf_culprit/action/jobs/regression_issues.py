@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from perf_culprit import git
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.publish import Destination
 from perf_culprit.github.host import JOINT, Host, TrackedIssue, benchmark_key, issue_marker, reference_key
+from perf_culprit.github.job_context import Destination
 from perf_culprit.model.finding import Acceptance, Accepted, BaselineSource, Finding, Level, Verdict, traded
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.report import Conclusion, Report

@@ -1,19 +1,15 @@
-"""The event that started a GitHub job: its file, and the two commits that the job compares."""
+"""The two commits that are compared: those of a GitHub job's event, or a release and a target."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
 from perf_culprit import git
-from perf_culprit.errors import DataError, InfrastructureError, UsageError
+from perf_culprit.errors import DataError, UsageError
+from perf_culprit.github.job_context import PULL_REQUEST_EVENTS, read_event
 from perf_culprit.github.runner_files import value_at
-
-MAX_EVENT_BYTES = 32 << 20
-PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target")
 
 
 class BaselineOrigin(StrEnum):
@@ -76,19 +72,6 @@ class EventEnds:
     baseline: str
     target: str
     origin: BaselineOrigin
-
-
-def read_event(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            event = json.loads(file.read(MAX_EVENT_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InfrastructureError(
-            f"the event cannot be read: {type(error).__name__}", place=str(path), next_step="run the job again"
-        ) from None
-    if not isinstance(event, dict):
-        raise InfrastructureError("the event is not an object", place=str(path), next_step="run the job again")
-    return event
 
 
 def merge_of(repository: Path, *, revision: str, head: str) -> Merge | None:
@@ -154,12 +137,3 @@ def _shared(repository: Path, target: str, revision: str) -> str | None:
     commit = git.find_commit(repository, revision)
     shared = git.merge_bases(repository, target, commit) if commit else ()
     return shared[0] if shared else None
-
-
-def changed_files(repository: Path, *, base: str, head: str, patterns: Sequence[str]) -> tuple[git.FileChange, ...]:
-    """The files that changed between the commits, match a pattern and still exist."""
-    return tuple(
-        change
-        for change in git.file_changes(repository, base, head)
-        if change.blob is not None and any(fnmatchcase(change.path, pattern) for pattern in patterns)
-    )

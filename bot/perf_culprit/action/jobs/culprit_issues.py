@@ -7,13 +7,13 @@ from statistics import median
 from msgspec.structs import replace
 
 from perf_culprit import git
+from perf_culprit.action.jobs.job_results import environment_changed
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.alarms import Steps, is_real, places_of
 from perf_culprit.dispatch.bisection_view import report_of
 from perf_culprit.dispatch.recovery import answer_of
-from perf_culprit.flows.job_results import environment_changed
-from perf_culprit.flows.publish import Destination
 from perf_culprit.github.host import Host, benchmark_key, cause_key, culprit_marker, issue_marker
+from perf_culprit.github.job_context import Destination
 from perf_culprit.model.bisection import BisectionReport, Culprit
 from perf_culprit.model.dispatch import AlarmedMetric, Bisection, CheckAnswer
 from perf_culprit.model.reason import Reason, VerdictReason, because

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
+from perf_culprit.action.jobs.predictions import MOST_BYTES, changed_files, predict
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.job_event import changed_files
-from perf_culprit.flows.simulations import MOST_BYTES, predict
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 
 

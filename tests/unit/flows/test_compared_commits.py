@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from perf_culprit.errors import DataError, UsageError
-from perf_culprit.flows.job_event import BaselineOrigin, EventEnds, event_ends, merge_of
+from perf_culprit.flows.compared_commits import BaselineOrigin, EventEnds, event_ends, merge_of
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.webhooks import event
 

@@ -11,7 +11,7 @@ from perf_culprit.config.settings import Config
 from perf_culprit.errors import BotError
 from perf_culprit.flows.compare import Compared, compare_runs, judge_run, reading
 from perf_culprit.flows.compare_history import compare_run_with_history, stored_baseline
-from perf_culprit.flows.job_event import Merge, Reference
+from perf_culprit.flows.compared_commits import Merge, Reference
 from perf_culprit.flows.render import report_json, report_markdown
 from perf_culprit.judge.conclusion import is_flagged
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Verdict

@@ -1,0 +1,51 @@
+"""Texts that only a job writes to GitHub: several reports in one comment, and why there is no result."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from perf_culprit.config.settings import Config
+from perf_culprit.flows.publish import page_options, write_comment
+from perf_culprit.github.host import RESULT_START, Check, CheckConclusion, CheckResult, Host, joint_marker
+from perf_culprit.github.job_context import Destination
+from perf_culprit.model.report import Report
+from perf_culprit.say.comment import render_joint, render_markdown
+from perf_culprit.say.headlines import Lack, lack_line, unjudged_body, unmeasured_body
+
+MOST_ASKED_CHARACTERS: Final = 60_000
+
+
+def joint_comment(
+    host: Host, destination: Destination, *, reports: Sequence[Report], number: int, config: Config
+) -> str | None:
+    """Write the one sticky comment for all suites. Return its address; None if the configuration wants none."""
+    options = page_options(destination, mark=joint_marker())
+    body = render_joint(reports, options=options)
+    return write_comment(host, options.marker, body, reports=reports, number=number, config=config)
+
+
+def asked_report(reports: Sequence[Report], destination: Destination) -> str:
+    """Render the reports for the answer to a command, with room for the answer's own text."""
+    room = MOST_ASKED_CHARACTERS // len(reports)
+    return "\n\n".join(render_markdown(report, options=page_options(destination), limit=room) for report in reports)
+
+
+def fail_check(check: Check, *, reason: str, run_url: str) -> None:
+    check.complete(
+        CheckResult(
+            conclusion=CheckConclusion.FAILURE,
+            title=Lack.NOT_MEASURED,
+            summary=unmeasured_body(reason, run_url=run_url),
+        )
+    )
+
+
+def leave_check_open(check: Check, *, reason: str, next_step: str | None) -> None:
+    """Complete the check as neither passed nor failed, because the rules are not known."""
+    summary = unjudged_body(reason, next_step=next_step)
+    check.complete(CheckResult(conclusion=CheckConclusion.NEUTRAL, title=Lack.NOT_JUDGED, summary=summary))
+
+
+def mark_outdated(host: Host, destination: Destination, *, lack: Lack, number: int, sha: str, reason: str) -> None:
+    """Put a line above each result in the pull request that marks it as being about an older head."""
+    line = lack_line(lack, reason, sha=sha, run_url=destination.measured_url or destination.run_url or "")
+    host.prefix_comments(number=number, start=RESULT_START, line=str(line))
