@@ -186,6 +186,23 @@ BLIND = tuple(
     for name, after in (("warm_up", 4.4), ("cold_start", 5.64))
 )
 UNTESTED = BLIND[0]
+DIFFERING = tuple(
+    replace(
+        finding(
+            name,
+            before,
+            after,
+            verdict=Verdict.DIFFERS,
+            half_width=0.9,
+            count=8,
+            rate=0.9,
+            runs=1,
+            reason=because(VerdictReason.DIFFERS, quiet=1, shared=4),
+        ),
+        differs=True,
+    )
+    for name, before, after in (("parse_large", 12.1, 15.8), ("parse_small", 0.31, 0.41), ("render_page", 48.2, 62.5))
+)
 # Its own code differs between base and head.
 CHANGED_BENCHMARK = replace(
     finding(
@@ -297,6 +314,12 @@ def every_conclusion() -> dict[str, Report]:
         "suspected": report(Conclusion.SUSPECTED, *NOISY, *UNCHANGED),
         "cannot-tell": replace(
             report(Conclusion.INCONCLUSIVE, *BLIND), baseline_runs=1, notes=(because(Remark.LONE_BASELINE),)
+        ),
+        "differs": replace(
+            report(Conclusion.INCONCLUSIVE, *DIFFERING),
+            baseline_source=BaselineSource.FILES,
+            baseline_runs=1,
+            notes=(because(Remark.LONE_BASELINE),),
         ),
         "benchmark-changed": replace(
             report(Conclusion.NOT_COMPARABLE, CHANGED_BENCHMARK, *FASTER, *UNCHANGED, *NOT_SEEN),

@@ -15,13 +15,15 @@ READING_ORDER: Final = {
     Verdict.REGRESSION: 0,
     Verdict.IMPROVEMENT: 1,
     Verdict.SUSPECTED: 2,
-    Verdict.UNTESTED: 3,
-    Verdict.NOT_SEEN: 4,
-    Verdict.UNCHANGED: 4,
+    Verdict.DIFFERS: 3,
+    Verdict.UNTESTED: 4,
+    Verdict.NOT_SEEN: 5,
+    Verdict.UNCHANGED: 5,
 }
 CONCLUSIONS: Final = {
     Verdict.REGRESSION: Conclusion.REGRESSION,
     Verdict.IMPROVEMENT: Conclusion.IMPROVEMENT,
+    Verdict.DIFFERS: Conclusion.INCONCLUSIVE,
     Verdict.NOT_SEEN: Conclusion.NO_CHANGE,
     Verdict.UNCHANGED: Conclusion.NO_CHANGE,
 }

@@ -21,6 +21,7 @@ from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.stats.engine import judge
+from perf_culprit.stats.order_interval import deviation, median_estimate
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.unit_table import Judgement, SuiteShift
 
@@ -66,7 +67,7 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
     suite = suite_units(chosen, of_chosen, paired=options.paired)
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
     effects = np.maximum(effects, least_told(chosen, suite))
-    judgement = judge(suite.table, least_change=effects, tiers=options.tiers)
+    judgement = judge(suite.table, least_change=effects, tiers=options.tiers, sampled=_by_samples(suite))
     described = describe(chosen, suite, options)
     rows = _Rows.of(suite, judgement, options, effects)
     for row, index in enumerate(kept):
@@ -79,6 +80,16 @@ def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
     """Return each metric's numbers by name, without missing or infinite ones."""
     finite = {name: (numbers.tolist(), np.isfinite(numbers).tolist()) for name, numbers in columns.items()}
     return [{name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]} for row in range(count)]
+
+
+def _by_samples(suite: SuiteUnits) -> Floats:
+    """(m,): p-value of the medians' difference by the samples alone, NaN where a side has a single one."""
+    p_values = np.full(len(suite.values), np.nan)
+    several = np.flatnonzero((suite.samples.sizes.reshape(-1, 2) > 1).all(axis=1))
+    if len(several):
+        target, baseline = (median_estimate(side.rows(several)) for side in (suite.target, suite.baseline))
+        p_values[several] = deviation(target, baseline).difference.p_value
+    return p_values
 
 
 def _without_units(options: DetectorOptions) -> Reason:
@@ -112,6 +123,7 @@ class _Rows:
     effect: list[float]
     is_exact: list[bool]
     is_constant: list[bool]
+    differs: list[bool]
     rounds: int | None
     rounds_to_prove: list[int | None]
     is_paired: bool
@@ -138,6 +150,7 @@ class _Rows:
             effect=np.expm1(effects).tolist(),
             is_exact=(suite.table.is_exact & (judgement.low == judgement.high)).tolist(),
             is_constant=constant.tolist(),
+            differs=judgement.differs.tolist(),
             rounds=rounds,
             rounds_to_prove=_to_prove(judgement, rounds, options.settings.proven),
             is_paired=options.paired,
@@ -170,6 +183,7 @@ class _Rows:
             else None,
             p_value=self.p_value[row] if is_told else None,
             rate=self.rate[row] if is_told and described.obstacle is None else None,
+            differs=self.differs[row],
             score=described.score,
             threshold=described.threshold,
             evidence_reason=described.obstacle or objection or _unbounded(before, is_told),

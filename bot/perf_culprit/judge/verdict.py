@@ -2,12 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.evidence_columns import EXACT
 from perf_culprit.model.finding import Evidence, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, VerdictReason, because
+
+# Of ten benchmarks, the number that differs between two runs of one commit, on a quiet machine and on a shared one:
+# with samples in each run, and with a single number (docs/evidence/error-rates.md#differs).
+DIFFER_BY_SAMPLES: Final = (1, 4)
+DIFFER_BY_NUMBERS: Final = (3, 8)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,10 +33,8 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
         reason = evidence.evidence_reason or because(VerdictReason.NOTHING_TESTED)
         return Decided(verdict=Verdict.UNTESTED, reason=reason)
     objection = evidence.evidence_reason
-    if objection is None and evidence.rate <= policy.proven:
-        return Decided(verdict=_proven(worsening), reason=_proof(evidence), worsening=worsening)
-    if objection is None and evidence.rate <= policy.suspected:
-        return Decided(verdict=Verdict.SUSPECTED, reason=_what_decides(evidence), worsening=worsening)
+    if objection is None and (called := _called(evidence, worsening, policy)) is not None:
+        return called
     # If the detector's own rule holds a change back, this size is not always detected.
     is_held_back = objection is not None and evidence.rate <= policy.suspected
     visible = None if is_held_back else evidence.precision.visible_change
@@ -44,6 +48,17 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
     # Four digits are more than is shown, and few enough that many findings share a reason.
     seen = because(VerdictReason.NOTHING_SEEN, effect=None if visible is None else float(f"{visible:.4g}"))
     return Decided(verdict=Verdict.NOT_SEEN, reason=objection or seen, worsening=worsening, detectable_effect=visible)
+
+
+def _called(evidence: Evidence, worsening: float, policy: PolicySettings) -> Decided | None:
+    rate = 1.0 if evidence.rate is None else evidence.rate
+    if rate <= policy.proven:
+        return Decided(verdict=_proven(worsening), reason=_proof(evidence), worsening=worsening)
+    if rate <= policy.suspected:
+        return Decided(verdict=Verdict.SUSPECTED, reason=_what_decides(evidence), worsening=worsening)
+    if evidence.differs:
+        return Decided(verdict=Verdict.DIFFERS, reason=_as_often(evidence), worsening=worsening)
+    return None
 
 
 def decide_by_sample(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings) -> Decided:
@@ -75,6 +90,13 @@ def _what_decides(evidence: Evidence) -> Reason:
     if evidence.precision.rounds is None:
         return because(VerdictReason.SUSPECTED, rate=evidence.rate)
     return because(VerdictReason.SUSPECTED_ROUNDS, rate=evidence.rate, rounds=evidence.precision.rounds_to_prove)
+
+
+def _as_often(evidence: Evidence) -> Reason:
+    """How often unchanged benchmarks differ like this."""
+    is_sampled = all(side is not None and side.count > 1 for side in (evidence.baseline, evidence.target))
+    quiet, shared = DIFFER_BY_SAMPLES if is_sampled else DIFFER_BY_NUMBERS
+    return because(VerdictReason.DIFFERS, quiet=quiet, shared=shared)
 
 
 def _excludes(evidence: Evidence, effect: float) -> bool:

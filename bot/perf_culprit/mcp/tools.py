@@ -26,6 +26,7 @@ from perf_culprit.files import read_limited, replace_file
 from perf_culprit.flows.look_back import stored_benchmarks
 from perf_culprit.flows.publish import published_results
 from perf_culprit.flows.render import saved_report
+from perf_culprit.model.finding import Verdict
 from perf_culprit.python_child import python
 from perf_culprit.say.inert import plain, plain_lines
 
@@ -313,7 +314,7 @@ class Reading:
     async def report(
         self,
         path: File = "report.json",
-        verdict: Literal["regression", "improvement", "suspected", "unchanged", "not_seen", "untested"] | None = None,
+        verdict: Verdict | None = None,
         pull_request: Annotated[int | None, Field(ge=1, description="Its comment on GitHub instead of a file.")] = None,
         offset: Offset = 0,
     ) -> Answered:

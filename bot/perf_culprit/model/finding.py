@@ -140,7 +140,8 @@ def decode_acceptance(data: bytes, *, place: str) -> Acceptance:
 class Verdict(StrEnum):
     """The policy's judgement of one metric.
 
-    `regression` and `improvement` are proven. `suspected` is a possible change; its sign is the direction. `unchanged`
+    `regression` and `improvement` are proven. `suspected` is a possible change; its sign is the direction. `differs`:
+    the numbers of both sides differ, but with one run a side nothing tells the code from the machine. `unchanged`
     excludes a change of the minimum effect, `not_seen` does not. `untested`: nothing can be judged, for a stated
     reason.
     """
@@ -148,6 +149,7 @@ class Verdict(StrEnum):
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
     SUSPECTED = "suspected"
+    DIFFERS = "differs"
     UNCHANGED = "unchanged"
     NOT_SEEN = "not_seen"
     UNTESTED = "untested"
@@ -254,6 +256,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     confidence_interval: Interval | None = None
     p_value: float | None = None
     rate: float | None = None
+    differs: bool = False
     score: float | None = None
     threshold: float | None = None
     evidence_reason: Reason | None = None
@@ -291,6 +294,7 @@ class Finding(Evidence, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `test` names the detector, or `exact`. `rate` is the share of unchanged runs in which any metric looks this
     different; the verdict depends on it. It is null if nothing could be tested, and `evidence_reason` gives the reason.
+    `differs`: the samples of the two sides differ beyond their scatter, and there is one run a side.
     Next to a rate or a score above its threshold, that reason is another explanation. `p_value` is of this metric
     alone. `relative_change` is (target - baseline) / baseline: 0.1 is 10% more. A detector that judges by a limit has a
     `score` (violation ratio, share of votes), which is out of control above `threshold`. `details` are the detector's

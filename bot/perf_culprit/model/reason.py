@@ -63,6 +63,7 @@ class VerdictReason(StrEnum):
     NOTHING_SEEN = "nothing_seen"
     SUSPECTED = "suspected"
     SUSPECTED_ROUNDS = "suspected_rounds"
+    DIFFERS = "differs"
     LEFT_CATEGORY = "left_category"
     LEFT_CATEGORY_SUSPECTED = "left_category_suspected"
     SMALLER_THAN_ALLOCATION = "smaller_than_allocation"

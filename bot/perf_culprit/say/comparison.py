@@ -51,6 +51,7 @@ from perf_culprit.say.finding_tables import (
     findings_table,
     groups_table,
     metric_name,
+    moved,
     not_called,
     outside_table,
     outside_title,
@@ -103,8 +104,8 @@ def comparison_document(report: Report, options: PageOptions) -> Document:
     if report.conclusion is Conclusion.NOT_AFFECTED:
         parts = (*_ends(report, options), *_origin(options, "told"))
         return Document(nodes=(*nodes, Footer(parts=parts)), marker=options.marker)
-    if sections.changed or sections.suspected:
-        nodes += [changed_table(sections), *_samples(sections)]
+    changes = changed_table(sections, more=moved(sections))
+    nodes += [changes, *_samples(sections)] if changes.total else []
     if unkept := [check for check in report.budgets if check.state is not BudgetState.WITHIN]:
         nodes.append(budgets_table(unkept))
     if report.groups:

@@ -1,12 +1,23 @@
 """Findings as tables: a row's cells, what changed, what did not, what is out of control."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import structs
 
-from perf_culprit.model.finding import Acceptance, Accepted, Evidence, Finding, Level, Severity, TradedChange, Verdict
+from perf_culprit.model.finding import (
+    CALLED,
+    Acceptance,
+    Accepted,
+    Evidence,
+    Finding,
+    Level,
+    Severity,
+    TradedChange,
+    Verdict,
+)
 from perf_culprit.model.reason import BY_CATEGORY, VerdictReason
 from perf_culprit.model.report import BudgetCheck, BudgetState, GroupMean
 from perf_culprit.model.run import MetricKey
@@ -59,9 +70,20 @@ TONES: Final = {
     Verdict.REGRESSION: Tone.WORSE,
     Verdict.IMPROVEMENT: Tone.BETTER,
     Verdict.SUSPECTED: Tone.UNSURE,
+    Verdict.DIFFERS: Tone.UNSURE,
     Verdict.UNTESTED: Tone.UNSURE,
     Verdict.NOT_SEEN: Tone.PLAIN,
     Verdict.UNCHANGED: Tone.PLAIN,
+}
+
+VERDICT_WORDS: Final = {
+    Verdict.REGRESSION: "worse",
+    Verdict.IMPROVEMENT: "better",
+    Verdict.SUSPECTED: "suspected",
+    Verdict.DIFFERS: "differs",
+    Verdict.UNTESTED: "not tested",
+    Verdict.NOT_SEEN: "no change seen",
+    Verdict.UNCHANGED: "unchanged",
 }
 
 
@@ -186,9 +208,15 @@ def certainty_text(finding: Finding) -> str:
     if finding.test == BY_SAMPLE and finding.p_value is not None and finding.baseline and finding.target:
         counts = f"{counted(finding.target.count, 'sample')} against {finding.baseline.count:,}"
         return f"ANOVA of samples, p {numbers.significant(finding.p_value)}, {counts}"
+    return _rate_text(finding)
+
+
+def _rate_text(finding: Finding) -> str:
     of_category = finding.reason.arguments.get("rate") if finding.reason.code in BY_CATEGORY else None
     rate = of_category if isinstance(of_category, float) else finding.rate
-    return "not tested" if rate is None else f"{numbers.rate_text(rate)}, {_backing(finding)}"
+    if rate is None:
+        return "not tested"
+    return f"{numbers.rate_text(rate)}, {_backing(finding)}" if finding.verdict in CALLED else _backing(finding)
 
 
 def _backing(evidence: Evidence) -> str:
@@ -206,6 +234,9 @@ def _certainty(finding: Finding) -> Text:
 
 def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
     """Return the emoji, the verdict in words, the category that was left, and other times of the row."""
+    if finding.verdict not in CALLED:
+        mark = Sign("🟡" + NO_BREAK if finding.verdict is Verdict.DIFFERS else "")
+        return words("{}{}", mark, Safe(VERDICT_WORDS[finding.verdict]))
     loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
     better = finding.verdict is Verdict.IMPROVEMENT or (
         finding.verdict is Verdict.SUSPECTED and not finding.looks_worse
@@ -257,7 +288,8 @@ def changed_columns(name: Column) -> tuple[Column, ...]:
 
 def changed_cells(name: Text, finding: Finding, beside: Sequence[Finding] = ()) -> tuple[Text, ...]:
     certainty, state = _certainty(finding), _state(finding, beside)
-    return state, name, *change_cells(finding, bold=True), certainty, _trend(finding)
+    is_bold = finding.verdict in CALLED | {Verdict.DIFFERS}
+    return state, name, *change_cells(finding, bold=is_bold), certainty, _trend(finding)
 
 
 _GROUPS: Final = (
@@ -267,14 +299,37 @@ _GROUPS: Final = (
 )
 
 
-def changed_table(sections: Sections, *, title: Text | None = None) -> Table:
+MOST_MOVED: Final = 20
+
+
+def moved(sections: Sections) -> tuple[Finding, ...]:
+    """Return the rows without a called change that moved most. They fill the table of changes up to MOST_MOVED rows.
+
+    Rows that are unchanged within the minimum effect stand only in a table that would be empty without them.
+    """
+    called = len(sections.changed) + len(sections.suspected)
+    quiet = [one for one in sections.quiet if one.verdict is not Verdict.UNCHANGED]
+    others = [one for one in (*sections.differing, *sections.untested, *quiet) if one.relative_change]
+    if not (called or others):
+        others = [one for one in sections.quiet if one.relative_change]
+    others.sort(key=lambda one: (one.verdict is not Verdict.DIFFERS, -_size(one), one.key))
+    return tuple(others[: max(MOST_MOVED - called, 0)])
+
+
+def _size(finding: Finding) -> float:
+    """Return the size of the change: a halving is as large as a doubling."""
+    change = finding.relative_change or 0.0
+    return abs(math.log1p(change)) if change > -1 else math.inf
+
+
+def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Text | None = None) -> Table:
     def row(finding: Finding) -> Row:
         key = finding.key
         name = metric_name(key, with_metric=sections.several_metrics)
         return Row(changed_cells(name, finding, sections.beside.get(key, ())), TONES[finding.verdict])
 
     columns = changed_columns(_NAMED[0])
-    return table(columns, sections.changed + sections.suspected, row, title=title, shown=Shown.TABLE)
+    return table(columns, (*sections.changed, *sections.suspected, *more), row, title=title, shown=Shown.TABLE)
 
 
 def groups_table(groups: Sequence[GroupMean]) -> Table:

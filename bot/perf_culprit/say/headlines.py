@@ -14,6 +14,7 @@ from perf_culprit.model.run import PACKAGE_SEPARATOR, Cost, Direction, Environme
 from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, lasted, percent, percent_at_least, significant
+from perf_culprit.say.reason_text import sentence
 from perf_culprit.say.render_markdown import markdown, markdown_text
 from perf_culprit.say.sections import CONTROL_CHART, Sections, left_what
 
@@ -186,9 +187,10 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         return NextStep(advice="Get below the budget, or change it in the configuration. This fails the check.")
     if report.conclusion is Conclusion.SUSPECTED:
         return _to_decide(report, sections)
-    if report.conclusion is Conclusion.INCONCLUSIVE and _blind(sections):
-        advice = f"The differences below, the largest first, may be noise alone. {IN_TURN}"
-        return NextStep(advice=advice, command=COMMAND)
+    if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or _blind(sections)):
+        noise = "the differences below, the largest first, may be noise alone"
+        told = sentence(sections.differing[0].reason) if sections.differing else noise
+        return NextStep(advice=f"{told[0].upper()}{told[1:]}. {IN_TURN}", command=COMMAND)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     if advice := _harness_advice(report):
         return NextStep(advice=advice, command=HARNESS_COMMAND, weakest=weak)
@@ -390,6 +392,8 @@ def _not_comparable(sections: Sections) -> list[str]:
 
 
 def _untold(report: Report, sections: Sections) -> str:
+    if sections.differing:
+        return _differing(sections)
     if not sections.untested:
         return "Cannot tell: nothing could be compared"
     if only_diagnosis(report):
@@ -399,6 +403,18 @@ def _untold(report: Report, sections: Sections) -> str:
     if report.baseline_runs == 1 and all(one.target is None or one.target.runs == 1 for one in sections.untested):
         return "Cannot tell: one run a side doesn't show how much runs differ"
     return "Cannot tell: too few runs, or too noisy ones"
+
+
+def _differing(sections: Sections) -> str:
+    """Return text like "All 3 benchmarks differ, +30.2% to +31.5%; one run a side can't tell …"."""
+    count = len(sections.differing)
+    subject = share(count, sections)
+    changes = sorted(one.relative_change for one in sections.differing if one.relative_change is not None)
+    ends = dict.fromkeys(percent(change, signed=True) for change in (*changes[:1], *changes[-1:]))
+    by = f", {' to '.join(ends)}" if ends else ""
+    text = f"{subject[0].upper()}{subject[1:]} differ{'s' if count == 1 else ''}{by}"
+    others = [f"{len(better):,} got {word(better, better=True)}"] if (better := sections.improvements) else []
+    return "; ".join([f"{text}; one run a side can't tell the code from the machine", *others, *_untestable(sections)])
 
 
 def _blind(sections: Sections) -> bool:

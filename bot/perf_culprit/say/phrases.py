@@ -44,6 +44,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
         + _AS_OFTEN
         + "; measure more rounds of both sides[ (about {rounds:,} in all)], or use a quieter machine"
     ),
+    VerdictReason.DIFFERS: (
+        "two runs of one commit differ like this in {quiet:,} of 10 benchmarks, on a shared machine in {shared:,} of 10"
+    ),
     VerdictReason.LEFT_CATEGORY: "proven: " + _LEFT,
     VerdictReason.LEFT_CATEGORY_SUSPECTED: NOT_PROVEN + _LEFT,
     VerdictReason.SMALLER_THAN_ALLOCATION: (

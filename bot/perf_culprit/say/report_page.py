@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from perf_culprit.model.finding import PROVEN, Finding, Verdict, ViolatedRule
+from perf_culprit.model.finding import PROVEN, Finding, ViolatedRule
 from perf_culprit.model.report import Report, TreeComparison
 from perf_culprit.model.run import MetricKey, TimeSeries
 from perf_culprit.model.series import ChangePoint
@@ -13,7 +13,7 @@ from perf_culprit.say.call_tree_pictures import flame_section
 from perf_culprit.say.call_tree_words import headline
 from perf_culprit.say.comparison import PageOptions, comparison_document
 from perf_culprit.say.document import Fold, Picture
-from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
+from perf_culprit.say.finding_tables import VERDICT_WORDS, before_and_after, certainty_text, change_text
 from perf_culprit.say.headlines import comparison
 from perf_culprit.say.inert import SENTENCE_LIMIT, Safe, fill, inline_data, plain
 from perf_culprit.say.numbers import percent, shown_unit
@@ -47,21 +47,15 @@ def flame_page(comparison: TreeComparison) -> str:
 
 _NAME_LIMIT: Final = 300
 _UNIT_LIMIT: Final = 24
-_WORDS: Final = {
-    Verdict.REGRESSION: "worse",
-    Verdict.IMPROVEMENT: "better",
-    Verdict.SUSPECTED: "suspected",
-    Verdict.UNTESTED: "not tested",
-    Verdict.NOT_SEEN: "no change seen",
-    Verdict.UNCHANGED: "unchanged",
-}
 
 
 def explorer_section(report: Report, history: Mapping[MetricKey, Sequence[ChangePoint]]) -> Safe:
     """Return HTML with a row per finding. `history` has the change points of findings' `series`."""
     sections = split(report)
     rows = [_row(finding, history.get(finding.key, ()), sections.several_metrics) for finding in report.findings]
-    present = [word for verdict, word in _WORDS.items() if any(entry.verdict is verdict for entry in report.findings)]
+    present = [
+        word for verdict, word in VERDICT_WORDS.items() if any(entry.verdict is verdict for entry in report.findings)
+    ]
     data = inline_data({"verdicts": present, "rows": rows})
     return Safe(fill("explorer.html.j2", data=data, noun=Safe(sections.noun)))
 
@@ -71,8 +65,8 @@ def _row(finding: Finding, steps: Sequence[ChangePoint], with_metric: bool) -> l
     key, changed = finding.key, finding.verdict in PROVEN
     return [
         plain(key.full_name if with_metric else key.benchmark, limit=_NAME_LIMIT),
-        _WORDS[finding.verdict],
-        comparison(finding) if changed else _WORDS[finding.verdict],
+        VERDICT_WORDS[finding.verdict],
+        comparison(finding) if changed else VERDICT_WORDS[finding.verdict],
         *map(terminal, before_and_after(finding)),
         *change_text(finding),
         certainty_text(finding) if changed else plain(sentence(finding.reason), limit=SENTENCE_LIMIT),

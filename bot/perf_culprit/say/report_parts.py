@@ -57,7 +57,7 @@ def outputs(report: Report) -> dict[str, str]:
         "regressions": str(len(sections.regressions)),
         "improvements": str(len(sections.improvements)),
         "suspected": str(len(sections.suspected)),
-        "inconclusive": str(len(sections.untested)),
+        "inconclusive": str(len(sections.differing) + len(sections.untested)),
         "worst-benchmark": _ACTIVE.sub("_", clean(worst.key.benchmark)) if worst else "",
         "worst-change-percent": _percent(change),
         "detectable-effect-percent": _percent(report.detectable_effect),

@@ -25,15 +25,17 @@ class Sections:
     """All metrics of the report, each exactly once.
 
     `several_metrics`: a benchmark has more than one, or is a whole command, which only its metric describes.
-    `suspected` look like an unproven change, those for the worse first. `untested` give no evidence of one. `quiet`
-    ones show no change. `accepted` ones got worse, and that was accepted. `unjudged` are all metrics that differ or may
-    differ if the conclusion forbids judging them. `beside` are further times of a benchmark (CPU with wall) with the
-    same verdict. They share a row and are counted once.
+    `suspected` look like an unproven change, those for the worse first. `differing` ones differ, and nothing tells the
+    code from the machine. `untested` give no evidence of a change. `quiet` ones show none. `accepted` ones got worse,
+    and that was accepted. `unjudged` are all metrics that differ or may differ if the conclusion forbids judging them.
+    `beside` are further times of a benchmark (CPU with wall) with the same verdict. They share a row and are counted
+    once.
     """
 
     regressions: tuple[Finding, ...]
     improvements: tuple[Finding, ...]
     suspected: tuple[Finding, ...]
+    differing: tuple[Finding, ...]
     untested: tuple[Finding, ...]
     quiet: tuple[Finding, ...]
     unjudged: tuple[Finding, ...]
@@ -47,7 +49,15 @@ class Sections:
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        return self.changed + self.suspected + self.accepted + self.unjudged + self.untested + self.quiet
+        return (
+            *self.changed,
+            *self.suspected,
+            *self.differing,
+            *self.accepted,
+            *self.unjudged,
+            *self.untested,
+            *self.quiet,
+        )
 
     @property
     def looking_worse(self) -> tuple[Finding, ...]:
@@ -145,6 +155,7 @@ def split(report: Report) -> Sections:
         regressions=of(Verdict.REGRESSION),
         improvements=of(Verdict.IMPROVEMENT),
         suspected=tuple(sorted(of(Verdict.SUSPECTED), key=lambda finding: not finding.looks_worse)),
+        differing=of(Verdict.DIFFERS),
         untested=of(Verdict.UNTESTED),
         quiet=tuple(entry for entry in findings if entry.verdict in QUIET and entry.accepted is None),
         accepted=tuple(finding for finding in findings if finding.accepted is not None),

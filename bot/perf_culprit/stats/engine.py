@@ -28,21 +28,39 @@ MEDIAN_INTERVAL: Final = 1.05
 LEAST_CHANGE: Final = log_change(0.05)
 INTERVAL_ALPHA: Final = 0.05  # of the 95% interval
 RESOLVED: Final = 1e-9  # in logarithms: tolerance for changes as large as the least change
+DIFFERENT: Final = 0.01  # largest p-value of samples that differ between two units
 UNSEEN: Final = 0.25  # two-sided share of the noise that hides a larger change, if the noise were known
 OF_BENCHMARKS: Final = tuple(one.name for one in fields(Judgement) if one.name not in ("suite", "least_rate"))
 MIRRORED: Final = ("change", "raw_change")
 
 
 def judge(
-    table: UnitTable, *, least_change: float | Floats = LEAST_CHANGE, tiers: Tiers | None = None, seed: int = 0
+    table: UnitTable,
+    *,
+    least_change: float | Floats = LEAST_CHANGE,
+    tiers: Tiers | None = None,
+    sampled: Floats | None = None,
+    seed: int = 0,
 ) -> Judgement:
     """Judge which benchmarks changed. `least_change` (a logarithm, common or (B,)): a smaller change does not count.
 
+    `sampled` (B,): p-values of the medians' difference by the samples in the units, NaN where a unit has one number.
     `seed` seeds the random choice of labellings.
     """
-    tiers = tiers or Tiers()
+    least_change = np.broadcast_to(np.asarray(least_change, dtype=np.float64), len(table.location))
+    judged = _judged(table, least_change, tiers or Tiers(), seed)
+    if sampled is None or table.block is not None or len(table.is_target) > 2:
+        return judged
+    # With one unit a side, the shift of all benchmarks is no less a difference than that of one.
+    differs = ~judged.is_suspected & (np.abs(judged.raw_change) >= least_change - RESOLVED) & ~(sampled > DIFFERENT)
+    moved = np.zeros(len(differs))
+    moved[differs] = judged.raw_change[differs] - judged.change[differs]
+    ends = {name: getattr(judged, name) + moved for name in ("change", "low", "high")}
+    return replace(judged, differs=differs, **ends)
+
+
+def _judged(table: UnitTable, least_change: Floats, tiers: Tiers, seed: int) -> Judgement:
     here = np.isfinite(table.location)
-    least_change = np.broadcast_to(np.asarray(least_change, dtype=np.float64), len(here))
     fixed = _fixed_counts(table)
     noisy = ~fixed & here[:, table.is_target].any(axis=1) & here[:, ~table.is_target].any(axis=1)
     whole = _merged(_nothing(len(table.location)), fixed, _counts_compared(table, fixed, least_change, tiers))
@@ -74,6 +92,7 @@ def _nothing(size: int) -> Judgement:
         is_suspected=no,
         visible_change=unknown,
         error=unknown,
+        differs=no,
         suite=SuiteShift(),
         least_rate=1.0,
     )
@@ -228,6 +247,7 @@ def _judge_noisy(table: UnitTable, least_change: Floats, tiers: Tiers, rng: np.r
         is_suspected=rate <= tiers.suspected,
         visible_change=np.where(visible <= LARGEST_VISIBLE, visible, np.inf),
         error=noise.error[:, 0],
+        differs=np.zeros(len(rate), np.bool_),
         suite=values.suite,
         least_rate=labellings.least_rate,
     )

@@ -162,6 +162,8 @@ class Judgement:
     """The change that is found as suspected in 90% of cases; infinite where nothing short of four times is."""
     error: Floats
     """The standard error of `change` by the suite's own noise."""
+    differs: Booleans
+    """Whether the samples of both sides differ beyond their scatter, but nothing tells the code from the machine."""
     suite: SuiteShift
     least_rate: float
     """What relabelling can reach with these units."""

@@ -20,12 +20,13 @@ ABOVE = 1 + 1e-9
 
 def decided(*, change: float | None = 0.1, rate: float | None = 1.0, baseline: float = 1.0, **others: Any) -> Decided:
     target = baseline * (1 + change) if change is not None else 2.0
+    count = others.pop("count", 10)
     evidence = Evidence.of(
         key=MetricKey("x", "time"),
         metric=TIME,
         test=others.pop("test", "anova"),
-        baseline=Side(value=baseline, count=10),
-        target=Side(value=target, count=10),
+        baseline=Side(value=baseline, count=count),
+        target=Side(value=target, count=count),
         relative_change=change,
         rate=rate,
         **others,
@@ -46,6 +47,23 @@ def decided(*, change: float | None = 0.1, rate: float | None = 1.0, baseline: f
 def test_the_rate_tells_the_tier(change: float, rate: float, verdict: Verdict) -> None:
     outcome = decided(change=change, rate=rate, precision=Precision(visible_change=0.2), confidence_interval=WIDE)
     assert (outcome.verdict, outcome.worsening) == (verdict, change)
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(1.0, Verdict.DIFFERS), (POLICY.suspected, Verdict.SUSPECTED)])
+def test_what_differs_is_no_missing_change_and_no_suspicion(rate: float, verdict: Verdict) -> None:
+    outcome = decided(rate=rate, differs=True, confidence_interval=WIDE, precision=Precision(visible_change=0.2))
+    assert (outcome.verdict, outcome.detectable_effect) == (verdict, None)
+
+
+def test_a_known_explanation_keeps_a_difference_from_being_told() -> None:
+    explained = because(VerdictReason.SMALLER_THAN_ALLOCATION, bytes=8.0)
+    assert decided(differs=True, evidence_reason=explained, confidence_interval=WIDE).verdict is Verdict.NOT_SEEN
+
+
+@pytest.mark.parametrize(("count", "of_ten"), [(10, (1, 4)), (1, (3, 8))])
+def test_how_often_unchanged_benchmarks_differ_depends_on_the_samples(count: int, of_ten: tuple[int, int]) -> None:
+    outcome = decided(differs=True, confidence_interval=WIDE, count=count)
+    assert (outcome.reason.arguments["quiet"], outcome.reason.arguments["shared"]) == of_ten
 
 
 @pytest.mark.parametrize(

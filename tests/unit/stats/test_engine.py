@@ -66,6 +66,30 @@ def test_one_file_a_side_names_no_change_that_it_could_not_see() -> None:
     assert judge(UnitTable.of(y, side)).is_suspected.tolist() == [index == 3 for index in range(15)]
 
 
+def test_one_file_a_side_differs_where_its_samples_do_or_where_there_is_one_number() -> None:
+    size = 20
+    y = noisy(np.random.default_rng(5), size, 2, spread=0.001)
+    y[:, 1] += log_change(0.3)
+    y[3, 1] = y[3, 0] + log_change(0.01)
+    sampled = np.full(size, 0.001)
+    sampled[[1, 2]] = 0.2, np.nan
+    judged = judge(UnitTable.of(y, units(1, 1)), sampled=sampled)
+    assert not judged.is_suspected.any()
+    assert np.flatnonzero(~judged.differs).tolist() == [1, 3]
+    # The shift of all benchmarks belongs to what the two files hold.
+    assert judged.change[judged.differs] == pytest.approx(log_change(0.3), abs=0.1)
+    assert (judged.low < judged.change).all()
+    assert (judged.change < judged.high).all()
+
+
+@pytest.mark.parametrize("in_rounds", [False, True])
+def test_several_units_show_the_noise_so_nothing_merely_differs(*, in_rounds: bool) -> None:
+    side, rounds = turns(1)
+    y = noisy(np.random.default_rng(6), 20, 4) + np.where(side, log_change(0.06), 0)
+    table = UnitTable.of(y, side, block=rounds if in_rounds else None)
+    assert not judge(table, sampled=np.zeros(20)).differs.any()
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(WAYS), st.booleans())
 def test_swapped_sides_mirror_change_interval_and_tier(seed: int, way: tuple[int, int], are_rates: bool) -> None:
