@@ -8,7 +8,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING, Final
+
+from perf_culprit.errors import EXIT_INFRASTRUCTURE
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -27,15 +30,33 @@ def python(*arguments: str) -> list[str]:
 def process_pool(
     workers: int, *, context: "BaseContext | None" = None, initializer: Callable[[], object] | None = None
 ) -> "Iterator[ProcessPoolExecutor]":
-    """The commands of its processes are not ours to write: their -P is a variable as long as the pool lives."""
+    """Open a pool whose processes end with this one, even if it is killed.
+
+    The commands of its processes are not ours to write: their -P is a variable as long as the pool lives.
+    """
     from concurrent.futures import ProcessPoolExecutor
 
     before = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
     try:
-        with ProcessPoolExecutor(workers, mp_context=context, initializer=initializer) as pool:
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(initializer,)) as pool:
             yield pool
     finally:
         del os.environ[SAFE_PATH]
         if before is not None:
             os.environ[SAFE_PATH] = before
+
+
+def _begin(initializer: Callable[[], object] | None) -> None:
+    """Begin a process of a pool: without its parent nobody gives it work or wants its results."""
+    Thread(target=_end_with_parent, daemon=True).start()
+    if initializer is not None:
+        initializer()
+
+
+def _end_with_parent() -> None:
+    from multiprocessing import connection, parent_process
+
+    if (parent := parent_process()) is not None:
+        connection.wait([parent.sentinel])
+        os._exit(EXIT_INFRASTRUCTURE)

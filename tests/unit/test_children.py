@@ -1,9 +1,11 @@
 """A Python child process imports nothing from its working folder, however it is started."""
 
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,47 @@ def test_a_pool_works_in_a_hostile_folder(method: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=hostile, env=environment, capture_output=True, text=True, check=False)
     assert record.read_text() == ""
     assert done.stdout == "4\n", done.stderr
+
+
+KILLED = f"""
+import os, sys, time
+from multiprocessing import get_context
+from {process_pool.__module__} import process_pool
+if __name__ == "__main__":
+    with process_pool(2, context=get_context(sys.argv[1])) as pool:
+        print(*{{pool.submit(os.getpid).result() for _ in range(9)}}, flush=True)
+        for _ in range(2):
+            pool.submit(time.sleep, 100)
+        time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="Linux has it")
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_pool_ends_with_its_killed_parent(method: str, tmp_path: Path) -> None:
+    script = tmp_path / "pool.py"
+    script.write_text(KILLED)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(script), method]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = parent.stdout.readline().split()
+        assert workers
+        parent.kill()
+    late = time.monotonic() + 20
+    while (living := [pid for pid in workers if is_running(pid)]) and time.monotonic() < late:
+        time.sleep(0.05)
+    for pid in living:
+        os.kill(int(pid), signal.SIGKILL)
+    assert living == []
+
+
+def is_running(pid: str) -> bool:
+    """Whether the process runs; one that ended may wait for a parent that asks how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @pytest.mark.parametrize("before", [None, "", "1"])

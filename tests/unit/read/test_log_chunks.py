@@ -13,7 +13,7 @@ import zstandard
 
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.read.logs import log_chunks as module
-from perf_culprit.read.logs.log_chunks import blocks
+from perf_culprit.read.logs.log_chunks import blocks, pieces
 from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES
 
 LINES = b"".join(b"%d %s\n" % (i, b"x" * (i * 37 % 50)) for i in range(300))
@@ -26,6 +26,17 @@ def refuse(name: str) -> None:
 def read(path: Path, *, block_bytes: int, truncated: list[str] | None = None) -> list[bytes]:
     told = refuse if truncated is None else truncated.append
     return [block.read() for block in blocks(str(path), truncated=told, block_bytes=block_bytes)]
+
+
+@pytest.mark.parametrize(
+    "data", [LINES, LINES[:-1], b"\n" * 50, b"x" * 99 + b"\n" * 9, b"\n" * 9 + b"x" * 99, b"", b"one"]
+)
+def test_pieces_hold_few_lines_each(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_LINES", 4)
+    cut = [*pieces(data)]
+    assert b"".join(cut) == data
+    assert all(piece.count(b"\n") <= 4 for piece in cut)
+    assert all(piece.endswith(b"\n") for piece in cut[:-1])
 
 
 @pytest.mark.parametrize("block_bytes", [1, 7, 50, 100, 4_096, 1 << 20])

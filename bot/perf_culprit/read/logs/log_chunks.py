@@ -14,6 +14,8 @@ from perf_culprit.read.logs.log_rows import MAX_LINE_BYTES
 
 # Larger blocks are read a little faster but take more memory: two workers with 30 MiB each took 400 MB.
 BLOCK_BYTES: Final = 20 << 20
+# A line takes some 200 bytes while it is analysed, however short it is. Usual blocks have fewer lines.
+MOST_LINES: Final = 1 << 19
 STDIN_NAME: Final = "-"
 # gzip and zstd make repetitive text some 100 times smaller. A far higher ratio indicates a decompression bomb.
 MAX_RATIO: Final = 300
@@ -122,6 +124,17 @@ def _streamed(stream: "Readable", *, block_bytes: int) -> Iterator[Lines]:
         yield Lines(data=data[:end])
     if rest:
         yield Lines(data=rest)
+
+
+def pieces(data: bytes) -> Iterator[bytes]:
+    """Cut lines at line feeds, so that no piece has more than MOST_LINES."""
+    if data.count(b"\n") <= MOST_LINES:
+        yield data
+        return
+    middle = len(data) // 2
+    cut = data.rfind(b"\n", 0, middle) + 1 or data.index(b"\n", middle) + 1
+    yield from pieces(data[:cut])
+    yield from pieces(data[cut:])
 
 
 class Readable(Protocol):

@@ -20,7 +20,7 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from perf_culprit.errors import ConfigError, DataError, InfrastructureError, UsageError
 from perf_culprit.python_child import process_pool
-from perf_culprit.read.logs.log_chunks import BLOCK_BYTES, STDIN_NAME, Lines, Stretch, blocks
+from perf_culprit.read.logs.log_chunks import BLOCK_BYTES, STDIN_NAME, Lines, Stretch, blocks, pieces
 from perf_culprit.read.logs.log_partial import Part, analyse, finish, merge
 from perf_culprit.read.logs.log_pattern import LinePattern
 from perf_culprit.read.logs.log_rows import presets_that_read
@@ -197,7 +197,7 @@ def read_log(
 def analyse_block(block: Stretch | Lines, *, pattern: LinePattern, settings: ReadingSettings, limit_s: float) -> Part:
     """Analyse one block within the time limit; each worker runs this function."""
     with time_limit(limit_s, pattern=pattern.name):
-        return analyse(block.read(), pattern=pattern, settings=settings)
+        return reduce(merge, (analyse(piece, pattern=pattern, settings=settings) for piece in pieces(block.read())))
 
 
 def _first_blocks(produced: Iterator[Stretch | Lines], most_bytes: int) -> tuple[list[Stretch | Lines], bool]:

@@ -140,7 +140,8 @@ def read_lines(data: bytes, pattern: LinePattern) -> ReadLines:
     padded = data + PADDING
     begins, ends = _line_places(padded, len(data) + (bool(data) and not data.endswith(b"\n")))
     starts, lengths, fits = _fitted(padded, begins, ends - begins <= MAX_LINE_BYTES, pattern)
-    left = np.flatnonzero(~fits)
+    # Empty lines are no executions.
+    left = np.flatnonzero(~fits & (ends > begins))
     lines = [data[begin:end] for begin, end in zip(begins[left].tolist(), ends[left].tolist(), strict=True)]
     text, more_starts, more_lengths, is_read = _searched(lines, pattern)
     if not starts.size:
