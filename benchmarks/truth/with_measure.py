@@ -14,7 +14,7 @@ from benchmarks.truth.oracle import Design
 from benchmarks.truth.verbs import compare, perf_culprit
 from benchmarks.truth.way import Judged, Row, Way
 from benchmarks.truth.with_files import IN_ONE_JOB, planted, slowed
-from perf_culprit.dispatch import culprit_trace
+from perf_culprit.machine import this_machine
 from perf_culprit.measure.runner import Commands
 from perf_culprit.model.run import Run
 from tests.support.git_repository import chain, import_commits, init_repository
@@ -83,7 +83,7 @@ def simulated(workplace: SimulatedWorkplace) -> Iterator[None]:
     def opened(*_: object, read: Callable[[Path], Run], **__: object) -> Iterator[SimulatedWorkplace]:
         yield workplace.reading(read)
 
-    with patch.object(culprit_trace, "open_workplace", opened):
+    with patch.object(this_machine, "open_workplace", opened):
         yield
 
 

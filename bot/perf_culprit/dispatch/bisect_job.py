@@ -13,10 +13,11 @@ from perf_culprit import git
 from perf_culprit.commands.measure_requests import MeasureBisectJob
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.commit_range import fetch_missing
-from perf_culprit.dispatch.culprit_trace import Profiling, Say, diagnose_culprit, this_machine
 from perf_culprit.dispatch.workflow_dispatcher import RESULT_NAME
 from perf_culprit.errors import DataError, UsageError
 from perf_culprit.files import read_limited, replace_file
+from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
+from perf_culprit.machine.this_machine import Say, this_machine
 from perf_culprit.measure.quantities_of_commands import is_missing
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.worktree_executor import Pace, RoundResult, WorktreeExecutor

@@ -5,7 +5,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from perf_culprit.dispatch.culprit_trace import diagnosed_step
 from perf_culprit.dispatch.machine_image import other_images
 from perf_culprit.model.bisection import (
     BisectionReport,
@@ -74,6 +73,13 @@ def report_of(bisection: Bisection) -> BisectionReport:
         executed=bisection.executed,
         runner_seconds=bisection.runner_seconds,
     )
+
+
+def diagnosed_step(outcome: Outcome, count: str | None) -> Culprit | None:
+    """Return the commit to diagnose: the largest regression. Counts also allow diagnosing an improvement."""
+    regressions = [culprit for culprit in outcome.culprits if not culprit.improvement]
+    steps = regressions or (outcome.culprits if count == Count.INSTRUCTIONS else ())
+    return max(steps, key=lambda culprit: abs(culprit.relative_change), default=None)
 
 
 def of_its_change(diagnosis: CulpritDiagnosis | None, culprit: Culprit) -> CulpritDiagnosis | None:

@@ -21,7 +21,6 @@ from perf_culprit.search.prior import prior_by_commit
 # The commits between good and bad according to git, in the search's terms.
 
 FETCHED_REFS: Final = "refs/perf-culprit/bisect"
-FETCH_ALL: Final = "fetch the whole history (actions/checkout: `fetch-depth: 0`; git fetch --unshallow)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +50,7 @@ def find_candidates(
     except UsageError as error:
         if git.is_shallow(repository):
             raise UsageError(
-                f"{error.message}; this is a shallow clone", place=str(repository), next_step=FETCH_ALL
+                f"{error.message}; this is a shallow clone", place=str(repository), next_step=git.FETCH_ALL
             ) from None
         raise
     cut_off = set(commit_range.commits) & set(git.shallow_commits(repository))
@@ -59,7 +58,7 @@ def find_candidates(
         raise UsageError(
             f"the history between good and bad is cut off at {min(cut_off)[:12]}: this is a shallow clone",
             place=str(repository),
-            next_step=FETCH_ALL,
+            next_step=git.FETCH_ALL,
         )
     if paths and len(commit_range.unchanged) == len(commit_range.commits):
         raise UsageError(

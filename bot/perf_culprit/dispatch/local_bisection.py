@@ -15,7 +15,7 @@ import numpy as np
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.bisection_view import command_line, of_its_change, report_of
+from perf_culprit.dispatch.bisection_view import command_line, diagnosed_step, of_its_change, report_of
 from perf_culprit.dispatch.commit_range import (
     Candidates,
     Prior,
@@ -26,12 +26,13 @@ from perf_culprit.dispatch.commit_range import (
     prior_from,
 )
 from perf_culprit.dispatch.controller import Controller, Dispatcher, advance, ended, settle
-from perf_culprit.dispatch.culprit_trace import Profiling, Say, diagnose_culprit, diagnosed_step, this_machine
 from perf_culprit.dispatch.local_dispatcher import StateFile, open_dispatcher
 from perf_culprit.dispatch.stored_samples import record_search, stored_runs, usable_blocks
 from perf_culprit.errors import BotError, UsageError
 from perf_culprit.explain.tracer.traced_command import executed_functions
 from perf_culprit.files import read_limited
+from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
+from perf_culprit.machine.this_machine import Say, this_machine
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import choose_metric, require_benchmark

@@ -12,10 +12,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit.dispatch.controller import Collected, Dispatcher
-from perf_culprit.dispatch.culprit_trace import Say
 from perf_culprit.dispatch.workflow_dispatcher import RESULT_NAME
 from perf_culprit.errors import BotError
 from perf_culprit.files import read_limited, replace_file
+from perf_culprit.machine.this_machine import Say
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import WorktreeExecutor

@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import Backfill
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.commit_range import FETCH_ALL
-from perf_culprit.dispatch.culprit_trace import Say, this_machine
 from perf_culprit.errors import UsageError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.user_commands import shell_commands, with_quantities
+from perf_culprit.machine.this_machine import Say, this_machine
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
@@ -113,7 +112,8 @@ def chosen_commits(repository: Path, *, since: str, every: str) -> tuple[str, ..
     ]
     if cut_off := set(line) & set(git.shallow_commits(repository)) - {first}:
         raise UsageError(
-            f"the history since {since} is cut off at {min(cut_off)[:12]}: this is a shallow clone", next_step=FETCH_ALL
+            f"the history since {since} is cut off at {min(cut_off)[:12]}: this is a shallow clone",
+            next_step=git.FETCH_ALL,
         )
     if every == RELEASES:
         tagged = set(git.tags(repository).values())

@@ -11,10 +11,10 @@ from perf_culprit import git
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.bisection_view import PAIR_EXECUTIONS, confirmed, largest_step, unconfirmed
-from perf_culprit.dispatch.culprit_trace import Say
 from perf_culprit.dispatch.local_bisection import DEFAULT_EXECUTIONS, BisectPlan, search_here, state_file
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.user_commands import by_time, cannot_count, profiling, shell_commands, uncountable
+from perf_culprit.machine.this_machine import Say
 from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import BisectionReport, Outcome, OutcomeKind, Sought

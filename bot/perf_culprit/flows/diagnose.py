@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.commands.analysis_requests import Diagnose
 from perf_culprit.config.units import parse_change
-from perf_culprit.dispatch.culprit_trace import TracePlan, trace_commits
 from perf_culprit.errors import UsageError
 from perf_culprit.explain.changed_code import touched_by_commit, touched_code
 from perf_culprit.explain.compare_trees import compare_logs, compare_profiles
 from perf_culprit.explain.tracer.trace_profile import encode_trace
 from perf_culprit.files import replace_file
+from perf_culprit.machine.this_machine import TracePlan, trace_commits
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.call_tree import Diagnosis, ProfileReading, Touched, decode_costs
 from perf_culprit.model.json_files import format_of

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from perf_culprit import git
 from perf_culprit.commands.measure_requests import MOST_ROUNDS, ROUNDS, Measure
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.culprit_trace import Say, TracePlan, this_machine
 from perf_culprit.errors import BotError, DataError, UsageError, did_you_mean, listed
 from perf_culprit.flows.compare import (
     confirm_report,
@@ -33,6 +32,7 @@ from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
+from perf_culprit.machine.this_machine import Say, TracePlan, this_machine
 from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
 from perf_culprit.measure.runner import BENCHMARKS_VARIABLE, Commands, ExecutionError

@@ -9,8 +9,9 @@ from msgspec import structs
 from perf_culprit.commands.declared import Measuring
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
-from perf_culprit.dispatch.culprit_trace import Profiling, Say
 from perf_culprit.errors import UsageError
+from perf_culprit.machine.culprit_diagnosis import Profiling
+from perf_culprit.machine.this_machine import Say
 from perf_culprit.measure.quantities_of_commands import METHODS, is_missing
 from perf_culprit.measure.runner import Commands, ExecutionError
 from perf_culprit.measure.workplace import Workplace, not_taken

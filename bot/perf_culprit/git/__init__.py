@@ -43,6 +43,7 @@ from perf_culprit.git.objects import (
     write_commit,
 )
 from perf_culprit.git.revisions import (
+    FETCH_ALL,
     add_worktree,
     ancestors,
     commit_time,

@@ -11,6 +11,7 @@ from perf_culprit.git.command import GitError, run_git
 
 # Queries about commits. `revision` is a user's text; `commit` is a full hash returned by this module.
 
+FETCH_ALL: Final = "fetch the whole history (actions/checkout: `fetch-depth: 0`; git fetch --unshallow)"
 # Git's messages if the cause is the repository, not the revision.
 REPOSITORY_TEXTS = ("not a git repository", "dubious ownership", "cannot change to", "no answer within")
 # A line of `git remote --verbose`; in a partial clone the filter follows.

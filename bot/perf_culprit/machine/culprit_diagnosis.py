@@ -1,145 +1,27 @@
-"""This machine as a place to measure commits, and traces of the named commit and its parent."""
+"""The effect of a named commit on the program: it and its parent, traced or profiled on this machine and compared."""
 
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
-from perf_culprit.config.settings import Config
-from perf_culprit.errors import BotError, DataError
+from perf_culprit.errors import BotError
 from perf_culprit.explain.changed_code import is_document_or_test, touched_by_commit
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.explain.counted_functions import costly_functions
-from perf_culprit.explain.tracer.trace_levels import MINIMUM_SHARE, Budget
-from perf_culprit.explain.tracer.trace_profile import Trace, as_profile, descended_paths
-from perf_culprit.explain.tracer.traced_command import trace_command
-from perf_culprit.explain.tracer.tracer_fault import TraceError
-from perf_culprit.measure.processes import Log, interruptible
-from perf_culprit.measure.runner import Commands
-from perf_culprit.measure.workplace import Workplace, open_workplace
-from perf_culprit.model.bisection import Culprit, CulpritDiagnosis, Outcome
+from perf_culprit.explain.tracer.trace_profile import as_profile
+from perf_culprit.machine.this_machine import Say, TracePlan, trace_commits
+from perf_culprit.measure.workplace import Workplace
+from perf_culprit.model.bisection import CulpritDiagnosis
 from perf_culprit.model.call_tree import Profile, Scope, Touched, TouchedFunction
 from perf_culprit.model.count import Count, is_built
 from perf_culprit.model.reason import Doubt, because
 from perf_culprit.model.report import ServiceComparison, TreeComparison
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.read.results.collect import Directions, Reading, collect
 from perf_culprit.say.call_tree_pictures import chosen, marked
-
-# This machine as a place to measure commits.
-
-Say = Callable[[str], None]
-
-
-@contextmanager
-def this_machine(
-    repository: Path,
-    commands: Commands,
-    *,
-    config: Config,
-    tool: str,
-    log: Path,
-    directions: Directions | None = None,
-    keep_log: bool = False,
-    cache: Path | None = None,
-) -> Iterator[Workplace]:
-    """Open a workplace that reads results in the format `tool`. An interrupt cleans up like a normal end.
-
-    `directions`: the directions of metrics whose results do not state one (default: from `config`).
-    """
-    stated = directions or config.direction_of
-    with (
-        interruptible(),
-        Log(log, keep=keep_log) as opened,
-        open_workplace(
-            repository,
-            commands=commands,
-            read=lambda result: collect([str(result)], Reading(tool=tool, suite=config.suite, directions=stated)),
-            log=opened,
-            cache=cache,
-        ) as workplace,
-    ):
-        yield workplace
-
-
-# measure -> trace: where each commit spends its time, in executions of one command.
-
-TRACE_REPETITIONS: Final = 10
-TRACE_BUDGET_S: Final = 60.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TracePlan:
-    """`full`: follow every path, not only the costly ones. `include`: further modules or packages to follow.
-
-    `at`: the function where the trace begins, as `package.module:function`. `budget_s`: the time for executions per
-    commit. Sampling gets the same time again if the budget ends a trace by levels.
-    """
-
-    repetitions: int = TRACE_REPETITIONS
-    budget_s: float = TRACE_BUDGET_S
-    full: bool = False
-    include: tuple[str, ...] = ()
-    at: str | None = None
-
-
-def trace_commits(
-    workplace: Workplace, commits: Mapping[str, str], *, plan: TracePlan, say: Callable[[str], None]
-) -> dict[str, Trace]:
-    """Trace each commit, by its name. The baseline (the first) is traced again if a target goes deeper.
-
-    If the budget ends a trace before its last level, all commits are sampled: a culprit may lie below.
-    """
-    traces: dict[str, Trace] = {}
-    baseline, *_ = commits
-
-    def traced(name: str, follow: frozenset[tuple[str, ...]], *, is_sampled: bool | None = None) -> Trace:
-        try:
-            return trace_command(
-                lambda variables: _execute(workplace, commits[name], variables),
-                root=workplace.tree(commits[name]),
-                # Use the same name in all commits, so that they can be compared.
-                service="benchmark",
-                repetitions=plan.repetitions,
-                python_path=os.environ.get("PYTHONPATH", ""),
-                at=plan.at,
-                include=plan.include,
-                minimum_share=0.0 if plan.full else MINIMUM_SHARE,
-                follow=follow,
-                budget=Budget(seconds=plan.budget_s, say=lambda line: say(f"trace {name}, {line}")),
-                is_sampled=is_sampled,
-            )
-        except TraceError as error:
-            place = f"trace of {name}, commit {commits[name][:12]}"
-            raise DataError(error.message, place=place, next_step=error.next_step) from None
-
-    for name, commit in commits.items():
-        say(f"trace {name} {commit[:12]}")
-        follow = descended_paths(map(as_profile, traces.values()))
-        # If the baseline was sampled, sample the others too: only traces of one kind are compared.
-        traces[name] = traced(name, follow, is_sampled=traces[baseline].is_sampled if traces else None)
-        if traces[name].is_partial:
-            say(f"trace {name}: {plan.budget_s:.0f} s end above the last level; stacks are sampled instead")
-            return {one: traced(one, frozenset(), is_sampled=True) for one in commits}
-    if traces[baseline].is_sampled:
-        return traces
-    everything = descended_paths(map(as_profile, traces.values()))
-    if everything - descended_paths([as_profile(traces[baseline])]):
-        say(f"trace {baseline} once more, down to where the others went")
-        traces[baseline] = traced(baseline, everything)
-    return traces
-
-
-def _execute(workplace: Workplace, commit: str, variables: Mapping[str, str]) -> None:
-    workplace.run(commit, variables=variables)
-
-
-# measure -> trace, or the user's profiler -> diagnose: the effect of a named commit on the program.
 
 PROFILE_BUDGET_S: Final = 30.0
 # Executions of a profile command: five show noise (docs/diagnosis.md), fewer than two show none.
@@ -207,13 +89,6 @@ def diagnose_culprit(
     except Exception as error:  # noqa: BLE001 - see above
         doubt = because(Doubt.NOT_PROFILED, why=f"{type(error).__name__}: {error}"[:300])
     return replace(diagnosis, doubt=doubt)
-
-
-def diagnosed_step(outcome: Outcome, count: str | None) -> Culprit | None:
-    """Return the commit to diagnose: the largest regression. Counts also allow diagnosing an improvement."""
-    regressions = [culprit for culprit in outcome.culprits if not culprit.improvement]
-    steps = regressions or (outcome.culprits if count == Count.INSTRUCTIONS else ())
-    return max(steps, key=lambda culprit: abs(culprit.relative_change), default=None)
 
 
 def _by_command(

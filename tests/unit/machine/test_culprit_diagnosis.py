@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from perf_culprit.dispatch.culprit_trace import Profiling, diagnose_culprit, diagnosed_step
 from perf_culprit.errors import DataError
-from perf_culprit.model.bisection import Culprit, CulpritDiagnosis, Outcome, OutcomeKind
-from perf_culprit.model.count import Count
-from perf_culprit.model.finding import Interval
+from perf_culprit.machine.culprit_diagnosis import Profiling, diagnose_culprit
+from perf_culprit.model.bisection import CulpritDiagnosis
 from perf_culprit.model.reason import Doubt
 from perf_culprit.model.report import Answer, SuspectReason
 from tests.support.git_repository import init_repository, run_git
@@ -96,7 +94,7 @@ def test_a_compiled_program_is_told_to_bring_a_profiler(
     def trace(*_: object, **__: object) -> None:
         raise DataError("runs no Python", next_step="trace a command that does")
 
-    monkeypatch.setattr("perf_culprit.dispatch.culprit_trace.trace_commits", trace)
+    monkeypatch.setattr("perf_culprit.machine.culprit_diagnosis.trace_commits", trace)
     repository, commits = history
     workplace = cast("Workplace", Machine(tmp_path, {}))
     doubt = diagnose_culprit(repository, workplace, commits[1], profiling=Profiling(), say=lambda _: None).doubt
@@ -110,19 +108,3 @@ def test_without_time_nothing_is_profiled(history: tuple[Path, list[str]], tmp_p
     assert diagnosis.comparison is None
     assert diagnosis.doubt is not None
     assert machine.runs == 0
-
-
-def test_the_largest_regression_is_diagnosed_and_an_improvement_where_counts_show_its_functions() -> None:
-    def culprit(name: str, change: float, *, improvement: bool = False) -> Culprit:
-        interval = Interval(low=change, high=change, level=0.95)
-        return Culprit(
-            commit=name, posterior=1.0, relative_change=change, confidence_interval=interval, improvement=improvement
-        )
-
-    culprits = (culprit("a", 0.1), culprit("b", 0.3), culprit("c", -0.5, improvement=True))
-    largest = diagnosed_step(Outcome(kind=OutcomeKind.SEVERAL_CULPRITS, culprits=culprits), None)
-    assert largest is not None
-    assert largest.commit == "b"
-    assert diagnosed_step(Outcome(kind=OutcomeKind.CULPRIT, culprits=culprits[2:]), None) is None
-    counted = diagnosed_step(Outcome(kind=OutcomeKind.CULPRIT, culprits=culprits[2:]), Count.INSTRUCTIONS)
-    assert counted == culprits[2]
