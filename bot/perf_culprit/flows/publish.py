@@ -8,7 +8,7 @@ from perf_culprit import git
 from perf_culprit.commands.judge_requests import Publish
 from perf_culprit.config.settings import Config
 from perf_culprit.errors import UsageError
-from perf_culprit.flows.render import read_report
+from perf_culprit.flows.render import drawn, drawn_or_noted, read_report
 from perf_culprit.github.host import (
     RESULT_START,
     Annotation,
@@ -23,7 +23,7 @@ from perf_culprit.github.host import (
 from perf_culprit.github.job_context import Destination, connect
 from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.say.command_answers import ready_lines
-from perf_culprit.say.comment import check_texts, render_markdown
+from perf_culprit.say.comment import check_texts, loudest_first, render_markdown
 from perf_culprit.say.comparison import PageOptions
 from perf_culprit.say.report_parts import remarks
 
@@ -44,23 +44,32 @@ def open_check(host: Host, destination: Destination, *, name: str, sha: str) -> 
 
 
 def complete_check(check: Check, reports: Sequence[Report], destination: Destination) -> None:
-    title, summary = check_texts(reports, options=page_options(destination))
-    annotations = tuple(
-        Annotation(path=one.path, line=one.line, level="warning", message=one.message, title=one.title)
-        for report in reports
-        for one in remarks(report)
-    )
-    check.complete(
-        CheckResult(conclusion=check_conclusion(reports), title=title, summary=summary, annotations=annotations)
-    )
+    conclusion = check_conclusion(reports)
+
+    def result() -> CheckResult:
+        title, summary = check_texts(reports, options=page_options(destination))
+        annotations = tuple(
+            Annotation(path=one.path, line=one.line, level="warning", message=one.message, title=one.title)
+            for report in reports
+            for one in remarks(report)
+        )
+        return CheckResult(conclusion=conclusion, title=title, summary=summary, annotations=annotations)
+
+    def noted(note: str) -> CheckResult:
+        return CheckResult(conclusion=conclusion, title=note, summary=note)
+
+    check.complete(drawn_or_noted(result, loudest_first(reports)[0].conclusion, noted))
 
 
 def comment(host: Host, destination: Destination, *, report: Report, number: int, config: Config) -> str | None:
     """Write the sticky comment on pull request `number`. Return its address; None if the configuration wants none."""
     options = page_options(destination, mark=marker(report.suite))
-    body = render_markdown(report, options=options)
-    if config.bisect.run is not None:
-        body = f"{body.rstrip()}\n\n{ready_lines(report)}"
+
+    def draw() -> str:
+        body = render_markdown(report, options=options)
+        return body if config.bisect.run is None else f"{body.rstrip()}\n\n{ready_lines(report)}"
+
+    body = drawn(draw, report.conclusion)
     return write_comment(host, options.marker, body, reports=[report], number=number, config=config)
 
 

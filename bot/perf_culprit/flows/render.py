@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from perf_culprit.errors import DataError
 from perf_culprit.judge.series_changes import judge_series
@@ -20,11 +20,25 @@ from perf_culprit.stats.steps import FEWEST_VALUES
 # Drawing never changes a verdict: exit code and check are decided from the report alone.
 
 
+Drawing = TypeVar("Drawing")
+
+
 def drawn(draw: Callable[[], str], verdict: str, *, warn: Callable[[str], None] = lambda _: None) -> str:
     """Return the text that `draw` makes. If it fails, return the verdict and a note, and pass them to `warn`.
 
     The note is our own words and fits into Markdown, HTML, a log line and a check's title.
     """
+    return drawn_or_noted(draw, verdict, str, warn=warn)
+
+
+def drawn_or_noted(
+    draw: Callable[[], Drawing],
+    verdict: str,
+    otherwise: Callable[[str], Drawing],
+    *,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Drawing:
+    """Apply `drawn` to more than a text: if drawing fails, make it with `otherwise` from the note."""
     try:
         return draw()
     except Exception as error:
@@ -35,7 +49,7 @@ def drawn(draw: Callable[[], str], verdict: str, *, warn: Callable[[str], None] 
             "The verdict stands; run again with PERF_CULPRIT_DEBUG=1 and report the traceback"
         )
         warn(note)
-        return note
+        return otherwise(note)
 
 
 # A report in the forms that every job needs.

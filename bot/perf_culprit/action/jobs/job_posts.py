@@ -1,14 +1,16 @@
 """Texts that only a job writes to GitHub: several reports in one comment, and why there is no result."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.publish import page_options, write_comment
+from perf_culprit.flows.render import drawn
 from perf_culprit.github.host import RESULT_START, Check, CheckConclusion, CheckResult, Host, joint_marker
 from perf_culprit.github.job_context import Destination
 from perf_culprit.model.report import Report
-from perf_culprit.say.comment import render_joint, render_markdown
+from perf_culprit.say.comment import loudest_first, render_joint, render_markdown
 from perf_culprit.say.headlines import Lack, lack_line, unjudged_body, unmeasured_body
 
 MOST_ASKED_CHARACTERS: Final = 60_000
@@ -19,14 +21,16 @@ def joint_comment(
 ) -> str | None:
     """Write the one sticky comment for all suites. Return its address; None if the configuration wants none."""
     options = page_options(destination, mark=joint_marker())
-    body = render_joint(reports, options=options)
+    body = drawn(lambda: render_joint(reports, options=options), loudest_first(reports)[0].conclusion)
     return write_comment(host, options.marker, body, reports=reports, number=number, config=config)
 
 
 def asked_report(reports: Sequence[Report], destination: Destination) -> str:
     """Render the reports for the answer to a command, with room for the answer's own text."""
     room = MOST_ASKED_CHARACTERS // len(reports)
-    return "\n\n".join(render_markdown(report, options=page_options(destination), limit=room) for report in reports)
+    options = page_options(destination)
+    draws = [(partial(render_markdown, report, options=options, limit=room), report.conclusion) for report in reports]
+    return "\n\n".join(drawn(draw, verdict) for draw, verdict in draws)
 
 
 def fail_check(check: Check, *, reason: str, run_url: str) -> None:

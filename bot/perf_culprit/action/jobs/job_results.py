@@ -12,7 +12,7 @@ from perf_culprit.errors import BotError
 from perf_culprit.flows.compare import Compared, compare_runs, judge_run, reading
 from perf_culprit.flows.compare_history import compare_run_with_history, stored_baseline
 from perf_culprit.flows.compared_commits import Merge, Reference
-from perf_culprit.flows.render import report_json, report_markdown
+from perf_culprit.flows.render import drawn, report_json, report_markdown
 from perf_culprit.judge.conclusion import is_flagged
 from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Verdict
 from perf_culprit.model.reason import Reason, Remark, VerdictReason, because
@@ -110,7 +110,7 @@ def result_files(compared: Compared, results: JobResults) -> dict[str, bytes]:
     return {
         **{name: encode_run(run) for name, run in zip(RUN_NAMES, runs, strict=True) if run is not None},
         REPORT_NAME: report_json(compared.report),
-        COMMENT_NAME: report_markdown(compared.report).encode(),
+        COMMENT_NAME: drawn(lambda: report_markdown(compared.report), compared.report.conclusion).encode(),
     }
 
 
