@@ -18,6 +18,8 @@ EXIT_NO_DATA = 3
 EXIT_INFRASTRUCTURE = 4
 EXIT_INTERRUPTED = 130
 
+FREE_SPACE: Final = "free disk space on this machine, then run again"
+
 
 def did_you_mean(word: str, choices: Iterable[str], *, otherwise: str = "") -> str:
     """Return a question that names the closest choice, or `otherwise` if none is close."""
@@ -106,8 +108,7 @@ def of_full_disk(error: Exception) -> InfrastructureError | None:
     if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         return None
     place = None if error.filename is None else str(error.filename)
-    message = f"cannot be written: {error.strerror}"
-    return InfrastructureError(message, place=place, next_step="free disk space on this machine, then run again")
+    return InfrastructureError(f"cannot be written: {error.strerror}", place=place, next_step=FREE_SPACE)
 
 
 def unwritable(error: OSError, path: Path) -> BotError:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from perf_culprit.cli.command_parser import command_parser, parsed
 from perf_culprit.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, EXIT_INTERRUPTED, BotError, of_full_disk
@@ -23,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has closed the pipe.
-        _close_output()
+        _close(sys.stdout)
         return EXIT_FINE
     except Exception as error:  # noqa: BLE001 - the last line of defence: a bug gets a message, not a traceback
         return _unexpected(error)
@@ -40,14 +41,14 @@ def _run(argv: Sequence[str] | None) -> int:
     return code
 
 
-def _close_output() -> None:
+def _close(stream: TextIO) -> None:
     """Discard all further output, even at shutdown."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _unexpected(error: Exception) -> int:
     if (expected := of_full_disk(error)) is not None:
-        _close_output()
+        _close(sys.stdout)
         _say(f"error: {expected}")
         return expected.exit_code
     if os.environ.get("PERF_CULPRIT_DEBUG"):
@@ -60,4 +61,8 @@ def _unexpected(error: Exception) -> int:
 def _say(text: str) -> None:
     from perf_culprit.cli.output import say
 
-    say(text, sys.stderr)
+    try:
+        say(text, sys.stderr)
+    except OSError:
+        # The log's disk is full. Python would end with 1, the exit code of a regression.
+        _close(sys.stderr)

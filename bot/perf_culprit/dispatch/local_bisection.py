@@ -125,12 +125,12 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
             _require_same(session, settings, candidates=candidates, plan=plan)
             state, executed = with_budget(session.search, plan.asked.executions or 0), session.executed
         bisection = Bisection(
-            id=uuid.uuid4().hex,
+            id=(session and session.id) or uuid.uuid4().hex,
             key=key,
             metric=metric,
             commands=_as_dispatched(plan),
             search=state,
-            started_at=started,
+            started_at=(session and session.started_at) or started,
             suite=config.suite,
             jobs_per_dispatch=plan.asked.jobs,
             rounds_per_job=1,
@@ -334,10 +334,17 @@ def _as_dispatched(plan: BisectPlan) -> BisectCommands:
 
 
 def _record(repository: Path, bisection: Bisection, plan: BisectPlan, config: Config) -> int:
-    """Record the measurements in the history's suite of searches, and the answer. Return the number of commits."""
+    """Record the measurements in the history's suite of searches, and the answer. Return the number of commits.
+
+    The answer is last: it tells the next call, which resumes the search, which rounds are recorded.
+    """
     with open_history(config.history, repository, url=plan.asked.history_url or None) as opened:
-        opened.store(bisection, expected=None)
-        return len(record_search(opened, bisection))
+        there = opened.load(bisection.id)
+        recorded = 0 if there is None else len(there.bisection.search.results)
+        commits = record_search(opened, bisection, recorded_rounds=recorded)
+        if there is None or recorded < len(bisection.search.results):
+            opened.store(bisection, expected=None if there is None else there.version)
+        return len(commits)
 
 
 def _report(repository: Path, bisection: Bisection, plan: BisectPlan) -> BisectionReport:

@@ -118,6 +118,8 @@ def _session(bisection: Bisection) -> BisectSession:
         search=replace(state, jobs=tuple(job for job in state.jobs if job.id in over)),
         runner_seconds=bisection.runner_seconds,
         executed=bisection.executed,
+        id=bisection.id,
+        started_at=bisection.started_at,
     )
 
 

@@ -89,7 +89,7 @@ def usable_blocks(
     for members in jobs.values():
         of_run = _blocks(members)
         alone += 0 if of_run else len(members)
-        # A search that was recorded and then resumed was recorded again, including its earlier rounds.
+        # Older versions recorded a resumed search again as another job, including its earlier rounds.
         blocks += [block for block in of_run if block not in blocks] if members[0][1].rounds else of_run
     return StoredBlocks(blocks=tuple(blocks), alone=alone, other_hardware=other_hardware, other_commands=other_commands)
 
@@ -97,11 +97,14 @@ def usable_blocks(
 def _blocks(members: Sequence[tuple[str, Benchmark]]) -> list[Mapping[str, tuple[float, ...]]]:
     by_round: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for commit, entry in members:
+        # A call that was killed has recorded some rounds, and the next one recorded them again.
+        twice = {number for number, block in by_round.items() if number and commit in block}
         sizes = entry.group_sizes or (len(entry.samples),)
         start = 0
         for place, size in enumerate(sizes):
             number = entry.rounds[place] if entry.rounds else 0
-            by_round[number][commit].append(float(median(entry.samples[start : start + size])))
+            if number not in twice:
+                by_round[number][commit].append(float(median(entry.samples[start : start + size])))
             start += size
     blocks = [
         {commit: tuple(value for value in values if value > 0) for commit, values in block.items()}
@@ -114,10 +117,11 @@ def _blocks(members: Sequence[tuple[str, Benchmark]]) -> list[Mapping[str, tuple
     ]
 
 
-def record_search(history: History, bisection: Bisection) -> tuple[str, ...]:
+def record_search(history: History, bisection: Bisection, *, recorded_rounds: int = 0) -> tuple[str, ...]:
     """Append one run per measured commit to the suite of searches, and return their names in the history.
 
-    Recording a search again changes nothing there. The environment is the part that all machines share.
+    Recording a search again changes nothing there. The first `recorded_rounds` are left out: an earlier call recorded
+    them. The environment is the part that all machines share.
     """
     if bisection.metric is None:
         return ()
@@ -130,16 +134,24 @@ def record_search(history: History, bisection: Bisection) -> tuple[str, ...]:
         suite=bisect_suite(bisection.suite),
         job=f"{_job_prefix(bisection.commands)}{bisection.id}",
         time=bisection.started_at,
+        recorded_rounds=recorded_rounds,
     )
     return tuple(history.append(replace(run, environment=Environment(components=common))) for run in runs)
 
 
 def search_runs(
-    state: SearchState, *, key: MetricKey, metric: Metric, suite: str, job: str, time: datetime
+    state: SearchState,
+    *,
+    key: MetricKey,
+    metric: Metric,
+    suite: str,
+    job: str,
+    time: datetime,
+    recorded_rounds: int = 0,
 ) -> tuple[Run, ...]:
     """Return a run per measured commit, in the order of the history. Its groups are executions, with their rounds."""
     values: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-    for number, result in enumerate(state.results, start=1):
+    for number, result in enumerate(state.results[recorded_rounds:], start=recorded_rounds + 1):
         for commit, numbers in result.values.items():
             values[commit] += [(number, value) for value in numbers]
     commit_range = state.commit_range

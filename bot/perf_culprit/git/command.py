@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
-from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.errors import FREE_SPACE, InfrastructureError, UsageError
 from perf_culprit.git.credentials import USER, handed_over, helper_config
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ NEXT_STEPS = (
     ("GH006", "allow this workflow to push to the branch (branch protection or rulesets refuse it)"),
     ("GH013", "allow this workflow to push to the branch (branch protection or rulesets refuse it)"),
     ("Could not resolve host", "check the network and the URL, then run the job again"),
-    ("No space left on device", "free disk space on this machine, then run again"),
+    ("No space left on device", FREE_SPACE),
 )
 
 

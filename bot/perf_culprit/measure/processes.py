@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import errno
 import os
 import re
 import selectors
@@ -222,6 +223,10 @@ class Log:
     @property
     def tail(self) -> str:
         return shown_output(self._end)
+
+    @property
+    def tells_of_full_disk(self) -> bool:
+        return any(os.strerror(number).encode() in self._end for number in (errno.ENOSPC, errno.EDQUOT))
 
 
 def shown_output(data: bytes) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from perf_culprit.errors import DataError
+from perf_culprit.errors import FREE_SPACE, BotError, DataError, InfrastructureError
 from perf_culprit.measure.processes import Log, is_confinable, namespace, run_command
 from perf_culprit.measure.quantities_of_commands import (
     BY_FUNCTION,
@@ -254,12 +254,16 @@ class Runner:
     def _environment(self, **own: str) -> dict[str, str]:
         return child_environment(self._environ, named=self.commands.environment, **own)
 
-    def failed(self, what: str, commit: str, kind: FailureKind, fault: str, *, hint: str = "") -> ExecutionError:
-        tail = self._log.tail
+    def failed(self, what: str, commit: str, kind: FailureKind, fault: str, *, hint: str = "") -> BotError:
+        """Return the commit's error, or the machine's for a full disk: that must not count against the commit."""
+        tail, place = self._log.tail, f"commit {short(commit)}"
+        message = f"{what} {fault}" + (f"; its output ends with: {tail}" if tail else "")
+        if self._log.tells_of_full_disk:
+            return InfrastructureError(message, place=place, next_step=FREE_SPACE)
         return ExecutionError(
             kind,
-            f"{what} {fault}" + (f"; its output ends with: {tail}" if tail else ""),
-            place=f"commit {short(commit)}",
+            message,
+            place=place,
             next_step=f"run the command in a checkout of this commit; its whole output is in {self._log.path}{hint}",
         )
 

@@ -1,6 +1,7 @@
 """Files of bisections: the session, its jobs, the stored state and the answer."""
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -184,7 +185,11 @@ class BisectSession(
     tag_field="format",
     tag="perf-culprit-bisect-session",
 ):
-    """A running local bisection. `run` and `build` are only compared with the given commands, never executed."""
+    """A running local bisection. `run` and `build` are only compared with the given commands, never executed.
+
+    `id` and `started_at` are those of its first start, so that whatever resumes it records no round twice. Older
+    versions wrote neither.
+    """
 
     version: Literal[1] = written(1)
     run: str
@@ -194,6 +199,8 @@ class BisectSession(
     search: SearchState
     runner_seconds: Annotated[float, Meta(ge=0)] = 0.0
     executed: Mapping[str, tuple[ExecutedCode, ...]] = {}
+    id: str | None = None
+    started_at: datetime | None = None
 
 
 def encode_session(session: BisectSession) -> bytes:

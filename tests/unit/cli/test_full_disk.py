@@ -23,6 +23,13 @@ def test_a_full_disk_is_told_as_one(options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+def test_an_error_that_cannot_be_printed_is_not_a_regression(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([INSTALLED, "changes", str(tmp_path / "none.csv")], stdout=full, stderr=full, check=False)
+    assert done.returncode == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
 def test_a_file_that_was_asked_for_on_a_full_disk_is_not_the_users_mistake() -> None:
     with pytest.raises(InfrastructureError, match="/dev/full: cannot be written: No space left"):
         replace_file(Path("/dev/full"), b"x")

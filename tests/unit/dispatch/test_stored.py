@@ -78,6 +78,21 @@ def test_a_search_that_was_recorded_and_then_went_on_counts_once() -> None:
     assert blocks == tuple(result.values for result in whole.results)
 
 
+def test_a_search_that_was_recorded_and_then_resumed_stores_and_counts_each_round_once() -> None:
+    part, whole = measured(8), measured(12)
+    history = recorded(part)
+    bisection = Bisection(id="1", key=KEY, metric=TIME, commands=COMMANDS, search=whole, started_at=START)
+    record_search(history, bisection, recorded_rounds=8)
+    stored = [number for run in history.stored for one in run.benchmarks for number in one.rounds]
+    assert len(stored) == sum(len(result.values) for result in whole.results)
+    blocks = usable_blocks(history.stored, RANGE, key=KEY, commands=COMMANDS).blocks
+    assert blocks == tuple(result.values for result in whole.results)
+    # A call that was killed had recorded some rounds, and the next one records all of them.
+    record_search(history, bisection)
+    blocks = usable_blocks(history.stored, RANGE, key=KEY, commands=COMMANDS).blocks
+    assert blocks == tuple(result.values for result in whole.results)
+
+
 def test_other_commands_and_other_hardware_are_left_out() -> None:
     runs = recorded(measured()).stored
     other = usable_blocks(runs, RANGE, key=KEY, commands=BisectCommands(run="./bench --large"))

@@ -18,7 +18,10 @@ MAX_BYTES: Final = 32 << 20
 SUFFIXES: Final = (".js", ".cjs", ".mjs")
 # A function's name is at most this number of mapped places before its parameters, where V8 places its beginning.
 NAME_BEFORE: Final = 3
-_URL: Final = re.compile(r"//[#@] ?sourceMappingURL=(\S+)\s*\Z")
+_URL: Final = "sourceMappingURL="
+_BEFORE_URL: Final = ("//#", "//# ", "//@", "//@ ")
+# A number has at most 32 bits.
+MOST_SHIFT: Final = 30
 _BUNDLER: Final = re.compile(r"[a-z-]+://(?:[^/]*/)?")
 _DIGITS: Final = {
     digit: value for value, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
@@ -64,10 +67,10 @@ def bundle_of(url: str) -> Bundle | None:
     """Load the bundle at a `file:` URL or path on this machine; None if it or its map cannot be read."""
     path = Path(unquote(url.removeprefix("file://")))
     text = _text_of(path) if path.is_absolute() and path.name.endswith(SUFFIXES) else None
-    if text is None or (linked := _URL.search(text[-MAX_BYTES:])) is None:
+    if text is None or (linked := _linked(text)) is None:
         return None
     try:
-        folder, data = _map_of(path.parent, linked[1])
+        folder, data = _map_of(path.parent, linked)
         if data is None:
             return None
         one = msgspec.json.decode(data, type=_Map)
@@ -76,6 +79,13 @@ def bundle_of(url: str) -> Bundle | None:
         return None
     files = [None if name is None else _path(folder, one.source_root or "", name) for name in one.sources]
     return Bundle(text.split("\n"), segments, files, one.names)
+
+
+def _linked(text: str) -> str | None:
+    """Return the address of the map, which is the end of the bundle."""
+    before, _, rest = text.rpartition(_URL)
+    words = rest.split(maxsplit=1)
+    return words[0] if before.endswith(_BEFORE_URL) and len(words) == 1 else None
 
 
 def _map_of(folder: Path, url: str) -> tuple[Path, str | bytes | None]:
@@ -88,9 +98,11 @@ def _map_of(folder: Path, url: str) -> tuple[Path, str | bytes | None]:
 
 def _text_of(path: Path) -> str | None:
     try:
-        state = path.stat()
-        is_small = S_ISREG(state.st_mode) and state.st_size <= MAX_BYTES
-        return path.read_text(encoding="utf-8", errors="replace") if is_small else None
+        # Some files of /proc are regular and have no end.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123 - has no flags
+            is_regular = S_ISREG(os.fstat(file.fileno()).st_mode)
+            data = (file.read(MAX_BYTES + 1) or b"") if is_regular else b""
+        return data.decode(errors="replace") if 0 < len(data) <= MAX_BYTES else None
     except (OSError, ValueError):
         return None
 
@@ -128,6 +140,8 @@ def _numbers(part: str) -> list[int]:
         bits = _DIGITS[digit]
         value |= (bits & 31) << shift
         shift += 5
+        if shift > MOST_SHIFT + 5:
+            raise ValueError(part[:20])
         if not bits & 32:
             numbers.append(-(value >> 1) if value & 1 else value >> 1)
             value = shift = 0

@@ -2,7 +2,10 @@
 
 import base64
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,6 +64,21 @@ def test_without_a_map_that_can_be_read_the_bundle_stays(project: Path, damaged:
     assert {name for name, _ in functions(recorded(project))} == {
         f"bundle.js:{one}" for one in ("e", "l", "next", "(anonymous)")
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("//#sourceMappingURL=x" * 20_000 + " b", id="many addresses"),
+        pytest.param('//# sourceMappingURL=data:,{"sources":["a"],"mappings":"' + "/" * 400_000 + '"}', id="a number"),
+        pytest.param("//# sourceMappingURL=/proc/kmsg", id="a file without an end"),
+    ],
+)
+def test_a_hostile_bundle_takes_no_time(tmp_path: Path, text: str) -> None:
+    bundle = tmp_path / "a.js"
+    bundle.write_text(text)
+    command = (sys.executable, "-c", f"from {bundle_of.__module__} import *; assert bundle_of({str(bundle)!r}) is None")
+    subprocess.run(command, env={"PYTHONPATH": os.pathsep.join(sys.path)}, timeout=20, check=True)
 
 
 @pytest.mark.parametrize("url", ["", "node:fs", "https://example.org/a.js", "file:///nowhere/a.js", "file:///dev/zero"])
