@@ -17,8 +17,6 @@ from tests.support.git_repository import chain, import_commits, init_repository,
 from tests.support.measurements import measured_json
 from tests.support.webhooks import event
 
-pytestmark = pytest.mark.container
-
 ACTION_FILE = Path(__file__).parents[2] / "action.yml"
 LEVELS = {"parse": 0.004, "render": 0.02}
 # A name that would be two outputs, a command to the runner and a mention if it were copied as it is.

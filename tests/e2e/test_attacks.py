@@ -10,7 +10,7 @@ import pytest
 from tests.support.container.own_action import InContainer
 from tests.support.scenarios import LEVEL, PYTEST, Project, open_project
 
-pytestmark = [pytest.mark.container, pytest.mark.slow]  # each measures in rounds, and starts a container
+pytestmark = pytest.mark.slow  # each measures in rounds, and starts a container
 
 # Looks into the environment of every process for a quarter of a minute.
 # Not in shell: the action's is readable for the tenth of a second in which its Python starts.

@@ -8,8 +8,6 @@ import pytest
 from tests.support.container.own_action import InContainer
 from tests.support.conversation import Conversation, open_conversation
 
-pytestmark = pytest.mark.container
-
 
 @pytest.fixture
 def conversation(tmp_path: Path, action_image: str) -> Iterator[Conversation]:

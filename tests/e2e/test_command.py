@@ -13,8 +13,6 @@ from tests.support.fake_github.server import BOT_TOKEN, FakeGitHub, Request
 from tests.support.fake_github.state import BOT, PullRequest
 from tests.support.webhooks import event
 
-pytestmark = pytest.mark.container
-
 ACTION_FILE = Path(__file__).parents[2] / "action.yml"
 
 

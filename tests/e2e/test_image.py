@@ -4,11 +4,7 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.support.container.podman import podman
-
-pytestmark = pytest.mark.container
 
 # Bytes: as measured on 2026-11-26 (8,747,170 and 337,300,697) and a fifth more.
 MOST_OF_OURS, MOST_OF_PACKAGES = 10_500_000, 404_800_000

@@ -9,8 +9,6 @@ import yaml
 from tests.support.container.podman import podman
 from tests.support.container.runner import RUNNER_UID, Step, StepResult, run_action
 
-pytestmark = pytest.mark.container
-
 
 def run_code(image: str, code: str, *, workspace: Path, step: Step, timeout_s: float = 60) -> StepResult:
     """An action whose entry point is Python and whose first argument is `code`."""

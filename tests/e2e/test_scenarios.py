@@ -146,7 +146,6 @@ def test_an_existing_job_s_services_that_init_found(project: Project, tmp_path: 
     assert project.recorded() == {project.main}
 
 
-@pytest.mark.container
 def test_a_pull_request_with_the_action_in_its_container(form: str, tmp_path: Path, action_image: str) -> None:
     with open_project(
         tmp_path, lambda fake: InContainer(image=action_image, fake=fake), split=form == "split"

@@ -20,15 +20,15 @@ from tests.support.recipes import PROJECT
 ELSEWHERE: Final[Mapping[str, str]] = {
     "sh .ci/env perf-culprit demo": "tests/e2e/test_wheel.py",
     "sh .ci/env pytest": ".ci/tests",
-    'sh .ci/env pytest -m "not slow and not container"': ".ci/tests",
+    "sh .ci/env pytest --all": ".ci/tests",
+    "sh .ci/env pytest tests/unit/judge": ".ci/tests",
+    "sh .ci/env pytest -n 0 --pdb -k NAME": ".ci/env",
     "sh .ci/env ruff check .": ".ci/lint",
     "sh .ci/env mypy": ".ci/lint",
     "sh .ci/env python .ci/reference.py": "tests/unit/test_reference.py",
     "bash .ci/run": ".github/workflows/ci.yml",
     "bash .ci/run lint": ".github/workflows/ci.yml",
-    'sh .ci/env pytest tests/unit -n auto -m "not slow and not container" --cov --cov-report=term:skip-covered': (
-        ".github/workflows/ci.yml"
-    ),
+    'sh .ci/env pytest tests/unit -m "not slow" --cov --cov-report=term:skip-covered': ".github/workflows/ci.yml",
     "sh .ci/env pip install mutmut==3.8.1": "pyproject.toml",
     "sh .ci/env python -m tests.mutants --each 2 --seed 3 --seconds 6": "pyproject.toml",
     "sh .ci/env python -m tests.mutants --each 1000 perf_culprit.judge.verdict": "pyproject.toml",
