@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from perf_culprit.cli.entry import main
+from perf_culprit.flows.bisect_here import FEW_EXECUTIONS
 from tests.support.counting_valgrind import counting_valgrind
 from tests.support.git_repository import chain, import_commits, init_repository, run_git
 from tests.support.measured_repository import RUN, Commit, line, measured_repository, temporary_folders
@@ -663,10 +664,17 @@ def test_counts_find_the_commit_and_times_decide(
 ) -> None:
     run = noisy(tmp_path / "counter", value.partition(" /*")[0]) + (" # flat" if "flat" in value else "")
     hashes = measured_repository(repository, line(34, step_at=CULPRIT))
-    code, answer = bisect(repository, "--metric", "auto", good=hashes["c0"], bad=hashes["c33"], run=run)
+    state = tmp_path / "state.json"
+    options = ("--metric", "auto", "--state", str(state))
+    code, answer = bisect(repository, *options, good=hashes["c0"], bad=hashes["c33"], run=run)
     assert (code, answer["metric"]) == (0, metric)
     assert [entry["commit"] for entry in answer["culprits"]] == [hashes["c5"]]
     assert any(text in note["text"] for note in answer["notes"])
+    for file, counted in ((state, "value"), (state.with_suffix(".counts.json"), "instructions")):
+        session = json.loads(file.read_text())
+        assert (session["key"]["metric"], session["search"]["commit_range"]["bad"]) == (counted, hashes["c33"])
+    measured = sum(len(result["values"]) for result in json.loads(state.read_text())["search"]["results"])
+    assert (measured > FEW_EXECUTIONS) is (metric == "value"), "times that decide resume the first ones"
 
 
 @pytest.mark.usefixtures("counting")

@@ -25,6 +25,7 @@ Searches also start automatically. `alarms` finds unsearched regressions in the 
 advances the searches under way, reports those that ended, and starts the next.
 
 `Controller` has a store and a dispatcher. On GitHub the store is the history branch and the dispatcher starts runs of
-the bisect workflow (`workflow`), whose jobs run `bisect-job` (`job`). For `perf-culprit bisect` the store is a file,
-the dispatcher is this machine (`here`, `side_by_side`, `local`), and the command runs its own loop of events.
+the bisect workflow (`workflow_dispatcher`), whose jobs run `bisect-job` (`bisect_job`). For `perf-culprit bisect` the
+store is a file, the dispatcher is this machine (`local_dispatcher`), and the command runs its own loop of events
+(`local_bisection`). A search by counts that times confirm is the same sequence in both (`counts_then_times`).
 """

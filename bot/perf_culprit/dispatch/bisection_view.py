@@ -1,33 +1,26 @@
-"""A bisection as reports show it, and the switch from a search by counts to one by times."""
+"""A bisection as reports show it."""
 
 import shlex
-from typing import Final
 
 from msgspec.structs import replace
 
 from perf_culprit.dispatch.machine_image import other_images
 from perf_culprit.model.bisection import (
     BisectionReport,
-    CommitRange,
     Culprit,
     CulpritDiagnosis,
     Engine,
     Outcome,
     OutcomeKind,
-    SearchState,
     Sought,
 )
 from perf_culprit.model.count import Count
-from perf_culprit.model.counted_metric import key_of, metric_of
-from perf_culprit.model.dispatch import Bisection, BisectionStep, ByTime
-from perf_culprit.model.finding import Verdict
-from perf_culprit.model.minimum_effect import DEFAULTS, Kind, reaches
-from perf_culprit.model.reason import Argument, Reason, SearchReason, because
+from perf_culprit.model.dispatch import Bisection, BisectionStep
+from perf_culprit.model.minimum_effect import reaches
+from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.model.run import Direction, Metric
 from perf_culprit.search.measured import measured_commits
 from perf_culprit.search.search import Search
-
-# The view of a bisection that reports use: its progress and its outcome.
 
 
 def step_of(
@@ -112,92 +105,3 @@ def command_line(bisection: Bisection, *, prior: str | None = None, paths: tuple
     words += ["--first-parent"] if state.commit_range.first_parent else []
     words += ["--paths", *paths] if paths else []
     return shlex.join(["perf-culprit", "bisect", *words])
-
-
-# `auto`: a search by instructions, then by times: for the named commit and its parent, else for the whole range.
-#
-# Each is a search of its own. `Bisection.times` describes the next one, and holds the search by counts while times
-# are measured.
-
-SHOWN_COMMIT: Final = 7
-PAIR_EXECUTIONS: Final = 100  # executions of the commit that counts name and its parent
-
-
-def following(bisection: Bisection) -> Bisection:
-    """Return the search that follows an ended one, or the bisection itself if its outcome is the answer."""
-    times, outcome = bisection.times, bisection.search.outcome
-    if times is None or outcome is None:
-        return bisection
-    if times.counted is None:
-        if outcome.culprits:
-            return _paired(bisection, times, largest_step(outcome).commit)
-        why = next(iter(outcome.skipped.values()), None)
-        return _whole(bisection, times, bisection.search, because(SearchReason.NO_COMMIT_BY_COUNTS, why=why))
-    counted = times.counted
-    if counted.outcome is None:
-        raise ValueError("the search by counts has not ended")
-    step = largest_step(counted.outcome)
-    for timed in outcome.culprits:
-        if timed.improvement == step.improvement:
-            note = confirmed(timed, executions=outcome.executions, benchmark=times.key.benchmark)
-            count, notes = Count.INSTRUCTIONS, (*bisection.notes, note)
-            commands = replace(bisection.commands, count=count)
-            answer = replace(bisection, key=key_of(count), metric=metric_of(count), commands=commands, search=counted)
-            return replace(answer, times=None, notes=notes)
-    return _whole(bisection, times, counted, unconfirmed(step))
-
-
-def largest_step(outcome: Outcome) -> Culprit:
-    return max(outcome.culprits, key=lambda culprit: abs(culprit.relative_change))
-
-
-def confirmed(timed: Culprit, *, executions: int, benchmark: str) -> Reason:
-    return because(SearchReason.TIME_CONFIRMS, executions=executions, benchmark=benchmark, **_step(timed))
-
-
-def unconfirmed(counted: Culprit) -> Reason:
-    return because(SearchReason.TIME_UNCHANGED, **_step(counted))
-
-
-def _step(culprit: Culprit) -> dict[str, Argument]:
-    interval = culprit.confidence_interval
-    kind = Verdict.IMPROVEMENT if culprit.improvement else Verdict.REGRESSION
-    return {
-        "commit": culprit.commit[:SHOWN_COMMIT],
-        "kind": kind.value,
-        "change": culprit.relative_change,
-        "low": interval.low,
-        "high": interval.high,
-    }
-
-
-def _paired(bisection: Bisection, times: ByTime, commit: str) -> Bisection:
-    """Begin the search by times between the named commit and its parent."""
-    commit_range = bisection.search.commit_range
-    parents = commit_range.parents[commit_range.commits.index(commit)]
-    good = commit_range.commits[parents[0]] if parents else (*commit_range.merge_bases, commit_range.good)[0]
-    pair = CommitRange(good=good, bad=commit, commits=(commit,), parents=((),))
-    begun = _by_times(bisection, times, pair, budget=PAIR_EXECUTIONS)
-    return replace(begun, times=replace(times, counted=bisection.search))
-
-
-def _whole(bisection: Bisection, times: ByTime, counted: SearchState, note: Reason) -> Bisection:
-    begun = _by_times(bisection, times, counted.commit_range, budget=counted.settings.budget_executions)
-    return replace(begun, times=None, notes=(*bisection.notes, note))
-
-
-def _by_times(bisection: Bisection, times: ByTime, commit_range: CommitRange, *, budget: int) -> Bisection:
-    """Begin a search by times, without the earlier search's dispatches: they are over and no longer needed."""
-    before = bisection.search
-    settings = replace(before.settings, minimum_effect=DEFAULTS[Kind.SEARCHED_TIME], budget_executions=budget)
-    if times.metric is not None:
-        settings = replace(settings, direction=times.metric.direction)
-    prior = {name: weight for name, weight in before.prior.items() if name in commit_range.commits}
-    return replace(
-        bisection,
-        key=times.key,
-        metric=times.metric,
-        commands=replace(bisection.commands, count=None),
-        search=Search.start(commit_range, settings=settings, prior=prior).state,
-        dispatches=(),
-    )

@@ -9,11 +9,12 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from perf_culprit.dispatch.bisection_view import following, step_of
+from perf_culprit.dispatch.bisection_view import step_of
+from perf_culprit.dispatch.counts_then_times import by_counts, following
 from perf_culprit.dispatch.recovery import is_still_there
 from perf_culprit.dispatch.stored_samples import record_search
 from perf_culprit.errors import BotError, DataError, InfrastructureError
-from perf_culprit.model.bisection import Job
+from perf_culprit.model.bisection import Job, SearchState
 from perf_culprit.model.dispatch import (
     Bisection,
     BisectionStep,
@@ -70,7 +71,8 @@ def no_objection(_: Bisection) -> Objection | None:
 class Controller:
     """`report` gets every step, after it was stored. `history` gets the measurements of a trusted bisection.
 
-    `objection` tells why nothing more may be measured (a changed pull request). It runs before every dispatch.
+    `objection` tells why nothing more may be measured (a changed pull request). It runs before every dispatch. `begun`
+    is a search by times that resumes if the search by counts does not answer.
     """
 
     bisections: BisectionStore
@@ -78,6 +80,7 @@ class Controller:
     report: Callable[[BisectionStep], None] = nobody
     history: Store | None = None
     objection: Callable[[Bisection], Objection | None] = no_objection
+    begun: SearchState | None = None
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     name: str = field(default_factory=lambda: secrets.token_hex(8))
 
@@ -89,6 +92,7 @@ MOST_STOP_CONFLICTS: Final = 10
 
 def ended(bisection: Bisection, *, note: Reason) -> Bisection:
     """End the bisection with the best answer so far, without waiting for anything under way."""
+    bisection = by_counts(bisection)
     outcome = Search(bisection.search).partial_outcome()
     outcome = replace(outcome, notes=(*outcome.notes, note))
     closed = tuple(replace(entry, closed=True) for entry in bisection.dispatches)
@@ -130,7 +134,7 @@ def settle(
 ) -> BisectionStep:
     """Take the bisection's next step. `waiting`: why nothing can be decided yet. `remarks` are for the answer."""
     if waiting is None:
-        bisection = following(bisection)
+        bisection = following(bisection, controller.begun)
     if not bisection.is_done and waiting is None:
         bisection = _stopped(controller, bisection)
     if not bisection.is_done and bisection.open_dispatch is None:
@@ -170,7 +174,7 @@ def _proposed(controller: Controller, bisection: Bisection) -> Bisection:
     rounds = search.propose(bisection.jobs_per_dispatch * bisection.rounds_per_job)
     bisection = replace(bisection, search=search.state)
     if not rounds:
-        follows = following(bisection)
+        follows = following(bisection, controller.begun)
         return bisection if follows is bisection else _proposed(controller, follows)
     number = len(bisection.dispatches) + 1
     dispatch = Dispatch(

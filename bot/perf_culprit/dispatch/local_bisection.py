@@ -49,7 +49,7 @@ from perf_culprit.model.bisection import (
 )
 from perf_culprit.model.bisection_files import BisectSession, decode_session
 from perf_culprit.model.count import is_built, is_exact, quantity_of
-from perf_culprit.model.dispatch import BisectCommands, Bisection
+from perf_culprit.model.dispatch import BisectCommands, Bisection, ByTime
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.run import NO_COST, Direction, Metric, MetricKey, Run
@@ -90,15 +90,19 @@ class BisectPlan:
         return replace(self, asked=self.asked.replaced(**changes))
 
 
-def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
-    """Search until there is an answer or a budget is spent. An interrupt leaves the state file."""
+def search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | None = None) -> BisectionReport:
+    """Search until there is an answer or a budget is spent. An interrupt leaves the state file.
+
+    `by_time`: the state file of a search by times that ended too early. Times follow this search by counts (`auto`).
+    """
     repository = plan.asked.repository
     deadline = None if plan.asked.minutes is None else time.monotonic() + 60 * plan.asked.minutes
-    session = None if plan.asked.resume is None else _resumed(plan.asked.resume)
+    session = None if plan.asked.resume is None else resumed(plan.asked.resume)
+    times = None if by_time is None else resumed(by_time)
     candidates = candidates_of(plan)
     file = state_file(plan)
     started = datetime.now(UTC)
-    with_history = session is None and plan.asked.history_url is not None
+    with_history = plan.asked.history_url is not None and session is None and times is None
     stored = stored_in_range(repository, candidates, plan, config) if with_history else ()
     with this_machine(
         repository,
@@ -114,7 +118,7 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
             has_prior = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
             is_traced = has_prior and not is_built(plan.commands.count)
             key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
-            blocks = _blocks(stored, candidates, key, plan, say)
+            blocks = _blocks(stored, candidates, key, plan, say) if with_history else ()
             settings = _settings_of(plan, config, metric)
             facts = prior_facts(repository, candidates.commit_range, plan.prior, traced)
             state = _begun(candidates, facts, settings=settings, stored=blocks)
@@ -134,6 +138,7 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
             suite=config.suite,
             jobs_per_dispatch=plan.asked.jobs,
             rounds_per_job=1,
+            times=None if times is None else ByTime(times.key, times.metric),
             subjects=candidates.subjects,
             updates=dependency_updates(repository, candidates.commit_range),
             executed=executed,
@@ -149,7 +154,7 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say) -> BisectionRepor
             say=say,
             verbose=plan.asked.verbose,
         ) as here:
-            bisection = _searched(bisection, here, file=file, deadline=deadline)
+            bisection = _searched(bisection, here, begun=times, files=(file, by_time), deadline=deadline)
         diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
     if plan.asked.record:
         say(f"recorded {_record(repository, bisection, plan, config)} commits")
@@ -186,7 +191,7 @@ def state_file(plan: BisectPlan) -> Path:
     return git.common_folder(asked.repository) / FOLDER / f"bisect-{good[:12]}-{bad[:12]}.json"
 
 
-def _resumed(path: Path) -> BisectSession:
+def resumed(path: Path) -> BisectSession:
     data = read_limited(path, MOST_STATE_BYTES, next_step="give a file that bisect wrote", error=UsageError)
     return decode_session(data, place=str(path))
 
@@ -281,21 +286,33 @@ def _require_same(
         )
 
 
-def _searched(bisection: Bisection, dispatcher: Dispatcher, *, file: Path, deadline: float | None) -> Bisection:
+def _searched(
+    bisection: Bisection,
+    dispatcher: Dispatcher,
+    *,
+    begun: BisectSession | None,
+    files: tuple[Path, Path | None],
+    deadline: float | None,
+) -> Bisection:
     """Search until there is an outcome. One caused by the time limit alone is not stored, so the file can resume."""
-    controller = Controller(bisections=StateFile(file), dispatcher=dispatcher)
+    file, by_time = files
+    controller = Controller(
+        bisections=StateFile(file, times=by_time),
+        dispatcher=dispatcher,
+        begun=None if begun is None else begun.search,
+    )
     step = settle(controller, bisection, loaded=None)
     while not step.bisection.is_done:
         step = advance(controller, bisection.id)
         if deadline is not None and time.monotonic() > deadline and not step.bisection.is_done:
-            return ended(step.bisection, note=because(SearchReason.TIME_SPENT, file=str(file)))
+            return ended(step.bisection, note=because(SearchReason.TIME_SPENT, file=str(by_time or file)))
     return step.bisection
 
 
 def _diagnosed(
     repository: Path, bisection: Bisection, workplace: Workplace, plan: BisectPlan, say: Say
 ) -> CulpritDiagnosis | None:
-    count, profiling = plan.commands.count, plan.profiling
+    count, profiling = bisection.commands.count, plan.profiling
     culprit = diagnosed_step(report_of(bisection).outcome, count)
     if culprit is None or profiling is None:
         return None
@@ -313,8 +330,6 @@ def stored_in_range(repository: Path, candidates: Candidates, plan: BisectPlan, 
 def _blocks(
     stored: Sequence[Run], candidates: Candidates, key: MetricKey, plan: BisectPlan, say: Say
 ) -> tuple[Mapping[str, tuple[float, ...]], ...]:
-    if plan.asked.history_url is None:
-        return ()
     usable = usable_blocks(
         stored, candidates.commit_range, key=key, commands=_as_dispatched(plan), environment=machine_environment()
     )

@@ -58,18 +58,19 @@ class AtOnce:
 class Here(AtOnce):
     """Measures one round after the other, in the worktrees of one workplace."""
 
-    def __init__(self, workplace: Workplace, bisection: Bisection, *, say: Say, verbose: bool = False) -> None:
+    def __init__(self, workplace: Workplace, *, say: Say, verbose: bool = False) -> None:
         super().__init__()
         self._verbose = verbose
-        self._executor = WorktreeExecutor(workplace, key=bisection.key)
+        self._workplace = workplace
         self._say = say
 
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:  # noqa: ARG002
         progress = Search(bisection.search).progress()
+        executor = WorktreeExecutor(self._of(bisection.commands.count), key=bisection.key)
         results = []
         for job in dispatch.jobs:
             begun = time.monotonic()
-            rounds = tuple(self._measured(entry, progress) for entry in job.rounds)
+            rounds = tuple(self._measured(executor, entry, progress) for entry in job.rounds)
             results.append(
                 BisectJobResult(
                     bisection=bisection.id,
@@ -81,25 +82,36 @@ class Here(AtOnce):
             )
         return Collected(results=tuple(results))
 
-    def _measured(self, entry: Job, progress: Progress) -> Result:
+    def _of(self, count: str | None) -> Workplace:
+        """The workplace for this quantity: `auto` counts first, and measures times later."""
+        if count != self._workplace.commands.count:
+            self._workplace = self._workplace.counting(count)
+        return self._workplace
+
+    def _measured(self, executor: WorktreeExecutor, entry: Job, progress: Progress) -> Result:
         self._say(progress_line(progress, verbose=self._verbose))
-        measured = self._executor.execute(entry)
+        measured = executor.execute(entry)
         return Result(job_id=entry.id, values=measured.samples, failures=measured.failures)
 
 
 class StateFile:
-    """Keeps one bisection in memory, and the data needed to resume its search in a file."""
+    """Keeps one bisection in memory, and the data needed to resume its search in a file.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    `auto` writes its search by times into another file, `times`: each file can be resumed by the name of its metric.
+    """
+
+    def __init__(self, path: Path, *, times: Path | None = None) -> None:
+        self._path, self._times = path, times
         self._kept: Bisection | None = None
 
     def load(self, bisection_id: str) -> LoadedBisection | None:
         return None if self._kept is None else LoadedBisection(bisection=self._kept, version=bisection_id)
 
     def store(self, bisection: Bisection, *, expected: str | None) -> str:  # noqa: ARG002 (nobody else stores it)
-        if self._kept is None or self._kept.search != bisection.search:
-            replace_file(self._path, encode_session(_session(bisection)))
+        is_confirming = bisection.times is not None and bisection.times.counted is not None
+        if not is_confirming and (self._kept is None or self._kept.search != bisection.search):
+            path = self._path if self._times is None or bisection.commands.count else self._times
+            replace_file(path, encode_session(_session(bisection)))
         self._kept = bisection
         return bisection.id
 
@@ -144,7 +156,7 @@ def open_dispatcher(
 ) -> Iterator[Dispatcher]:
     """Measure one job at a time in this workplace, or several as processes with a temporary folder."""
     if bisection.jobs_per_dispatch == 1:
-        yield Here(workplace, bisection, say=say, verbose=verbose)
+        yield Here(workplace, say=say, verbose=verbose)
         return
     with TemporaryDirectory(prefix=PREFIX) as folder:
         yield SideBySide(repository, commands=commands, cache=cache, folder=Path(folder), say=say)

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -154,6 +154,9 @@ class Runner:
         self._confined = on_runner(environ)
         if self._confined:
             log.remark(_seen(commands, environ))
+
+    def counting(self, count: str | None) -> "Runner":
+        return Runner(replace(self.commands, count=count), log=self._log, environ=self._environ)
 
     def build(self, tree: Path, commit: str) -> None:
         if self.commands.build is None:

@@ -222,6 +222,11 @@ class Workplace:
     def commands(self) -> Commands:
         return self._runner.commands
 
+    def counting(self, count: str | None) -> "Workplace":
+        """These checkouts, executed to count this quantity; with None, for the command's own results."""
+        folder = self._folder / (count or "results")
+        return Workplace(self._trees, self._runner.counting(count), folder, read=self._read)
+
     def prepare(self, commit: str) -> None:
         """Build the commit now, so that builds do not interrupt a round."""
         self._trees.of(commit)
