@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def numbers() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / ".ci" / "numbers.py"))
+    return runpy.run_path(str(ROOT / ".ci" / "house_numbers.py"))
 
 
 def test_a_public_name_of_two_modules_is_counted_once_and_read_is_left_out(

@@ -1,6 +1,6 @@
 """Print five numbers of the house, each by the rule that its function states.
 
-sh .ci/env python .ci/numbers.py [--quick]
+sh .ci/env python .ci/house_numbers.py [--quick]
 
 `--quick` leaves out the tests, which take minutes.
 """
