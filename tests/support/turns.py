@@ -1,4 +1,4 @@
-"""What tests take in turn by day. With HYPOTHESIS_PROFILE=thorough, which .ci/fuzz sets, they take all of it."""
+"""Tests take some of their choices in turn by day, and all with HYPOTHESIS_PROFILE=thorough (.ci/fuzz)."""
 
 import os
 from collections.abc import Sequence
