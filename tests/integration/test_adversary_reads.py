@@ -1,7 +1,6 @@
 """Trust is decided by reads from GitHub. Each of these reads fails in each way, and no attacker gains by it."""
 
 import base64
-import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from tests.support.git_repository import run_git
 from tests.support.job import JobResult
 from tests.support.measurements import measured
 from tests.support.rounds import in_rounds
+from tests.support.turns import in_turn
 
 # Slower by 3%: the default branch's rules fail that, the defaults pass it.
 STRICT: Final = (
@@ -168,11 +168,15 @@ def test_without_a_configuration_the_defaults_hold(scene: Scene, monkeypatch: py
 
 # An empty history has no stored bisection, so the measurement is repeated.
 HARMLESS: Final = {("retry: history", trouble) for trouble in EMPTY}
+CASES: Final = [(name, trouble) for turn, name in enumerate(READS) for trouble in in_turn(list(TROUBLES), turn)]
 
 
-@pytest.mark.parametrize(
-    ("name", "trouble"), [case for case in itertools.product(READS, TROUBLES) if case not in HARMLESS]
-)
+def test_every_read_and_every_trouble_has_its_turn() -> None:
+    assert {name for name, _ in CASES} == READS.keys()
+    assert {trouble for _, trouble in CASES} == TROUBLES.keys()
+
+
+@pytest.mark.parametrize(("name", "trouble"), [case for case in CASES if case not in HARMLESS])
 def test_a_read_that_decides_trust_fails_closed(scene: Scene, name: str, trouble: str) -> None:
     read = READS[name]
     fault = Fault(request=read.request, times=999, **TROUBLES[trouble])

@@ -13,11 +13,17 @@ from perf_culprit.errors import DataError
 from perf_culprit.flows.look_back import audit_history, audit_runs
 from perf_culprit.model.finding import Acceptance
 from perf_culprit.store.opening import open_git_branch
+from tests.support.audits import make_audits_small
 from tests.support.git_repository import init_repository
 from tests.support.measurements import measured
 from tests.support.stored_runs import make_run
 
 LEVELS = {"parse": 0.004, "render": 0.02}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_audits_small(monkeypatch)
 
 
 @pytest.fixture

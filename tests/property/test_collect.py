@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perf_culprit.errors import DataError
@@ -13,6 +13,7 @@ from perf_culprit.read.results.input_files import read_archive
 from perf_culprit.read.results.result_formats import ALIASES, AUTO, READERS
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import JSON_GOLDENS, golden
+from tests.support.turns import many
 
 TOOLS = [AUTO, *READERS, *ALIASES]
 
@@ -63,25 +64,25 @@ def harmless(data: bytes, tool: str) -> None:
     str(refused).encode()
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@many
 @given(st.binary(max_size=300), st.sampled_from(TOOLS))
 def test_any_bytes(data: bytes, tool: str) -> None:
     harmless(data, tool)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@many
 @given(st.text(alphabet='{}[]",:0123456789.-e \nBenchmarktsiop<>/()±%\tx', max_size=300), st.sampled_from(TOOLS))
 def test_any_text_of_telling_characters(text: str, tool: str) -> None:
     harmless(text.encode(), tool)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@many
 @given(JSON, st.sampled_from(TOOLS))
 def test_any_json(value: object, tool: str) -> None:
     harmless(json.dumps(value).encode(), tool)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@many
 @given(st.binary(max_size=300))
 def test_any_archive(data: bytes) -> None:
     try:
@@ -95,7 +96,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=2
 NUMBERS = st.floats(min_value=0, max_value=1e300)
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@many
 @given(
     st.dictionaries(NAMES, st.lists(NUMBERS, min_size=1, max_size=6), min_size=1, max_size=5),
     st.sampled_from(list(Direction)),

@@ -1,4 +1,6 @@
-"""An audit made by hand, for the renderers."""
+"""An audit made by hand, for the renderers, and small ones for tests of what surrounds an audit."""
+
+import pytest
 
 from perf_culprit.model.accuracy import (
     Audit,
@@ -76,3 +78,9 @@ def made_audit(*, suite: str = "default", benchmark: str = "parse", note: str = 
         ),
         notes=(remark(note),),
     )
+
+
+def make_audits_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reduce the number of trials for tests that check no rate: whole audits cost a hundred times as much."""
+    for name in ("SPLITS", "PLANTED_CHANGES"):
+        monkeypatch.setattr(f"perf_culprit.judge.detector_audit.{name}", 2)

@@ -47,7 +47,7 @@ SCRIPT_BENCH: Final = """import pathlib
 def parse(text):
     return [word.upper() for word in text.split()]
 
-for _ in range(3000):
+for _ in range(300):
     parse("one two three " * 50)
 counter = pathlib.Path("COUNTER")
 n = int(counter.read_text()) if counter.exists() else 0
@@ -160,13 +160,13 @@ def write_designs(folder: Path) -> None:
     """Write the examples, cut to minutes; a design that did not change; and one with its measurements."""
     (folder / "docs" / "simulation").mkdir(parents=True)
     for path in (PROJECT / "docs" / "simulation").glob("*.yml"):
-        text = re.sub(r"duration: \d+ h", "duration: 5 min", path.read_text(encoding="utf-8"))
+        text = re.sub(r"duration: \d+ h", "duration: 1 min", path.read_text(encoding="utf-8"))
         (folder / "docs" / "simulation" / path.name).write_text(text, encoding="utf-8")
     document = (PROJECT / "docs" / "simulation.md").read_text(encoding="utf-8")
     (shop,) = re.findall(r"```yaml\n(name: shop\n.*?)```", document, re.DOTALL)
     (calibration,) = re.findall(r"```text\n(calibration:\n.*?)```", document, re.DOTALL)
     for name, more in (("old-design", ""), ("new-design", "# as it was\n"), ("shop", calibration)):
-        (folder / f"{name}.yml").write_text(shop.replace("30 min", "2 min") + more, encoding="utf-8")
+        (folder / f"{name}.yml").write_text(shop.replace("30 min", "1 min") + more, encoding="utf-8")
     random = Random(2)
     rates = [(random.uniform(1, 6), random.uniform(10, 30)) for _ in range(60)]
     rows = (f"{second},{a:.3f},{b:.3f},{a + b + random.gauss(20, 0.5):.3f}" for second, (a, b) in enumerate(rates))

@@ -8,6 +8,7 @@ from defusedxml import ElementTree
 
 from perf_culprit.cli.entry import main
 from perf_culprit.model.run_file import encode_run
+from tests.support.audits import make_audits_small
 from tests.support.measurements import measured, measured_json
 
 LEVELS = {"parse": 0.004, "render": 0.02}
@@ -16,7 +17,7 @@ LEVELS = {"parse": 0.004, "render": 0.02}
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("perf_culprit.judge.detector_audit.SPLITS", 2)
+    make_audits_small(monkeypatch)
     for number in range(6):
         (tmp_path / f"run-{number}.json").write_bytes(measured_json(LEVELS, seed=number))
     return tmp_path

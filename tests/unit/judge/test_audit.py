@@ -40,14 +40,14 @@ def history(count: int, *, benchmarks: int = 10, samples: int = 20, noise: Noise
 @cache
 def audited_quiet() -> Audit:
     """The audit of twelve runs without a change between them."""
-    return audited(history(12))
+    return audited(history(12), planted=6)
 
 
-def audited(runs: Sequence[Run], detectors: Collection[str] = BOTH) -> Audit:
-    """The audit with few planted changes and without the sources of noise, which have their own tests below."""
+def audited(runs: Sequence[Run], detectors: Collection[str] = BOTH, *, planted: int = 1) -> Audit:
+    """The audit without the sources of noise, which have their own tests below, and with few planted changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(audit.__globals__, "noise_sources", lambda _: None)
-        patch.setitem(audit.__globals__, "PLANTED_CHANGES", 6)
+        patch.setitem(audit.__globals__, "PLANTED_CHANGES", planted)
         return audit(
             runs, settings=SETTINGS, rng=np.random.default_rng(SEED), choose=baseline_then, detectors=detectors
         )
@@ -234,7 +234,7 @@ def test_larger_planted_changes_are_called_more_often_and_the_noisiest_metric_co
     rng = np.random.default_rng(SEED)
     spreads = np.array([[0.002], [0.01], [0.1]])
     runs = [run_of(100 * rng.lognormal(0, spreads, (3, 5))) for _ in range(12)]
-    entry = audited(runs, ANOVA).detectors[0]
+    entry = audited(runs, ANOVA, planted=6).detectors[0]
     assert entry.limits[0].key.benchmark == "bench_00002"
     effects = [limit.effect or np.inf for limit in entry.limits]
     assert effects == sorted(effects, reverse=True)
@@ -250,7 +250,7 @@ def test_larger_planted_changes_are_called_more_often_and_the_noisiest_metric_co
 def test_a_planted_change_is_a_worsening_whatever_way_is_worse(metric: Metric) -> None:
     rng = np.random.default_rng(SEED)
     runs = [noisy_run(rng, benchmarks=4, samples=5, spread=0.01, metric=metric) for _ in range(8)]
-    assert audited(runs, ANOVA).detectors[0].power[-1].suspected == 1.0
+    assert audited(runs, ANOVA, planted=6).detectors[0].power[-1].suspected == 1.0
 
 
 def test_constant_benchmarks_have_defined_answers() -> None:
@@ -262,7 +262,7 @@ def test_constant_benchmarks_have_defined_answers() -> None:
 
 def test_a_detector_that_never_finds_what_the_configuration_takes_gets_no_minimum_effect() -> None:
     levels = np.random.default_rng(SEED).lognormal(0, 1.0, 8)
-    result = audited([run_of([[level] * 12]) for level in levels.tolist()], ANOVA)
+    result = audited([run_of([[level] * 12]) for level in levels.tolist()], ANOVA, planted=6)
     assert result.detectors[0].detectable_effect is None
     assert result.recommendation.minimum_effect is None
 

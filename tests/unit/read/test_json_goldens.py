@@ -12,6 +12,7 @@ from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.result_formats import readers_for
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import EXPECTED, JSON_GOLDENS, golden
+from tests.support.turns import in_turn
 
 TRUNCATIONS = 40
 
@@ -53,8 +54,8 @@ def test_the_run_survives_our_own_format(name: str, path: str) -> None:
 def test_only_data_errors_escape_from_truncated_files(name: str, path: str) -> None:
     data = golden(path)
     step = max(1, len(data) // TRUNCATIONS)
-    for end in [*range(0, len(data), step), *range(max(0, len(data) - 12), len(data))]:
-        harmless(Source(path, data[:end]), name)
+    for turn, end in enumerate([*range(0, len(data), step), *range(max(0, len(data) - 12), len(data))]):
+        harmless(Source(path, data[:end]), name, turn)
 
 
 @pytest.mark.slow  # thousands of changed files
@@ -63,15 +64,15 @@ def test_only_data_errors_escape_from_wrong_values_anywhere(name: str, path: str
     text = json.dumps(shortened(json.loads(golden(path))))
     # Test one place of each kind: `benchmarks[3].name` breaks in the same way as `benchmarks[0].name`.
     kinds = {tuple("[]" if isinstance(key, int) else key for key in place): place for place in paths(json.loads(text))}
-    for place in list(kinds.values())[:: 1 + len(kinds) // KINDS]:
-        for value in HOSTILE:
+    for at, place in enumerate(list(kinds.values())[:: 1 + len(kinds) // KINDS]):
+        for turn, value in enumerate(HOSTILE, start=at):
             changed = replaced(json.loads(text), place, value)
-            harmless(Source(path, json.dumps(changed).encode()), name)
+            harmless(Source(path, json.dumps(changed).encode()), name, turn)
 
 
-def harmless(source: Source, name: str) -> None:
-    """Read by detection and by name, and check for a run that our own format holds or a DataError with a next step."""
-    for tool in ("auto", name):
+def harmless(source: Source, name: str, turn: int) -> None:
+    """Read by name, and in turn by detection: there is a run that our format holds, or a DataError with a next step."""
+    for tool in (name, *in_turn(["auto"], turn)):
         error: DataError | None = None
         try:
             run = collect_sources([source], Reading(tool=tool))

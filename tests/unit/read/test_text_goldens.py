@@ -13,6 +13,7 @@ from perf_culprit.read.results.collect import Reading, collect_sources
 from perf_culprit.read.results.result_formats import READERS, readers_for
 from perf_culprit.read.results.source import Source
 from tests.support.goldens import golden
+from tests.support.turns import in_turn
 
 OTAVA = b"time,commit,latency_ms\n2024-01-01,aaaa,1.5\n2024-01-02,bbbb,1.25\n"
 
@@ -271,8 +272,9 @@ def outcome(read: Callable[[], T]) -> T | None:
         return None
 
 
-def harmless(source: Source) -> None:
-    for tool in ("auto", *TOOLS):
+def harmless(source: Source, name: str, turn: int) -> None:
+    """Read by the format's name, and in turn by the other formats' and by detection."""
+    for tool in (name, *in_turn(["auto", *(tool for tool in TOOLS if tool != name)], turn)):
         run = outcome(partial(collect_sources, [source], Reading(tool=tool)))
         if run is not None:
             assert decode_run(encode_run(run), place="again") == run
@@ -287,8 +289,8 @@ def test_is_known_by_exactly_its_own_parser(name: str, data: bytes) -> None:
 @pytest.mark.parametrize(("name", "data"), FILES)
 def test_only_data_errors_escape_from_truncated_files(name: str, data: bytes) -> None:
     step = max(1, len(data) // 25)
-    for end in [*range(1, len(data), step), *range(max(1, len(data) - 5), len(data))]:
-        harmless(Source(f"criterion/{name}/new/results", data[:end]))
+    for turn, end in enumerate([*range(1, len(data), step), *range(max(1, len(data) - 5), len(data))]):
+        harmless(Source(f"criterion/{name}/new/results", data[:end]), name, turn)
 
 
 def mutations(data: bytes) -> Iterator[bytes]:
@@ -316,8 +318,9 @@ def mutations(data: bytes) -> Iterator[bytes]:
 
 @pytest.mark.parametrize(("name", "data"), FILES)
 def test_only_data_errors_escape_from_changed_files(name: str, data: bytes) -> None:
-    for changed in mutations(data):
-        harmless(Source(f"criterion/{name}/new/results", changed))
+    # Each file begins with another turn, so that every reader gets every change, of some of the files.
+    for turn, changed in enumerate(mutations(data), start=FILES.index((name, data))):
+        harmless(Source(f"criterion/{name}/new/results", changed), name, turn)
 
 
 @pytest.mark.slow  # 2 MiB through each reader, some forty times

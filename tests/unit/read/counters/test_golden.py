@@ -15,6 +15,7 @@ from perf_culprit.read.results.source import Source
 from tests.support.counter_goldens import COUNTER_GOLDENS, EXPECTED, golden
 from tests.support.goldens import JSON_GOLDENS
 from tests.support.goldens import golden as benchmark_golden
+from tests.support.turns import in_turn
 
 TRUNCATIONS = 30
 HOSTILE = (
@@ -57,32 +58,32 @@ def test_results_of_benchmarks_are_left_to_their_parsers(name: str, path: str) -
 def test_only_data_errors_escape_from_truncated_files(name: str, path: str) -> None:
     data = golden(path)
     step = max(1, len(data) // TRUNCATIONS)
-    for end in [*range(0, len(data), step), *range(max(0, len(data) - 40), len(data))]:
-        harmless(data[:end], name)
+    for turn, end in enumerate([*range(0, len(data), step), *range(max(0, len(data) - 40), len(data))]):
+        harmless(data[:end], name, turn)
 
 
 @pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
 def test_only_data_errors_escape_from_wrong_bytes_anywhere(name: str, path: str) -> None:
     data = golden(path)[:1500]
     step = max(1, len(data) // 10)
-    for start in range(0, len(data), step):
-        for value in HOSTILE:
-            harmless(data[:start] + value + data[start + 4 :], name)
+    for at, start in enumerate(range(0, len(data), step)):
+        for turn, value in enumerate(HOSTILE, start=at):
+            harmless(data[:start] + value + data[start + 4 :], name, turn)
 
 
 @pytest.mark.parametrize(("name", "path"), COUNTER_GOLDENS)
 def test_only_data_errors_escape_from_lines_in_any_order(name: str, path: str) -> None:
     lines = golden(path).splitlines(keepends=True)[:60]
     chance = random.Random(1)
-    for _ in range(10):
+    for turn in range(10):
         mixed = chance.choices(lines, k=len(lines))
-        harmless(b"".join(mixed), name)
-        harmless(b"".join([lines[0], *mixed]), name)
+        harmless(b"".join(mixed), name, turn)
+        harmless(b"".join([lines[0], *mixed]), name, turn)
 
 
-def harmless(data: bytes, name: str) -> None:
-    """Read by detection and by name, and check for a run that our own format holds or a DataError with a next step."""
-    for tool in ("auto", name):
+def harmless(data: bytes, name: str, turn: int) -> None:
+    """Read by name, and in turn by detection: there is a run that our format holds, or a DataError with a next step."""
+    for tool in (name, *in_turn(["auto"], turn)):
         error: DataError | None = None
         try:
             run = collect_sources([Source("foreign", data)], Reading(tool=tool))

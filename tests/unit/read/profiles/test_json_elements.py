@@ -3,21 +3,23 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perf_culprit.read.profiles.json_elements import last_end
+from tests.support.turns import many
 
 TEXT = st.text('a"\\{}[]é\n', max_size=6)
-ELEMENTS = st.lists(
-    st.recursive(TEXT | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner)).filter(
-        lambda one: isinstance(one, list | dict)
-    ),
-    max_size=5,
-)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+def containers(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4)
+
+
+ELEMENTS = st.lists(containers(st.recursive(TEXT | st.integers(), containers, max_leaves=5)), max_size=5)
+
+
+@many
 @given(ELEMENTS, st.integers(1, 200), st.booleans())
 def test_the_last_whole_element_in_so_many_bytes(elements: list[object], size: int, ascii_only: bool) -> None:
     texts = [json.dumps(one, ensure_ascii=ascii_only).encode() for one in elements]
