@@ -63,6 +63,16 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_comparison_loads_no_part_of_numpy_that_nobody_uses(results: Path) -> None:
+    code = (
+        "import sys; from perf_culprit.cli.entry import main; main(['compare', 'base-0.json', 'same.json']);"
+        "hidden = ('numpy.f2py', 'numpy.testing', 'numpy.polynomial');"
+        "print([name for name in hidden if name in sys.modules]); import numpy; print(numpy.testing.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=results, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-2:] == ["[]", "numpy.testing"]
+
+
 def test_every_declared_command_does_something() -> None:
     assert set(VERBS) == set(COMMANDS)
 

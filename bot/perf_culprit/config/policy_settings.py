@@ -16,8 +16,13 @@ from perf_culprit.model.run import Direction, MetricKey
 
 
 class Section(BaseModel):
+    # Validators are built when a file is read; most commands need only the defaults (`model_construct`).
     model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, alias_generator=lambda name: name.replace("_", "-")
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        alias_generator=lambda name: name.replace("_", "-"),
+        defer_build=True,
     )
 
 
@@ -30,9 +35,9 @@ class CategoryConfig(Section):
 
 # [H13, figure 3] names the three; the bounds are METHODS 1's.
 CATEGORIES: Final[tuple[CategoryConfig, ...]] = (
-    CategoryConfig(name="fast", below="10 ms"),
-    CategoryConfig(name="medium", below="100 ms"),
-    CategoryConfig(name="slow"),
+    CategoryConfig.model_construct(name="fast", below=10.0),
+    CategoryConfig.model_construct(name="medium", below=100.0),
+    CategoryConfig.model_construct(name="slow"),
 )
 
 
@@ -74,7 +79,7 @@ class BenchmarkConfig(Matching):
         Percent | None,
         Field(description="minimum effect of these benchmarks; if unset, 0.5% for [counts](measure.md#counts)"),
     ] = None
-    levels: LevelsConfig = LevelsConfig()
+    levels: LevelsConfig = LevelsConfig.model_construct()
     categories: Annotated[tuple[CategoryConfig, ...] | None, Field(description="categories of these benchmarks")] = None
     category: Annotated[
         str | None,
@@ -87,6 +92,9 @@ class BenchmarkConfig(Matching):
         Direction | None, Field(description="which direction is better, if the file does not state it")
     ] = None
     ignore: Annotated[bool, Field(description="leave these benchmarks out")] = False
+
+
+UNRULED: Final = BenchmarkConfig.model_construct(match="*")
 
 
 class GroupConfig(Matching):
@@ -266,7 +274,7 @@ class PolicySettings(Section):
             )
         ),
     ] = DEFAULTS[Kind.BENCHMARK]
-    levels: LevelsConfig = LevelsConfig()
+    levels: LevelsConfig = LevelsConfig.model_construct()
     categories: Annotated[
         tuple[CategoryConfig, ...],
         Field(description="response-time categories, fastest first: `- {name: fast, below: 10 ms}`"),
@@ -303,8 +311,8 @@ class PolicySettings(Section):
         bool,
         Field(description="also note what became [more noisy](decision-rule.md#noise), of commits measured in turn"),
     ] = False
-    control_chart: ControlChartConfig = ControlChartConfig()
-    rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig()
+    control_chart: ControlChartConfig = ControlChartConfig.model_construct()
+    rule_ensemble: RuleEnsembleConfig = RuleEnsembleConfig.model_construct()
     ignore_environment: Annotated[bool, Field(description="also compare runs of different hardware")] = False
 
     def of(self, key: MetricKey) -> MetricSettings:
@@ -316,12 +324,12 @@ class PolicySettings(Section):
     @cached_property
     def general(self) -> MetricSettings:
         """The settings of metrics without a rule."""
-        return self._resolved(BenchmarkConfig(match="*"), self.minimum_effect)
+        return self._resolved(UNRULED, self.minimum_effect)
 
     @cached_property
     def counted(self) -> MetricSettings:
         """The settings of counts without a rule: their own minimum effect is smaller."""
-        return self._resolved(BenchmarkConfig(match="*"), min(self.minimum_effect, DEFAULTS[Kind.COUNT]))
+        return self._resolved(UNRULED, min(self.minimum_effect, DEFAULTS[Kind.COUNT]))
 
     def _resolved(self, rule: BenchmarkConfig, minimum: float) -> MetricSettings:
         minimum = minimum if rule.minimum_effect is None else rule.minimum_effect

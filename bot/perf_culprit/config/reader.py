@@ -33,7 +33,7 @@ def load_config(path: Path | None) -> Config:
     """Read the file's configuration; without `path`, the default file's, or the defaults if it does not exist."""
     if path is None:
         if not DEFAULT_PATH.is_file():
-            return Config()
+            return Config.model_construct()
         path = DEFAULT_PATH
     step = f"check the path given as config; see {DOCS}"
     data = read_limited(path, MAX_CONFIG_BYTES, next_step=step, error=ConfigError)

@@ -241,11 +241,11 @@ class Config(PolicySettings):
             lambda value: {"url": value} if isinstance(value, str) else value,
             json_schema_input_type=Database | HistoryConfig,
         ),
-    ] = HistoryConfig()
-    comment: CommentConfig = CommentConfig()
-    issues: IssuesConfig = IssuesConfig()
-    confirm: ConfirmConfig = ConfirmConfig()
-    bisect: BisectConfig = BisectConfig()
+    ] = HistoryConfig.model_construct()
+    comment: CommentConfig = CommentConfig.model_construct()
+    issues: IssuesConfig = IssuesConfig.model_construct()
+    confirm: ConfirmConfig = ConfirmConfig.model_construct()
+    bisect: BisectConfig = BisectConfig.model_construct()
     simulate: Annotated[
         tuple[Pattern, ...],
         Field(

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from scipy import special
-
 from perf_culprit.judge.statistic import MEAN, MEDIAN
 from perf_culprit.model.finding import Side
 from perf_culprit.model.run import Benchmark, Summary
+from perf_culprit.stats.order_interval import normal_half_width
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +52,7 @@ def estimate(benchmark: Benchmark, statistic: str) -> Estimate:
     error, deviation = None, _deviation(summary)
     if summary.confidence_interval is not None and summary.confidence_level is not None:
         low, high = summary.confidence_interval
-        error = abs(high - low) / 2 / float(special.ndtri(0.5 + summary.confidence_level / 2))
+        error = abs(high - low) / 2 / normal_half_width(summary.confidence_level)
     elif summary.statistic == MEAN and deviation is not None and (summary.count or 0) > 1:
         error = deviation / math.sqrt(summary.count or 1)
     return Estimate(

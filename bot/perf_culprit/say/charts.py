@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from statistics import median
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from perf_culprit.model.accuracy import Audit, DetectorAudit
 from perf_culprit.say.inert import clean
 from perf_culprit.say.numbers import amount_text, percent, quantities
+
+if TYPE_CHECKING:
+    from perf_culprit.model.accuracy import Audit, DetectorAudit
 
 # Charts of block characters for a fixed-width font: in a table's cell, or a few lines high.
 
@@ -115,7 +117,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 2", "12 4")
 
 
-def render_audit_svg(audit: Audit) -> str:
+def render_audit_svg(audit: "Audit") -> str:
     title = f"Slowdowns found in suite {clean(audit.suite)}: {audit.runs:,} runs, {audit.metrics:,} metrics"
     box = f"0 0 {AUDIT_WIDTH} {AUDIT_HEIGHT}"
     lines = [
@@ -145,7 +147,7 @@ def _axes() -> Iterator[str]:
     yield f'<text x="{AUDIT_LEFT}" y="{AUDIT_TOP - 10}">share found</text>'
 
 
-def _curve(entry: DetectorAudit, index: int) -> Iterator[str]:
+def _curve(entry: "DetectorAudit", index: int) -> Iterator[str]:
     colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
     points = " ".join(
         f"{_x(effect):.1f},{_y(share):.1f}" for effect, share in ((one.effect, one.suspected) for one in entry.power)
@@ -265,7 +267,7 @@ def _rings(points: Points, colour: str) -> Iterator[str]:
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="none" stroke="{colour}" stroke-width="1.5"/>'
 
 
-def render_sweep_svg(audit: Audit) -> str:
+def render_sweep_svg(audit: "Audit") -> str:
     """Draw precision and recall by threshold, in percent, with a pair of lines per size of the change."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for one in audit.sweep:

@@ -46,6 +46,11 @@ class Deviation:
         return self.excludes_zero & ~self.overlap
 
 
+def normal_half_width(level: float) -> float:
+    """Half the width of a normal confidence interval of `level`, in standard errors."""
+    return float(special.ndtri(0.5 + level / 2))
+
+
 def interval_ranks(sizes: Integers) -> tuple[Integers, Integers]:
     """Return L and U (m,) for rows of n samples: L = floor(n/2) - ceil(sqrt(n/4)), U = n - L [Olive 2005]."""
     lower = sizes // 2 - np.ceil(np.sqrt(sizes / 4)).astype(np.intp)
