@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perf_culprit.config.reader import load_config, parse_config
+from perf_culprit.config.reader import load_config, parse_config, with_detector
 from perf_culprit.config.settings import Config, config_schema
 from perf_culprit.config.units import parse_ratio
 from perf_culprit.errors import ConfigError, UsageError
-from perf_culprit.flows.compare import with_detector
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
 from perf_culprit.judge.rule_options import RuleOptions, rule_options
 from perf_culprit.model.run import MetricKey
@@ -212,9 +211,9 @@ def test_a_changed_copy_resolves_its_own_values() -> None:
 
 
 def test_a_detector_is_chosen_by_name_for_what_it_can_judge() -> None:
-    both = with_detector(Config(), "control_chart")
+    both = with_detector(Config(), "control_chart", place="--detector")
     assert (both.detector, both.counter_detector) == ("control_chart", "control_chart")
-    counters = with_detector(Config(), "rule_ensemble")
+    counters = with_detector(Config(), "rule_ensemble", place="--detector")
     assert (counters.detector, counters.counter_detector) == ("anova", "rule_ensemble")
     with pytest.raises(UsageError, match="no detector 'oracle'"):
-        with_detector(Config(), "oracle")
+        with_detector(Config(), "oracle", place="--detector")

@@ -14,7 +14,6 @@ from perf_culprit.config.reader import DEFAULT_PATH, load_config, with_database,
 from perf_culprit.config.settings import Config, description_of
 from perf_culprit.config.units import parse_ratio
 from perf_culprit.errors import ConfigError, UsageError
-from perf_culprit.flows.compare import with_detector
 
 Mode = Literal["auto", "compare", "record", "publish", "command", "bisect"]
 # These modes use the default branch's configuration, whatever is checked out.
@@ -100,8 +99,19 @@ def _report_directory(text: str) -> Path:
     return Path(text)
 
 
-def _shared(name: str, text: str = "", default: str = "", *, key: str | None = None) -> Input:
-    return Input(name, text, default, key, is_ours=False)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, text.split(","))))
+
+
+def _shared(
+    name: str,
+    text: str = "",
+    default: str = "",
+    *,
+    key: str | None = None,
+    convert: Callable[[str], object] | None = None,
+) -> Input:
+    return Input(name, text, default, key, convert, is_ours=False)
 
 
 class Given(Declared):
@@ -163,11 +173,12 @@ class Given(Declared):
         ),
     ]
     mention: Annotated[
-        str,
+        tuple[str, ...] | None,
         _shared(
             "alert-comment-cc-users",
             "Users or teams to name on a regression, separated by commas, such as @octocat,@octo-org/perf",
             key="comment.mention",
+            convert=_names,
         ),
     ]
     save_data_file: Annotated[bool, _shared("save-data-file", "false judges without recording the run", "true")]
@@ -306,8 +317,6 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
     is_remote = given.mode in REMOTE_CONFIG_MODES or environ.get("GITHUB_EVENT_NAME") in REMOTE_CONFIG_EVENTS
 
     def configure(config: Config) -> Config:
-        if given.detector:
-            config = with_detector(config, given.detector)
         return with_database(_overridden(config, given), environ=environ)
 
     config = configure(Config() if is_remote else load_config(path))
@@ -315,22 +324,17 @@ def read_inputs(environ: Mapping[str, str]) -> Inputs:
 
 
 def _overridden(config: Config, given: Given) -> Config:
-    for name, key, value in (
-        ("name", "suite", given.suite),
-        ("unit", "unit", given.unit),
-        ("minimum-effect", "minimum_effect", given.minimum_effect),
-        ("history-branch", "history.branch", given.history_branch),
-        ("bisect-engine", "bisect.engine", given.bisect_engine),
-        ("alert-comment-cc-users", "comment.mention", tuple(filter(None, map(str.strip, given.mention.split(","))))),
-    ):
-        if value:
-            config = with_key(config, key, value, place=f"input {name}")
+    for name, _, entry in declared_inputs():
+        value = getattr(given, name)
+        # Thresholds are ratios, unlike the keys' percentages.
+        if entry.key and value and not entry.key.startswith("levels."):
+            config = with_key(config, entry.key, value, place=f"input {entry.name}")
     comment = config.comment.model_copy(update={"when": _when(given, config)})
     return config.model_copy(update={"levels": _levels(given, config.levels), "comment": comment})
 
 
 def _levels(given: Given, levels: LevelsConfig) -> LevelsConfig:
-    """Thresholds are ratios, unlike the file's percentages. The threshold to warn is also the default to fail."""
+    """The threshold to warn is also the default to fail."""
     if not (given.alert_threshold or given.fail_threshold):
         return levels
     warn = parse_ratio(given.alert_threshold, name="alert-threshold") if given.alert_threshold else levels.warn

@@ -27,15 +27,10 @@ def check_outputs(asked: Command) -> None:
 def chosen_config(asked: Configured) -> "Config":
     """Read the configuration, with the keys that options override."""
     from perf_culprit.config.reader import load_config, with_database, with_key
-    from perf_culprit.flows.compare import with_detector
 
     chosen = load_config(asked.config)
     for field in asked.fields():
         key, value = field.option.key, getattr(asked, field.name)
-        if not key or not value:
-            continue
-        if key == "detector":
-            chosen = with_detector(chosen, value)
-        else:
+        if key and value:
             chosen = with_key(chosen, key, value, place=field.option.flags[-1])
     return with_database(chosen, environ=os.environ, option=getattr(asked, "history_url", None))

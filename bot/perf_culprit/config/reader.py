@@ -7,15 +7,16 @@ are in the section `bisect`. Jobs without secrets run them, from the default bra
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from perf_culprit.config.database_url import VARIABLE, filed, is_database, parse_database
 from perf_culprit.config.policy_settings import REPLACED
-from perf_culprit.config.settings import Config
+from perf_culprit.config.settings import BenchmarkDetector, Config, CounterDetector
 from perf_culprit.errors import ConfigError, UsageError, did_you_mean
 from perf_culprit.files import read_limited
 
@@ -107,10 +108,24 @@ def override(section: Section, values: Mapping[str, object], *, place: str) -> S
 
 def with_key(config: Config, key: str, value: object, *, place: str) -> Config:
     """Set the value of a key such as `suite` or `history.branch`."""
+    if key == "detector":
+        return with_detector(config, str(value), place=place)
     section, _, name = key.rpartition(".")
     if not section:
         return override(config, {name: value}, place=place)
     return config.model_copy(update={section: override(getattr(config, section), {name: value}, place=place)})
+
+
+def with_detector(config: Config, name: str, *, place: str) -> Config:
+    """Use detector `name` for what it can judge: benchmarks, counters or both. The other kind keeps its detector."""
+    kinds = {"detector": get_args(BenchmarkDetector), "counter_detector": get_args(CounterDetector)}
+    changes = {key: name for key, names in kinds.items() if name in names}
+    if not changes:
+        names = tuple(dict.fromkeys(chain(*kinds.values())))
+        hint = did_you_mean(name, names, otherwise="see docs/detectors:")
+        step = f"{hint} there are {', '.join(names)}"
+        raise UsageError(f"there is no detector {name!r}", place=place, next_step=step)
+    return config.model_copy(update=changes)
 
 
 def with_database(

@@ -209,6 +209,10 @@ class BisectConfig(Section):
     build_timeout: Annotated[DurationMs, Field(description="longest time of one build")] = 3_600_000.0
 
 
+BenchmarkDetector = Literal["anova", "median_interval", "control_chart", "change_point"]
+CounterDetector = Literal["control_chart", "rule_ensemble"]
+
+
 class Config(PolicySettings):
     """All settings. Rates and effects are fractions, times are milliseconds."""
 
@@ -217,7 +221,7 @@ class Config(PolicySettings):
         Field(min_length=1, max_length=100, description="name of the suite; each has its own history and comment"),
     ] = "default"
     detector: Annotated[
-        Literal["anova", "median_interval", "control_chart", "change_point", "rule_ensemble"],
+        Literal[BenchmarkDetector, CounterDetector],
         Field(
             description=(
                 "detector of benchmarks: [anova](detectors/anova.md), [median_interval](detectors/median-interval.md), "
@@ -227,7 +231,7 @@ class Config(PolicySettings):
         ),
     ] = "anova"
     counter_detector: Annotated[
-        Literal["control_chart", "rule_ensemble"],
+        CounterDetector,
         Field(
             description=(
                 "detector of counters: [control_chart](detectors/control-chart.md), "

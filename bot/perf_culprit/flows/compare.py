@@ -14,7 +14,7 @@ from msgspec import structs
 from perf_culprit import git
 from perf_culprit.commands.judge_requests import Compare
 from perf_culprit.config.settings import Config
-from perf_culprit.errors import BotError, ConfigError, UsageError, did_you_mean
+from perf_culprit.errors import BotError, ConfigError, UsageError
 from perf_culprit.flows.compared_commits import Merge, Reference, find_reference
 from perf_culprit.judge.budgets import checked_budgets
 from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benchmarks
@@ -70,20 +70,6 @@ def minimum_effects(config: Config) -> Callable[[MetricKey], float]:
 def is_named(config: Config, key: MetricKey) -> bool:
     """Whether the user's settings name this metric, not just its whole benchmark."""
     return any(entry.metric != "*" and fnmatchcase(key.metric, entry.metric) for entry in config.benchmarks)
-
-
-def with_detector(config: Config, name: str) -> Config:
-    """Use detector `name` for what it can judge: benchmarks, counters or both. The other kind keeps its detector."""
-    changes = {
-        key: name
-        for key, registry in (("detector", DETECTORS), ("counter_detector", COUNTER_DETECTORS))
-        if name in registry
-    }
-    if not changes:
-        names = tuple(dict.fromkeys((*DETECTORS, *COUNTER_DETECTORS)))
-        hint = did_you_mean(name, names, otherwise="see docs/detectors:")
-        raise UsageError(f"there is no detector {name!r}", next_step=f"{hint} there are {', '.join(names)}")
-    return config.model_copy(update=changes)
 
 
 def corrected_for_analyses(config: Config, *, analyses: int) -> Config:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from perf_culprit.action.inputs import read_inputs
-from perf_culprit.config.reader import parse_config
+from perf_culprit.config.reader import parse_config, with_detector
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import judge_run, with_detector
+from perf_culprit.flows.compare import judge_run
 from perf_culprit.model.finding import Baseline, BaselineSource
 from perf_culprit.model.reason import Remark
 from perf_culprit.model.run import Run
@@ -17,7 +17,7 @@ from tests.support.counter_runs import counter_run, counter_table, noisy_counter
 from tests.support.measurements import measured
 
 DOORS: dict[str, Callable[[str], Config]] = {
-    "option": lambda name: with_detector(Config(), name),
+    "option": lambda name: with_detector(Config(), name, place="--detector"),
     "input": lambda name: read_inputs({"INPUT_DETECTOR": name}).config,
     "configuration": lambda name: parse_config(f"detector: {name}".encode(), place="f.yml"),
 }
