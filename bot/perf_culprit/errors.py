@@ -6,6 +6,7 @@
 
 import difflib
 import errno
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -36,20 +37,29 @@ def listed(names: Sequence[str], *, most: int) -> str:
 # Control and format characters (bidi, zero width), surrogates, private use, unassigned.
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _LINE_BREAKS: Final = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+# Characters of other categories that show nothing either: fillers, joiners and selectors of a variant.
+_UNSEEN: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+# Selects the coloured form of a symbol, as in "\u26a0\ufe0f".
+EMOJI_SELECTOR: Final = "\ufe0f"
 
 
 def visible(text: str, *, kept: str = "") -> str:
     """Return one line without invisible or direction-changing characters. The characters of `kept` stay unchanged."""
-    if text.isprintable():
+    if text.isprintable() and _UNSEEN.search(text) is None:
         return text
-    return "".join(c if c in kept or c.isprintable() else _replacement(c) for c in text)
+    return "".join(c if c in kept else _shown(c, before) for before, c in zip(f" {text}", text, strict=False))
 
 
-def _replacement(character: str) -> str:
+def _shown(character: str, before: str) -> str:
     category = unicodedata.category(character)
     if character in _LINE_BREAKS or category == "Zs":
         return " "
-    return "\N{REPLACEMENT CHARACTER}" if category in _INVISIBLE else character
+    if character == EMOJI_SELECTOR and unicodedata.category(before) == "So":
+        return character
+    is_hidden = category in _INVISIBLE or _UNSEEN.match(character)
+    return "\N{REPLACEMENT CHARACTER}" if is_hidden else character
 
 
 class BotError(Exception):

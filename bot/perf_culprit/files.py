@@ -1,9 +1,13 @@
-"""Files written whole or not at all, and files read up to a limit."""
+"""Files written whole or not at all, temporary folders, and files read up to a limit."""
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from perf_culprit.errors import BotError, DataError, unwritable
 
@@ -32,6 +36,69 @@ def replace_file(path: Path, data: bytes) -> None:
             raise
     except OSError as error:
         raise unwritable(error, path) from None
+
+
+# Folders of a process. Those of a killed one stay, and the next process removes them.
+
+FOLDER_PREFIX: Final = "perf-culprit-"
+_LOCK_NAME: Final = ".in-use"
+# The locks of this process's folders; the system releases them however it ends.
+_locks: dict[Path, BinaryIO] = {}
+
+
+def make_temporary() -> Path:
+    """Make a temporary folder for `remove_temporary`. First remove those of killed processes, once in each process."""
+    _remove_abandoned()
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+        lock = (folder / _LOCK_NAME).open("wb")
+        with suppress(OSError):  # a file system without locks
+            _lock(lock, wait=True)
+        if (folder / _LOCK_NAME).exists():
+            _locks[folder] = lock
+            return folder
+        lock.close()  # another process took it for abandoned before it was locked
+
+
+def remove_temporary(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    _locks.pop(folder).close()
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    folder = make_temporary()
+    try:
+        yield folder
+    finally:
+        remove_temporary(folder)
+
+
+@cache
+def _remove_abandoned() -> None:
+    """Remove our user's folders whose lock nobody holds. A folder without a lock is not one of these."""
+    if os.name != "posix":
+        return
+    for entry in os.scandir(tempfile.gettempdir()):
+        if not entry.name.startswith(FOLDER_PREFIX):
+            continue
+        try:
+            if not entry.is_dir(follow_symlinks=False) or entry.stat(follow_symlinks=False).st_uid != os.getuid():
+                continue
+            handle = os.open(Path(entry) / _LOCK_NAME, os.O_RDWR | os.O_NOFOLLOW)
+            with os.fdopen(handle, "r+b") as lock:
+                _lock(lock, wait=False)
+                shutil.rmtree(entry, ignore_errors=True)
+        except OSError:  # in use, gone, or not one of these
+            continue
+
+
+def _lock(file: BinaryIO, *, wait: bool) -> None:
+    if os.name != "posix":  # Windows has no such locks
+        raise OSError
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def read_limited(

@@ -175,6 +175,24 @@ def test_what_the_sdist_holds(released: Released) -> None:
     assert sdist.stat().st_size <= MOST_OF_SDIST
 
 
+def test_no_stray_file_gets_into_the_sdist(released: Released, tmp_path: Path) -> None:
+    run_git(tmp_path, "clone", "--quiet", str(released.origin), "clone")
+    clone = tmp_path / "clone"
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path / "dist")]
+    stray = clone / "bot" / "secrets.env"
+    stray.touch()
+    refused = subprocess.run(build, cwd=clone, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "not tracked by git: bot/secrets.env" in refused.stderr
+    stray.unlink()
+    run(*build, cwd=clone)
+    # Building from the sdist itself, without git, asks nobody.
+    with tarfile.open(next((tmp_path / "dist").glob("*.tar.gz"))) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    run(*build, cwd=unpacked)
+
+
 def test_the_wheel_alone_says_its_version_and_pins_its_commit(released: Released, tmp_path: Path) -> None:
     (wheel,) = released.dist.glob("*.whl")
     program = own_environment(tmp_path, wheel) / "perf-culprit"

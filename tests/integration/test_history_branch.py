@@ -11,8 +11,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replace_run
 
 from perf_culprit import git
+from perf_culprit.cli.entry import main
 from perf_culprit.errors import ConfigError, InfrastructureError
 from perf_culprit.model.run import Run
 from perf_culprit.model.run_file import encode_run
@@ -50,6 +52,40 @@ def files(served: Path, branch: str = BRANCH) -> list[str]:
 
 def stored(history: GitBranchHistory, *commits: str, suite: str = "default") -> list[Run]:
     return [entry.run for entry in history.runs(suite, commits) if isinstance(entry, StoredRun)]
+
+
+@pytest.fixture
+def sha256(tmp_path: Path) -> Path:
+    """Make a clone with a commit, and its remote, whose objects have SHA-256 names."""
+    remote, clone = tmp_path / "remote", tmp_path / "clone"
+    for options in (["--bare", str(remote)], [str(clone)]):
+        run_git(tmp_path, "init", "--quiet", "--object-format=sha256", *options)
+    run_git(clone, "remote", "add", "origin", str(remote))
+    run_git(clone, "commit", "--quiet", "--allow-empty", "--message", "x")
+    return clone
+
+
+def test_wanted_half_an_hour_by_a_repository_of_sha256_names_got_a_refusal(
+    sha256: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its code is measured and searched, and a database holds its history; only a branch is refused."""
+    file, commit = sha256 / "run.json", run_git(sha256, "rev-parse", "HEAD").strip()
+    file.write_bytes(encode_run(replace_run(make_run(1), commit=commit)))
+    record = ["record", str(file), "--repo", str(sha256)]
+    assert main(record) == 2
+    message = capsys.readouterr().err
+    assert "its commits have SHA-256 names" in message
+    assert "keep it in a database (--history sqlite:///FILE)" in message
+    assert main([*record, "--history", f"sqlite:///{sha256}/history.db"]) == 0
+
+
+def test_a_remote_of_sha256_names_is_not_tried_again(sha256: Path, tmp_path: Path) -> None:
+    waits: list[float] = []
+    history = GitBranchHistory(git.Remote(url=str(sha256.parent / "remote")), tmp_path / "private", sleep=waits.append)
+    with pytest.raises(InfrastructureError) as error:
+        history.append(make_run(1))
+    assert error.value.next_step == git.IN_A_DATABASE
+    assert waits == []
 
 
 def test_a_run_comes_back_as_it_was(history: GitBranchHistory, served: Path) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -236,6 +237,25 @@ def test_a_write_whose_answer_was_lost_is_repeated_and_changes_nothing(
         history.store(structs.replace(new_bisection(size=4), fruitless=1), expected=version)
         assert stored(history) == [1]
     assert next(answers) == 8
+
+
+def test_wanted_a_job_without_end_by_a_locked_file_got_an_error(
+    file: DatabaseUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite has waited by itself; each of 30 attempts would wait as long again."""
+    monkeypatch.setattr("perf_culprit.store.sql.database.SQLITE_WAIT_SECONDS", 0.1)
+    waits: list[float] = []
+    with closing(Database(file)) as database, closing(sqlite3.connect(file.database)) as other:
+        history = SqlHistory(database, sleep=waits.append)
+        history.append(make_run(1))
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InfrastructureError, match="database is locked") as caught:
+            history.append(make_run(2))
+        assert "end it, then run again" in str(caught.value.next_step)
+        assert waits == []
+        other.rollback()
+        history.append(make_run(2))
+        assert stored(history) == [1, 2]
 
 
 def test_a_server_that_is_gone_is_given_up_with_nothing_secret(

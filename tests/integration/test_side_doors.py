@@ -207,9 +207,11 @@ def test_wanted_a_run_stored_under_another_commit_got_refused(scene: Scene, caus
 
 
 HIDDEN = ["\u200b", "\u202e", "\u2066", "\x00", "\n", "\r", "\x1b[31m", "\u2028", "\ud800", "\U000e0041"]
+# Unicode's categories do not say that these show nothing.
+UNSEEN = ["\ufe0f", "\ufe00", "\u034f", "\u115f", "\u3164", "\uffa0", "\u180b", "\u2800", "\U000e0100"]
 
 
-@pytest.mark.parametrize("hidden", HIDDEN, ids=map(ascii, HIDDEN))
+@pytest.mark.parametrize("hidden", [*HIDDEN, *UNSEEN], ids=map(ascii, [*HIDDEN, *UNSEEN]))
 def test_wanted_a_hidden_character_shown_by_github_got_it_replaced(scene: Scene, hidden: str) -> None:
     """All sent text is cleaned in one place: names of checks, titles and comments."""
     document = json.loads(report_of(scene, "default", failed=True)) | {"suite": f"de{hidden}fault"}
@@ -220,6 +222,7 @@ def test_wanted_a_hidden_character_shown_by_github_got_it_replaced(scene: Scene,
         assert [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")] == []
     for check in scene.fake.state.check_runs.values():
         assert check.name.isprintable()
+        assert not set(UNSEEN) & set(check.name)
         assert check.name != "perf-culprit (default)"
 
 

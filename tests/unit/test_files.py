@@ -1,6 +1,8 @@
 """Files are replaced as a whole. Pipes are written to."""
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -42,3 +44,41 @@ def test_the_file_that_a_link_names_is_replaced(tmp_path: Path) -> None:
     replace_file(link, b"new")
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
+
+
+FOLDERS = """
+import os, signal, sys
+from perf_culprit.files import make_temporary
+print(make_temporary(), flush=True)
+sys.stdin.read()
+if "killed" in sys.argv:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_folders_of_killed_processes_are_removed_by_the_next(tmp_path: Path) -> None:
+    def started(*arguments: str) -> tuple[subprocess.Popen[str], Path]:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", FOLDERS, *arguments],
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        return process, Path(process.stdout.readline().strip())
+
+    others = [tmp_path / "perf-culprit-without-lock", tmp_path / "elsewhere" / "perf-culprit-x"]
+    for other in others:
+        other.mkdir(parents=True)
+    (others[1] / ".in-use").touch()
+    link = tmp_path / "perf-culprit-link"
+    link.symlink_to(others[1])
+    (killed, abandoned), (living, used) = started("killed"), started()
+    killed.communicate("")
+    assert abandoned.is_dir()
+    (next_one, own) = started()
+    assert not abandoned.exists()
+    assert all(folder.is_dir() for folder in (used, own, link, *others))
+    for process in (living, next_one):
+        process.communicate("")

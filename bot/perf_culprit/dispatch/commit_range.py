@@ -1,7 +1,6 @@
 """The commits that a bisection searches, and git's facts about them before anything is measured."""
 
 import hashlib
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Final
 from perf_culprit import git
 from perf_culprit.errors import InfrastructureError, UsageError
 from perf_culprit.explain.changed_code import changes_build, executed_changes, is_document_or_test
+from perf_culprit.files import temporary_folder
 from perf_culprit.model.bisection import ChangeFacts, CommitFacts, CommitRange, ExecutedCode
 from perf_culprit.model.run import EnvironmentChange
 from perf_culprit.read.results.surroundings import ecosystem_of, packages
@@ -224,8 +224,8 @@ def bisection_ends(
 
     The default of `bad` is the head, that of `good` the merge base of the bad end and the first branch.
     """
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
-        repository = git.init_private(Path(folder) / "history.git")
+    with temporary_folder() as folder:
+        repository = git.init_private(folder / "history.git")
         tips = _fetched_tips(repository, remote, branches=branches, head=head)
         bad_commit = head if bad is None else _found(repository, remote, bad, tips=tips, place="/perf-bisect, bad")
         if bad_commit is None:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 from perf_culprit.dispatch.controller import Collected, Dispatcher
 from perf_culprit.dispatch.workflow_dispatcher import RESULT_NAME
 from perf_culprit.errors import BotError
-from perf_culprit.files import read_limited, replace_file
+from perf_culprit.files import read_limited, replace_file, temporary_folder
 from perf_culprit.machine.this_machine import Say
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
@@ -137,7 +136,6 @@ def _session(bisection: Bisection) -> BisectSession:
 
 # The dispatcher of this machine for counts: the jobs of a dispatch in parallel, each a process with its worktrees.
 
-PREFIX: Final = "perf-culprit-jobs-"
 REQUEST_NAME: Final = "request.json"
 OUTPUT_NAME: Final = "output.txt"
 SHOWN_CHARACTERS: Final = 300
@@ -158,8 +156,8 @@ def open_dispatcher(
     if bisection.jobs_per_dispatch == 1:
         yield Here(workplace, say=say, verbose=verbose)
         return
-    with TemporaryDirectory(prefix=PREFIX) as folder:
-        yield SideBySide(repository, commands=commands, cache=cache, folder=Path(folder), say=say)
+    with temporary_folder() as folder:
+        yield SideBySide(repository, commands=commands, cache=cache, folder=folder, say=say)
 
 
 class SideBySide(AtOnce):

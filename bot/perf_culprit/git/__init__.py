@@ -5,7 +5,7 @@ and worktrees. `diffs` has differences between commits, and sizes of objects. `o
 objects. Callers write `from perf_culprit import git` and `git.merge_bases(...)`.
 """
 
-from perf_culprit.git.command import GitError, Remote, run_git
+from perf_culprit.git.command import IN_A_DATABASE, OTHER_HASHES, GitError, Remote, run_git
 from perf_culprit.git.diffs import (
     LINK_MODE,
     SUBMODULE_MODE,
@@ -50,6 +50,7 @@ from perf_culprit.git.revisions import (
     common_folder,
     default_remote_url,
     find_commit,
+    has_sha1_names,
     head_commit,
     is_ancestor,
     is_on_own_branch,

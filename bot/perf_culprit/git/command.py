@@ -71,6 +71,8 @@ QUIET_CONFIG = (
     ("protocol.version", "2"),
 )
 
+OTHER_HASHES = ("does not support this repository's hash algorithm", "mismatched algorithms")
+IN_A_DATABASE = "a branch of a SHA-256 repository holds no history: keep it in a database (--history sqlite:///FILE)"
 NO_REPOSITORY = "not a git repository (or any"
 # Git's message -> the user's next step. The first match wins.
 NEXT_STEPS = (
@@ -86,6 +88,7 @@ NEXT_STEPS = (
     ("GH006", "allow this workflow to push to the branch (branch protection or rulesets refuse it)"),
     ("GH013", "allow this workflow to push to the branch (branch protection or rulesets refuse it)"),
     ("Could not resolve host", "check the network and the URL, then run the job again"),
+    *((text, IN_A_DATABASE) for text in OTHER_HASHES),
     ("No space left on device", FREE_SPACE),
 )
 

@@ -3,8 +3,6 @@
 import atexit
 import hashlib
 import json
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from perf_culprit.files import make_temporary, remove_temporary, temporary_folder
 from perf_culprit.git.command import REMOTE_NAME, GitError, Remote, run_git
 from perf_culprit.git.diffs import LINK_MODE, FileChange
 
@@ -30,27 +29,23 @@ def kept_folder(purpose: str) -> Iterator[Path]:
     It is removed at once after an exception; otherwise, all are removed when the process ends.
     """
     if (folder := next((path for name, path in reversed(_idle) if name == purpose), None)) is None:
-        folder = Path(tempfile.mkdtemp(prefix="perf-culprit-"))
+        folder = make_temporary()
     else:
         _idle.remove((purpose, folder))
     try:
         yield folder
     except BaseException:
-        _remove(folder)
+        remove_temporary(folder)
         raise
     _idle.append((purpose, folder))
     while len(_idle) > MOST_KEPT:
-        _remove(_idle.pop(0)[1])
+        remove_temporary(_idle.pop(0)[1])
 
 
 @atexit.register
 def remove_kept() -> None:
     while _idle:
-        _remove(_idle.pop()[1])
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+        remove_temporary(_idle.pop()[1])
 
 
 # Fetch, push and create objects without a checkout: plumbing for a private repository.
@@ -272,7 +267,7 @@ def grafted(repository: Path, commit: str, changes: Sequence[FileChange]) -> str
     gone = [f"0 {'0' * len(commit)}\t{change.old_path}" for change in changes if change.status == "R"]
     put = [f"{one.mode if one.blob else 0} {one.blob or '0' * len(commit)}\t{one.path}" for one in changes]
     listed = "".join(f"{line}\0" for line in (*gone, *put)).encode(errors="surrogateescape")
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-") as folder:
+    with temporary_folder() as folder:
         own = {"GIT_INDEX_FILE": f"{folder}/index", **people, **dates}
         run_git(repository, "read-tree", commit, environment=own)
         run_git(repository, "update-index", "-z", "--index-info", stdin=listed, environment=own)

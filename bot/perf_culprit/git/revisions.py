@@ -67,6 +67,10 @@ def shallow_commits(repository: Path) -> tuple[str, ...]:
     return tuple(path.read_text(encoding="ascii").split()) if path.exists() else ()
 
 
+def has_sha1_names(repository: Path) -> bool:
+    return run_git(repository, "rev-parse", "--show-object-format").strip() == b"sha1"
+
+
 def merge_bases(repository: Path, first: str, second: str) -> tuple[str, ...]:
     """All best common ancestors, sorted; several after criss-cross merges, none for unrelated histories."""
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from perf_culprit.errors import DataError, visible
+from perf_culprit.errors import EMOJI_SELECTOR, DataError, visible
 from perf_culprit.model.bisection import CommitFacts
 from perf_culprit.model.dispatch import WorkflowRuns
 from perf_culprit.model.finding import PROVEN
@@ -156,7 +156,8 @@ MAXIMUM_CHECK_CHARACTERS: Final = 80
 def check_name(suite: str) -> str:
     """The name of the check run: the suite's name if it can be shown, else a unique id."""
     shown = visible(suite)[:MAXIMUM_CHECK_CHARACTERS]
-    return f"perf-culprit ({shown if shown == suite else suite_id(suite)})"
+    is_distinct = shown == suite and EMOJI_SELECTOR not in suite
+    return f"perf-culprit ({shown if is_distinct else suite_id(suite)})"
 
 
 def requested_check_name(suite: str) -> str:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, ClassVar, Final, Literal, ParamSpec
 
 import anyio
@@ -19,7 +18,7 @@ from pydantic import Field
 from perf_culprit import __version__, git
 from perf_culprit.config.reader import DEFAULT_PATH, MAX_CONFIG_BYTES, load_config
 from perf_culprit.errors import BotError, UsageError
-from perf_culprit.files import read_limited
+from perf_culprit.files import read_limited, temporary_folder
 from perf_culprit.flows import published_schemas
 from perf_culprit.mcp.tools import (
     Answered,
@@ -162,8 +161,8 @@ def _answering(tool: Callable[Given, Awaitable[CallToolResult]]) -> Callable[Giv
 def _pinned(repository: Path, *, allow_run: bool) -> Iterator[Place]:
     """Yield the repository. If commands may run, pin the current configuration, so that later edits have no effect."""
     git.common_folder(repository)  # an error if it is not a repository
-    with TemporaryDirectory(prefix="perf-culprit-") as folder:
-        place = Place(root=repository.resolve(), scratch=Path(folder).resolve())
+    with temporary_folder() as folder:
+        place = Place(root=repository.resolve(), scratch=folder.resolve())
         if not allow_run:
             yield place
             return

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from subprocess import DEVNULL
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 import anyio
@@ -22,7 +21,7 @@ from pydantic import BaseModel, Field
 from perf_culprit import git
 from perf_culprit.config.reader import DEFAULT_PATH, load_config, with_database
 from perf_culprit.errors import BotError, DataError, InfrastructureError, UsageError, did_you_mean
-from perf_culprit.files import read_limited, replace_file
+from perf_culprit.files import read_limited, replace_file, temporary_folder
 from perf_culprit.flows.look_back import stored_benchmarks
 from perf_culprit.flows.publish import published_results
 from perf_culprit.flows.render import saved_report
@@ -203,8 +202,8 @@ Tell = Callable[[str], Awaitable[None]]
 
 async def run_json(command: str, *options: str, place: Place, tell: Tell) -> tuple[Any, bytes]:
     """Return the JSON that a command writes, whatever its exit code. Raise its error if it writes none."""
-    with TemporaryDirectory(prefix="perf-culprit-") as folder:
-        file = Path(folder) / "answer.json"
+    with temporary_folder() as folder:
+        file = folder / "answer.json"
         _, failure = await _run([command, *options, f"--json={file}"], place=place, tell=tell)
         if not file.exists():
             raise failure or InfrastructureError("wrote no answer", place=command)

@@ -1,12 +1,12 @@
 """The stored runs that a target may be judged against, and the runs on a branch's first-parent line."""
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from perf_culprit import git
 from perf_culprit.errors import InfrastructureError, UsageError
+from perf_culprit.files import temporary_folder
 from perf_culprit.model.reason import BaselineReason, Reason, SeriesReason, because, left_out_reasons
 from perf_culprit.model.run import HARDWARE_COMPONENTS, Run
 from perf_culprit.store.protocol import History, StoredRun
@@ -99,8 +99,8 @@ def _fetched_ancestry(
     refspecs = [f"+{head_commit}:{FETCHED_HEAD}"]
     if base is not None:
         refspecs.append(f"+{_remote_name(repository, base)}:{FETCHED_BASE}")
-    with tempfile.TemporaryDirectory(prefix="perf-culprit-", ignore_cleanup_errors=True) as folder:
-        private = git.init_private(Path(folder) / "commits.git")
+    with temporary_folder() as folder:
+        private = git.init_private(folder / "commits.git")
         ancestry = Ancestry(commits=(), base_commit=None)
         for depth in DEPTHS:
             _fetch_commits(private, source, refspecs, depth=depth)

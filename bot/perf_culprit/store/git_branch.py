@@ -117,7 +117,9 @@ class GitBranchHistory(RunReader):
     def _is_transient(self, error: InfrastructureError) -> bool:
         if isinstance(error, git.PushRejectedError):
             return True
-        return isinstance(error, git.GitError) and any(text in error.output for text in TRANSIENT_TEXTS)
+        if not isinstance(error, git.GitError) or any(text in error.output for text in git.OTHER_HASHES):
+            return False
+        return any(text in error.output for text in TRANSIENT_TEXTS)
 
     def _try_append(self, wanted: Sequence[RunFile]) -> tuple[str, ...]:
         self.expect(self.names)

@@ -96,6 +96,8 @@ def _default_url(repository: Path) -> str:
             place=str(repository),
             next_step="name one with --history, a URL or the path of a repository",
         )
+    if not git.has_sha1_names(repository):
+        raise UsageError("its commits have SHA-256 names", place=str(repository), next_step=git.IN_A_DATABASE)
     return url
 
 

@@ -98,6 +98,7 @@ PERMANENT: Final = (
     ("readonly database", "let this user write the file and its folder"),
     ("not a database", "name another file"),
     ("malformed", "put back a copy of the file"),
+    ("database is locked", f"another program locked it for {SQLITE_WAIT_SECONDS:g} s: end it, then run again"),
     ("disk is full", "free disk space, then run again"),
     ("No space left", "free disk space on the server, then run again"),
 )
@@ -164,7 +165,7 @@ class Database:
             text = text.replace(self._password, "***")
         step = next((step for part, step in PERMANENT if part in text), None)
         # SQLite reports every error as operational. For PostgreSQL it means the server or the connection to it.
-        lost = "locked" in text if self._file else isinstance(error, OperationalError | InterfaceError)
+        lost = self._file is None and isinstance(error, OperationalError | InterfaceError)
         kind = TransientError if lost and step is None else InfrastructureError
         return kind(text, place=self.place, next_step=step or "check the database, then run again")
 
