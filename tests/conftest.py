@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 import sys
-from itertools import chain
 
 import pytest
 from hypothesis import settings
@@ -36,24 +35,11 @@ gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each file a process, and start with files of slow tests, so that no process is left with one at the end.
+    """Files with slow tests first, so that no worker is left with one at the end.
 
-    Slow tests are spread over the processes, unless tests of their file share a fixture. Whoever needs the container
-    image while another process builds it only waits: all files of containers but one follow.
+    Whoever needs the container image while another worker builds it only waits: all files of containers but one follow.
     """
-    sharing = {item.path for item in items if shares_a_fixture(item)}
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     contained = dict.fromkeys(item.path for item in items if "action_image" in getattr(item, "fixturenames", ()))
     ranks = dict.fromkeys(slow, 0) | dict.fromkeys(contained, 1) | dict.fromkeys([*contained][:1], 0)
     items.sort(key=lambda item: ranks.get(item.path, 2))
-    for item in items:
-        if item.path in sharing or not item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(item.config.rootpath).as_posix()))
-
-
-def shares_a_fixture(item: pytest.Item) -> bool:
-    """Return whether a fixture of the test's file or folder lives longer than the test."""
-    if not isinstance(item, pytest.Function):
-        return False
-    definitions = chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())
-    return any(definition.scope != "function" and definition.baseid for definition in definitions)

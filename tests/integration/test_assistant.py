@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mcp.shared.exceptions import MCPError
 from msgspec.structs import replace
 
 from perf_culprit.cli.entry import main
@@ -189,6 +188,8 @@ def test_the_schema_of_an_answer_is_a_resource(reader: Assistant) -> None:
     result = reader.portal.call(reader.client.read_resource, "perf-culprit://schema/report-v2")
     (content,) = result.contents
     assert "findings" in content.model_dump()["text"]
+    from mcp.shared.exceptions import MCPError
+
     with pytest.raises(MCPError, match="no such schema"):
         reader.portal.call(reader.client.read_resource, "perf-culprit://schema/raport-v1")
 

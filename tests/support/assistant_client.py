@@ -6,24 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import anyio
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.types import CallToolResult
+from typing import TYPE_CHECKING, Any
 
 from tests.support.git_repository import ENVIRONMENT
 from tests.support.served import served_program
+
+if TYPE_CHECKING:  # the SDK is a large import, which only its tests need
+    from anyio.from_thread import BlockingPortal
+    from mcp.client.client import Client
+    from mcp.types import CallToolResult
 
 
 @dataclass(frozen=True)
 class Assistant:
     """A client's session. `progress` holds the progress messages of all calls."""
 
-    portal: BlockingPortal
-    client: Client
+    portal: "BlockingPortal"
+    client: "Client"
     progress: list[str] = field(default_factory=list)
 
     def tools(self) -> list[Any]:
@@ -42,7 +41,7 @@ class Assistant:
         assert result.is_error
         return text(result)
 
-    def result(self, tool: str, **arguments: Any) -> CallToolResult:
+    def result(self, tool: str, **arguments: Any) -> "CallToolResult":
         result: CallToolResult = self.portal.call(self._call, tool, arguments)
         return result
 
@@ -50,13 +49,15 @@ class Assistant:
         """Call the tool, and cancel the call as soon as `file` exists."""
         self.portal.call(self._call_until, file, tool, arguments)
 
-    async def _call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def _call(self, tool: str, arguments: dict[str, Any]) -> "CallToolResult":
         async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001 - SDK's names
             self.progress.append(message or "")
 
         return await self.client.call_tool(tool, arguments, progress_callback=hear)
 
     async def _call_until(self, file: Path, tool: str, arguments: dict[str, Any]) -> None:
+        import anyio
+
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._call, tool, arguments)
             while not await anyio.Path(file).exists():
@@ -64,7 +65,7 @@ class Assistant:
             calls.cancel_scope.cancel()
 
 
-def text(result: CallToolResult) -> str:
+def text(result: "CallToolResult") -> str:
     (block,) = result.content
     assert block.type == "text"
     return block.text
@@ -78,6 +79,10 @@ def assistant(
     command: Sequence[str] | None = None,
 ) -> Iterator[Assistant]:
     """Start a server and connect to it: a fork whose calls are forks too, or a process started by `command`."""
+    from anyio.from_thread import start_blocking_portal
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     program, *arguments = command or (str(served_program()), "mcp")
     server = StdioServerParameters(
         command=program,

@@ -6,8 +6,6 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Engine, event
-
 from perf_culprit.git import command, objects, revisions
 from perf_culprit.store import git_branch
 
@@ -38,6 +36,7 @@ def dies_at_git_call(step: int, action: Callable[[], object], *, after: bool = F
 
 def dies_at_statement(step: int, action: Callable[[], object], *, after: bool = False) -> bool:
     """Do the same with a database: each statement is a step, and the moment before its commit is one, too."""
+    from sqlalchemy import Engine, event
 
     def prepared(die: Callable[..., None]) -> None:
         event.listen(Engine, "after_cursor_execute" if after else "before_cursor_execute", die)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-import psycopg
 import pytest
 
 OWNER: Final = "owner"
@@ -43,6 +42,8 @@ class Server:
         self._control("stop", "--mode", "immediate")
 
     def execute(self, *statements: str, database: str = "postgres") -> None:
+        import psycopg
+
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement.encode())

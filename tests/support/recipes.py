@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ BACKFILL: Final = "docs/history.md"
 SPLIT: Final = "docs/workflows.md"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Block:
     """`file` is the workflow file that the text above the block says to write it to."""
 
@@ -32,18 +33,24 @@ class Block:
     def value(self) -> Any:
         return yaml.safe_load(self.text)
 
+    @cached_property
+    def _keys(self) -> list[str] | None:
+        """The keys of a mapping, parsed once; None for a list."""
+        value = self.value
+        return list(value) if isinstance(value, Mapping) else None
+
     @property
     def is_steps(self) -> bool:
-        return isinstance(self.value, list)
+        return self._keys is None
 
     @property
     def is_design(self) -> bool:
-        return isinstance(self.value, Mapping) and "world-view" in self.value
+        return self._keys is not None and "world-view" in self._keys
 
     @property
     def is_environment(self) -> bool:
         """Whether the block is the environment of a step, or the secrets for a called workflow."""
-        return isinstance(self.value, Mapping) and set(self.value) in ({"env"}, {"secrets"})
+        return self._keys in (["env"], ["secrets"])
 
 
 BLOCKS: Final = tuple(

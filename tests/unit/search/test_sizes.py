@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from perf_culprit.model.bisection import Job, NamedStep, Purpose, Result
 from perf_culprit.search import pattern_evidence
@@ -17,6 +16,8 @@ PAIR = (Purpose.CONFIRM, ("c1", "c2"))
 
 def test_a_size_is_the_contrast_of_levels_by_least_squares() -> None:
     """The machine is quiet, so its rounds have no level of their own. The expected values are from statsmodels."""
+    import statsmodels.api as sm  # a large import for one test
+
     where = searched(ENDS, (Purpose.SEARCH, ("g", "c1", "c2", "c4")), PAIR, named="c2")
     assert where.model.is_quiet
     commits = np.unique(where.samples.commit)
