@@ -5,7 +5,7 @@ import pytest
 
 from perf_culprit.config.settings import Config
 from perf_culprit.flows.compare import judge_run
-from perf_culprit.flows.measurement import ANALYSES
+from perf_culprit.judge.paired_executions import LOOKS
 from perf_culprit.measure.worktree_executor import analysis_rounds
 from perf_culprit.model.finding import Baseline, BaselineSource, Verdict
 from perf_culprit.model.run import Benchmark, Direction, Metric, Run
@@ -41,10 +41,10 @@ def test_four_analyses_cost_what_one_may() -> None:
     uncorrected = corrected = 0
     for _ in range(TRIALS):
         samples = np.exp(rng.normal(0, 0.03, (2, 2 * ROUNDS)))
-        parts = (samples[:, : 2 * rounds] for rounds in analysis_rounds(ROUNDS, analyses=ANALYSES))
+        parts = (samples[:, : 2 * rounds] for rounds in analysis_rounds(ROUNDS, analyses=LOOKS))
         alarms = [part for part in parts if is_alarm(part, analyses=1)]
         uncorrected += bool(alarms)
-        corrected += any(is_alarm(part, analyses=ANALYSES) for part in alarms)
+        corrected += any(is_alarm(part, analyses=LOOKS) for part in alarms)
     allowed = 0.2 + 3 * np.sqrt(0.2 * 0.8 / TRIALS)
     assert corrected / TRIALS <= allowed
     # The correction is needed: the same analyses, each at the full rate, exceed the rate.

@@ -99,15 +99,16 @@ def _check_unused(asked: Compare) -> None:
 
 def record(asked: Record) -> int:
     from perf_culprit.flows.record import record_files
+    from perf_culprit.say.comparison import render_short
 
     with shown(asked):
-        stored = record_files(
+        stored, report = record_files(
             asked,
             config=chosen_config(asked),
             stdin=sys.stdin.buffer,
             warn=warn,
         )
-    say(f"recorded {stored}")
+    say(f"recorded {stored}\n{render_short(report)}")
     return EXIT_FINE
 
 

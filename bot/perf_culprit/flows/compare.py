@@ -21,10 +21,11 @@ from perf_culprit.judge.conclusion import conclusion_of, confirmed, flagged_benc
 from perf_culprit.judge.counter_pairs import tests_apart
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.detectors import COUNTER_DETECTORS, DETECTORS
+from perf_culprit.judge.foreseen_runs import runs_note
 from perf_culprit.judge.group_means import group_means
 from perf_culprit.judge.policy import DEFAULT_DETECTOR, judge
 from perf_culprit.model.count import is_count
-from perf_culprit.model.finding import Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
+from perf_culprit.model.finding import PROVEN, Acceptance, Baseline, BaselineSource, Finding, SuiteChange, Verdict
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import Reason, Remark, because
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
@@ -46,7 +47,7 @@ def reading(config: Config, *, tool: str = AUTO, stdin: BinaryIO | None = None) 
     return Reading(tool=tool, suite=config.suite, directions=config.direction_of, stdin=stdin)
 
 
-def report_settings(config: Config, *, target: Run) -> Settings:
+def report_settings(config: Config, *, target: Run, looks: int) -> Settings:
     """Return the decision rule for the report's small print, with only the detectors that had something to judge."""
     counts = target.benchmarks and all(is_count(entry.metric) for entry in target.benchmarks)
     metric = config.counted if counts else config.general
@@ -57,6 +58,7 @@ def report_settings(config: Config, *, target: Run) -> Settings:
         suspected=config.suspected,
         minimum_effect=metric.minimum_effect,
         fail=metric.fail,
+        looks=looks,
     )
 
 
@@ -82,6 +84,17 @@ def corrected_for_analyses(config: Config, *, analyses: int) -> Config:
     return config if analyses == 1 else config.model_copy(update=rates)
 
 
+def over_looks(finding: Finding, looks: int) -> Finding:
+    """Return the finding with its rates over all looks: those that the configuration states."""
+    rates = {name: rate for name, rate in finding.reason.arguments.items() if name == "rate"}
+    shared = {name: min(rate * looks, 1.0) for name, rate in rates.items() if isinstance(rate, float)}
+    return structs.replace(
+        finding,
+        rate=None if finding.rate is None else min(finding.rate * looks, 1.0),
+        reason=Reason(code=finding.reason.code, arguments={**finding.reason.arguments, **shared}),
+    )
+
+
 # detect -> report: one judgement, whatever its baseline.
 
 
@@ -93,9 +106,10 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
             place="unit",
             next_step=f"choose {DEFAULT_DETECTOR}, or leave unit out",
         )
-    config = corrected_for_analyses(config, analyses=max(run.analyses for run in (target, *baseline.runs)))
+    looks = max(run.analyses for run in (target, *baseline.runs))
+    settings = report_settings(config, target=target, looks=looks)
+    config = corrected_for_analyses(config, analyses=looks)
     if (left := target.unreached) is not None and not target.keys:
-        settings = report_settings(config, target=target)
         judgement = Judgement(conclusion=Conclusion.NOT_AFFECTED, notes=(_unreached(left),))
         return build_report(
             judgement, baseline=replace(baseline, runs=(), choices=()), target=target, settings=settings
@@ -107,7 +121,11 @@ def judge_run(baseline: Baseline, target: Run, *, config: Config) -> Report:
     judgement = judge(
         baseline, target, detector=config.detector, counter_detector=config.counter_detector, settings=config
     )
-    report = build_report(judgement, baseline=baseline, target=target, settings=report_settings(config, target=target))
+    if not any(finding.verdict in PROVEN for finding in judgement.findings):
+        lacking = runs_note(baseline, target, settings=config, window=config.history.window)
+        judgement = replace(judgement, notes=(*judgement.notes, *lacking))
+    judgement = replace(judgement, findings=tuple(over_looks(finding, looks) for finding in judgement.findings))
+    report = build_report(judgement, baseline=baseline, target=target, settings=settings)
     if left is not None:  # missing metrics may belong to unreached benchmarks
         report = structs.replace(report, notes=(_unreached(left), *report.notes), missing=())
     unused = (*_unused_detectors(config, target), *_unused_patterns(config, (target, *baseline.runs)))

@@ -32,6 +32,7 @@ from perf_culprit.flows.render import read_report
 from perf_culprit.flows.suite_share import PART_VARIABLE, divide
 from perf_culprit.flows.user_commands import counting_commands, shell_commands, with_quantities
 from perf_culprit.judge.foreseen_rounds import foresee
+from perf_culprit.judge.paired_executions import LOOKS
 from perf_culprit.machine.this_machine import Say, TracePlan, this_machine
 from perf_culprit.measure.affected import AFFECTED, reach
 from perf_culprit.measure.benchmark_code import with_harness, with_versions
@@ -46,7 +47,6 @@ from perf_culprit.model.run_file import decode_run
 from perf_culprit.read.results.surroundings import machine_environment, surroundings
 from perf_culprit.say.numbers import counted
 
-ANALYSES: Final = 4
 EXECUTIONS: Final = 2  # per side in a round
 COUNT_ROUNDS: Final = 1  # counts and sizes repeat; the second execution of each side shows that they do
 LOG_NAME: Final = "log.txt"
@@ -90,7 +90,7 @@ class MeasurePlan:
     @property
     def analyses(self) -> tuple[int, ...]:
         """The rounds after which the numbers are judged."""
-        return analysis_rounds(self.rounds, analyses=ANALYSES) if self.asked.until_decided else (self.rounds,)
+        return analysis_rounds(self.rounds, analyses=LOOKS) if self.asked.until_decided else (self.rounds,)
 
     @property
     def facts(self) -> Mapping[str, object]:

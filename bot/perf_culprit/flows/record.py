@@ -39,7 +39,7 @@ def record_files(
     config: Config,
     stdin: BinaryIO | None = None,
     warn: Callable[[str], None] | None = None,
-) -> str:
+) -> tuple[str, Report]:
     """Judge and store a run. A regression is stored as one, so that it never becomes the new normal."""
     comparison = Compare(
         target=request.files,
@@ -49,7 +49,7 @@ def record_files(
         tool=request.tool,
     )
     compared = compare_with_history(comparison, config=config, stdin=stdin)
-    return record_run(
+    stored = record_run(
         compared.run,
         report=compared.report,
         config=config,
@@ -57,6 +57,7 @@ def record_files(
         stored_runs=compared.stored_runs,
         warn=warn,
     )
+    return stored, compared.report
 
 
 def record_run(

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from perf_culprit.judge.limit_verdict import violation
+from perf_culprit.judge.unit_factors import quantity
 from perf_culprit.model.finding import QUIET, Finding, Level, Severity, SuiteChange, Verdict
 from perf_culprit.model.reason import BY_CATEGORY, Reason, Remark, VerdictReason, because
 from perf_culprit.model.report import Conclusion
@@ -30,12 +31,18 @@ CONCLUSIONS: Final = {
 
 
 def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = None) -> Conclusion:
-    """The most serious verdict, in the order of `Conclusion`. Untested metrics count only if nothing was tested."""
+    """The most serious verdict, in the order of `Conclusion`.
+
+    Untested metrics count only if nothing of their quantity was tested: equal counts do not make untested times green.
+    """
     present = {CONCLUSIONS[finding.verdict] for finding in findings if finding.verdict in CONCLUSIONS}
     if any(finding.looks_worse for finding in findings) or (suite is not None and suite.is_suspected):
         present.add(Conclusion.SUSPECTED)
     elif any(finding.verdict is Verdict.SUSPECTED for finding in findings):
         present.add(Conclusion.NO_CHANGE)
+    tested = {quantity(finding.unit) for finding in findings if finding.verdict is not Verdict.UNTESTED}
+    if any(quantity(finding.unit) not in tested for finding in findings):
+        present.add(Conclusion.INCONCLUSIVE)
     if any(finding.is_of_other_benchmark for finding in findings):
         present.add(Conclusion.NOT_COMPARABLE)
     return next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)

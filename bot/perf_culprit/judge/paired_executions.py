@@ -16,6 +16,8 @@ from perf_culprit.stats.ragged import Floats
 
 # For A B B A: the number of ways to choose the target's two of four executions.
 WAYS_PER_ROUND: Final = 6
+# A measurement that ends when it is decided is judged this often, and the looks share its error rates.
+LOOKS: Final = 4
 # A larger number of rounds is no useful advice.
 MOST_ROUNDS: Final = 1_000
 # A larger change, a millionfold, is meaningless.

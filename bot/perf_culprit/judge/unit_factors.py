@@ -42,6 +42,12 @@ def is_rate(unit: str) -> bool:
     return "time" in kind[1:] and kind[0] != "time"
 
 
+def quantity(unit: str) -> str:
+    """Return what the unit measures: "time", "size", "rate", or "" for anything else."""
+    kind, _ = _parsed(unit)
+    return "rate" if is_rate(unit) else kind[0] if kind[0] in {"time", "size"} else ""
+
+
 def is_bytes_per_operation(unit: str) -> bool:
     return unit.strip().lower() in BYTES_PER_OPERATION
 

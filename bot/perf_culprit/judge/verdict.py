@@ -6,6 +6,7 @@ from typing import Final
 
 from perf_culprit.config.policy_settings import MetricSettings, PolicySettings
 from perf_culprit.judge.evidence_columns import EXACT
+from perf_culprit.judge.paired_executions import LOOKS, least_rounds
 from perf_culprit.model.finding import Evidence, Level, Verdict
 from perf_culprit.model.minimum_effect import reaches
 from perf_culprit.model.reason import Reason, VerdictReason, because
@@ -55,9 +56,9 @@ def _called(evidence: Evidence, worsening: float, policy: PolicySettings) -> Dec
     if rate <= policy.proven:
         return Decided(verdict=_proven(worsening), reason=_proof(evidence), worsening=worsening)
     if rate <= policy.suspected:
-        return Decided(verdict=Verdict.SUSPECTED, reason=_what_decides(evidence), worsening=worsening)
+        return Decided(verdict=Verdict.SUSPECTED, reason=_what_decides(evidence, policy), worsening=worsening)
     if evidence.differs:
-        return Decided(verdict=Verdict.DIFFERS, reason=_as_often(evidence), worsening=worsening)
+        return Decided(verdict=Verdict.DIFFERS, reason=_as_often(evidence, policy), worsening=worsening)
     return None
 
 
@@ -86,17 +87,22 @@ def _proof(evidence: Evidence) -> Reason:
     return because(VerdictReason.SIGNIFICANT, rate=evidence.rate)
 
 
-def _what_decides(evidence: Evidence) -> Reason:
+def _what_decides(evidence: Evidence, policy: PolicySettings) -> Reason:
     if evidence.precision.rounds is None:
-        return because(VerdictReason.SUSPECTED, rate=evidence.rate)
+        return because(VerdictReason.SUSPECTED, rate=evidence.rate, rounds=_first_proof(policy))
     return because(VerdictReason.SUSPECTED_ROUNDS, rate=evidence.rate, rounds=evidence.precision.rounds_to_prove)
 
 
-def _as_often(evidence: Evidence) -> Reason:
+def _first_proof(policy: PolicySettings) -> int:
+    """The rounds from which on `measure --until-decided` can prove a change."""
+    return least_rounds(policy.proven / LOOKS)
+
+
+def _as_often(evidence: Evidence, policy: PolicySettings) -> Reason:
     """How often unchanged benchmarks differ like this."""
     is_sampled = all(side is not None and side.count > 1 for side in (evidence.baseline, evidence.target))
     quiet, shared = DIFFER_BY_SAMPLES if is_sampled else DIFFER_BY_NUMBERS
-    return because(VerdictReason.DIFFERS, quiet=quiet, shared=shared)
+    return because(VerdictReason.DIFFERS, quiet=quiet, shared=shared, rounds=_first_proof(policy))
 
 
 def _excludes(evidence: Evidence, effect: float) -> bool:

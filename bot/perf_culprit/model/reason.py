@@ -157,6 +157,8 @@ class Remark(StrEnum):
     MEASURED_AGAIN = "measured_again"
     PART_MISSING = "part_missing"
     LONE_BASELINE = "lone_baseline"
+    RUNS_NEEDED = "runs_needed"
+    RUNS_PROVE_NOTHING = "runs_prove_nothing"
     DETECTOR_UNUSED = "detector_unused"
     PATTERN_UNUSED = "pattern_unused"
     SAME_CONTENT = "same_content"

@@ -255,13 +255,17 @@ MOST_CHANGES = 500
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The decision rule that was in force (docs/decision-rule.md). All rates and effects are fractions."""
+    """The decision rule that was in force (docs/decision-rule.md). All rates and effects are fractions.
+
+    `looks`: a measurement that is judged while it grows shares both rates equally among the planned times.
+    """
 
     detector: str
     proven: float
     suspected: float
     minimum_effect: float
     fail: float
+    looks: int = 1
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

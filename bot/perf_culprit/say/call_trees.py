@@ -1,7 +1,7 @@
 """Compared call trees: the likely place, the suspects and reasons, what was compared, what to test again."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -12,6 +12,7 @@ from perf_culprit.model.report import (
     ChangeCause,
     ComparedSuspect,
     Conclusion,
+    NodeAmount,
     Report,
     ServiceComparison,
     SuspectShare,
@@ -81,6 +82,10 @@ _SUSPECTS: Final = (
     Column(name="calls", right=True),
     Column(name="changed by"),
 )
+_MOVED: Final = (
+    Column(name="method", role=Role.NAME),
+    *(Column(name=name, right=True) for name in ("own time before", "after", "change", "of the whole")),
+)
 _IMPACT: Final = (Column(name="service"), Column(name="share of its time in the suspects"))
 _COSTS: Final = (
     Column(name="method"),
@@ -108,13 +113,52 @@ def _suspects(
     comparison: TreeComparison, *, most: int, explained: int = EXPLAINED, repository_url: str | None = None
 ) -> Iterator[Part]:
     suspects = shown_suspects(comparison)
-    if not suspects:
-        return
-    title = Safe("Suspects" if comparison.answer is Answer.SLOWER else "What gained most, without certainty")
-    row = partial(_suspect_row, comparison, repository_url)
-    yield table(_SUSPECTS, suspects, row, title=title, shown=Shown.TABLE, most=most)
-    reasons = [reason for one in suspects[:explained] if (reason := _why(comparison, one))]
-    yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
+    if suspects:
+        title = Safe("Suspects" if comparison.answer is Answer.SLOWER else "What gained most, without certainty")
+        row = partial(_suspect_row, comparison, repository_url)
+        yield table(_SUSPECTS, suspects, row, title=title, shown=Shown.TABLE, most=most)
+        reasons = [reason for one in suspects[:explained] if (reason := _why(comparison, one))]
+        yield Bullets(items=reasons, total=len(reasons), title=Safe("Why these"))
+    if comparison.answer is not Answer.SLOWER and (rows := _moved(comparison)):
+        title = Safe("Methods that moved most, not proven")
+        yield table(_MOVED, rows, _moved_row, title=title, shown=Shown.TABLE, most=min(most, SUSPECT_ROWS))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Moved:
+    """A method's time without callees on both sides; `share`: its difference as a share of the service's whole."""
+
+    method: str
+    unit: str
+    before: float
+    after: float
+    share: float
+
+
+def _moved(comparison: TreeComparison) -> list[_Moved]:
+    """Return the methods whose own time differs, without the suspects, the largest difference first."""
+    shown = {one.method for one in shown_suspects(comparison)}
+    rows = []
+    for service in comparison.services:
+        whole = 1.0 if service.unit == "share" else max(service.baseline_total, service.target_total)
+        times: dict[str, tuple[float, float]] = {}
+        for node in service.nodes:
+            before, after = times.get(node.method, (0.0, 0.0))
+            own = [0.0 if side is None else side.self_time for side in (node.baseline, node.target)]
+            times[node.method] = before + own[0], after + own[1]
+        rows += [
+            _Moved(method=method, unit=service.unit, before=before, after=after, share=(after - before) / whole)
+            for method, (before, after) in times.items()
+            if before != after and whole > 0 and method not in shown
+        ]
+    return sorted(rows, key=lambda one: (-abs(one.share), one.method))
+
+
+def _moved_row(one: _Moved) -> Row:
+    first, second = (NodeAmount(elapsed=time, self_time=time) if time > 0 else None for time in (one.before, one.after))
+    before, after = map(unbroken, amounts(first, second, one.unit, own=True))
+    change = percent(one.after / one.before - 1, signed=True) if one.before > 0 and one.after > 0 else ""
+    return Row((Name(one.method), before, after, Safe(change or NOTHING), Safe(percent(one.share, signed=True))))
 
 
 def _why(comparison: TreeComparison, suspect: ComparedSuspect) -> Text | None:
@@ -184,6 +228,8 @@ def tree_comparison_text(comparison: TreeComparison, *, top: int = 20) -> str:
             _PARTS, suspects, _parts_row, title=Safe("Scores, and shares of the slowdown"), shown=Shown.TABLE, most=top
         )
         nodes += [*_suspects(comparison, most=top, explained=top), parts, paragraph(_path(suspects[0]))]
+    else:
+        nodes += _suspects(comparison, most=top)
     nodes += _compared(comparison)
     if comparison.impacted:
         nodes.append(_impact(comparison, title="Services to test again"))

@@ -1,13 +1,13 @@
 """A comparison's report as one document: its visible and folded parts, in order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from msgspec import structs
 
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
-from perf_culprit.model.reason import Remark
+from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
 from perf_culprit.model.run import EnvironmentChange, MetricKey, is_package
 from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, where_to_look
@@ -60,7 +60,7 @@ from perf_culprit.say.headlines import component, headline, next_step, took, unt
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities
 from perf_culprit.say.reason_text import worded
-from perf_culprit.say.render_terminal import render_terminal
+from perf_culprit.say.render_terminal import render_terminal, terminal
 from perf_culprit.say.sections import UNJUDGED, Sections, by_benchmark, split
 
 WARNED_NAMES: Final = 3
@@ -70,6 +70,7 @@ UNPROVEN: Final = (
     Remark.NO_PROOF_WITHOUT_COMMAND,
     Remark.NO_PROOF_WITHOUT_BUDGET,
 )
+HISTORY: Final = (Remark.RUNS_NEEDED, Remark.RUNS_PROVE_NOTHING)
 FOOTER_COMPONENTS: Final = ("cpu", "runner_image", "os")
 
 
@@ -92,6 +93,12 @@ class PageOptions:
 def render_text(report: Report, *, colour: bool, width: int) -> str:
     """Render the report for a terminal."""
     return render_terminal(comparison_document(report, PageOptions()), width=width, colour=colour)
+
+
+def render_short(report: Report) -> str:
+    """Render the verdict for a terminal, and how many stored runs can prove a change."""
+    history = (worded(note) for note in report.notes if note.code in HISTORY)
+    return "\n".join([headline(report, split(report)).text, *map(terminal, history)])
 
 
 def comparison_document(report: Report, options: PageOptions) -> Document:
@@ -181,6 +188,7 @@ def _remarks(report: Report, sections: Sections) -> Iterator[Paragraph]:
         Remark.HARNESS_CHANGED: "The benchmarks' files changed:",
         Remark.HARNESS_OF_HEAD: "Benchmarks of the head:",
         Remark.PART_MISSING: "Not complete:",
+        **dict.fromkeys(HISTORY, "The history is short:"),
         **dict.fromkeys(UNPROVEN, "Not measured in turn by itself:"),
     }
     for code, title in titles.items():
@@ -284,28 +292,54 @@ def _prediction_folds(report: Report) -> Iterator[Fold]:
 def _results(report: Report, sections: Sections) -> Iterator[Fold]:
     # If the headline or the advice counts them, a terminal need not show them.
     quiet = Shown.NOT if report.conclusion is Conclusion.NO_CHANGE else Shown.TITLE
+    above = {one.key for one in moved(sections)}
+    differing = () if above.issuperset(one.key for one in sections.differing) else sections.differing
     tables = (
-        (sections.accepted, "accepted", Shown.LIST, (ACCEPTED,)),
-        (sections.unjudged, "not judged", Shown.TABLE, ()),
-        (sections.untested, untested_words(sections), Shown.LIST, (WHY,)),
-        (sections.refuted, "refuted", Shown.LIST, (WHY,)),
-        (sections.not_seen, "with no change seen", quiet, (SEEN,)),
-        (sections.unchanged, within(sections), quiet, (SEEN,)),
+        (sections.accepted, "accepted", Shown.LIST, ACCEPTED),
+        (sections.unjudged, "not judged", Shown.TABLE, None),
+        (differing, "that differ" if len(differing) > 1 else "that differs", Shown.TITLE, None),
+        (sections.untested, untested_words(sections), Shown.LIST, WHY),
+        (sections.refuted, "refuted", Shown.LIST, WHY),
+        (sections.not_seen, "with no change seen", quiet, SEEN),
+        (sections.unchanged, within(sections), quiet, SEEN),
     )
-    parts: list[Table | Bullets] = [
-        findings_table(findings, sections, *more, title=Safe(f"{len(findings):,} {word}"), shown=shown)
-        for findings, word, shown, more in tables
-        if findings
-    ]
-    parts += [
-        _keys(keys, word)
-        for word, keys in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new)))
-        if keys
-    ]
+    titles, parts = [], list[Table | Bullets]()
+    for findings, word, shown, more in tables:
+        if not findings:
+            continue
+        titles.append(f"{len(findings):,} {word}")
+        if more is WHY:
+            parts += _with_reasons(findings, sections, word, above)
+        else:
+            columns = () if more is None else (more,)
+            parts.append(findings_table(findings, sections, *columns, title=Safe(titles[-1]), shown=shown))
+    for word, keys in (("missing", by_benchmark(report.missing)), ("new", by_benchmark(report.new))):
+        if keys:
+            titles.append(f"{len(keys):,} {word}")
+            parts.append(_keys(keys, word))
     if parts:
-        summary = Safe(" · ".join(str(part.title) for part in parts))
         # A single part already has its title in the summary.
-        yield Fold(summary=summary, parts=tuple(parts) if len(parts) > 1 else (replace(parts[0], title=None),))
+        alone = len(parts) == 1 and parts[0].title == titles[0]
+        yield Fold(summary=Safe(" · ".join(titles)), parts=(replace(parts[0], title=None),) if alone else tuple(parts))
+
+
+def _with_reasons(
+    findings: Sequence[Finding], sections: Sections, word: str, above: Collection[MetricKey]
+) -> Iterator[Table]:
+    """Yield a table for each reason that several rows share, stated once, and one for the other rows.
+
+    A terminal does not repeat the rows `above`.
+    """
+    groups: dict[Reason, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.reason, []).append(finding)
+    for reason, group in groups.items():
+        if len(group) > 1:
+            shown = Shown.TITLE if all(one.key in above for one in group) else Shown.LIST
+            title = words("{}: {}", Safe(f"{len(group):,} {word}"), worded(reason))
+            yield findings_table(group, sections, title=title, shown=shown)
+    if others := [group[0] for group in groups.values() if len(group) == 1]:
+        yield findings_table(others, sections, WHY, title=Safe(f"{len(others):,} {word}"))
 
 
 def _keys(keys: Sequence[MetricKey], word: str) -> Bullets:
@@ -359,6 +393,8 @@ def _facts(report: Report) -> Iterator[Text]:
     yield words("detector: {}", Name(settings.detector))
     yield Safe(f"proven: at most {percent(settings.proven)} of unchanged runs have any such finding")
     yield Safe(f"suspected: at most {percent(settings.suspected)}")
+    if settings.looks > 1:
+        yield Safe(f"{settings.looks:,} looks at growing numbers share both rates")
     yield Safe(f"minimum effect: {percent(settings.minimum_effect)}")
     yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
     # A machine's name is useless to readers, but can reveal a network to others.
@@ -379,7 +415,8 @@ def _footer(report: Report, options: PageOptions) -> Iterator[Text]:
     if machine := [Name(components[name], 60) for name in FOOTER_COMPONENTS if components.get(name)]:
         yield joined(", ", machine)
     yield words("detector {}", Name(settings.detector, 40))
-    yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}")
+    looks = f", shared by {settings.looks:,} looks" if settings.looks > 1 else ""
+    yield Safe(f"proven {percent(settings.proven)}, suspected {percent(settings.suspected)}{looks}")
     yield Safe(f"minimum effect {percent(settings.minimum_effect)}")
     yield from _origin(options, "measured")
 

@@ -15,6 +15,7 @@ from perf_culprit.model.finding import (
     Finding,
     Level,
     Severity,
+    Side,
     TradedChange,
     Verdict,
 )
@@ -171,11 +172,17 @@ def verified_document(rows: Sequence[tuple[Finding, Finding, str]], *, answer: s
 
 
 def before_and_after(evidence: Evidence) -> tuple[Text, Text]:
-    """Return both sides in one unit."""
+    """Return both sides in one unit; with one run a side, also the 95% intervals that the samples give them."""
     sides = (evidence.baseline, evidence.target)
+    is_lone = all(side is not None and side.runs == 1 for side in sides)
     shown = iter(numbers.quantities(tuple(side.value for side in sides if side is not None), evidence.metric.unit))
-    before, after = (NOTHING if side is None else numbers.amount(next(shown)) for side in sides)
+    before, after = (NOTHING if side is None else _amount(next(shown), side, is_lone=is_lone) for side in sides)
     return before, after
+
+
+def _amount(shown: numbers.Quantity, side: Side, *, is_lone: bool) -> Text:
+    told, width = numbers.amount(shown), side.relative_half_width if is_lone else None
+    return words("{} ±{}", told, Safe(numbers.percent(width))) if width else told
 
 
 def change_text(evidence: Evidence) -> tuple[str, str]:
@@ -236,7 +243,8 @@ def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
     """Return the emoji, the verdict in words, the category that was left, and other times of the row."""
     if finding.verdict not in CALLED:
         mark = Sign("🟡" + NO_BREAK if finding.verdict is Verdict.DIFFERS else "")
-        return words("{}{}", mark, Safe(VERDICT_WORDS[finding.verdict]))
+        is_blind = finding.reason.code is VerdictReason.BLIND
+        return words("{}{}", mark, Safe("too noisy" if is_blind else VERDICT_WORDS[finding.verdict]))
     loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
     better = finding.verdict is Verdict.IMPROVEMENT or (
         finding.verdict is Verdict.SUSPECTED and not finding.looks_worse

@@ -189,8 +189,9 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
         return _to_decide(report, sections)
     if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or _blind(sections)):
         noise = "the differences below, the largest first, may be noise alone"
-        told = sentence(sections.differing[0].reason) if sections.differing else noise
-        return NextStep(advice=f"{told[0].upper()}{told[1:]}. {IN_TURN}", command=COMMAND)
+        told = sentence(sections.differing[0].reason).partition(";")[0] if sections.differing else noise
+        advice = f"{told[0].upper()}{told[1:]}. {_in_turn(sections.differing)}"
+        return NextStep(advice=advice, command=COMMAND)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     if advice := _harness_advice(report):
         return NextStep(advice=advice, command=HARNESS_COMMAND, weakest=weak)
@@ -212,19 +213,30 @@ def _to_decide(report: Report, sections: Sections) -> NextStep:
     """Return the step that decides about suspects, or all benchmarks. The one needing most rounds sets the number."""
     worse = sections.looking_worse
     is_under_way = any(note.code is Remark.BEING_PROVEN for note in report.notes)
-    in_turn, command = (UNDER_WAY, "") if is_under_way else (IN_TURN, COMMAND)
+    stored = [one for one in worse if one.reason.code not in _BY_ROUNDS]
+    in_turn, command = (UNDER_WAY, "") if is_under_way else (_in_turn(stored), COMMAND)
     if not worse:
         return NextStep(advice=f"Either the code did that or another machine. {in_turn}", command=command)
-    if any(one.reason.code not in _BY_ROUNDS for one in worse):
+    if stored:
         how = in_turn
     else:
-        rounds = [one.reason.arguments.get("rounds") for one in worse]
-        most = max((count for count in rounds if isinstance(count, int)), default=None)
+        most = _most_rounds(worse)
         about = "" if most is None else f" (about {most:,} in all)"
         how, command = f"Measure more rounds of both sides{about}, or use a quieter machine.", ""
     return NextStep(
         subject=worse[0], effect=_looks(worse[0]), advice=f"{_nothing_else(sections)}{how}", command=command
     )
+
+
+def _most_rounds(findings: Sequence[Finding]) -> int | None:
+    """Return the rounds that can prove the change of each, as far as they are known."""
+    rounds = [one.reason.arguments.get("rounds") for one in findings]
+    return max((count for count in rounds if isinstance(count, int)), default=None)
+
+
+def _in_turn(findings: Sequence[Finding]) -> str:
+    most = _most_rounds(findings)
+    return IN_TURN if most is None else f"{IN_TURN[:-1]}, {counted(most, 'round')} or more:"
 
 
 def _regression_advice(report: Report, *, has_check: bool) -> str:
@@ -329,9 +341,7 @@ def _changed(sections: Sections) -> str:
     text = _joined(parts)
     if looking := sections.looking_worse:
         text += f"; {_looking(looking, sections, of_all=False)}, not proven"
-    blind = sum(map(_is_blind, sections.untested))
-    text += f"; {blind:,} too noisy to judge" if blind else ""
-    return "; ".join([text[:1].upper() + text[1:], *_untestable(sections)])
+    return "; ".join([text[:1].upper() + text[1:], *_differ(sections), *_noisy(sections), *_untestable(sections)])
 
 
 def _joined(parts: Sequence[tuple[int, str, str]], *, of_all: bool = True) -> str:
@@ -366,9 +376,22 @@ def _suspected(report: Report, sections: Sections) -> str:
         moved = [note.arguments.get("change") for note in report.notes if note.code is Remark.SUITE_MOVED]
         by = "".join(f" by {percent(change, signed=True)}" for change in moved if isinstance(change, float))
         text = f"All benchmarks moved together{by}, not proven"
+    return "; ".join([text, *_better(sections), *_differ(sections), *_untestable(sections)])
+
+
+def _better(sections: Sections) -> list[str]:
     better = sections.improvements
-    text += f"; {len(better):,} got {word(better, better=True)}" if better else ""
-    return "; ".join([text, *_untestable(sections)])
+    return [f"{len(better):,} got {word(better, better=True)}"] if better else []
+
+
+def _differ(sections: Sections) -> list[str]:
+    count = len(sections.differing)
+    return [f"{count:,} differ{'s' if count == 1 else ''}, by one run a side"] if count else []
+
+
+def _noisy(sections: Sections) -> list[str]:
+    count = sum(map(_is_blind, sections.untested))
+    return [f"{count:,} too noisy to judge"] if count else []
 
 
 def _untestable(sections: Sections) -> list[str]:
@@ -379,9 +402,8 @@ def _untestable(sections: Sections) -> list[str]:
 
 def _partly(sections: Sections) -> str:
     """Return text like "1 of 3 benchmarks is not comparable: it changed; 1 got faster; no change seen in 1"."""
-    better, quiet = sections.improvements, len(sections.quiet)
-    told = [*_untestable(sections), *([f"{len(better):,} got {word(better, better=True)}"] if better else [])]
-    text = "; ".join([*told, *([f"no change seen in {quiet:,}"] if quiet else [])])
+    quiet = [f"no change seen in {len(sections.quiet):,}"] if sections.quiet else []
+    text = "; ".join([*_untestable(sections), *_differ(sections), *_better(sections), *quiet])
     return text[:1].upper() + text[1:] or "Not comparable: the benchmarks changed"
 
 
@@ -392,29 +414,44 @@ def _not_comparable(sections: Sections) -> list[str]:
 
 
 def _untold(report: Report, sections: Sections) -> str:
-    if sections.differing:
-        return _differing(sections)
-    if not sections.untested:
+    if not (sections.differing or sections.untested):
         return "Cannot tell: nothing could be compared"
     if only_diagnosis(report):
         return "The call trees show a slowdown, the metrics can't tell"
+    quiet = (*_quiet(sections.varying), *_constant(sections))
+    rest = [*_better(sections), *(f"{text[0].lower()}{text[1:]}" for text in quiet)]
+    if sections.differing:
+        return "; ".join([_differing(sections), *_noisy(sections), *_untestable(sections), *rest])
+    return "; ".join([f"Cannot tell{_about(sections)}: {_lack(report, sections)}", *rest])
+
+
+def _about(sections: Sections) -> str:
+    """Name the quantities without any test, if others have one: " about time"."""
+    groups = by_quantity(sections.all)
+    silent = [name for name, group in groups.items() if all(one in sections.untested for one in group)]
+    return f" about {' and '.join(silent)}" if silent and len(silent) < len(groups) else ""
+
+
+def _lack(report: Report, sections: Sections) -> str:
     if not _blind(sections):
-        return f"Cannot tell: no test possible for {share(len(sections.untested), sections)}"
+        return f"no test possible for {share(len(sections.untested), sections)}"
     if report.baseline_runs == 1 and all(one.target is None or one.target.runs == 1 for one in sections.untested):
-        return "Cannot tell: one run a side doesn't show how much runs differ"
-    return "Cannot tell: too few runs, or too noisy ones"
+        return "one run a side doesn't show how much runs differ"
+    return "too few runs, or too noisy ones"
 
 
 def _differing(sections: Sections) -> str:
     """Return text like "All 3 benchmarks differ, +30.2% to +31.5%; one run a side can't tell …"."""
-    count = len(sections.differing)
-    subject = share(count, sections)
-    changes = sorted(one.relative_change for one in sections.differing if one.relative_change is not None)
-    ends = dict.fromkeys(percent(change, signed=True) for change in (*changes[:1], *changes[-1:]))
-    by = f", {' to '.join(ends)}" if ends else ""
-    text = f"{subject[0].upper()}{subject[1:]} differ{'s' if count == 1 else ''}{by}"
-    others = [f"{len(better):,} got {word(better, better=True)}"] if (better := sections.improvements) else []
-    return "; ".join([f"{text}; one run a side can't tell the code from the machine", *others, *_untestable(sections)])
+    together, parts = by_quantity(sections.all), []
+    for name, group in by_quantity(sections.differing).items():
+        count, total = (len({one.key.benchmark for one in some}) for some in (group, together[name]))
+        where = f" in {name}" if len(together) > 1 else ""
+        changes = sorted(one.relative_change for one in group if one.relative_change is not None)
+        ends = dict.fromkeys(percent(change, signed=True) for change in (*changes[:1], *changes[-1:]))
+        by = f", {' to '.join(ends)}" if ends else ""
+        parts.append(f"{_share(count, total, 'benchmark')} differ{'s' if count == 1 else ''}{where}{by}")
+    text = ", ".join(parts)
+    return f"{text[0].upper()}{text[1:]}; one run a side can't tell the code from the machine"
 
 
 def _blind(sections: Sections) -> bool:
@@ -461,12 +498,12 @@ def no_change(sections: Sections) -> str:
         (sections.looking_better, f"{_look(sections.looking_better)} better, not proven"),
         (sections.refuted, f"looked {word(sections.refuted, better=False)}, refuted by measuring again"),
         (sections.accepted, "worse and accepted"),
-        (tuple(filter(_is_blind, sections.untested)), "too noisy to judge"),
         (sections.outside, f"{left_what(sections.outside, 'the')}, not called"),
     )
     parts = [
         *_quiet(sections.varying),
         *(f"{len(findings):,} {told}" for findings, told in counts if findings),
+        *_noisy(sections),
         *_untestable(sections),
         *_constant(sections),
     ]

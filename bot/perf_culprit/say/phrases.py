@@ -24,6 +24,7 @@ _LEFT: Final = (
     "its level is {beyond:%} beyond {category:prose} (below {limit:,.4g} ms); some benchmark at its bound looks as far "
     "beyond in {rate:%g} of unchanged runs"
 )
+_STORED: Final = "{count:# stored run}[ that vary by {noise:%}][, if they vary by {usual:%}]: "
 _SCORES: Final = "[{outside:%} of samples outside, limit {limit_outside:%}][{test}: {score:.3g}, limit {limit:.3g}]"
 _WITHOUT: Final = "[, without {dropped:# metric} from before an accepted change]"
 _WRONG_IN: Final = "{detector:prose} would have been wrong in {count:,} of {trials:# run}"
@@ -38,7 +39,9 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.EXACTLY_EQUAL: "exactly the same",
     VerdictReason.EXCLUDED: "a change of {effect:%} is excluded",
     VerdictReason.NOTHING_SEEN: "no change seen[; one of {effect:%} or more would have been suspected]",
-    VerdictReason.SUSPECTED: NOT_PROVEN + _AS_OFTEN + "; measure both commits in turn on one machine",
+    VerdictReason.SUSPECTED: NOT_PROVEN
+    + _AS_OFTEN
+    + "; measure both commits in turn on one machine[ ({rounds:# round} or more)]",
     VerdictReason.SUSPECTED_ROUNDS: (
         NOT_PROVEN
         + _AS_OFTEN
@@ -46,6 +49,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     VerdictReason.DIFFERS: (
         "two runs of one commit differ like this in {quiet:,} of 10 benchmarks, on a shared machine in {shared:,} of 10"
+        "[; {rounds:# round} in turn on one machine can tell]"
     ),
     VerdictReason.LEFT_CATEGORY: "proven: " + _LEFT,
     VerdictReason.LEFT_CATEGORY_SUSPECTED: NOT_PROVEN + _LEFT,
@@ -55,7 +59,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians overlap, or that of their difference includes zero",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
-    VerdictReason.BLIND: "too noisy, or too few runs: a change in this metric alone cannot be told from noise",
+    VerdictReason.BLIND: "the runs are too few or too noisy to tell a change in one metric from chance",
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",
@@ -188,6 +192,8 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     Remark.PART_MISSING: "part {part:,} of {count:,} is missing: its benchmarks weren't measured",
     Remark.LONE_BASELINE: "one baseline run: a change can be suspected, but not proven",
+    Remark.RUNS_NEEDED: _STORED + "with about {runs:,}, a change of {change:%} can be proven",
+    Remark.RUNS_PROVE_NOTHING: _STORED + "not even {runs:,} would prove a change of {change:%}; measuring in turn can",
     Remark.DETECTOR_UNUSED: (
         "{detector} judges only {kind:prose}, and none were measured: {used} judged instead; these apply: {fitting}"
     ),

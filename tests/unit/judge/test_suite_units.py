@@ -2,16 +2,18 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.config.settings import Config
-from perf_culprit.flows.compare import corrected_for_analyses
-from perf_culprit.model.finding import BaselineSource, Interval, Verdict
+from perf_culprit.flows.compare import corrected_for_analyses, judge_run
+from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Interval, Verdict
 from perf_culprit.model.reason import Remark, VerdictReason, because
-from perf_culprit.model.report import Conclusion
+from perf_culprit.model.report import Conclusion, Report
 from perf_culprit.model.run import Direction, Metric
+from perf_culprit.say.comparison import render_text
 from tests.support.noisy_runs import THROUGHPUT, TIME
-from tests.support.sides import by_name, compared, files, noise
+from tests.support.sides import by_name, compared, files, joined, noise
 
 ALLOCATIONS = Metric(name="allocs", unit="allocs/op", direction=Direction.LOWER_IS_BETTER)
 PAIRED, FILES = BaselineSource.PAIRED, BaselineSource.FILES
@@ -180,6 +182,27 @@ def test_rates_are_of_all_planned_analyses() -> None:
     assert (config.proven, config.suspected) == (0.05, 0.25)
     corrected = corrected_for_analyses(config, analyses=5)
     assert (corrected.proven, corrected.suspected) == pytest.approx((0.01, 0.05))
+
+
+def test_a_report_states_the_rates_over_all_looks() -> None:
+    """A rate of .9% in one of four looks stood beside "not proven" and a rule of 1%."""
+    rng = np.random.default_rng(2)
+    baseline, target = (noise(rng, 6, 4) for _ in range(2))
+    target[:, 0] *= 1.2
+
+    def judged(looks: int) -> Report:
+        runs = [replace(joined(files(side), paired=True), analyses=looks) for side in (baseline, target)]
+        return judge_run(Baseline(runs=(runs[0],), source=BaselineSource.PAIRED), runs[1], config=Config())
+
+    alone, shared = judged(1), judged(4)
+    assert (shared.settings.proven, shared.settings.suspected, shared.settings.looks) == (0.01, 0.1, 4)
+    assert "proven 1%, suspected 10%, shared by 4 looks" in render_text(shared, colour=False, width=200)
+    rates = {one.key: one.rate or 0.0 for one in alone.findings}
+    for one in shared.findings:
+        rate = one.rate or 0.0
+        assert rate == pytest.approx(min(4 * rates[one.key], 1.0))
+        assert one.reason.arguments.get("rate", rate) == rate
+        assert (rate <= 0.01) is (one.verdict in PROVEN)
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,23 @@ def test_the_picture_of_slower_paths_leaves_out_what_got_faster() -> None:
     assert "build" not in picture
 
 
+def test_without_a_certain_answer_the_methods_that_moved_most_are_shown_as_not_proven() -> None:
+    rng = np.random.default_rng(5)
+    before = {"parse": 5.0, **{f"parse>m{place}": 5.0 for place in range(30)}}
+    profiles = [Tree(own=own).profile(rng) for own in (before, before | {"parse>m7": 6.0, "parse>new": 0.1})]
+    comparison = replace(compare_profiles(profiles[:1], profiles[1:]), suspects=())
+
+    def told(answer: Answer) -> str:
+        return tree_comparison_text(replace(comparison, services=(replace(comparison.services[0], answer=answer),)))
+
+    lines = told(Answer.UNDECIDED).splitlines()
+    start = lines.index("Methods that moved most, not proven:")
+    rows = [line for line in lines[start : lines.index("", start)] if line.startswith("• ")]
+    assert len(rows) == 20
+    assert "m7" in "".join(rows[:4])
+    assert "not proven" not in told(Answer.SLOWER)
+
+
 def test_length_with_long_names_everywhere() -> None:
     comparison = diagnosis({"compile_regex": "€" * 900, "search": "€" * 900})
     many = replace(comparison, added_methods=("€" * 900,) * 1_000, notes=(remark("€ " * 900),) * 100)

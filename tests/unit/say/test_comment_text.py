@@ -142,9 +142,9 @@ def test_no_address_means_no_link_but_the_glossary_s() -> None:
 @pytest.mark.parametrize(
     ("test", "metric", "rate", "rounds", "shown"),
     [
-        ("anova", TIME_MS, 0.001, None, "chance 0.1%, 1 run against 12"),
-        ("anova", TIME_MS, 0.00001, None, "chance < 0.01%, 1 run against 12"),
-        ("median_interval", TIME_MS, 0.03, 5, "chance 3%, 5 rounds"),
+        ("anova", TIME_MS, 0.001, None, "wrong by chance: 0.1%, 1 run against 12"),
+        ("anova", TIME_MS, 0.00001, None, "wrong by chance: < 0.01%, 1 run against 12"),
+        ("median_interval", TIME_MS, 0.03, 5, "wrong by chance: 3%, 5 rounds"),
         ("exact", ALLOCATIONS, 0.0, None, "exact count"),
         ("exact", TIME_MS, 0.0, None, "all samples equal"),
         ("none", TIME_MS, None, None, "not tested"),

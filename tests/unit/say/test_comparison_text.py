@@ -2,9 +2,10 @@ import pytest
 from msgspec.structs import replace
 
 from perf_culprit.model.finding import Drawn, Verdict
-from perf_culprit.model.reason import remark
+from perf_culprit.model.reason import VerdictReason, because, remark
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import MetricKey
+from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.comparison import render_text
 from perf_culprit.say.render_terminal import LISTED
 from tests.support.reports import SLOWER, UNCHANGED, every_conclusion, finding, report, withdrawn
@@ -50,12 +51,19 @@ def test_rows_have_the_colour_of_their_verdict() -> None:
     assert [line for line in text.splitlines() if line.startswith("\x1b[36m• ")]
 
 
-def test_undecided_benchmarks_of_one_reason_stand_below_it() -> None:
-    undecided = [finding(name, 1.0, 2.0, verdict=Verdict.UNTESTED) for name in ("first", "second")]
-    lines = render_text(report(Conclusion.INCONCLUSIVE, *undecided), colour=False, width=80).splitlines()
-    first = lines.index("- first (1.00 ms → 2.00 ms, +100%)")
-    assert lines[first - 1].endswith(":")
-    assert lines[first + 1] == "- second (1.00 ms → 2.00 ms, +100%)"
+def test_a_reason_of_several_benchmarks_is_stated_once() -> None:
+    undecided = [
+        finding(name, 1.0, after, verdict=Verdict.UNTESTED, reason=because(VerdictReason.BLIND))
+        for name, after in (("first", 2.0), ("second", 3.0), ("third", 1.0))
+    ]
+    alone = finding("alone", 1.0, 1.1, verdict=Verdict.UNTESTED, reason=because(VerdictReason.NOTHING_TESTED))
+    subject = report(Conclusion.INCONCLUSIVE, *undecided, alone)
+    told = "the runs are too few or too noisy to tell a change in one metric from chance"
+    lines = render_text(subject, colour=False, width=80).splitlines()
+    assert [line for line in lines if told in line] == [f"3 not tested: {told}:"]
+    assert [line for line in lines if line.startswith("- third (1.00 ms → 1.00 ms")]
+    assert "- alone (1.00 ms → 1.10 ms, +10.0%): nothing could be tested" in lines
+    assert render_markdown(subject).count(told) == 1
 
 
 def test_foreign_text_controls_neither_terminal_nor_runner() -> None:

@@ -5,10 +5,11 @@ from perf_culprit.model.finding import Evidence, Excess, Finding, ModelVote, Rul
 from perf_culprit.model.reason import VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Direction, Metric, MetricKey
-from perf_culprit.say.finding_tables import before_and_after, certainty_text, change_text
+from perf_culprit.say.finding_tables import MOST_MOVED, before_and_after, certainty_text, change_text, moved
 from perf_culprit.say.headlines import effect
+from perf_culprit.say.render_terminal import terminal
 from perf_culprit.say.sections import split
-from tests.support.reports import finding, report
+from tests.support.reports import DIFFERING, SLOWER, UNCHANGED, finding, report
 
 CPU = Metric(name="cpu", unit="%", direction=Direction.UNKNOWN)
 
@@ -76,3 +77,27 @@ def test_broken_rules_are_told_by_models_and_time() -> None:
     evidence = replace(shown, test="rule_ensemble", rules=rules, excess=Excess(time_in_violation=0.4))
     told = certainty_text(evidence).replace("\N{NO-BREAK SPACE}", " ")
     assert told == "3 of 4 models broken, in 40% of the time"
+
+
+def test_the_rows_that_moved_most_fill_the_table_whatever_their_verdict() -> None:
+    noisy = [finding(str(place), 10.0, 10.0 + place, verdict=Verdict.NOT_SEEN) for place in range(1, 30)]
+    halved = finding("halved", 10.0, 5.0, verdict=Verdict.UNTESTED)
+    shown = moved(split(report(Conclusion.REGRESSION, *SLOWER, *UNCHANGED, *noisy, halved, *DIFFERING)))
+    assert len(shown) == MOST_MOVED - len(SLOWER)
+    assert {one.key for one in shown[:3]} == {one.key for one in DIFFERING}
+    names = [one.key.benchmark for one in shown[3:]]
+    # A halving is as large as a doubling. What is unchanged has not moved.
+    assert names[:2] == ["29", "28"]
+    assert {name for name in names if name != "halved"}.isdisjoint(one.key.benchmark for one in UNCHANGED)
+    assert len(moved(split(report(Conclusion.NO_CHANGE, *UNCHANGED)))) == len(UNCHANGED)
+
+
+def test_one_run_a_side_has_the_interval_of_its_samples() -> None:
+    def shown(runs: int) -> list[str]:
+        sides = (Side(value=value, count=8, runs=runs, relative_half_width=0.021) for value in (12.0, 15.6))
+        baseline, target = sides
+        texts = before_and_after(replace(finding("x", 12.0, 15.6), baseline=baseline, target=target))
+        return [terminal(text).replace("\N{NO-BREAK SPACE}", " ") for text in texts]
+
+    assert shown(1) == ["12.0 ms ±2.1%", "15.6 ms ±2.1%"]
+    assert shown(5) == ["12.0 ms", "15.6 ms"]

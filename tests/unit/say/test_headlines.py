@@ -14,6 +14,7 @@ from perf_culprit.say.headlines import COMMAND, effect, headline, next_step
 from perf_culprit.say.sections import split
 from tests.support.reports import (
     ALLOCATIONS,
+    DIFFERING,
     FASTER,
     MEMORY,
     NOISY,
@@ -82,7 +83,7 @@ def test_a_category_that_was_left_is_told_as_such() -> None:
     assert "left fast (now medium)" in text
     assert "slower, left" not in text
     # The rate of the level outside its category, not that of the step.
-    assert certainty_text(LEFT).startswith("chance 0.3%")
+    assert certainty_text(LEFT).startswith("wrong by chance: 0.3%")
 
 
 def test_a_manifold_time_is_a_factor() -> None:
@@ -330,6 +331,36 @@ def test_what_noise_hides_is_told_with_what_would_decide(baseline_runs: int, run
         "The differences below, the largest first, may be noise alone. Measure both commits in turn on one machine:",
     )
     assert next_step(subject, split(subject)).command == COMMAND
+
+
+def test_benchmarks_that_differ_are_counted_with_their_changes_and_the_rounds_that_tell() -> None:
+    reasons = (because(VerdictReason.DIFFERS, quiet=1, shared=4, rounds=rounds) for rounds in (4, 6, None))
+    differing = [replace(one, reason=reason) for one, reason in zip(DIFFERING, reasons, strict=True)]
+    assert worded(report(Conclusion.INCONCLUSIVE, *differing)) == (
+        "All 3 benchmarks differ, +29.7% to +32.3%; one run a side can't tell the code from the machine",
+        (
+            "Two runs of one commit differ like this in 1 of 10 benchmarks, on a shared machine in 4 of 10. "
+            "Measure both commits in turn on one machine, 6 rounds or more:"
+        ),
+    )
+    with_others = report(Conclusion.INCONCLUSIVE, DIFFERING[0], *FASTER, *UNCHANGED, UNTESTED)
+    assert worded(with_others)[0] == (
+        "1 of 8 benchmarks differs, +30.6%; one run a side can't tell the code from the machine; "
+        "1 too noisy to judge; 1 got faster; 5 of 8 benchmarks unchanged within 5%"
+    )
+
+
+def test_beside_a_regression_those_that_differ_are_only_counted() -> None:
+    differing = (replace(one, benchmark=f"other {place}") for place, one in enumerate(DIFFERING[:2]))
+    text = worded(report(Conclusion.REGRESSION, *SLOWER, *differing))[0]
+    assert text == "2 of 4 benchmarks got slower; 2 differ, by one run a side"
+
+
+def test_a_quantity_without_a_test_is_named_beside_the_others() -> None:
+    equal = finding("parse", 12, 12, metric=ALLOCATIONS, reason=because(VerdictReason.EXACTLY_EQUAL))
+    times = [finding(name, 4.0, 9.3, verdict=Verdict.UNTESTED, reason=because(VerdictReason.BLIND)) for name in "ab"]
+    text = worded(replace(report(Conclusion.INCONCLUSIVE, *times, equal), baseline_runs=2))[0]
+    assert text == "Cannot tell about time: too few runs, or too noisy ones; 1 other metric exactly equal"
 
 
 def test_untested_for_another_reason_points_to_it() -> None:
