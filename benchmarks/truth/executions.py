@@ -29,7 +29,7 @@ from perf_culprit.config.policy_settings import PROFILES, PolicySettings
 from perf_culprit.judge.derived import without_derived
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Verdict
-from perf_culprit.model.run import Benchmark, Direction, Metric, Run
+from perf_culprit.model.run import CI_RUN, Benchmark, Direction, Environment, Metric, Origin, Run
 from perf_culprit.stats.ragged import Booleans, Floats
 
 WAYS: Final = ("5v5", "9v1", "5v1", "3v1", "3v3", "2v2", "1v1")
@@ -57,13 +57,14 @@ TIME: Final = Metric(name="time", unit="s", direction=Direction.LOWER_IS_BETTER)
 
 
 def by_product(suite: Suite, is_target: Booleans, *, is_paired: bool = False, profile: str = "balanced") -> Called:
-    """Judge one file per unit as `compare` does; `is_paired`: rounds A B B A."""
+    """Judge one file per unit, each of a job of its own, as `compare` does; `is_paired`: rounds A B B A."""
     baseline, target = _joined(suite, ~is_target), _joined(suite, is_target)
     if is_paired:
         against = Baseline(runs=(baseline,), source=BaselineSource.PAIRED)
     else:
         files = tuple(_joined(suite, column == np.arange(len(is_target))) for column in np.flatnonzero(~is_target))
-        against, target = Baseline(runs=files, source=BaselineSource.FILES), replace(target, is_separate=True)
+        against = Baseline(runs=of_jobs(files), source=BaselineSource.FILES)
+        target = files_of(suite, np.exp(suite.y[:, is_target]))
     findings = {one.key: one for one in judge(against, target, settings=PolicySettings(profile=profile)).findings}
     ordered = [findings[entry.key] for entry in target.benchmarks]
     proven = np.array([one.verdict in PROVEN for one in ordered])
@@ -74,12 +75,25 @@ def by_product(suite: Suite, is_target: Booleans, *, is_paired: bool = False, pr
     )
 
 
+def of_jobs(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """The runs, each measured by a job of its own."""
+    jobs = (Environment(components={CI_RUN: f"baseline {number}"}) for number in range(len(runs)))
+    return tuple(replace(run, environment=job) for run, job in zip(runs, jobs, strict=True))
+
+
+def files_of(suite: Suite, values: Floats) -> Run:
+    """The target's files (benchmarks, files) as `compare` joins them, each of a job of its own."""
+    count = values.shape[1]
+    run = run_of(suite, values, rounds=tuple(range(1, count + 1)))
+    return replace(run, origins=tuple(Origin((None, None, f"target {number}"), None) for number in range(count)))
+
+
 def _joined(suite: Suite, chosen: Booleans) -> Run:
     """Return a run whose executions are the chosen columns, two of each round."""
     return run_of(suite, np.exp(suite.y[:, chosen]))
 
 
-def run_of(suite: Suite, values: Floats) -> Run:
+def run_of(suite: Suite, values: Floats, *, rounds: tuple[int, ...] = ()) -> Run:
     units = values.shape[1]
     return Run(
         benchmarks=tuple(
@@ -88,7 +102,7 @@ def run_of(suite: Suite, values: Floats) -> Run:
                 metric=metric,
                 samples=tuple(values),
                 group_sizes=(1,) * units,
-                rounds=tuple(unit // 2 for unit in range(units)),
+                rounds=rounds or tuple(unit // 2 for unit in range(units)),
             )
             for name, metric, values in zip(suite.names, suite.metrics, values.tolist(), strict=True)
         )

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from benchmarks.truth.executions import Suite, read_suites, run_of
+from benchmarks.truth.executions import Suite, files_of, of_jobs, read_suites, run_of
 from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import PROVEN, Baseline, BaselineSource, Verdict
@@ -75,8 +75,8 @@ def called(suite: Suite, block: Integers, is_target: Booleans, *, half: Booleans
         runs = tuple(
             replace(run, benchmarks=tuple(run.benchmarks[row] for row in rows)) for run in files for rows in of_blocks
         )
-        against = Baseline(runs=runs, source=BaselineSource.FILES)
-        target = replace(run_of(suite, np.exp(suite.y[:, is_target])), is_separate=True)
+        against = Baseline(runs=of_jobs(runs), source=BaselineSource.FILES)
+        target = files_of(suite, np.exp(suite.y[:, is_target]))
     judgement = judge(against, target, settings=PolicySettings())
     findings = {one.key: one for one in judgement.findings}
     verdicts = [findings[entry.key].verdict for entry in target.benchmarks]

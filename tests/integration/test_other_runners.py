@@ -21,7 +21,7 @@ out=${1#--benchmark_out=}
 n=0; test ! -e COUNTER || read -r n < COUNTER; echo $((n + 1)) > COUNTER
 awk -v level=LEVEL -v seed="$n" 'BEGIN {
   srand(seed * 7919 + 17)
-  printf "{\"context\": {\"num_cpus\": 2}, \"benchmarks\": ["
+  printf "{\"context\": {\"date\": \"2026-01-01T00:%02d:00+00:00\", \"num_cpus\": 2}, \"benchmarks\": [", seed
   for (i = 1; i <= 5; i++) {
     printf "%s{\"name\": \"parse\", \"run_name\": \"parse\", \"run_type\": \"iteration\", ", (i > 1 ? "," : "")
     printf "\"repetitions\": 5, \"repetition_index\": %d, \"iterations\": 1, \"time_unit\": \"ns\", ", i - 1

@@ -172,7 +172,7 @@ def test_a_planted_slowdown_stands_out_among_200(factor: float, verdict: Verdict
     effects[17] = factor
     stored = [noisy_run(rng, benchmarks=200, samples=30, spread=0.03, own_offset=0.02) for _ in range(10)]
     target = noisy_run(rng, benchmarks=200, samples=30, spread=0.03, own_offset=0.02, effects=effects)
-    judgement = judged(target, *stored)
+    judgement = judged(target, *stored, source=BaselineSource.HISTORY)
     first = judgement.findings[0]
     assert (first.key.benchmark, first.verdict) == ("bench_00017", verdict)
     assert {name for name, other in verdicts(judgement).items() if other in CHANGES} <= {"bench_00017"}

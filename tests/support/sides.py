@@ -1,6 +1,7 @@
 """Two sides of executions, as users have them: files, stored runs or rounds, with one or many numbers each."""
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,24 @@ from perf_culprit.config.policy_settings import PolicySettings
 from perf_culprit.judge.policy import judge
 from perf_culprit.model.finding import Baseline, BaselineSource, Finding, Verdict
 from perf_culprit.model.report import Judgement
-from perf_culprit.model.run import Benchmark, Metric, Run
+from perf_culprit.model.run import CI_RUN, Benchmark, Environment, Metric, Run
 from perf_culprit.read.results.merge import in_order
 from tests.support.noisy_runs import TIME, Floats, run_of
 
+_JOBS = count()
 CHANGES = {Verdict.REGRESSION, Verdict.IMPROVEMENT}
 
 
 def files(side: Floats, metrics: Sequence[Metric] = ()) -> tuple[Run, ...]:
-    """Return a run per file. `side` (files, benchmarks, samples), or (files, benchmarks) of one number each."""
+    """Return a run per file, each of a job of its own. `side` (files, benchmarks, samples), or without samples."""
     numbers = side.reshape(*side.shape, 1) if side.ndim == 2 else side
-    return tuple(_with_metrics(run_of(file), metrics) for file in numbers)
+    return tuple(of_own_job(_with_metrics(run_of(file), metrics)) for file in numbers)
+
+
+def of_own_job(run: Run) -> Run:
+    """The run as a job of its own measured it, so that it is a block."""
+    components = {**run.environment.components, CI_RUN: str(next(_JOBS))}
+    return replace(run, environment=Environment(components=components))
 
 
 def joined(runs: Sequence[Run], *, paired: bool = False) -> Run:
@@ -28,8 +36,10 @@ def joined(runs: Sequence[Run], *, paired: bool = False) -> Run:
     first, *_ = runs
     return replace(
         first,
-        benchmarks=tuple(_joined([run.benchmarks[row] for run in runs]) for row in range(len(first.benchmarks))),
-        is_separate=not paired,
+        benchmarks=tuple(
+            _joined([run.benchmarks[row] for run in runs], paired=paired) for row in range(len(first.benchmarks))
+        ),
+        origins=() if paired else tuple(run.origin for run in runs),
     )
 
 
@@ -62,11 +72,11 @@ def _with_metrics(run: Run, metrics: Sequence[Metric]) -> Run:
     return replace(run, benchmarks=tuple(entry.with_metric(metric) for entry, metric in entries))
 
 
-def _joined(parts: Sequence[Benchmark]) -> Benchmark:
+def _joined(parts: Sequence[Benchmark], *, paired: bool) -> Benchmark:
     samples = tuple(value for part in parts for value in part.samples)
     return replace(
         parts[0],
         samples=samples,
         group_sizes=tuple(len(part.samples) for part in parts),
-        rounds=in_order(len(parts)),
+        rounds=in_order(len(parts)) if paired else tuple(range(1, len(parts) + 1)),
     )

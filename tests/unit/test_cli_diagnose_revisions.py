@@ -110,11 +110,11 @@ def test_exit_codes(
 
 def test_compare_takes_the_diagnosis_into_report_and_comment(folder: Path) -> None:
     assert main(["diagnose", "--baseline", "before.json", "--target", "after.json", "--json", "trees.json"]) == 0
-    for place in range(5):
+    for place in range(16):  # eight rounds
         for name, level in (("base", 10), ("head", 60)):
             times = "".join(f"BenchmarkParse-8 1000 {level + (i + place) % 3 / 10} ns/op\n" for i in range(12))
             (folder / f"{name}-{place}.txt").write_text(f"goos: linux\n{times}# {place}\n")
-    arguments = ["--baseline", "base-*.txt", "--target", "head-*.txt", "--diagnosis", "trees.json"]
+    arguments = ["--paired", "--baseline", "base-*.txt", "--target", "head-*.txt", "--diagnosis", "trees.json"]
     assert main(["compare", *arguments, "--json", "report.json", "--markdown", "comment.md"]) == 1
     report = json.loads((folder / "report.json").read_bytes())
     assert report["diagnosis"]["suspects"][0]["method"] == "tokenize"

@@ -45,7 +45,9 @@ def conclusion_of(findings: Sequence[Finding], *, suite: SuiteChange | None = No
         present.add(Conclusion.INCONCLUSIVE)
     if any(finding.is_of_other_benchmark for finding in findings):
         present.add(Conclusion.NOT_COMPARABLE)
-    return next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)
+    worst = next((conclusion for conclusion in Conclusion if conclusion in present), Conclusion.INCONCLUSIVE)
+    is_open = suite is not None and suite.is_open and worst is Conclusion.NO_CHANGE
+    return Conclusion.INCONCLUSIVE if is_open else worst
 
 
 def smallest_detectable(findings: Sequence[Finding]) -> float | None:

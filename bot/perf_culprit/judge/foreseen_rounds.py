@@ -20,7 +20,7 @@ from perf_culprit.judge.unit_factors import depends_on_machine
 from perf_culprit.model.accuracy import Foresight
 from perf_culprit.model.finding import Baseline
 from perf_culprit.model.run import Run
-from perf_culprit.stats.shared_shift import without_block_means
+from perf_culprit.stats.machine_shift import without_block_means
 from perf_culprit.stats.variance_components import variance_components
 
 # A mixed model of more takes seconds and gives the same result.

@@ -7,6 +7,7 @@ from itertools import accumulate, chain, pairwise
 from msgspec import structs
 
 from perf_culprit.judge.families import families
+from perf_culprit.judge.run_blocks import ONE_A_SIDE, Blocks, blocks_of
 from perf_culprit.judge.statistic import unmeasurable
 from perf_culprit.judge.unit_factors import conversion_factor
 from perf_culprit.model.finding import Baseline
@@ -23,10 +24,10 @@ class MetricPair:
     """One metric on both sides, in the target's unit.
 
     `metric` is used for judging: its direction may be the user's, not the tool's. `baseline` has one entry per run that
-    measured the metric, oldest first, at least one. `positions` are those runs' places among all, `commits` their
-    commits if known. `obstacle` is the reason why the sides cannot be compared at all. `targets` are the target's runs:
-    one per file if there are several files, otherwise one. `is_unsettled`: one of the runs may be the first of a new
-    level (`Baseline.unsettled`).
+    measured the metric, oldest first, at least one. `positions` are those runs' places among all, `commits`
+    their commits if known, `blocks` those of all runs. `obstacle` is the reason why the sides cannot be compared at
+    all. `targets` are the target's runs: one per file if there are several files, otherwise one. `is_unsettled`: one of
+    the runs may be the first of a new level (`Baseline.unsettled`).
     """
 
     key: MetricKey
@@ -36,18 +37,29 @@ class MetricPair:
     obstacle: Reason | None = None
     positions: tuple[int, ...] = ()
     commits: tuple[str | None, ...] = ()
-    is_separate: bool = False
+    blocks: Blocks = ONE_A_SIDE
     is_unsettled: bool = False
 
     @property
     def targets(self) -> tuple[Benchmark, ...]:
-        if not (self.is_separate and self.target.rounds):
+        if not (len(self.blocks.target) > 1 and self.target.rounds):
             return (self.target,)
         ends = accumulate(self.target.group_sizes, initial=0)
         return tuple(
             structs.replace(self.target, samples=self.target.samples[start:end], group_sizes=(), rounds=())
             for start, end in pairwise(ends)
         )
+
+    @property
+    def placed(self) -> "list[tuple[tuple[int, bool, int], Benchmark]]":
+        """Each run with its place: its block, whether it is the target's, its index there; the baseline's first."""
+        before, after, targets = *self.blocks, self.targets
+        own = [number - 1 for number in self.target.rounds] if len(targets) > 1 else [0]
+        placed = [
+            ((before[at] if before else 0, False, at), run)
+            for at, run in zip(self.positions, self.baseline, strict=True)
+        ]
+        return placed + [((after[at], True, at), run) for at, run in zip(own, targets, strict=True)]
 
     @property
     def series(self) -> tuple[float, ...]:
@@ -82,7 +94,7 @@ def pair_metrics(
                 runs[name][1].append(position)
             elif name not in regressed:
                 runs[name] = [benchmark], [position]
-    pairs, new = [], []
+    pairs, new, blocks = [], [], blocks_of(baseline, target)
     # Usually the same for all metrics.
     shared: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[str | None, ...]]] = {}
     for benchmark in target.benchmarks:
@@ -105,7 +117,7 @@ def pair_metrics(
                 _pair(key, metric, benchmark, earlier[0], trusted_direction=overridden, older=older),
                 positions=positions,
                 commits=commits,
-                is_separate=target.is_separate,
+                blocks=blocks,
                 is_unsettled=key in baseline.unsettled,
             )
         )

@@ -7,12 +7,12 @@ import numpy as np
 
 from perf_culprit.judge.counter_pairs import TablePair
 from perf_culprit.judge.rule_options import RuleOptions
-from perf_culprit.model.run import Environment, Run, is_package
+from perf_culprit.model.run import OF_ONE_MACHINE, Environment, Run, is_package
 from perf_culprit.stats.model_votes import normalised, stacking_weights
 from perf_culprit.stats.ragged import Floats
 
 # They name one machine or one week's image of it, so no two runs would match.
-NO_LIKENESS = frozenset({"host", "runner_image"})
+NO_LIKENESS = OF_ONE_MACHINE | {"runner_image"}
 # One near-duplicate alone is no majority, and does not show how much good runs differ.
 ENOUGH_NEAR_DUPLICATES = 2
 

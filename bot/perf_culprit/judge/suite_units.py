@@ -10,8 +10,9 @@ import numpy as np
 from perf_culprit.judge.estimate import estimate
 from perf_culprit.judge.metric_pairs import MetricPair, metric_families
 from perf_culprit.judge.paired_executions import executions_of
+from perf_culprit.judge.run_medians import MEDIAN_FACTOR
 from perf_culprit.judge.statistic import MEDIAN, common_statistic
-from perf_culprit.judge.unit_factors import is_deterministic, is_rate
+from perf_culprit.judge.unit_factors import depends_on_machine, is_deterministic, is_rate
 from perf_culprit.model.count import is_count
 from perf_culprit.model.run import Metric
 from perf_culprit.stats.ragged import Booleans, Floats, Integers, Ragged
@@ -82,10 +83,8 @@ def units_of(pair: MetricPair, *, paired: bool) -> list[Unit]:
     statistic = common_statistic((*pair.baseline, pair.target), preferred=MEDIAN)
     if statistic is None:
         return []
-    placed = [((0, False, at), run) for at, run in zip(pair.positions, pair.baseline, strict=True)]
-    placed += [((0, True, at), run) for at, run in enumerate(pair.targets)]
     units = []
-    for place, run in placed:
+    for place, run in pair.placed:
         if run.summary is None and statistic == MEDIAN:
             units.append(Unit(place=place, samples=run.samples))
         else:
@@ -125,16 +124,21 @@ def without_copies(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]])
             copies.add(place)
     if not copies:
         return [list(own) for own in units], 0
-    kept = {unit.place for own in units for unit in own} - copies
-    whole = {block for block, is_target, _ in kept if is_target} & {
-        block for block, is_target, _ in kept if not is_target
-    }
-    told = [[unit for unit in own if unit.place in kept and unit.place[0] in whole] for own in units]
+    places = {unit.place for own in units for unit in own}
+    lost = _rounds(places) - _rounds(places - copies)
+    told = [[unit for unit in own if unit.place not in copies and unit.place[0] not in lost] for own in units]
     have_both = all(len({unit.place[1] for unit in own}) > 1 for own in told)
     return (told, len(copies)) if have_both else ([list(own) for own in units], 0)
 
 
-def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *, paired: bool) -> SuiteUnits:
+def _rounds(places: set[Place]) -> set[int]:
+    """The blocks with units of both sides."""
+    return {block for block, is_target, _ in places if is_target} & {
+        block for block, is_target, _ in places if not is_target
+    }
+
+
+def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]]) -> SuiteUnits:
     """Build the units of pairs that have `units` on both sides; neither argument is empty."""
     flat = list(chain.from_iterable(units))
     places = tuple(sorted({unit.place for unit in flat}))
@@ -149,7 +153,8 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *,
     squared = np.zeros_like(values)
     squared[rows, columns] = [unit.squared_error for unit in flat]
     kind = metric_families(pairs)
-    exact = _are_exact(pairs) | _repeats(values, kind)
+    repeats = _repeats(values, kind)
+    exact = _are_exact(pairs) | repeats
     location, is_logarithmic, size = _locations(values, exact, is_target)
     of_side = 2 * rows + is_target[columns]
     return SuiteUnits(
@@ -162,13 +167,31 @@ def suite_units(pairs: Sequence[MetricPair], units: Sequence[Sequence[Unit]], *,
         table=UnitTable.of(
             location,
             is_target,
-            block=np.array([place[0] for place in places], dtype=np.intp) if paired else None,
+            block=np.array([place[0] for place in places], dtype=np.intp),
             sampling_variance=squared / np.where(values == 0, np.inf, values**2) if squared.any() else None,
+            scatter=_scatter(samples, (rows, columns), values),
             kind=kind,
-            orientation=np.array([-1.0 if is_rate(pair.metric.unit) else 1.0 for pair in pairs]),
+            orientation=np.array([_orientation(pair.metric) for pair in pairs]),
             is_exact=exact,
+            repeats=repeats,
         ),
     )
+
+
+def _orientation(metric: Metric) -> float:
+    """1 if a slow machine raises the number, -1 if it lowers it, 0 if counts and sizes know no machine."""
+    if not depends_on_machine(metric.unit) or is_count(metric):
+        return 0.0
+    return -1.0 if is_rate(metric.unit) else 1.0
+
+
+def _scatter(samples: Ragged, at: tuple[Integers, Integers], values: Floats) -> Floats:
+    """(m, U): squared relative error of each unit's median by its samples, NaN where it has one."""
+    scatter, moments = np.full(values.shape, np.nan), samples.moments()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = MEDIAN_FACTOR * moments.variance / moments.count / values[at] ** 2
+    scatter[at] = np.where((moments.count > 1) & np.isfinite(error), error, np.nan)
+    return scatter
 
 
 def is_exact(metric: Metric) -> bool:

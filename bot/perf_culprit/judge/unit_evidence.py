@@ -21,7 +21,6 @@ from perf_culprit.judge.unit_factors import least_change, milliseconds_per
 from perf_culprit.model.finding import Evidence, Interval, Precision, Side, SuiteChange
 from perf_culprit.model.reason import Reason, Remark, Untested, because
 from perf_culprit.stats.engine import judge
-from perf_culprit.stats.order_interval import deviation, median_estimate
 from perf_culprit.stats.ragged import Floats, Moments
 from perf_culprit.stats.unit_table import Judgement, SuiteShift
 
@@ -64,16 +63,18 @@ def assess(pairs: Sequence[MetricPair], options: DetectorOptions, *, test: str, 
         return Assessed([evidence[index] for index in range(len(pairs))])
     chosen = [pairs[index] for index in kept]
     of_chosen, copies = without_copies(chosen, [of_pairs[index] for index in kept])
-    suite = suite_units(chosen, of_chosen, paired=options.paired)
+    suite = suite_units(chosen, of_chosen)
     effects = np.log1p(np.array([options.settings.of(pair.key).minimum_effect for pair in chosen]))
     effects = np.maximum(effects, least_told(chosen, suite))
-    judgement = judge(suite.table, least_change=effects, tiers=options.tiers, sampled=_by_samples(suite))
+    judgement = judge(suite.table, least_change=effects, tiers=options.tiers)
     described = describe(chosen, suite, options)
     rows = _Rows.of(suite, judgement, options, effects)
     for row, index in enumerate(kept):
         evidence[index] = rows.evidence(row, chosen[row], described[row], test=test)
     notes = (because(Remark.SAME_CONTENT, count=copies),) if copies else ()
-    return Assessed([evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, options), notes)
+    return Assessed(
+        [evidence[index] for index in range(len(pairs))], _suite_change(judgement.suite, suite, options), notes
+    )
 
 
 def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
@@ -82,29 +83,20 @@ def named(columns: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
     return [{name: numbers[row] for name, (numbers, exists) in finite.items() if exists[row]} for row in range(count)]
 
 
-def _by_samples(suite: SuiteUnits) -> Floats:
-    """(m,): p-value of the medians' difference by the samples alone, NaN where a side has a single one."""
-    p_values = np.full(len(suite.values), np.nan)
-    several = np.flatnonzero((suite.samples.sizes.reshape(-1, 2) > 1).all(axis=1))
-    if len(several):
-        target, baseline = (median_estimate(side.rows(several)) for side in (suite.target, suite.baseline))
-        p_values[several] = deviation(target, baseline).difference.p_value
-    return p_values
-
-
 def _without_units(options: DetectorOptions) -> Reason:
     if options.paired:
         return because(Untested.TOO_FEW_EXECUTIONS, count=1, rounds=least_rounds(options.settings.proven))
     return because(Untested.DIFFERENT_STATISTICS)
 
 
-def _suite_change(shift: SuiteShift, options: DetectorOptions) -> SuiteChange:
-    """Convert the shift. Paired rounds leave it in: a difference between their sides comes from the code."""
+def _suite_change(shift: SuiteShift, suite: SuiteUnits, options: DetectorOptions) -> SuiteChange:
+    """Convert the shift. Rounds leave it in: a difference between their sides comes from the code."""
     is_small = abs(shift.change) < math.log1p(options.settings.minimum_effect)
     return SuiteChange(
         change=math.expm1(shift.change),
         is_suspected=shift.is_suspected,
-        is_left_in=shift.is_large or options.paired or not is_small,
+        is_left_in=shift.is_suspected or suite.table.is_in_rounds or not is_small,
+        is_open=not (shift.is_suspected or suite.table.is_in_rounds or is_small),
     )
 
 
@@ -137,7 +129,7 @@ class _Rows:
         moments = suite.samples.moments()
         baseline, target = _sides(suite, moments)
         constant = (moments.squares == 0).reshape(-1, 2).all(axis=1)
-        rounds = None if suite.table.block is None else int(suite.table.block.max()) + 1
+        rounds = int(suite.table.block.max()) + 1 if suite.table.is_in_rounds else None
         return cls(
             change=shown(judgement.change),
             low=shown(judgement.low),

@@ -218,12 +218,13 @@ class SuiteChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The change that all benchmarks have in common, as a fraction of their times.
 
     `is_suspected`: larger than between runs of the baseline. `is_left_in`: it is part of each benchmark's change;
-    otherwise it is removed from the changes.
+    otherwise it is removed from the changes. `is_open`: nothing tells whether the machine or the code caused it.
     """
 
     change: float
     is_suspected: bool = False
     is_left_in: bool = False
+    is_open: bool = False
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import structs
@@ -87,7 +87,10 @@ PACKAGE_SEPARATOR = ":"
 # The commit whose benchmarks ran on another commit's code.
 HARNESS: Final = "harness"
 # Names of one machine among many alike, or of one measurement; they do not affect the results.
-OF_ONE_MACHINE = frozenset({"host", HARNESS})
+HOST: Final = "host"
+BOOT: Final = "boot"  # one start of the machine
+CI_RUN: Final = "ci_run"  # one run of a job
+OF_ONE_MACHINE = frozenset({HOST, BOOT, CI_RUN, HARNESS})
 
 # Limits of a file: no machine has more, and an untrusted file could fill the history.
 MOST_COMPONENTS = 2000
@@ -186,6 +189,17 @@ class Environment:
     def merged(self, other: "Environment") -> "Environment":
         """These components, completed with `other`'s."""
         return Environment(components={**other.components, **self.components})
+
+
+class Origin(NamedTuple):
+    """Facts of a file that tell with which others it shares a machine and a stretch of time; None if unknown."""
+
+    place: tuple[str | None, str | None, str | None]
+    time: datetime | None
+
+    @property
+    def is_told(self) -> bool:
+        return self.time is not None or any(self.place)
 
 
 # Counters: system quantities sampled during a run, in several series.
@@ -374,7 +388,7 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything measured for one commit in one environment at one time. `StoredRun` describes the members.
 
-    `time` is aware (UTC). `is_separate`: its executions are runs of their own, given as separate files; never stored.
+    `time` is aware (UTC). `origins`: those of its executions, if each was given as a file of its own; never stored.
     """
 
     benchmarks: tuple[Benchmark, ...] = ()
@@ -387,11 +401,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     regressions: tuple[MetricKey, ...] = ()
     confirmed: tuple[MetricKey, ...] = ()
     analyses: Annotated[int, msgspec.Meta(ge=1, le=1000)] = msgspec.field(default=1, name="looks")
-    is_separate: bool = False
+    origins: tuple[Origin, ...] = ()
     cost: Cost = NO_COST
     notes: tuple[str, ...] = ()
     part: Part | None = None
     unreached: Unreached | None = None
+
+    @property
+    def origin(self) -> Origin:
+        components = self.environment.components
+        return Origin((components.get(HOST), components.get(BOOT), components.get(CI_RUN)), self.time)
 
     @property
     def keys(self) -> tuple[MetricKey, ...]:

@@ -90,7 +90,8 @@ class StoredRun(
     suite: str = written("default")
     regressions: tuple[MetricKey, ...] = written(())
     notes: tuple[str, ...] = written(())
-    is_separate: Literal[False] = False
+    is_separate: Literal[False] = False  # of earlier versions
+    origins: tuple[()] = ()
     cost: Cost | None = None  # type: ignore[assignment]  # omitted if unknown
 
 
@@ -98,7 +99,7 @@ def encode_run(run: Run) -> bytes:
     """Encode the run as one line of JSON; None and empty fields are omitted, floats round-trip exactly."""
     held = structs.asdict(run)
     tables = tuple(map(_stored_table, run.counters)) or None
-    return encode(StoredRun(**held | {"counters": tables, "cost": run.cost or None, "is_separate": False}))
+    return encode(StoredRun(**held | {"counters": tables, "cost": run.cost or None, "origins": ()}))
 
 
 def decode_run(data: bytes, *, place: str) -> Run:
@@ -120,7 +121,7 @@ def decode_run(data: bytes, *, place: str) -> Run:
         for index, table in enumerate(file.counters or ())
     )
     held["cost"] = file.cost or NO_COST
-    del held["version"]
+    del held["version"], held["is_separate"]
     run = Run(**held)
     refuse_too_many(run.benchmarks, run.counters, place=place)
     return run

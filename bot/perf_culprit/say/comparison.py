@@ -9,7 +9,7 @@ from msgspec import structs
 from perf_culprit.model.finding import BaselineSource, Finding, RunChoice, Verdict
 from perf_culprit.model.reason import Reason, Remark
 from perf_culprit.model.report import BudgetState, Conclusion, Prediction, Report
-from perf_culprit.model.run import EnvironmentChange, MetricKey, is_package
+from perf_culprit.model.run import OF_ONE_MACHINE, EnvironmentChange, MetricKey, is_package
 from perf_culprit.say.call_trees import costs_folds, diagnosis_folds, first_suspect, through, where_to_look
 from perf_culprit.say.charts import strips
 from perf_culprit.say.document import (
@@ -398,7 +398,7 @@ def _facts(report: Report) -> Iterator[Text]:
     yield Safe(f"minimum effect: {percent(settings.minimum_effect)}")
     yield Safe(f"fail threshold: {percent(settings.fail)}, where no rule says otherwise")
     # A machine's name is useless to readers, but can reveal a network to others.
-    components = {name: value for name, value in report.environment.components.items() if name != "host"}
+    components = {name: value for name, value in report.environment.components.items() if name not in OF_ONE_MACHINE}
     for name, value in sorted(components.items()):
         if not is_package(name):
             yield words("{}: {}", Prose(name, 40), Name(value))

@@ -1,7 +1,6 @@
 """Scores for many units that recognize modes, and a difference that modes do not affect."""
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.relabelling import MOST_VALUES, Labellings
-from perf_culprit.stats.shared_shift import RESOLUTION, quantile, widened
+from perf_culprit.stats.suite_prior import RESOLUTION
 
 MANY_UNITS: Final = 8  # on the smaller side
 MANY_WAYS: Final = 600  # ways to split the units: enough to learn the shape of the noise
@@ -37,9 +36,7 @@ def median_difference(x: Floats, is_target: Booleans, blocks: Integers, *, prese
     return change
 
 
-def shift_loudness(
-    heard: Sequence[Floats], labellings: Labellings, *, present: Booleans, neighbours: Floats | None
-) -> Floats:
+def shift_loudness(x: Floats, labellings: Labellings, *, present: Booleans) -> Floats:
     """(B, n): the largest standardised sum of the target's scores, for each labelling.
 
     A unit's scores are its value y and, for some moves d, log f(y - d) / f(y). The kernel density f assumes that half
@@ -47,14 +44,12 @@ def shift_loudness(
     """
     labels = labellings.is_target
     by_label = np.ascontiguousarray(labels.T, dtype=np.float32)
-    wide = np.ones(len(labels)) if neighbours is None else np.sqrt(widened(labels, neighbours, 0.0))
-    narrow = (1 / wide).astype(np.float32)
     loudest = np.zeros((len(present), len(labels)), np.float32)
     step = max(1, CACHED // present.shape[1] ** 2)
-    for x, start in itertools.product(heard, range(0, len(present), step)):
+    for start in range(0, len(present), step):
         rows = slice(start, start + step)
         for score in _scores(np.where(present[rows], x[rows], 0.0), present[rows]):
-            np.maximum(loudest[rows], _standardised(score @ by_label) * narrow, out=loudest[rows])
+            np.maximum(loudest[rows], _standardised(score @ by_label), out=loudest[rows])
     return loudest.astype(np.float64)
 
 
@@ -93,3 +88,13 @@ def _kernel_width(x: Floats, present: Booleans) -> Floats:
     width = np.where(spread > 0, np.minimum(spread / 1.34, deviation), deviation)
     widths: Floats = np.maximum(0.9 * width * count**-0.2, RESOLUTION / 2)
     return widths
+
+
+def quantile(x: Floats, present: Booleans, share: float = 0.5) -> Floats:
+    """(B,): the quantile of each row's present values; 0 if there are none."""
+    ordered, last = np.sort(np.where(present, x, np.inf), axis=1), np.maximum(present.sum(axis=1) - 1, 0)
+    low = (share * last).astype(np.intp)
+    ends = np.take_along_axis(ordered, np.stack([low, np.minimum(low + 1, last)], axis=1), axis=1)
+    ends = np.where(np.isfinite(ends), ends, 0.0)
+    result: Floats = ends[:, 0] + (share * last - low) * (ends[:, 1] - ends[:, 0])
+    return result

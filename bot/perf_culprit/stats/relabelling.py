@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,9 @@ class Labellings:
     is_target: Booleans
     is_observed: Booleans
     ways: int
+
+    def first(self, count: int) -> "Labellings":
+        return replace(self, is_target=self.is_target[:count], is_observed=self.is_observed[:count])
 
     @property
     def least_rate(self) -> float:

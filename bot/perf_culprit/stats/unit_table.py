@@ -21,16 +21,20 @@ class UnitTable:
     """(B, U): natural logarithm of the benchmark's median in the unit; NaN where missing, -inf for a count of zero."""
     is_target: Booleans
     """(U,): whether the unit is the target's; else it is the baseline's."""
-    block: Integers | None
-    """(U,): the round, job or machine whose units share an offset; None where nothing is known to be shared."""
+    block: Integers
+    """(U,): what shares a machine and a stretch of time: a job, a night, or a round with units of both sides."""
     sampling_variance: Floats | None
     """(B, U): squared standard error of each location, where the samples tell it (sampled counts)."""
+    scatter: Floats | None
+    """(B, U): squared standard error of each location by the samples in the unit, NaN where it has one number."""
     kind: Integers
     """(B,): benchmarks of one kind share the machine's shift and the prior of their noise."""
     orientation: Floats
-    """(B,): -1 where a slow machine lowers the value (rates), else 1."""
+    """(B,): 1 where a slow machine raises the value, -1 where it lowers it (rates), 0 for counts and sizes."""
     is_exact: Booleans
     """(B,): counts that do not vary by themselves."""
+    repeats: Booleans
+    """(B,): numbers of an exact source, as the kind's other benchmarks show by repeating to many digits."""
 
     @classmethod
     def of(
@@ -40,11 +44,17 @@ class UnitTable:
         *,
         block: Integers | None = None,
         sampling_variance: Floats | None = None,
+        scatter: Floats | None = None,
         kind: Integers | None = None,
         orientation: Floats | None = None,
         is_exact: Booleans | None = None,
+        repeats: Booleans | None = None,
     ) -> Self:
-        """Return the table. Raise a ValueError if the shapes do not fit or a side has no unit."""
+        """Return the table, without `block` each unit in a block of its own.
+
+        Raises:
+            ValueError: the shapes do not fit, or a side has no unit.
+        """
         size, units = location.shape
         if is_target.shape != (units,) or (block is not None and block.shape != (units,)):
             raise ValueError("is_target and block need one value per column of location")
@@ -53,11 +63,13 @@ class UnitTable:
         return cls(
             location=location,
             is_target=is_target,
-            block=None if block is None else numbered(block),
+            block=np.arange(units) if block is None else numbered(block),
             sampling_variance=sampling_variance,
+            scatter=scatter,
             kind=np.zeros(size, np.intp) if kind is None else kind,
             orientation=np.ones(size) if orientation is None else orientation,
             is_exact=np.zeros(size, np.bool_) if is_exact is None else is_exact,
+            repeats=np.zeros(size, np.bool_) if repeats is None else repeats,
         )
 
     def mirrored(self) -> Self:
@@ -67,9 +79,11 @@ class UnitTable:
             ~self.is_target,
             block=self.block,
             sampling_variance=self.sampling_variance,
+            scatter=self.scatter,
             kind=self.kind,
             orientation=self.orientation,
             is_exact=self.is_exact,
+            repeats=self.repeats,
         )
 
     def part(self, rows: Booleans) -> Self:
@@ -79,33 +93,35 @@ class UnitTable:
         return type(self).of(
             self.location[both],
             self.is_target[units],
-            block=None if self.block is None else self.block[units],
+            block=self.block[units],
             sampling_variance=None if self.sampling_variance is None else self.sampling_variance[both],
+            scatter=None if self.scatter is None else self.scatter[both],
             kind=numbered(self.kind[rows] * 2 + self.is_exact[rows]),
             orientation=self.orientation[rows],
             is_exact=self.is_exact[rows],
+            repeats=self.repeats[rows],
         )
 
     @property
     def ordered(self) -> Self:
-        """Sort the units in blocks by value, as time is irrelevant there: swapped sides then give the same order."""
-        if self.block is None:
-            return self
+        """Sort the units of rounds by value, as time is irrelevant there: swapped sides then give the same order."""
         order = np.lexsort((*np.nan_to_num(self.location), self.block))
         return type(self).of(
             self.location[:, order],
             self.is_target[order],
             block=self.block[order],
             sampling_variance=None if self.sampling_variance is None else self.sampling_variance[:, order],
+            scatter=None if self.scatter is None else self.scatter[:, order],
             kind=self.kind,
             orientation=self.orientation,
             is_exact=self.is_exact,
+            repeats=self.repeats,
         )
 
     @property
-    def blocks(self) -> Integers:
-        """(U,): the block of each unit; a single block if none are known."""
-        return np.zeros(len(self.is_target), np.intp) if self.block is None else self.block
+    def is_in_rounds(self) -> bool:
+        """Whether the sides took turns: some block has units of both."""
+        return bool(np.intersect1d(self.block[self.is_target], self.block[~self.is_target]).size)
 
     @property
     def has_smaller_target(self) -> bool:
@@ -124,17 +140,14 @@ class Tiers:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuiteShift:
-    """How far all benchmarks of a kind moved together: because of the code or, outside blocks, of the machine.
+    """How far all benchmarks of a kind moved together: because of the code or, outside rounds, of the machine.
 
-    `change` is a logarithm. `is_large`: more than the units' own variation; a call then has to hold both with and
-    without the shift.
+    `change` is a logarithm. `rate`: the share of unchanged runs in which a suite moves as far.
     """
 
     change: float = 0.0
-    p_value: float = 1.0
+    rate: float = 1.0
     is_suspected: bool = False
-    is_proven: bool = False
-    is_large: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -142,20 +155,14 @@ class Judgement:
     """The result for each benchmark (B,); changes are logarithms and NaN where a side is missing."""
 
     change: Floats
-    """Of the target against the baseline. Outside blocks without the suite's shift, unless that is large."""
+    """Of the target against the baseline. Outside rounds without the suite's shift, unless that is large."""
     low: Floats
     high: Floats
     """The 95% interval of `change`, which never contradicts the call."""
-    raw_change: Floats
-    """With the suite's shift."""
     p_value: Floats
     """Of this benchmark alone."""
     rate: Floats
     """The share of unchanged runs in which any benchmark looks as different: what the tiers are told by."""
-    model_rate: Floats
-    """The same by the model of the noise."""
-    relabelled_rate: Floats
-    """The same by relabelling the units; no smaller than `least_rate`."""
     is_proven: Booleans
     is_suspected: Booleans
     visible_change: Floats
@@ -165,8 +172,6 @@ class Judgement:
     differs: Booleans
     """Whether the samples of both sides differ beyond their scatter, but nothing tells the code from the machine."""
     suite: SuiteShift
-    least_rate: float
-    """What relabelling can reach with these units."""
 
 
 def numbered(values: Integers) -> Integers:

@@ -13,14 +13,14 @@ from tests.support.diagnosed_reports import diagnosis, with_suspects
 from tests.support.measurements import measured_json
 
 LEVELS = {"parse": 0.004, "render": 0.02}
-FILES = ("--baseline", "base*.json", "--target", "slow*.json")
+FILES = ("--paired", "--baseline", "base*.json", "--target", "slow*.json")
 PAGES = ("--json", "report.json", "--markdown", "report.md", "--html", "report.html")
 
 
 @pytest.fixture(autouse=True)
 def _results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for seed in range(5):
+    for seed in range(16):  # eight rounds
         Path(f"base-{seed}.json").write_bytes(measured_json(LEVELS, seed=seed))
         Path(f"slow-{seed}.json").write_bytes(measured_json({**LEVELS, "parse": 0.0096}, seed=51 + seed))
 

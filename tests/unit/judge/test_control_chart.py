@@ -277,7 +277,7 @@ def test_a_second_mode_that_only_the_target_has_is_a_change() -> None:
     (TIME, 0.7, Verdict.SUSPECTED, False),
     (THROUGHPUT, 1.3, Verdict.SUSPECTED, False),
     (THROUGHPUT, 0.7, Verdict.SUSPECTED, True),
-    (TIME, 1.0, Verdict.UNCHANGED, False),
+    (TIME, 1.0, Verdict.NOT_SEEN, False),
 ])  # fmt: skip
 def test_benchmarks_are_charted_by_their_samples(
     metric: Metric, factor: float, verdict: Verdict, *, is_worse: bool

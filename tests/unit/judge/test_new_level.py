@@ -115,7 +115,7 @@ def test_a_step_is_told_when_it_comes_and_once_it_lasts() -> None:
 
 
 @pytest.mark.parametrize("detector", ["anova", "median_interval", "control_chart"])
-@pytest.mark.parametrize(("count", "before"), [(2, 5), (3, 20), (12, 10), (40, 8)])
+@pytest.mark.parametrize(("count", "before"), [(2, 5), (3, 20), (12, 10), (40, 12)])
 def test_a_step_is_told_though_another_metric_stepped_one_push_before(detector: str, count: int, before: int) -> None:
     def targets() -> Iterator[Run]:
         rng = np.random.default_rng([count, before])

@@ -85,8 +85,10 @@ def test_one_number_per_file_six_times_is_one_number() -> None:
 def test_an_exact_count_is_compared_as_it_is(before: int, after: int, verdict: Verdict, count: int) -> None:
     sides = (files(np.full((count, 1), float(number)), [ALLOCATIONS]) for number in (before, after))
     judgement = compared(*sides)
-    assert judgement.findings[0].verdict is verdict
-    # Equal counts are not copies, and one file of them is enough.
+    # One file a side doesn't show how much a count varies.
+    is_open = count == 1 and before != after
+    assert judgement.findings[0].verdict is (Verdict.SUSPECTED if is_open else verdict)
+    # Equal counts are not copies.
     assert judgement.notes == ()
 
 
@@ -114,7 +116,7 @@ def test_bytes_per_operation_below_an_allocation_are_a_rest_of_the_run(
 ) -> None:
     unit = Metric(name="bytes", unit="B/op", direction=Direction.LOWER_IS_BETTER)
     (finding,) = compared(files(np.array([[before]]), [unit]), files(np.array([[after]]), [unit])).findings
-    assert (finding.verdict in {Verdict.REGRESSION, Verdict.IMPROVEMENT}) is is_called
+    assert (finding.verdict is Verdict.SUSPECTED) is is_called
 
 
 def test_other_metrics_take_nothing_from_what_the_times_alone_show() -> None:

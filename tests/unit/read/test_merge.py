@@ -185,14 +185,14 @@ def test_a_file_that_knows_its_rounds_keeps_them_and_a_second_one_goes_on(tmp_pa
 def test_several_files_of_a_target_are_runs_of_their_own(tmp_path: Path) -> None:
     files = [written(tmp_path, f"{name}.json", {"samples": [1.0, 2.0], "group_sizes": [1, 1]}) for name in "abc"]
     several = collect_separate(files)
-    assert several.is_separate
+    assert len(several.origins) > 1
     assert several.benchmarks[0].group_sizes == (2, 2, 2)
-    assert not collect_separate(files[:1]).is_separate
+    assert not collect_separate(files[:1]).origins
 
 
 def test_executions_that_shared_a_job_are_no_runs_of_their_own(tmp_path: Path) -> None:
     fields: dict[str, object] = {"samples": [1.0, 2.0, 3.0, 4.0], "group_sizes": [2, 2], "rounds": [1, 2]}
-    assert not collect_separate([written(tmp_path, name, fields) for name in ("a.json", "b.json")]).is_separate
+    assert not collect_separate([written(tmp_path, name, fields) for name in ("a.json", "b.json")]).origins
 
 
 def test_summaries_become_executions_of_one_number() -> None:
@@ -254,8 +254,8 @@ def test_several_files_stay_runs_or_executions(tmp_path: Path) -> None:
     )
     before, after = named_alike(collect_each(baseline), collect_separate(target))
     assert len(before) == 2
-    assert after.is_separate
-    assert (after.benchmarks[0].group_sizes, after.benchmarks[0].rounds) == ((3, 3, 3), (1, 1, 1))
+    assert after.origins
+    assert (after.benchmarks[0].group_sizes, after.benchmarks[0].rounds) == ((3, 3, 3), (1, 2, 3))
     (paired,), _ = named_alike([collect_executions(baseline)], collect_executions(target))
     assert (paired.benchmarks[0].group_sizes, paired.benchmarks[0].rounds) == ((3, 3), (1, 1))
 
@@ -331,7 +331,7 @@ def test_parts_are_one_run_whose_rounds_are_the_same(tmp_path: Path) -> None:
         assert [benchmark.name for benchmark in run.benchmarks] == ["a", "b", "c"]
         assert {benchmark.rounds for benchmark in run.benchmarks} == {(1, 2)}, "parts are no blocks"
         assert run.environment.components == {"cpu": "A / B / A", "os": "L"}
-        assert (run.part, run.notes, run.is_separate) == (None, (), False)
+        assert (run.part, run.notes, run.origins) == (None, (), ())
 
 
 def test_what_parts_lack_is_kept(tmp_path: Path) -> None:

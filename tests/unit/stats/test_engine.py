@@ -10,7 +10,7 @@ from perf_culprit.stats.ragged import Booleans, Floats, Integers
 from perf_culprit.stats.unit_table import Judgement, UnitTable, log_change
 
 WAYS = [(1, 1), (3, 1), (9, 1), (2, 2), (3, 3), (5, 5)]
-OF_BENCHMARKS = ("change", "low", "high", "raw_change", "p_value", "model_rate", "relabelled_rate", "visible_change")
+OF_BENCHMARKS = ("change", "low", "high", "p_value", "rate", "visible_change")
 
 
 def units(baseline: int, target: int) -> Booleans:
@@ -66,28 +66,12 @@ def test_one_file_a_side_names_no_change_that_it_could_not_see() -> None:
     assert judge(UnitTable.of(y, side)).is_suspected.tolist() == [index == 3 for index in range(15)]
 
 
-def test_one_file_a_side_differs_where_its_samples_do_or_where_there_is_one_number() -> None:
-    size = 20
-    y = noisy(np.random.default_rng(5), size, 2, spread=0.001)
-    y[:, 1] += log_change(0.3)
-    y[3, 1] = y[3, 0] + log_change(0.01)
-    sampled = np.full(size, 0.001)
-    sampled[[1, 2]] = 0.2, np.nan
-    judged = judge(UnitTable.of(y, units(1, 1)), sampled=sampled)
-    assert not judged.is_suspected.any()
-    assert np.flatnonzero(~judged.differs).tolist() == [1, 3]
-    # The shift of all benchmarks belongs to what the two files hold.
-    assert judged.change[judged.differs] == pytest.approx(log_change(0.3), abs=0.1)
-    assert (judged.low < judged.change).all()
-    assert (judged.change < judged.high).all()
-
-
 @pytest.mark.parametrize("in_rounds", [False, True])
 def test_several_units_show_the_noise_so_nothing_merely_differs(*, in_rounds: bool) -> None:
     side, rounds = turns(1)
     y = noisy(np.random.default_rng(6), 20, 4) + np.where(side, log_change(0.06), 0)
-    table = UnitTable.of(y, side, block=rounds if in_rounds else None)
-    assert not judge(table, sampled=np.zeros(20)).differs.any()
+    table = UnitTable.of(y, side, block=rounds if in_rounds else None, scatter=np.full(y.shape, 1e-9))
+    assert not judge(table).differs.any()
 
 
 @settings(max_examples=30, deadline=None)
@@ -138,7 +122,10 @@ def test_counts_are_compared_as_they_are() -> None:
     with np.errstate(divide="ignore"):
         y = np.log(np.array([[10, 11], [7, 7], [0, 1], [1, 0], [0, 0]], dtype=float))
     judged = judge(UnitTable.of(y, side, is_exact=np.ones(5, np.bool_)))
-    assert judged.is_proven.tolist() == [True, False, True, True, False]
+    # One unit a side doesn't show how much counts vary, so nothing is proven.
+    assert judged.is_suspected.tolist() == [True, False, True, True, False]
+    assert not judged.is_proven.any()
+    assert judge(UnitTable.of(np.repeat(y, 2, axis=1), units(2, 2), is_exact=np.ones(5, np.bool_))).is_proven[0]
     assert judged.change[:2] == pytest.approx([np.log(1.1), 0.0])
     assert judged.change[2:].tolist() == [np.inf, -np.inf, 0.0]
 
@@ -199,7 +186,7 @@ def test_the_machines_shift_is_not_a_change_of_the_benchmarks() -> None:
     assert not judged.is_suspected.any()
     assert judged.suite.change == pytest.approx(log_change(0.2), abs=0.05)
     assert judged.suite.is_suspected
-    assert judged.raw_change.mean() == pytest.approx(log_change(0.2), abs=0.05)
+    assert judged.change.mean() == pytest.approx(log_change(0.2), abs=0.05)
 
 
 def test_within_rounds_a_shift_of_the_whole_suite_is_its_change() -> None:
@@ -222,13 +209,12 @@ def test_many_units_see_through_two_modes() -> None:
 
 def test_slow_spells_of_a_shared_machine_are_no_proof() -> None:
     """Consecutive executions are slow together, so one of two consecutive sides may contain a whole slow spell."""
-    rng, side, proven = np.random.default_rng(10), units(3, 3), 0
-    for _ in range(150):
+    rng, side = np.random.default_rng(10), units(3, 3)
+    for _ in range(50):
         y = noisy(rng, 17, 6, spread=0.15)
-        spell = rng.random(17) < 0.008
+        spell = rng.random(17) < 0.1
         y[np.ix_(spell, side)] += 1.2
-        proven += bool(judge(UnitTable.of(y, side)).is_proven.any())
-    assert proven <= 9
+        assert not judge(UnitTable.of(y, side, block=side.astype(int))).is_proven.any()
 
 
 def test_a_table_needs_units_on_both_sides() -> None:

@@ -222,8 +222,10 @@ def collect_separate(paths: Sequence[str], reading: Reading = AS_IT_IS, *, commi
     each = join_parts(list(reading.each(paths)))
     # Executions with rounds shared a job, whatever the number of files.
     in_rounds = any(benchmark.rounds for _, run in each for benchmark in run.benchmarks)
-    joined = join_executions(each, suite=reading.suite, commit=commit)
-    return structs.replace(joined, is_separate=len(each) > 1 and not in_rounds)
+    is_separate = len(each) > 1 and not in_rounds
+    numbers = range(1, len(each) + 1) if is_separate else None
+    joined = join_executions(each, rounds=numbers, suite=reading.suite, commit=commit)
+    return structs.replace(joined, origins=tuple(run.origin for _, run in each) if is_separate else ())
 
 
 def collect_sources(sources: Sequence[Source], reading: Reading = AS_IT_IS, *, commit: str | None = None) -> Run:

@@ -80,7 +80,7 @@ class Parsed:
     @classmethod
     def of(cls, run: Run, **others: Any) -> "Parsed":
         held = structs.asdict(run)
-        del held["is_separate"]
+        del held["origins"]
         return cls(**held | others)
 
     @property

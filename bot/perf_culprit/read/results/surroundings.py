@@ -36,6 +36,16 @@ TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
 PASSED_ON: Final = ("PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "DOTNET_ROOT", "LD_LIBRARY_PATH")
 OFFLINE: Final = {"GOTOOLCHAIN": "local", "RUSTUP_AUTO_INSTALL": "0", "DOTNET_CLI_TELEMETRY_OPTOUT": "1"}
 LONGEST_ANSWER_S: Final = 5.0
+BOOT_FACT: Final = Path("/proc/sys/kernel/random/boot_id")
+# Of GitHub, GitLab, Jenkins, CircleCI, Buildkite and Azure.
+CI_RUNS: Final = (
+    ("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB", "RUNNER_NAME"),
+    ("CI_JOB_ID",),
+    ("BUILD_TAG",),
+    ("CIRCLE_WORKFLOW_JOB_ID",),
+    ("BUILDKITE_JOB_ID",),
+    ("SYSTEM_JOBID",),
+)
 _VERSION: Final = re.compile(r"\d+(?:\.[\w+-]+)+|\b\d+\b")
 
 
@@ -238,6 +248,8 @@ def _seen(variables: Mapping[str, str]) -> Environment:
         os_release=platform.release(),
         runner_image=_runner_image(variables),
         # A container's name does not identify a machine.
+        boot=_read_fact(BOOT_FACT).strip() or None,
+        ci_run=_ci_run(variables),
         host=None if any(map(Path.exists, CONTAINER_MARKS)) else platform.node(),
         python=None if OWN_IMAGE.exists() else platform.python_version(),
     )
@@ -268,6 +280,13 @@ def _fields(facts: str) -> dict[str, str]:
         name, _, value = line.partition(":")
         fields.setdefault(name.strip(), value.strip())
     return fields
+
+
+def _ci_run(variables: Mapping[str, str]) -> str | None:
+    """Return what names one run of a job: runs of one share its machine and its time."""
+    return next(
+        (" ".join(variables[name] for name in names) for names in CI_RUNS if all(map(variables.get, names))), None
+    )
 
 
 def _runner_image(variables: Mapping[str, str]) -> str | None:

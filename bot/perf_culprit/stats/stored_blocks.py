@@ -1,0 +1,183 @@
+"""One new block against stored ones: the suite's own past tells how far a block differs from those before it."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from perf_culprit.stats.block_means import BlockMeans
+from perf_culprit.stats.compared_sides import OF_SHIFT, Compared, any_kind, of_benchmarks
+from perf_culprit.stats.heavy_tail import CORPUS, TO_PROVE, TO_SUSPECT, Jumps, SuiteTail, Tail, how_often
+from perf_culprit.stats.machine_shift import (
+    FIRST,
+    JudgedShift,
+    correlation_of_neighbours,
+    middle,
+    newest_shifts,
+    shared_shift,
+    widened,
+)
+from perf_culprit.stats.ragged import Booleans, Floats, Integers
+from perf_culprit.stats.suite_prior import RESOLUTION, SCALE, suite_prior
+
+ENOUGH: Final = 7  # stored blocks from which on a change can be proven, and earlier blocks count as runs
+WINDOW: Final = 40  # of the stored blocks, the newest
+RESERVE: Final = 0.9  # the tail beyond few stored blocks is a guess
+HEAVY: Final = 0.7  # of the freedom, where no labelling checks the tail: noise is not Gaussian
+OWN: Final = 0.7  # what a value of the suite's past is worth for a suspicion
+RUNS: Final = 10.0  # earlier runs that the model's rate is worth
+KNOWN: Final = 0.7  # part of the error that these blocks tell
+CALM: Final = 0.05  # standard deviation of a unit on dedicated machines, at most
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Steps:
+    """Blocks judged by others, (B, K): `change` and the `tail` of its size; `is_told` where enough others exist."""
+
+    change: Floats
+    tail: Tail
+    is_told: Booleans
+
+    def tails(self, jumps: Jumps, least_change: Floats | float, *, heavy: float) -> Floats:
+        """(B, K): tails of the changes; 1 below the least change, NaN where none is told."""
+        size = np.abs(self.change)
+        tail = replace(self.tail, freedom=heavy * self.tail.freedom)
+        told = np.where(size >= least_change, tail.of(size, jumps), 1.0)
+        return np.where(self.is_told, told, np.nan)
+
+
+def compare_newest(blocks: BlockMeans, *, least_change: Floats, suspected: float) -> Compared:
+    """Judge the last block, the target's only one, against more than FIRST earlier ones, in order of time."""
+    x = blocks.location[:, -WINDOW - 1 :] * blocks.sign[:, None]
+    x = x - middle(x[:, :-1], axis=1)[:, None]
+    shared = shared_shift(x, blocks.kind, blocks.orientation != 0)
+    own, size, count = x - shared.of_others, len(x), x.shape[1] - 1
+    share = of_benchmarks(is_shift_told=shared.is_told)
+    before, left_out = _by_those_before(own, blocks.kind), _by_all_others(own[:, :-1], blocks.kind)
+    before = _widened(before, own)
+    is_large = np.abs(before.change) >= least_change[:, None]
+    least = least_change[:, None]
+    to_prove, past_proofs = _with_past(before, left_out, TO_PROVE, least, heavy=1.0)
+    to_suspect, past = _with_past(before, left_out, TO_SUSPECT, 0.0, heavy=HEAVY)
+    worth = size * (count - 1)
+    rate = size * _corrected(to_suspect[:, -1], past, OWN * worth) / RESERVE / share
+    newest = Tail(
+        error=before.tail.error[:, -1], freedom=HEAVY * before.tail.freedom[:, -1], jumps=before.tail.jumps[:, -1]
+    )
+    z = np.abs(before.change) / before.tail.error
+    shifts = [newest_shifts(common) for common in shared.common]
+    # Run by run: how often was a run of this history as odd?
+    odd = np.where(is_large & before.is_told, to_suspect, 1.0) * size / share
+    odd_shifts = [rates * len(shifts) / OF_SHIFT for _, rates in shifts]
+    runs = np.minimum.reduce([np.ones(count + 1), odd.min(axis=0), *odd_shifts])
+    earlier = np.sort(runs[ENOUGH:-1])
+    proof = np.ones(size)
+    if count >= ENOUGH:
+        # The suite's past outweighs only the corpus's jumps, not the noise of these runs.
+        by_noise = 2 * special.stdtr(before.tail.freedom[:, -1], -z[:, -1])
+        proof = size * np.maximum(SuiteTail.of(past_proofs, worth).corrected(to_prove[:, -1]), by_noise)
+    return Compared(
+        change=before.change[:, -1],
+        raw_change=before.change[:, -1] + shared.of_others[:, -1],
+        tail=newest,
+        rate=np.where(is_large[:, -1], _run_by_run(rate, odd[:, -1], earlier), 1.0),
+        # Without the machine's shift, no stored run proves what changed.
+        proof=np.where(is_large[:, -1] & shared.is_certain, np.minimum(proof, 1.0), 1.0),
+        limit=newest.distance(suspected * share * RESERVE / size),
+        shift=_shift_by_run([judged for judged, _ in shifts], earlier),
+        half_width=_drift(z[:, FIRST:-1]) * newest.error,
+    )
+
+
+def _with_past(
+    before: _Steps, left_out: _Steps, jumps: Jumps, least: Floats | float, *, heavy: float
+) -> tuple[Floats, Floats]:
+    """The tails (B, K), and sorted those of stored blocks: each by all others and by those before it."""
+    tails = before.tails(jumps, least, heavy=heavy)
+    past = np.concatenate([left_out.tails(jumps, least, heavy=heavy).ravel(), tails[:, ENOUGH:-1].ravel()])
+    return tails, np.sort(past[np.isfinite(past)])
+
+
+def _widened(steps: _Steps, x: Floats) -> _Steps:
+    """The steps with the error of neighbours in time that resemble each other: their spread says too little."""
+    count = x.shape[1]
+    newest = np.arange(count) == count - 1
+    correlation = correlation_of_neighbours(x, newest)
+    wide = [math.sqrt(float(widened(newest[None, -size:], correlation, KNOWN)[0])) for size in range(2, count + 1)]
+    return replace(steps, tail=replace(steps.tail, error=steps.tail.error * np.array([1.0, *wide])))
+
+
+def _by_those_before(x: Floats, kind: Integers) -> _Steps:
+    """Each block judged by the mean of those before it."""
+    present = np.isfinite(x)
+    y = np.where(present, x, 0.0)
+    count = np.cumsum(present, axis=1) - present
+    mean = (np.cumsum(y, axis=1) - y) / np.maximum(count, 1)
+    squares = np.maximum(np.cumsum(y**2, axis=1) - y**2 - count * mean**2, 0.0)
+    return _steps(np.where(present, x - mean, np.nan), squares, count, kind)
+
+
+def _by_all_others(x: Floats, kind: Integers) -> _Steps:
+    """Each stored block judged by the mean of all other stored ones, as if it were the newest."""
+    present = np.isfinite(x)
+    y = np.where(present, x, 0.0)
+    count = present.sum(axis=1, keepdims=True) - present
+    mean = (y.sum(axis=1, keepdims=True) - y) / np.maximum(count, 1)
+    squares = np.maximum((y**2).sum(axis=1, keepdims=True) - y**2 - count * mean**2, 0.0)
+    return _steps(np.where(present, x - mean, np.nan), squares, count, kind)
+
+
+def _steps(change: Floats, squares: Floats, count: Integers, kind: Integers) -> _Steps:
+    """Judge by the other blocks, `squares` and `count` (B, K); one is enough if the suite knows its noise."""
+    freedom, is_told = np.maximum(count - 1, 0), np.isfinite(change) & (count > 0)
+    error, worth, jumps = np.full(change.shape, SCALE**2), np.ones_like(change), how_often(count.astype(float))
+    for rows in (kind == one for one in np.unique(kind)):
+        for block in np.flatnonzero((is_told & (freedom > 0))[rows].any(axis=0)):
+            told = rows & is_told[:, block]
+            of_prior = told & (freedom[:, block] > 0)
+            own = squares[of_prior, block], freedom[of_prior, block]
+            prior = suite_prior(own[0] / own[1], float(np.median(own[1])))
+            error[told, block] = prior.moderated(squares[told, block], freedom[told, block]) + RESOLUTION**2
+            worth[told, block] = prior.worth
+            # A loud suite jumps more often, and so does a loud benchmark.
+            jumps[told, block] *= np.maximum(np.sqrt(np.maximum(error[told, block], prior.variance)) / CALM, 1.0)
+    tail = Tail(
+        error=np.sqrt(error * (1 + 1 / np.maximum(count, 1))),
+        freedom=worth + freedom,
+        jumps=jumps,
+    )
+    return _Steps(change=np.where(is_told, change, 0.0), tail=tail, is_told=is_told)
+
+
+def _corrected(tails: Floats, past: Floats, worth: float) -> Floats:
+    """Tails by the corpus and by the suite's own past ones, sorted; a power law beyond these (Hill 1975)."""
+    few = min(max(int(0.015 * len(past)), 6), len(past) - 1)
+    if few < 1:
+        return tails
+    share, knee = np.searchsorted(past, tails, "right") / len(past), past[few]
+    power = (few + 4) / (np.log(knee / np.maximum(past[:few], 1e-12)).sum() + 4)
+    beyond = few / len(past) * (np.minimum(tails, knee) / knee) ** min(power, 2.0)
+    corrected: Floats = (CORPUS * tails + worth * np.where(tails < knee, beyond, share)) / (CORPUS + worth)
+    return corrected
+
+
+def _run_by_run(rate: Floats, odd: Floats, earlier: Floats) -> Floats:
+    """The model's rate, corrected by how many of the `earlier` runs, sorted, were as `odd`."""
+    odder = np.searchsorted(earlier, np.minimum(odd, 1.0) + 1e-15, "right")
+    corrected: Floats = (RUNS * np.minimum(rate, 1.0) + odder) / (RUNS + len(earlier))
+    return corrected
+
+
+def _shift_by_run(shifts: list[JudgedShift], earlier: Floats) -> JudgedShift | None:
+    shift = any_kind(shifts)
+    if shift is None:
+        return None
+    rate = _run_by_run(np.array([shift.rate / RESERVE]), np.array([shift.rate]), earlier)
+    return replace(shift, rate=float(rate[0]))
+
+
+def _drift(z: Floats) -> float:
+    """The suite's own 95% of a step in standard errors: neighbours resemble each other more than later blocks."""
+    return float(np.quantile(z, 0.95)) if z.shape[1] > ENOUGH - FIRST else 0.0

@@ -1,0 +1,50 @@
+"""The prior of a benchmark's variance: the variances of its suite, combined with a corpus."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import special
+
+from perf_culprit.stats.ragged import Floats
+
+# Fitted on ten forks each of the benchmarks of 15 Java systems, and on executions on a shared machine.
+RESOLUTION: Final = 0.002  # no unit is more precise
+SCALE: Final = 0.015  # standard deviation of a unit in the corpus
+SCALE_SPREAD: Final = 2.5  # variance of the corpus's log variances: how much benchmarks differ in their scale
+SCALE_WORTH: Final = 3.0  # number of benchmarks of the suite that the corpus is worth
+LEAST_SPREAD: Final = 0.15
+LEAST_WORTH: Final = 0.05  # where noises differ 30-fold, each benchmark stands for itself
+MOST_WORTH: Final = 12.0  # some benchmark is always noisy
+_WORTHS: Final = np.geomspace(LEAST_WORTH, MOST_WORTH, 400)
+_SPREADS: Final = -special.polygamma(1, _WORTHS / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePrior:
+    """`variance` of a benchmark's unit, worth `worth` degrees of freedom; `own` is the suite's without the corpus."""
+
+    worth: float
+    variance: float
+    own: float = 0.0
+
+    def moderated(self, squares: Floats, freedom: Floats | float) -> Floats:
+        """Combine the prior with sums of `squares` of that freedom."""
+        moderated: Floats = (self.worth * self.variance + squares) / (self.worth + freedom)
+        return moderated
+
+
+def suite_prior(variances: Floats, freedom: float) -> SuitePrior:
+    """The prior of variances (m,), m >= 1, each estimated with `freedom`.
+
+    Smyth, Linear models and empirical Bayes methods (2004), with quantiles instead of moments. Tenths and
+    quarters tell the spread. So a fifth of the suite with another noise counts, and one wild benchmark does not.
+    """
+    logs = np.log(np.maximum(variances, RESOLUTION**2 / 4))
+    tenth, quarter, middle, last, most = np.quantile(logs, [0.1, 0.25, 0.5, 0.75, 0.9])
+    share = len(logs) / (len(logs) + SCALE_WORTH)
+    wide = max((last - quarter) / 1.349, (most - tenth) / 2.563) ** 2 - float(special.polygamma(1, freedom / 2))
+    spread = share * max(wide, LEAST_SPREAD) + (1 - share) * SCALE_SPREAD
+    worth = float(np.interp(-spread, _SPREADS, _WORTHS))
+    own = float(np.exp(middle) * freedom / special.chdtri(freedom, 0.5))
+    return SuitePrior(worth, own**share * SCALE ** (2 * (1 - share)), own)
