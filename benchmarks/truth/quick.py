@@ -29,14 +29,13 @@ QUICK_WAYS: Final = (
 
 # (the way's first row, noise, effect), found in three of four trials at least: without calls every rate holds.
 QUICK_FINDS: Final = (
-    ("five files per side", "own 3%", 0.20),
     ("five rounds", "AR 0.3", 0.15),
 )
 QUICK_FOUND: Final = 0.75
 QUICK_FIND_TRIALS: Final = 8
 
 # (row, noise): remove a cell when its way holds its stated rate; the test fails if a listed cell holds it.
-KNOWN_BROKEN: Final = frozenset({("five files per side", "recorded")})
+KNOWN_BROKEN: Final[frozenset[tuple[str, str]]] = frozenset()
 
 
 def is_quick(way: Way, noise: str) -> bool:
