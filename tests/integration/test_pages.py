@@ -43,7 +43,7 @@ def report() -> Report:
     risen = LEVELS | {HOSTILE: 1.2}
     stored = [measured(risen if i >= 12 else LEVELS, seed=i) for i in range(24)]
     target = measured(risen | {HOSTILE: 2.0, "quick": 3.0}, seed=99)
-    return compare_runs(target, baseline=stored, source=BaselineSource.FILES, config=Config())
+    return compare_runs(target, baseline=stored, source=BaselineSource.HISTORY, config=Config())
 
 
 def opened(browser: Page, report: Report, folder: Path, *, scheme: str = "light", width: int = 1200) -> Page:
@@ -117,7 +117,7 @@ def test_samples_of_a_thousandfold_change_are_on_a_logarithmic_axis(browser: Pag
     stored = [measured({"a": 1.0}, seed=i) for i in range(6)]
     target = measured({"a": 1000.0}, seed=99)
     page = opened(
-        browser, compare_runs(target, baseline=stored, source=BaselineSource.FILES, config=Config()), tmp_path
+        browser, compare_runs(target, baseline=stored, source=BaselineSource.HISTORY, config=Config()), tmp_path
     )
     assert "logarithmic axis" in page.value("document.querySelector('figcaption').textContent")
     boxes = page.value("[...document.querySelectorAll('.explorer-box')].map(one => one.getBBox().x)")
@@ -135,7 +135,7 @@ def counters() -> Report:
     values = noise(99)
     values[30:60, 0] *= 2
     target = counter_run(counter_table(values, names=names))
-    return compare_runs(target, baseline=runs, source=BaselineSource.FILES, config=Config())
+    return compare_runs(target, baseline=runs, source=BaselineSource.HISTORY, config=Config())
 
 
 def noise(seed: int) -> Floats:
