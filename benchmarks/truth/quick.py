@@ -28,9 +28,7 @@ QUICK_WAYS: Final = (
 )
 
 # (the way's first row, noise, effect), found in three of four trials at least: without calls every rate holds.
-QUICK_FINDS: Final = (
-    ("five rounds", "AR 0.3", 0.15),
-)
+QUICK_FINDS: Final = (("five rounds", "AR 0.3", 0.15),)
 QUICK_FOUND: Final = 0.75
 QUICK_FIND_TRIALS: Final = 8
 

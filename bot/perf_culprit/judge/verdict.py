@@ -45,7 +45,10 @@ def decide(evidence: Evidence, *, metric: MetricSettings, policy: PolicySettings
         reason = because(code, effect=metric.minimum_effect)
         return Decided(verdict=Verdict.UNCHANGED, reason=reason, worsening=worsening, detectable_effect=visible)
     if objection is None and visible is None:
-        return Decided(verdict=Verdict.UNTESTED, reason=because(VerdictReason.BLIND), worsening=worsening)
+        rounds = _first_proof(policy) if evidence.precision.rounds is None else None
+        return Decided(
+            verdict=Verdict.UNTESTED, reason=because(VerdictReason.BLIND, rounds=rounds), worsening=worsening
+        )
     # Four digits are more than is shown, and few enough that many findings share a reason.
     seen = because(VerdictReason.NOTHING_SEEN, effect=None if visible is None else float(f"{visible:.4g}"))
     return Decided(verdict=Verdict.NOT_SEEN, reason=objection or seen, worsening=worsening, detectable_effect=visible)

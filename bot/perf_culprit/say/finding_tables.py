@@ -244,7 +244,7 @@ def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
     if finding.verdict not in CALLED:
         mark = Sign("🟡" + NO_BREAK if finding.verdict is Verdict.DIFFERS else "")
         is_blind = finding.reason.code is VerdictReason.BLIND
-        return words("{}{}", mark, Safe("too noisy" if is_blind else VERDICT_WORDS[finding.verdict]))
+        return words("{}{}", mark, unbroken("too noisy" if is_blind else VERDICT_WORDS[finding.verdict]))
     loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
     better = finding.verdict is Verdict.IMPROVEMENT or (
         finding.verdict is Verdict.SUSPECTED and not finding.looks_worse
@@ -331,13 +331,17 @@ def _size(finding: Finding) -> float:
 
 
 def changed_table(sections: Sections, *, more: Sequence[Finding] = (), title: Text | None = None) -> Table:
+    """Show the changes, then `more` rows. Without a change, all rows rest on the same runs, which the footer names."""
+    called, columns = (*sections.changed, *sections.suspected), changed_columns(_NAMED[0])
+    kept = len(columns) if called else columns.index(_CERTAINTY)
+
     def row(finding: Finding) -> Row:
         key = finding.key
         name = metric_name(key, with_metric=sections.several_metrics)
-        return Row(changed_cells(name, finding, sections.beside.get(key, ())), TONES[finding.verdict])
+        cells = changed_cells(name, finding, sections.beside.get(key, ()))
+        return Row(cells[:kept], TONES[finding.verdict])
 
-    columns = changed_columns(_NAMED[0])
-    return table(columns, (*sections.changed, *sections.suspected, *more), row, title=title, shown=Shown.TABLE)
+    return table(columns[:kept], (*called, *more), row, title=title, shown=Shown.TABLE)
 
 
 def groups_table(groups: Sequence[GroupMean]) -> Table:

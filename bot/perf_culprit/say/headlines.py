@@ -190,7 +190,7 @@ def next_step(report: Report, sections: Sections, *, has_check: bool = True) -> 
     if report.conclusion is Conclusion.INCONCLUSIVE and (sections.differing or _blind(sections)):
         noise = "the differences below, the largest first, may be noise alone"
         told = sentence(sections.differing[0].reason).partition(";")[0] if sections.differing else noise
-        advice = f"{told[0].upper()}{told[1:]}. {_in_turn(sections.differing)}"
+        advice = f"{told[0].upper()}{told[1:]}. {_in_turn((*sections.differing, *sections.untested))}"
         return NextStep(advice=advice, command=COMMAND)
     weak = weakest(sections) if report.conclusion is Conclusion.NO_CHANGE else ()
     if advice := _harness_advice(report):

@@ -59,7 +59,10 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     VerdictReason.INTERVALS_MEET: "the intervals of the two medians overlap, or that of their difference includes zero",
     VerdictReason.TOO_FEW_SAMPLES: "too few samples: the {side:prose} has {count:,}, {minimum:,} are needed",
     VerdictReason.NOTHING_TESTED: "nothing could be tested",
-    VerdictReason.BLIND: "the runs are too few or too noisy to tell a change in one metric from chance",
+    VerdictReason.BLIND: (
+        "the runs are too few or too noisy to tell a change in one metric from chance"
+        "[; {rounds:# round} in turn on one machine can prove a large one]"
+    ),
     VerdictReason.WITHIN_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT: _SCORES,
     VerdictReason.OVER_LIMIT_LIKE_BASELINE: _SCORES + ": baseline runs exceed theirs as much",

@@ -81,7 +81,7 @@ def test_unchanged_is_what_excludes_the_minimum_effect_both_ways(interval: Inter
 
 
 def test_what_no_change_would_show_in_was_not_tested() -> None:
-    assert decided(confidence_interval=WIDE).reason == because(VerdictReason.BLIND)
+    assert decided(confidence_interval=WIDE).reason.code is VerdictReason.BLIND
     untested = decided(rate=None, evidence_reason=because(Untested.TOO_FEW_EXECUTIONS))
     assert (untested.verdict, untested.reason.code) == (Verdict.UNTESTED, Untested.TOO_FEW_EXECUTIONS)
     assert decided(rate=None).reason == because(VerdictReason.NOTHING_TESTED)
@@ -112,3 +112,11 @@ def test_from_zero_to_something_is_a_change_of_any_size() -> None:
 def test_a_suspicion_of_paired_rounds_says_how_many_would_decide(rounds: int | None) -> None:
     outcome = decided(change=0.15, rate=0.05, precision=Precision(rounds=4, rounds_to_prove=rounds))
     assert outcome.reason == because(VerdictReason.SUSPECTED_ROUNDS, rate=0.05, rounds=rounds)
+
+
+@pytest.mark.parametrize(("done", "rounds"), [(None, 4), (3, None)])
+def test_what_is_too_noisy_names_the_rounds_from_which_on_a_change_can_be_proven(
+    done: int | None, rounds: int | None
+) -> None:
+    outcome = decided(confidence_interval=WIDE, precision=Precision(rounds=done))
+    assert outcome.reason == because(VerdictReason.BLIND, rounds=rounds)

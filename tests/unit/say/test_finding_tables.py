@@ -5,6 +5,7 @@ from perf_culprit.model.finding import Evidence, Excess, Finding, ModelVote, Rul
 from perf_culprit.model.reason import VerdictReason, because
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.run import Direction, Metric, MetricKey
+from perf_culprit.say.comment import render_markdown
 from perf_culprit.say.finding_tables import MOST_MOVED, before_and_after, certainty_text, change_text, moved
 from perf_culprit.say.headlines import effect
 from perf_culprit.say.render_terminal import terminal
@@ -101,3 +102,9 @@ def test_one_run_a_side_has_the_interval_of_its_samples() -> None:
 
     assert shown(1) == ["12.0 ms ±2.1%", "15.6 ms ±2.1%"]
     assert shown(5) == ["12.0 ms", "15.6 ms"]
+
+
+@pytest.mark.parametrize(("changed", "is_shown"), [(SLOWER, True), ((), False)])
+def test_only_a_change_has_a_certainty(changed: tuple[Finding, ...], *, is_shown: bool) -> None:
+    text = render_markdown(report(Conclusion.INCONCLUSIVE, *changed, *DIFFERING))
+    assert ("[certainty](" in text) is is_shown
