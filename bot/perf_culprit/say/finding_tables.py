@@ -244,7 +244,7 @@ def _state(finding: Finding, beside: Sequence[Finding]) -> Text:
     if finding.verdict not in CALLED:
         mark = Sign("🟡" + NO_BREAK if finding.verdict is Verdict.DIFFERS else "")
         is_blind = finding.reason.code is VerdictReason.BLIND
-        return words("{}{}", mark, unbroken("too noisy" if is_blind else VERDICT_WORDS[finding.verdict]))
+        return words("{}{}", mark, unbroken("undecided" if is_blind else VERDICT_WORDS[finding.verdict]))
     loud = finding.level is Level.FAIL or finding.severity is Severity.MAJOR
     better = finding.verdict is Verdict.IMPROVEMENT or (
         finding.verdict is Verdict.SUSPECTED and not finding.looks_worse

@@ -386,12 +386,12 @@ def _better(sections: Sections) -> list[str]:
 
 def _differ(sections: Sections) -> list[str]:
     count = len(sections.differing)
-    return [f"{count:,} differ{'s' if count == 1 else ''}, by one run a side"] if count else []
+    return [f"{count:,} differ{'s' if count == 1 else ''}, by {_lone_side(sections)}"] if count else []
 
 
 def _noisy(sections: Sections) -> list[str]:
     count = sum(map(_is_blind, sections.untested))
-    return [f"{count:,} too noisy to judge"] if count else []
+    return [f"{count:,} undecided"] if count else []
 
 
 def _untestable(sections: Sections) -> list[str]:
@@ -451,7 +451,13 @@ def _differing(sections: Sections) -> str:
         by = f", {' to '.join(ends)}" if ends else ""
         parts.append(f"{_share(count, total, 'benchmark')} differ{'s' if count == 1 else ''}{where}{by}")
     text = ", ".join(parts)
-    return f"{text[0].upper()}{text[1:]}; one run a side can't tell the code from the machine"
+    return f"{text[0].upper()}{text[1:]}; {_lone_side(sections)} can't tell the code from the machine"
+
+
+def _lone_side(sections: Sections) -> str:
+    """Several files of one job share its machine and its stretch of time."""
+    sides = (side for one in sections.differing for side in (one.baseline, one.target) if side is not None)
+    return "one job a side" if any(side.runs > 1 for side in sides) else "one run a side"
 
 
 def _blind(sections: Sections) -> bool:
@@ -463,10 +469,10 @@ def _is_blind(finding: Finding) -> bool:
 
 
 def untested_words(sections: Sections) -> str:
-    """Name the untested metrics: "not comparable", "too noisy to judge" if all tests were in vain, or "not tested"."""
+    """Name the untested metrics: "not comparable", "undecided" if all tests were in vain, or "not tested"."""
     if len(sections.not_comparable) == len(sections.untested):
         return "not comparable"
-    return "too noisy to judge" if all(map(_is_blind, sections.untested)) else "not tested"
+    return "undecided" if all(map(_is_blind, sections.untested)) else "not tested"
 
 
 def _untested_advice(sections: Sections) -> str:

@@ -176,7 +176,7 @@ def test_an_untested_metric_says_why() -> None:
 def test_a_blind_comparison_lists_the_largest_difference_first_and_one_command() -> None:
     text = render_markdown(every_conclusion()["cannot-tell"])
     assert re.findall(r"^\| `(\w+)` \| 4", text, re.MULTILINE) == ["cold_start", "warm_up"]
-    assert "<summary>2 too noisy to judge</summary>" in text
+    assert "<summary>2 undecided</summary>" in text
     assert text.count("perf-culprit measure") == 1
 
 

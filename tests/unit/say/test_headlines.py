@@ -227,10 +227,10 @@ def test_no_change_does_not_hide_what_was_not_tested_or_got_worse_and_was_accept
     better = replace(NOISY[0], relative_change=-0.1)
     untested = replace(UNTESTED, benchmark="new_unit", reason=because(Untested.UNIT_CHANGED, before="s", now="B"))
     assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, accepted, better))[0] == (
-        "5 of 8 benchmarks unchanged within 5%; 1 looks better, not proven; 1 worse and accepted; 1 too noisy to judge"
+        "5 of 8 benchmarks unchanged within 5%; 1 looks better, not proven; 1 worse and accepted; 1 undecided"
     )
     assert worded(report(Conclusion.NO_CHANGE, *UNCHANGED, UNTESTED, untested))[0].endswith(
-        "; 1 too noisy to judge; 1 of 7 benchmarks could not be tested"
+        "; 1 undecided; 1 of 7 benchmarks could not be tested"
     )
     assert worded(report(Conclusion.NO_CHANGE, accepted)) == ("1 worse and accepted", "Nothing to do.")
 
@@ -346,8 +346,15 @@ def test_benchmarks_that_differ_are_counted_with_their_changes_and_the_rounds_th
     with_others = report(Conclusion.INCONCLUSIVE, DIFFERING[0], *FASTER, *UNCHANGED, UNTESTED)
     assert worded(with_others)[0] == (
         "1 of 8 benchmarks differs, +30.6%; one run a side can't tell the code from the machine; "
-        "1 too noisy to judge; 1 got faster; 5 of 8 benchmarks unchanged within 5%"
+        "1 undecided; 1 got faster; 5 of 8 benchmarks unchanged within 5%"
     )
+
+
+def test_several_files_of_one_job_are_told_as_one_job() -> None:
+    assert DIFFERING[0].target is not None
+    several = replace(DIFFERING[0], target=replace(DIFFERING[0].target, runs=3))
+    text = worded(report(Conclusion.INCONCLUSIVE, several))[0]
+    assert text == "1 benchmark differs, +30.6%; one job a side can't tell the code from the machine"
 
 
 def test_beside_a_regression_those_that_differ_are_only_counted() -> None:
