@@ -324,15 +324,31 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def end_orphans(folder: Path) -> None:
-    """Kill the processes that work inside a folder of ours after their parent is gone. Linux only."""
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            is_inside = (entry / "cwd").readlink().is_relative_to(folder)
-            if is_inside:
-                os.kill(int(entry.name), signal.SIGKILL)
-        except OSError:
+    """Kill the processes that work inside a folder of ours, or write into it, after their parent is gone. Linux only.
+
+    Git adds a worktree from elsewhere, and outlives its parent.
+    """
+    deadline = time.monotonic() + SWEEP_SECONDS
+    while (orphans := _orphans(folder)) and time.monotonic() < deadline:
+        for orphan in orphans:
             # It has ended already, or belongs to another user.
-            continue
+            with contextlib.suppress(OSError):
+                # Git's helpers are in its process group.
+                is_leader = os.getpgid(orphan) == orphan != os.getpgrp()
+                os.kill(-orphan if is_leader else orphan, signal.SIGKILL)
+        time.sleep(0.005)
+
+
+def _orphans(folder: Path) -> list[int]:
+    """Return the other processes whose folder, or an argument, is inside the folder."""
+    orphans = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            is_named = any(word.startswith(os.fsencode(folder) + b"/") for word in words)
+            if is_named or (entry / "cwd").readlink().is_relative_to(folder):
+                orphans.append(int(entry.name))
+    return [orphan for orphan in orphans if orphan != os.getpid()]
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> bool:

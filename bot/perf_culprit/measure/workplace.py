@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -336,12 +336,16 @@ def remove_abandoned(repository: Path) -> None:
     folders = {path.parent for path in git.worktrees(repository)[1:] if path.parent.name.startswith(FOLDER_PREFIX)}
     for folder in sorted(folders):
         try:
-            with (folder / LOCK_NAME).open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                end_orphans(folder)
-                remove_folder(folder)
+            if folder.exists():
+                with (folder / LOCK_NAME).open("rb") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    end_orphans(folder)
+                    remove_folder(folder)
         except OSError:
             # In use, another user's, or not ours at all.
             continue
-    if folders:
-        git.prune_worktrees(repository)
+        # One by one: `git worktree prune` also removes what another process begins to add, and nothing that is locked.
+        for path in git.worktrees(repository):
+            if path.parent == folder:
+                with suppress(git.GitError):  # another process has removed it
+                    git.remove_worktree(repository, path)

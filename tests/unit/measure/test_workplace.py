@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -109,22 +110,27 @@ def test_an_interrupt_leaves_nothing(repository: Path, temporary: Path) -> None:
     assert len(git.worktrees(repository)) == 1
 
 
-def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(repository: Path, temporary: Path) -> None:
-    commit = import_commits(repository, {"one": []})["one"]
-    commands = Commands(run="echo 1")
+def opened(repository: Path, log: Log) -> AbstractContextManager[Workplace]:
+    return open_workplace(repository, commands=Commands(run="echo 1"), read=lambda p: collect([str(p)]), log=log)
 
-    def place(log: Log) -> AbstractContextManager[Workplace]:
-        return open_workplace(repository, commands=commands, read=lambda p: collect([str(p)]), log=log)
 
+def abandon(repository: Path, temporary: Path, commit: str) -> Path:
+    """Leave the folder of a killed process, with a worktree."""
     abandoned = temporary / f"{FOLDER_PREFIX}abandoned"
     abandoned.mkdir()
     (abandoned / LOCK_NAME).touch()
     run_git(repository, "worktree", "add", "--quiet", "--detach", str(abandoned / "001"), commit)
+    return abandoned
+
+
+def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(repository: Path, temporary: Path) -> None:
+    commit = import_commits(repository, {"one": []})["one"]
+    abandoned = abandon(repository, temporary, commit)
     mine = temporary / "by-hand"
     run_git(repository, "worktree", "add", "--quiet", "--detach", str(mine), commit)
-    with Log(repository.parent / "log.txt") as log, place(log) as first:
+    with Log(repository.parent / "log.txt") as log, opened(repository, log) as first:
         first.prepare(commit)
-        with place(log) as second:
+        with opened(repository, log) as second:
             second.prepare(commit)
             assert first.execute(commit)[1].benchmarks[0].samples == (1.0,)
             assert not abandoned.exists()
@@ -132,3 +138,52 @@ def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(reposit
     assert mine.exists()
     shutil.rmtree(mine)
     assert os.listdir(temporary) == []  # noqa: PTH208 - names only
+
+
+def test_a_git_that_outlived_its_killed_process_adds_nothing_later(
+    repository: Path, temporary: Path, tmp_path: Path
+) -> None:
+    """The git was still adding a worktree when the search was resumed, as happens on a busy machine."""
+    commit = import_commits(repository, {"one": []})["one"]
+    abandoned = abandon(repository, temporary, commit)
+    slow_git = tmp_path / "git"
+    slow_git.write_text('#!/bin/sh\nsleep 1\nexec git "$@"\n')
+    slow_git.chmod(0o755)
+    add = ["-C", str(repository), "worktree", "add", "--quiet", "--detach", "--", str(abandoned / "002"), commit]
+    with (
+        subprocess.Popen([slow_git, *add], process_group=0) as survivor,
+        Log(repository.parent / "log.txt") as log,
+        opened(repository, log) as workplace,
+    ):
+        workplace.prepare(commit)
+        survivor.wait()
+        assert not abandoned.exists()
+        assert len(git.worktrees(repository)) == 2
+
+
+def test_a_worktree_that_was_killed_half_made_is_forgotten(repository: Path, temporary: Path) -> None:
+    """Git locks a worktree until it is complete, and never prunes a locked one."""
+    commit = import_commits(repository, {"one": []})["one"]
+    abandoned = abandon(repository, temporary, commit)
+    run_git(repository, "worktree", "lock", "--reason", "initializing", str(abandoned / "001"))
+    with Log(repository.parent / "log.txt") as log, opened(repository, log):
+        assert len(git.worktrees(repository)) == 1
+
+
+def test_the_worktrees_of_a_lost_folder_are_forgotten(repository: Path, temporary: Path) -> None:
+    """The machine was restarted, and its temporary folders are gone."""
+    commit = import_commits(repository, {"one": []})["one"]
+    shutil.rmtree(abandon(repository, temporary, commit))
+    with Log(repository.parent / "log.txt") as log, opened(repository, log):
+        assert len(git.worktrees(repository)) == 1
+
+
+def test_what_another_process_is_adding_stays(repository: Path) -> None:
+    """Git makes a worktree's folder and then locks it. Another process that starts in between must not prune it."""
+    commit = import_commits(repository, {"one": []})["one"]
+    with Log(repository.parent / "log.txt") as log, opened(repository, log) as first:
+        first.prepare(commit)
+        begun = repository / ".git" / "worktrees" / "002-of-another"
+        begun.mkdir()
+        with opened(repository, log):
+            assert begun.exists()
