@@ -20,7 +20,7 @@ from pathlib import Path
 
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.say.call_tree_words import shown_suspects
+from perf_culprit.model.notable_calls import shown_suspects
 
 FAULTS = ("network_delay", "cpu_contention", "cpu_consumed")
 COLUMNS = (

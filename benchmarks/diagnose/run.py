@@ -20,7 +20,7 @@ from perf_culprit.explain.method_names import match_method
 from perf_culprit.model.call_tree import Certainty, Profile, Touched
 from perf_culprit.model.report import Answer, TreeComparison
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.say.call_tree_words import shown_suspects
+from perf_culprit.model.notable_calls import shown_suspects
 
 SURE = (Certainty.FILE_AND_LINE, Certainty.QUALIFIED_NAME, Certainty.BARE_NAME)
 FIRST = 3

@@ -13,9 +13,9 @@ from perf_culprit.flows.compare import compare_runs
 from perf_culprit.flows.render import report_html
 from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.model.finding import BaselineSource
+from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.report import Report
 from perf_culprit.model.series import Version
-from perf_culprit.say.call_tree_words import shown_suspects
 from perf_culprit.say.series_text import releases_page
 from perf_culprit.stats.ragged import Floats
 from tests.support.axe import violations

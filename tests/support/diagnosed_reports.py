@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import ChangeKind, Touched, TouchedFunction
+from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.report import Report, TreeComparison
-from perf_culprit.say.call_tree_words import shown_suspects
 from tests.support.compared_trees import Tree
 from tests.support.reports import BASE_COMMIT, HEAD_COMMIT, every_conclusion
 

@@ -225,11 +225,12 @@ def controller(job: Job, host: Host, config: Config) -> "Iterator[Controller]":
     from perf_culprit.dispatch.workflow_dispatcher import open_controller
 
     teller = Teller(job=job, host=host)
+    # The branch is the repository's own, never a pull request's.
+    runs = host.dispatcher(workflow=config.bisect.workflow, ref=default_branch(job))
     with open_controller(
-        host,
+        runs,
         config=config,
         remote=remote(job),
-        default_branch=default_branch(job),
         name=job.context.run_id,
         report=teller.tell,
         objection=teller.objection,

@@ -184,8 +184,8 @@ def backfill(asked: Backfill) -> int:
 
 
 def bisect(asked: Bisect) -> int:
-    from perf_culprit.dispatch.local_bisection import bisection_plan, state_file
-    from perf_culprit.flows.bisect_here import bisect_plan, bisection_json, git_run, search
+    from perf_culprit.dispatch.local_bisection import state_file
+    from perf_culprit.flows.bisect_here import bisect_plan, bisection_json, bisection_plan, git_run, search
     from perf_culprit.flows.render import drawn
     from perf_culprit.say.bisection_answer import bisection_markdown, bisection_text, commit_pages
     from perf_culprit.say.bisection_exports import bisection_log, bisection_svg

@@ -3,7 +3,7 @@
 import os
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,18 +43,19 @@ from perf_culprit.model.bisection import (
     Engine,
     ExecutedCode,
     FailureKind,
+    PlannedSearch,
     SearchSettings,
     SearchState,
     Sought,
+    StoredNoise,
 )
 from perf_culprit.model.bisection_files import BisectSession, decode_session
 from perf_culprit.model.count import is_built, is_exact, quantity_of
-from perf_culprit.model.dispatch import BisectCommands, Bisection, ByTime
+from perf_culprit.model.dispatch import BisectCommands, Bisection, BisectionStep, ByTime
 from perf_culprit.model.minimum_effect import DEFAULTS, Kind
 from perf_culprit.model.reason import SearchReason, because
 from perf_culprit.model.run import NO_COST, Direction, Metric, MetricKey, Run
 from perf_culprit.read.results.surroundings import machine_environment
-from perf_culprit.say.bisection_steps import StoredNoise, plan_text
 from perf_culprit.search.added_budget import with_budget
 from perf_culprit.search.expected_cost import executions_for, forecast
 from perf_culprit.search.search import Search
@@ -90,10 +91,18 @@ class BisectPlan:
         return replace(self, asked=self.asked.replaced(**changes))
 
 
-def search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | None = None) -> BisectionReport:
+def search_here(
+    plan: BisectPlan,
+    *,
+    config: Config,
+    say: Say,
+    report: Callable[[BisectionStep], None],
+    by_time: Path | None = None,
+) -> BisectionReport:
     """Search until there is an answer or a budget is spent. An interrupt leaves the state file.
 
-    `by_time`: the state file of a search by times that ended too early. Times follow this search by counts (`auto`).
+    `report` gets every step. `by_time`: the state file of a search by times that ended too early. Times follow this
+    search by counts (`auto`).
     """
     repository = plan.asked.repository
     deadline = None if plan.asked.minutes is None else time.monotonic() + 60 * plan.asked.minutes
@@ -103,7 +112,7 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | N
     file = state_file(plan)
     started = datetime.now(UTC)
     with_history = plan.asked.history_url is not None and session is None and times is None
-    stored = stored_in_range(repository, candidates, plan, config) if with_history else ()
+    stored = stored_in_range(repository, candidates, plan, config) if with_history else None
     with this_machine(
         repository,
         plan.commands,
@@ -115,14 +124,7 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | N
     ) as workplace:
         begun = time.monotonic()
         if session is None:
-            has_prior = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
-            is_traced = has_prior and not is_built(plan.commands.count)
-            key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
-            blocks = _blocks(stored, candidates, key, plan, say) if with_history else ()
-            settings = _settings_of(plan, config, metric)
-            facts = prior_facts(repository, candidates.commit_range, plan.prior, traced)
-            state = _begun(candidates, facts, settings=settings, stored=blocks)
-            executed = _executed(facts or {})
+            key, metric, state, executed = _begun(workplace, candidates, plan, config=config, say=say, stored=stored)
         else:
             key, metric = session.key, session.metric
             settings = _settings_of(plan, config, metric)
@@ -151,10 +153,8 @@ def search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | N
             bisection,
             commands=plan.commands,
             cache=plan.asked.cache,
-            say=say,
-            verbose=plan.asked.verbose,
         ) as here:
-            bisection = _searched(bisection, here, begun=times, files=(file, by_time), deadline=deadline)
+            bisection = _searched(bisection, here, report, begun=times, files=(file, by_time), deadline=deadline)
         diagnosis = _diagnosed(repository, bisection, workplace, plan, say)
     if plan.asked.record:
         say(f"recorded {_record(repository, bisection, plan, config)} commits")
@@ -246,15 +246,23 @@ def _first_run(workplace: Workplace, commit: str) -> Run:
 
 
 def _begun(
+    workplace: Workplace,
     candidates: Candidates,
-    facts: Mapping[str, ChangeFacts] | None,
+    plan: BisectPlan,
     *,
-    settings: SearchSettings,
-    stored: Sequence[Mapping[str, tuple[float, ...]]],
-) -> SearchState:
-    commit_range = candidates.commit_range
-    prior = prior_from(commit_range, facts)
-    return Search.start(commit_range, settings=settings, prior=prior, stored=stored).state
+    config: Config,
+    say: Say,
+    stored: Sequence[Run] | None,
+) -> tuple[MetricKey, Metric, SearchState, Mapping[str, tuple[ExecutedCode, ...]]]:
+    """Begin a search of the metric that both ends have. `stored`: runs whose executions count, if requested."""
+    has_prior = plan.prior is Prior.CHANGES and config.bisect.engine is Engine.BAYES
+    is_traced = has_prior and not is_built(plan.commands.count)
+    key, metric, traced = _tried(workplace, candidates, plan, say, is_traced=is_traced)
+    blocks = () if stored is None else _blocks(stored, candidates, key, plan, say)
+    commit_range, settings = candidates.commit_range, _settings_of(plan, config, metric)
+    facts = prior_facts(plan.asked.repository, commit_range, plan.prior, traced)
+    search = Search.start(commit_range, settings=settings, prior=prior_from(commit_range, facts), stored=blocks)
+    return key, metric, search.state, _executed(facts or {})
 
 
 def _executed(facts: Mapping[str, ChangeFacts]) -> Mapping[str, tuple[ExecutedCode, ...]]:
@@ -289,6 +297,7 @@ def _require_same(
 def _searched(
     bisection: Bisection,
     dispatcher: Dispatcher,
+    report: Callable[[BisectionStep], None],
     *,
     begun: BisectSession | None,
     files: tuple[Path, Path | None],
@@ -299,6 +308,7 @@ def _searched(
     controller = Controller(
         bisections=StateFile(file, times=by_time),
         dispatcher=dispatcher,
+        report=report,
         begun=None if begun is None else begun.search,
     )
     step = settle(controller, bisection, loaded=None)
@@ -381,8 +391,8 @@ NORMAL_QUARTILE = 0.6745
 STEPS = (0.05, 0.10, 0.15, 0.30)
 
 
-def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
-    """Describe what `bisect` would do. With a history, add the cost of finding steps at the stored noise."""
+def planned_search(plan: BisectPlan, *, config: Config) -> PlannedSearch:
+    """Foresee what `bisect` would do. With a history, add the cost of finding steps at the stored noise."""
     repository = plan.asked.repository
     candidates = candidates_of(plan)
     count = quantity_of(plan.asked.metric, benchmark=plan.asked.benchmark, tool=plan.tool)
@@ -407,8 +417,8 @@ def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
                     )
                 )
     facts = prior_facts(repository, commit_range, plan.prior) if expected.tests is None else None
-    return plan_text(
-        commit_range,
+    return PlannedSearch(
+        commit_range=commit_range,
         subjects=candidates.subjects,
         facts=facts,
         prior=prior_from(commit_range, facts),

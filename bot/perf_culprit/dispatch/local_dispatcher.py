@@ -14,11 +14,10 @@ from perf_culprit.dispatch.controller import Collected, Dispatcher
 from perf_culprit.dispatch.workflow_dispatcher import RESULT_NAME
 from perf_culprit.errors import BotError
 from perf_culprit.files import read_limited, replace_file, temporary_folder
-from perf_culprit.machine.this_machine import Say
 from perf_culprit.measure.runner import Commands
 from perf_culprit.measure.workplace import Workplace
 from perf_culprit.measure.worktree_executor import WorktreeExecutor
-from perf_culprit.model.bisection import Job, Progress, Result
+from perf_culprit.model.bisection import Job, Result
 from perf_culprit.model.bisection_files import (
     MOST_RESULT_BYTES,
     BisectSession,
@@ -29,9 +28,6 @@ from perf_culprit.model.bisection_files import (
 from perf_culprit.model.dispatch import Bisection, BisectJobResult, BisectRequest, Dispatch, RunFacts
 from perf_culprit.model.reason import Reason, SearchReason, because
 from perf_culprit.python_child import python
-from perf_culprit.say.bisection_steps import progress_line
-from perf_culprit.say.reason_text import sentence
-from perf_culprit.search.search import Search
 from perf_culprit.store.protocol import LoadedBisection
 
 # The dispatcher of this machine, and the file of its bisection.
@@ -57,19 +53,16 @@ class AtOnce:
 class Here(AtOnce):
     """Measures one round after the other, in the worktrees of one workplace."""
 
-    def __init__(self, workplace: Workplace, *, say: Say, verbose: bool = False) -> None:
+    def __init__(self, workplace: Workplace) -> None:
         super().__init__()
-        self._verbose = verbose
         self._workplace = workplace
-        self._say = say
 
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:  # noqa: ARG002
-        progress = Search(bisection.search).progress()
         executor = WorktreeExecutor(self._of(bisection.commands.count), key=bisection.key)
         results = []
         for job in dispatch.jobs:
             begun = time.monotonic()
-            rounds = tuple(self._measured(executor, entry, progress) for entry in job.rounds)
+            rounds = tuple(_measured(executor, entry) for entry in job.rounds)
             results.append(
                 BisectJobResult(
                     bisection=bisection.id,
@@ -87,10 +80,10 @@ class Here(AtOnce):
             self._workplace = self._workplace.counting(count)
         return self._workplace
 
-    def _measured(self, executor: WorktreeExecutor, entry: Job, progress: Progress) -> Result:
-        self._say(progress_line(progress, verbose=self._verbose))
-        measured = executor.execute(entry)
-        return Result(job_id=entry.id, values=measured.samples, failures=measured.failures)
+
+def _measured(executor: WorktreeExecutor, entry: Job) -> Result:
+    measured = executor.execute(entry)
+    return Result(job_id=entry.id, values=measured.samples, failures=measured.failures)
 
 
 class StateFile:
@@ -149,23 +142,20 @@ def open_dispatcher(
     *,
     commands: Commands,
     cache: Path | None,
-    say: Say,
-    verbose: bool = False,
 ) -> Iterator[Dispatcher]:
     """Measure one job at a time in this workplace, or several as processes with a temporary folder."""
     if bisection.jobs_per_dispatch == 1:
-        yield Here(workplace, say=say, verbose=verbose)
+        yield Here(workplace)
         return
     with temporary_folder() as folder:
-        yield SideBySide(repository, commands=commands, cache=cache, folder=folder, say=say)
+        yield SideBySide(repository, commands=commands, cache=cache, folder=folder)
 
 
 class SideBySide(AtOnce):
     """Measures jobs in parallel. They share builds, in the user's cache or in the search's own `folder`."""
 
-    def __init__(self, repository: Path, *, commands: Commands, cache: Path | None, folder: Path, say: Say) -> None:
+    def __init__(self, repository: Path, *, commands: Commands, cache: Path | None, folder: Path) -> None:
         super().__init__()
-        self._say = say
         self._commands = commands
         self._folder = folder
         options = ["--repo", str(repository.resolve()), "--cache", str((cache or folder / "builds").resolve())]
@@ -174,8 +164,6 @@ class SideBySide(AtOnce):
     def results(self, bisection: Bisection, dispatch: Dispatch, *, run_id: int) -> Collected:
         folder = self._folder / str(run_id)
         self._ask(bisection, dispatch, folder / REQUEST_NAME)
-        line = progress_line(Search(bisection.search).progress())
-        self._say(f"{len(dispatch.jobs)} jobs; {line}")
         with ExitStack() as running:
             processes = [running.enter_context(self._running(job.id, folder)) for job in dispatch.jobs]
             for process in processes:
@@ -191,7 +179,6 @@ class SideBySide(AtOnce):
                 output = (folder / job.id / OUTPUT_NAME).read_text(errors="replace")
                 why = output.strip()[-SHOWN_CHARACTERS:]
                 refused.append(because(SearchReason.NOTHING_MEASURED, job=job.id, why=why))
-                self._say(sentence(refused[-1]))
         return Collected(results=tuple(results), refused=tuple(refused))
 
     def _ask(self, bisection: Bisection, dispatch: Dispatch, file: Path) -> None:

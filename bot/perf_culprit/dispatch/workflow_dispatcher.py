@@ -12,7 +12,6 @@ from perf_culprit import git
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.controller import Collected, Controller, no_objection
 from perf_culprit.errors import DataError
-from perf_culprit.github.host import Host
 from perf_culprit.model.bisection_files import MOST_REQUEST_BYTES, decode_job_result, encode_request
 from perf_culprit.model.dispatch import (
     Bisection,
@@ -134,22 +133,19 @@ def _check_rounds(result: BisectJobResult, job: BisectJob, *, followed: int) -> 
 
 @contextmanager
 def open_controller(
-    host: Host,
+    runs: WorkflowRuns,
     *,
     config: Config,
     remote: git.Remote,
-    default_branch: str,
     name: str,
     report: Callable[[BisectionStep], None],
     objection: Callable[[Bisection], Objection | None] = no_objection,
 ) -> Iterator[Controller]:
-    """Open the controller in a GitHub job. The history (a branch of `remote`) stores, the bisect workflow measures.
+    """Open the controller in a GitHub job. The history (a branch of `remote`) stores, and `runs` measure.
 
-    `config` and `default_branch` (a name without refs/heads/) are the repository's own, never a pull request's. `name`
-    is the job's, the same for each of its attempts.
+    `config` is the repository's own, never a pull request's. `name` is the job's, the same for each of its attempts.
     """
     with open_history(config.history, url=remote.url, token=remote.token) as bisections:
-        runs = host.dispatcher(workflow=config.bisect.workflow, ref=default_branch)
         yield Controller(
             bisections=bisections,
             dispatcher=Workflow(runs),

@@ -11,7 +11,14 @@ from perf_culprit import git
 from perf_culprit.commands.measure_requests import Bisect
 from perf_culprit.config.settings import Config
 from perf_culprit.dispatch.counts_then_times import direction_shown
-from perf_culprit.dispatch.local_bisection import DEFAULT_EXECUTIONS, BisectPlan, resumed, search_here, state_file
+from perf_culprit.dispatch.local_bisection import (
+    DEFAULT_EXECUTIONS,
+    BisectPlan,
+    planned_search,
+    resumed,
+    search_here,
+    state_file,
+)
 from perf_culprit.errors import UsageError
 from perf_culprit.flows.user_commands import by_time, cannot_count, profiling, shell_commands, uncountable
 from perf_culprit.machine.this_machine import Say
@@ -20,8 +27,10 @@ from perf_culprit.measure.runner import ExecutionError
 from perf_culprit.model.bisection import BisectionReport
 from perf_culprit.model.bisection_files import encode_bisection
 from perf_culprit.model.count import AUTO, Count, is_exact, quantity_of
+from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Reason
 from perf_culprit.say.bisection_exports import git_run_script
+from perf_culprit.say.bisection_steps import plan_text, progress_line
 from perf_culprit.say.bisection_words import reason_of
 from perf_culprit.say.reason_text import sentence
 from perf_culprit.search.added_budget import UNFINISHED
@@ -33,6 +42,25 @@ FEW_EXECUTIONS: Final = 24  # executions of both ends by time, before anything i
 def bisect_plan(asked: Bisect, *, config: Config) -> BisectPlan:
     commands, tool = shell_commands(config, asked)
     return BisectPlan(asked=asked, commands=commands, tool=tool, profiling=profiling(config, asked))
+
+
+def bisection_plan(plan: BisectPlan, *, config: Config) -> str:
+    """Describe what `bisect` would do."""
+    return plan_text(planned_search(plan, config=config))
+
+
+def _search_here(plan: BisectPlan, *, config: Config, say: Say, by_time: Path | None = None) -> BisectionReport:
+    """Search, with the progress and remarks of each step on one line."""
+
+    def report(step: BisectionStep) -> None:
+        for remark in step.remarks:
+            say(sentence(remark))
+        if step.bisection.open_dispatch is not None:
+            jobs = len(step.bisection.open_dispatch.jobs)
+            line = progress_line(step.progress, verbose=plan.asked.verbose)
+            say(f"{jobs} jobs; {line}" if jobs > 1 else line)
+
+    return search_here(plan, config=config, say=say, report=report, by_time=by_time)
 
 
 def search(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
@@ -47,21 +75,21 @@ def search(plan: BisectPlan, *, config: Config, say: Say) -> BisectionReport:
             TIMES_ALONE, place="--jobs", next_step=f"leave it out, or count: --metric {Count.INSTRUCTIONS}"
         )
     if count is None:
-        return search_here(plan, config=config, say=say)
+        return _search_here(plan, config=config, say=say)
     why = is_missing(count)
     if why is not None:
         why = cannot_count(count, why)
     else:
         counting = replace(plan, commands=replace(plan.commands, count=count))
         try:
-            return search_here(counting, config=config, say=say)
+            return _search_here(counting, config=config, say=say)
         except ExecutionError as error:
             if count not in METHODS:
                 raise
             why = uncountable(count, error)
     note = by_time(why)
     say(sentence(note))
-    return _noted(search_here(plan.asking(metric=None, jobs=1), config=config, say=say), note)
+    return _noted(_search_here(plan.asking(metric=None, jobs=1), config=config, say=say), note)
 
 
 def git_run(plan: BisectPlan, *, name: str) -> str:
@@ -125,7 +153,7 @@ class _Auto:
         if plan.asked.minutes is not None:
             spent = (time.monotonic() - self._begun) / 60
             plan = plan.asking(minutes=max(plan.asked.minutes - spent, 0.0))
-        return search_here(plan, config=self._config, say=self._say, by_time=by_time)
+        return _search_here(plan, config=self._config, say=self._say, by_time=by_time)
 
     def _counting(self) -> BisectPlan:
         """The search by counts: in the direction in which the ends' times differ, if they do."""

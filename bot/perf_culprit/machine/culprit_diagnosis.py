@@ -18,10 +18,10 @@ from perf_culprit.measure.workplace import Workplace
 from perf_culprit.model.bisection import CulpritDiagnosis
 from perf_culprit.model.call_tree import Profile, Scope, Touched, TouchedFunction
 from perf_culprit.model.count import Count, is_built
+from perf_culprit.model.notable_calls import marked, notable_nodes
 from perf_culprit.model.reason import Doubt, because
 from perf_culprit.model.report import ServiceComparison, TreeComparison
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.say.call_tree_pictures import chosen, marked
 
 PROFILE_BUDGET_S: Final = 30.0
 # Executions of a profile command: five show noise (docs/diagnosis.md), fewer than two show none.
@@ -116,7 +116,7 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
     marks = marked(comparison)
     return replace(
         comparison,
-        services=tuple(_pictured(one, marks) for one in comparison.services[:SHOWN_SERVICES]),
+        services=tuple(_notable(one, marks) for one in comparison.services[:SHOWN_SERVICES]),
         suspects=tuple(
             replace(one, path=one.path[-SHOWN_NAMES:], services=one.services[:SHOWN_SERVICES])
             for one in comparison.suspects
@@ -131,8 +131,8 @@ def _shown(comparison: TreeComparison) -> TreeComparison:
     )
 
 
-def _pictured(service: ServiceComparison, marks: Mapping[str, int]) -> ServiceComparison:
-    kept = chosen(service, marks)
+def _notable(service: ServiceComparison, marks: Mapping[str, int]) -> ServiceComparison:
+    kept = notable_nodes(service, marks)
     places: dict[int | None, int | None] = {None: None, **{i: place for place, i in enumerate(kept)}}
     nodes = tuple(replace(service.nodes[i], parent=places[caller]) for i, caller in kept.items())
     return replace(service, nodes=nodes, hidden_nodes=service.hidden_nodes + len(service.nodes) - len(nodes))

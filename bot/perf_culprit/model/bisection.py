@@ -1,6 +1,6 @@
 """Data types of a search for the commits that made a benchmark slower, and of its answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -373,3 +373,35 @@ class BisectionReport:
     @property
     def is_definite(self) -> bool:
         return self.outcome.kind in DEFINITE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredNoise:
+    """A benchmark's noise from one stored run to the next, and the cost of finding steps at that noise."""
+
+    benchmark: str
+    metric: str
+    spread: float
+    runs: int
+    executions: tuple[tuple[float, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedSearch:
+    """A search before its first measurement.
+
+    `executions`: expected for a clear step, and for one hidden in the noise of one execution. `tests`: the number of
+    tests by the weighted engine, each of one commit against the good end. `prior`: each commit's chance before any
+    measurement, by its `facts`. None: all are equal. `noise`: the stored noise. None: not requested. `seconds`: the
+    time of an execution, with its share of builds.
+    """
+
+    commit_range: CommitRange
+    subjects: Mapping[str, str]
+    executions: tuple[int, int]
+    budget: int
+    tests: int | None = None
+    prior: Mapping[str, float] | None = None
+    facts: Mapping[str, ChangeFacts] | None = None
+    noise: Sequence[StoredNoise] | None = None
+    seconds: float | None = None

@@ -1,5 +1,6 @@
 """A run as JSON (run v1): the output of `collect --json` and the content of the history and artifacts."""
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-# A run's note about reduced counter tables; `{}` is the number of intervals.
-REDUCED_NOTE: Final = "its counters are medians of {} equal intervals"
+# A version that stored no `interval_s` said only in this note of the run that its long tables were reduced.
+_REDUCED: Final = re.compile(r"its counters are medians of \d+ equal intervals")
 
 
 class StoredCounter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -113,12 +114,11 @@ def decode_run(data: bytes, *, place: str) -> Run:
         # Runs of one suite share their names: one copy of each is enough.
         for name in ("name", "metric_name", "unit"):
             structs.force_setattr(benchmark, name, sys.intern(getattr(benchmark, name)))
-    start, end = REDUCED_NOTE.split("{}")
-    were_reduced = any(note.startswith(start) and note.endswith(end) for note in file.notes)
+    stored = file.counters or ()
+    is_old = any(map(_REDUCED.fullmatch, file.notes)) and all(table.interval_s is None for table in stored)
     held = structs.asdict(file)
     held["counters"] = tuple(
-        _table(table, f"{place}: counters.{index}", were_reduced=were_reduced)
-        for index, table in enumerate(file.counters or ())
+        _table(table, f"{place}: counters.{index}", is_old=is_old) for index, table in enumerate(stored)
     )
     held["cost"] = file.cost or NO_COST
     del held["version"], held["is_separate"]
@@ -181,12 +181,11 @@ def _stored_table(table: CounterTable) -> StoredTable:
     )
 
 
-def _table(stored: StoredTable, place: str, *, were_reduced: bool) -> CounterTable:
+def _table(stored: StoredTable, place: str, *, is_old: bool) -> CounterTable:
     """The table; a DataError if its times do not increase.
 
-    `were_reduced`: a note of the run states that its long tables hold interval medians. An older version stored it,
-    without `interval_s`. Then the median step between rows is their interval. In a table that was too short to be
-    reduced, it is the step of its samples, which serves as well.
+    `is_old`: the run was reduced by a version that did not store the length of an interval. The median step between
+    rows replaces it. A short table of such a run was not reduced, and gets the step of its samples.
     """
     import numpy as np
 
@@ -197,7 +196,7 @@ def _table(stored: StoredTable, place: str, *, were_reduced: bool) -> CounterTab
     for index, counter in enumerate(stored.counters):
         values[:, index] = np.array(counter.values, dtype=np.float64)
     interval_s = stored.interval_s
-    if interval_s is None and were_reduced and len(times) > 1:
+    if is_old and len(times) > 1:
         interval_s = float(np.median(np.diff(times)))
     return CounterTable(
         name=stored.name,

@@ -38,10 +38,9 @@ from perf_culprit.say.document import (
     some,
     words,
 )
-from perf_culprit.say.headlines import change_words
 from perf_culprit.say.inert import SENTENCE_LIMIT, SHORT_HASH, Safe, clean, plain
 from perf_culprit.say.numbers import MINUS, counted, percent
-from perf_culprit.say.reason_text import worded
+from perf_culprit.say.reason_text import change_words, worded
 from perf_culprit.say.render_markdown import markdown_text
 from perf_culprit.say.render_terminal import WIDE, render_terminal
 
@@ -178,7 +177,10 @@ def _about(report: BisectionReport, culprit: Culprit) -> Iterator[Text]:
     if notes:
         yield Safe("; ".join(notes))
     if updates := report.updates.get(culprit.commit):
-        yield words("a dependency update: {}", some([Name(change_words(one)) for one in updates], SHOWN_UPDATES))
+        yield words(
+            "a dependency update: {}",
+            some([Name(change_words(one.name, one.before, one.after)) for one in updates], SHOWN_UPDATES),
+        )
     if code := report.executed.get(culprit.commit):
         yield words("touches {}, which the benchmark runs", some([*map(_code, code)], SHOWN_CODE))
     if report.repository_url is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from perf_culprit.model.bisection import ChangeFacts, CommitRange, Phase, Progress
+from perf_culprit.model.bisection import ChangeFacts, Phase, PlannedSearch, Progress, StoredNoise
 from perf_culprit.model.dispatch import BisectionStep
 from perf_culprit.model.reason import Objection
 from perf_culprit.say.bisection_answer import bisection_nodes, headline
@@ -40,38 +40,12 @@ BENCHMARKS: Final = 10
 SUBJECT_LIMIT: Final = 72
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredNoise:
-    """A benchmark's noise from one stored run to the next, and the cost of finding steps at that noise."""
-
-    benchmark: str
-    metric: str
-    spread: float
-    runs: int
-    executions: tuple[tuple[float, int], ...]
-
-
-def plan_text(
-    commit_range: CommitRange,
-    *,
-    subjects: Mapping[str, str],
-    executions: tuple[int, int],
-    budget: int,
-    tests: int | None = None,
-    prior: Mapping[str, float] | None = None,
-    facts: Mapping[str, ChangeFacts] | None = None,
-    noise: Sequence[StoredNoise] | None = None,
-    seconds: float | None = None,
-) -> str:
-    """Describe the plan. `executions`: expected for a clear step, and for one hidden in the noise of one execution.
-
-    `tests`: the number of tests by the weighted engine, each of one commit against the good end. `prior`: each commit's
-    chance before any measurement, by its `facts`. None: all are equal. `noise`: the stored noise. None: not requested.
-    `seconds`: the time of an execution, with its share of builds.
-    """
+def plan_text(plan: PlannedSearch) -> str:
+    commit_range, subjects, prior, facts = plan.commit_range, plan.subjects, plan.prior, plan.facts
+    budget, tests = plan.budget, plan.tests
+    clear, hidden = plan.executions
     commits = commit_range.commits
     merges = sum(len(parents) > 1 for parents in commit_range.parents)
-    clear, hidden = executions
     ends = f"after {commit_range.good[:SHORT_HASH]} up to {commit_range.bad[:SHORT_HASH]}"
     summary = (
         f"{counted(len(commits), 'candidate')} {ends}: "
@@ -107,7 +81,7 @@ def plan_text(
         )
     if facts is not None:
         lines.append("  A search raises the chance of what the benchmark executes: it looks when it begins.")
-    lines += ["", cost, _minutes(executions, budget, seconds), *_history(noise), "Nothing was measured."]
+    lines += ["", cost, _minutes(plan.executions, budget, plan.seconds), *_history(plan.noise), "Nothing was measured."]
     return "\n".join(lines) + "\n"
 
 

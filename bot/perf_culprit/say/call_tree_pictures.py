@@ -1,29 +1,22 @@
 """Pictures of compared call trees: Mermaid's text, and the flame graph."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from itertools import takewhile
 from typing import Final, TypeAlias
 
 from perf_culprit.model.call_tree import CallNode, CallTree
+from perf_culprit.model.notable_calls import FIRST, marked, notable_nodes
 from perf_culprit.model.report import ComparedNode, ComparedSuspect, NodeState, ServiceComparison, TreeComparison
-from perf_culprit.say.call_tree_words import count, grown, own_change, shown_suspects
+from perf_culprit.say.call_tree_words import count, grown, own_change
 from perf_culprit.say.inert import Safe, clean, fill, inline_data, own
 
 # Compared call trees as Mermaid's text, which GitHub draws. Foreign names cannot leave their labels.
 
-# A picture with more boxes is unreadable *(choice)*.
-MOST_NODES: Final = 12
-# A slower method with its callers: more distant callers are omitted if they lead to nothing else.
-WAY: Final = 4
-# For methods in one revision only: at a higher q-value the other's samples may lack them by chance.
-ONE_SIDED: Final = 0.05
 LABEL_LIMIT: Final = 48
 # Every other character in a label is written by its number, as Mermaid's entity: quotes, brackets, Markdown, HTML and
 # the characters that Mermaid itself puts instead of entities.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ]")
-_SLOW: Final = (NodeState.SLOWER, NodeState.ADDED)
 _CLASSES: Final = (
     "  classDef slow stroke:#d29922,stroke-width:2px",
     "  classDef other stroke:#cf222e,stroke-width:2px",
@@ -42,7 +35,7 @@ def label(text: str) -> str:
 def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     """Draw slower paths and their callees in a fenced block. Suspects have thick borders, changed code dotted ones."""
     touched, marks = touched_methods(comparison), marked(comparison)
-    places = chosen(service, marks)
+    places = notable_nodes(service, marks)
     lines = ["```mermaid", "flowchart LR"]
     for i, caller in places.items():
         node = service.nodes[i]
@@ -59,14 +52,6 @@ def call_tree_picture(comparison: TreeComparison, service: ServiceComparison) ->
         if hits:
             lines.append(f"  class {','.join(f'n{i}' for i in hits)} {name}")
     return Safe("\n".join([*lines, *_CLASSES, "```"]))
-
-
-FIRST: Final = 2
-
-
-def marked(comparison: TreeComparison) -> dict[str, int]:
-    """Map suspects to marks, in order: FIRST for the first one, 1 for the others."""
-    return {one.method: 1 if place else FIRST for place, one in enumerate(shown_suspects(comparison))}
 
 
 def _mark(node: ComparedNode, marks: Mapping[str, int]) -> str:
@@ -98,53 +83,6 @@ def node_words(node: ComparedNode, *, is_touched: bool) -> tuple[str, str]:
     if is_touched:
         words.append("· changed")
     return clean(node.method, limit=LABEL_LIMIT), " ".join(words)
-
-
-def chosen(service: ServiceComparison, marks: Mapping[str, int]) -> dict[int, int | None]:
-    """Choose the drawn nodes, callers before callees, each with its nearest chosen caller.
-
-    First each suspect where it gained most, then other paths with a reason, slower ones, and their callees.
-    """
-    nodes = service.nodes
-    worst: dict[str, int] = {}
-    for i in sorted(range(len(nodes)), key=lambda i: -_gain(nodes[i])):
-        worst.setdefault(nodes[i].method, i)
-
-    def rank(i: int) -> tuple[int, int, float]:
-        node = nodes[i]
-        mark = marks.get(node.method, 0) if worst[node.method] == i else 0
-        order = 0 if mark else 1 if node.reasons else 2 if node.state is NodeState.SLOWER else 3
-        if order == 3 and (_is_noise(node) or node.parent is None or nodes[node.parent].state not in _SLOW):
-            order = 4
-        sides = (node.baseline, node.target)
-        return order, -mark, -max((side.elapsed for side in sides if side is not None), default=0.0)
-
-    kept: set[int] = set()
-    for i in sorted((i for i in range(len(nodes)) if rank(i)[0] < 4), key=lambda i: (*rank(i), i)):
-        way = [*takewhile(lambda place: place not in kept, (i, *_callers(service, i)))][:WAY]
-        if len(kept) + len(way) <= MOST_NODES:
-            kept.update(way)
-    return {i: next((place for place in _callers(service, i) if place in kept), None) for i in sorted(kept)}
-
-
-def _callers(service: ServiceComparison, i: int) -> Iterator[int]:
-    """Yield the callers, the nearest first."""
-    place = service.nodes[i].parent
-    while place is not None:
-        yield place
-        place = service.nodes[place].parent
-
-
-def _gain(node: ComparedNode) -> float:
-    before, after = (0.0 if side is None else side.elapsed for side in (node.baseline, node.target))
-    return after - before
-
-
-def _is_noise(node: ComparedNode) -> bool:
-    """Whether no test supports the change, for example for a method in some samples of one revision."""
-    if node.state in (NodeState.ADDED, NodeState.REMOVED):
-        return node.q_value is None or node.q_value >= ONE_SIDED
-    return node.state in (NodeState.NOT_TESTED, NodeState.FASTER)
 
 
 # The difference of two revisions as a flame graph: drawn in a page, and as two columns for flamegraph.pl.
@@ -266,7 +204,7 @@ def tree_list(comparison: TreeComparison, service: ServiceComparison) -> Safe:
     """Return HTML with callers above their callees. Suspects and slower methods are marked."""
     touched, marks = touched_methods(comparison), marked(comparison)
     callees: dict[int | None, list[int]] = {}
-    places = chosen(service, marks)
+    places = notable_nodes(service, marks)
     for i, caller in places.items():
         callees.setdefault(caller, []).append(i)
 

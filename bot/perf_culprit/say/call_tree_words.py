@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.report import (
     Answer,
     Basis,
@@ -47,11 +48,6 @@ CAUSES: Final = {
 }
 # Above this, percentages are hard to read.
 MANY_TIMES: Final = 9.0
-
-
-def shown_suspects(comparison: TreeComparison) -> tuple[ComparedSuspect, ...]:
-    """Return the suspects without methods that are only on the way to one: the tree shows these."""
-    return tuple(one for one in comparison.suspects if one.reasons)
 
 
 def headline(comparison: TreeComparison) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from perf_culprit.model.bisection import CulpritDiagnosis
 from perf_culprit.model.call_tree import MethodSuspect
+from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.report import (
     Answer,
     ChangeCause,
@@ -28,7 +29,6 @@ from perf_culprit.say.call_tree_words import (
     change,
     effect,
     headline,
-    shown_suspects,
     why,
 )
 from perf_culprit.say.charts import bar

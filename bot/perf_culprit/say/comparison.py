@@ -56,10 +56,10 @@ from perf_culprit.say.finding_tables import (
     outside_table,
     outside_title,
 )
-from perf_culprit.say.headlines import component, headline, next_step, took, untested_words, within
+from perf_culprit.say.headlines import headline, next_step, took, untested_words, within
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import amount, counted, percent, percent_at_least, quantities
-from perf_culprit.say.reason_text import worded
+from perf_culprit.say.reason_text import component, worded
 from perf_culprit.say.render_terminal import render_terminal, terminal
 from perf_culprit.say.sections import UNJUDGED, Sections, by_benchmark, split
 

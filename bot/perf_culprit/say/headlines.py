@@ -10,7 +10,7 @@ from typing import Final
 from perf_culprit.model.finding import BaselineSource, Finding, Severity, Verdict
 from perf_culprit.model.reason import Remark, Untested, VerdictReason
 from perf_culprit.model.report import Answer, BudgetState, Conclusion, Report
-from perf_culprit.model.run import PACKAGE_SEPARATOR, Cost, Direction, EnvironmentChange, Metric, is_package
+from perf_culprit.model.run import Cost, Direction, Metric
 from perf_culprit.say.document import Heading, Link, Name, Paragraph, Prose, Tone, paragraph, words
 from perf_culprit.say.inert import Safe
 from perf_culprit.say.numbers import counted, is_bytes, is_rate, is_time, lasted, percent, percent_at_least, significant
@@ -603,20 +603,6 @@ def weakest(sections: Sections) -> tuple[Finding, ...]:
         middle = median(effect for effect, _ in effects) if effects else 0.0
         weak += [(effect, entry) for effect, entry in effects if effect > WEAK_FACTOR * middle]
     return tuple(entry for _, entry in sorted(weak, key=lambda pair: (-pair[0], pair[1].key)))
-
-
-# Changes other than the code: components of the environment, as foreign text.
-
-_NAMES: Final = {"runner_image": "image", "os_release": "kernel"}
-
-
-def change_words(change: EnvironmentChange) -> str:
-    """Return text like "numpy 2.4.5 → 2.4.6"."""
-    return f"{component(change.name)} {change.before} → {change.after}"
-
-
-def component(name: str) -> str:
-    return name.partition(PACKAGE_SEPARATOR)[2] if is_package(name) else _NAMES.get(name, name)
 
 
 # The texts shown without a verdict: the reason, and what remains instead.

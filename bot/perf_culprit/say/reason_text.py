@@ -1,9 +1,9 @@
 """A reason's sentence, as a text in which foreign arguments are spans.
 
 In a sentence `{name}` is foreign text shown unchanged, or several names by commas (`{names:and}`: by "and").
-`{why:prose}` is foreign words. `{effect:%}` and `{change:+%}` are percentages, `{rate:%g}` one of three digits.
-`{count:# run}` is a number with its noun. All other formats are Python's. A part in `[...]` is omitted if one of its
-arguments is missing.
+`{changed:→}` is parts of the environment with their values before and after, three texts for each. `{why:prose}` is
+foreign words. `{effect:%}` and `{change:+%}` are percentages, `{rate:%g}` one of three digits. `{count:# run}` is a
+number with its noun. All other formats are Python's. A part in `[...]` is omitted if one of its arguments is missing.
 """
 
 import math
@@ -13,6 +13,7 @@ from string import Formatter
 from typing import Final
 
 from perf_culprit.model.reason import Argument, Reason
+from perf_culprit.model.run import PACKAGE_SEPARATOR, is_package
 from perf_culprit.say.document import Name, Prose, Text, joined, spans
 from perf_culprit.say.inert import Safe, clean
 from perf_culprit.say.numbers import counted, percent, percent_digits, significant
@@ -60,6 +61,8 @@ def _filled(part: str, arguments: Mapping[str, Argument]) -> Text | None:
 def _shown(value: Argument, how: str) -> Text | None:
     if isinstance(value, str):
         return Prose(value) if how == "prose" else Name(value) if not how else None
+    if isinstance(value, tuple) and how == "→":
+        return _shown(tuple(map(change_words, value[::3], value[1::3], value[2::3])), "")
     if isinstance(value, tuple):
         if how not in {"", "and"} or not value:
             return None
@@ -82,3 +85,17 @@ def _number(value: float, how: str) -> str:
     if how.startswith("#"):
         return counted(int(value), how.removeprefix("#").strip())
     return significant(value) if abs(value) > 1e15 and how != "," else format(value, how)
+
+
+# Changes other than the code: components of the environment, as foreign text.
+
+_NAMES: Final = {"runner_image": "image", "os_release": "kernel"}
+
+
+def change_words(name: str, before: str, after: str) -> str:
+    """Return text like "numpy 2.4.5 → 2.4.6"."""
+    return f"{component(name)} {before} → {after}"
+
+
+def component(name: str) -> str:
+    return name.partition(PACKAGE_SEPARATOR)[2] if is_package(name) else _NAMES.get(name, name)

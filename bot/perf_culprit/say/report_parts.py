@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from perf_culprit.model.finding import Baseline, BaselineSource
+from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.reason import remark
 from perf_culprit.model.report import Conclusion, Judgement, Report, Settings
 from perf_culprit.model.run import Run
-from perf_culprit.say.call_tree_words import amounts, calls, certainty, change, shown_suspects, why
+from perf_culprit.say.call_tree_words import amounts, calls, certainty, change, why
 from perf_culprit.say.inert import NAME_LIMIT, SENTENCE_LIMIT, clean
 from perf_culprit.say.sections import split
 

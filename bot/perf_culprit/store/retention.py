@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from perf_culprit.errors import DataError, InfrastructureError
 from perf_culprit.model.run import Benchmark, Run, Summary
-from perf_culprit.model.run_file import REDUCED_NOTE, encode_run
+from perf_culprit.model.run_file import encode_run
 from perf_culprit.progress import doing
 from perf_culprit.stats import common_rate
 from perf_culprit.store.run_names import RunFile
@@ -196,7 +196,8 @@ def reduce_counters(run: Run, intervals: int) -> Run:
     tables = (
         common_rate.reduced(table, intervals) if len(table.times_s) > intervals else table for table in run.counters
     )
-    return replace(run, counters=tuple(tables), notes=(*run.notes, REDUCED_NOTE.format(intervals)))
+    note = f"its counters are medians of {intervals} equal intervals"
+    return replace(run, counters=tuple(tables), notes=(*run.notes, note))
 
 
 def fit_file(run: Run, content: bytes, retention: Retention) -> tuple[bytes, bool]:

@@ -1,9 +1,16 @@
+from typing import Any
+
 import pytest
 
-from perf_culprit.model.bisection import ChangeFacts, CommitRange
-from perf_culprit.say.bisection_steps import LISTED, StoredNoise, plan_text
+from perf_culprit.model.bisection import ChangeFacts, CommitRange, PlannedSearch, StoredNoise
+from perf_culprit.say.bisection_steps import LISTED, plan_text
 
 RANGE = CommitRange(good="a" * 40, bad="b" * 40, commits=("b" * 40,), parents=((),))
+PLAN: dict[str, Any] = {"commit_range": RANGE, "subjects": {}, "executions": (1, 2), "budget": 400}
+
+
+def planned(**other: Any) -> str:
+    return plan_text(PlannedSearch(**PLAN | other))
 
 
 def test_the_plan_counts_and_lists() -> None:
@@ -19,7 +26,7 @@ def test_the_plan_counts_and_lists() -> None:
         merge_bases=("b" * 40,),
     )
     subjects = {commits[0]: "First\x1b[2J", commits[1]: "Second"}
-    lines = plan_text(commit_range, subjects=subjects, executions=(50, 150), budget=400).splitlines()
+    lines = planned(commit_range=commit_range, subjects=subjects, executions=(50, 150)).splitlines()
     assert lines[0] == (
         "60 candidates after aaaaaaa up to 0000000: 1 merge, 1 without a change of what the build reads, 1 revert"
     )
@@ -36,7 +43,7 @@ def test_the_noise_of_the_history_gives_costs_by_step() -> None:
     noise = StoredNoise(
         benchmark="parse `x`\n", metric="time", spread=0.031, runs=12, executions=((0.05, 210), (0.3, 1050))
     )
-    text = plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, noise=(noise,))
+    text = planned(noise=(noise,))
     assert (
         "parse `x` (time): 3.1% from run to run in 12 stored runs; executions for +5% about 210, +30% about 1,050"
         in text
@@ -44,17 +51,17 @@ def test_the_noise_of_the_history_gives_costs_by_step() -> None:
 
 
 def test_the_minutes_are_those_that_stored_executions_took() -> None:
-    text = plan_text(RANGE, subjects={}, executions=(50, 150), budget=400, seconds=12.3)
+    text = planned(executions=(50, 150), seconds=12.3)
     assert "12.3 s an execution with builds: about 11 to 31 minutes, at most 82." in text
 
 
 def test_a_history_without_runs_says_so() -> None:
-    assert "too few runs" in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, noise=())
-    assert "too few runs" not in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400)
+    assert "too few runs" in planned(noise=())
+    assert "too few runs" not in planned()
 
 
 def test_the_plan_lists_the_chances_that_it_starts_from() -> None:
-    text = plan_text(RANGE, subjects={"b" * 40: "Only"}, executions=(1, 2), budget=400, prior={"b" * 40: 0.25})
+    text = planned(subjects={"b" * 40: "Only"}, prior={"b" * 40: 0.25})
     line = next(line for line in text.splitlines() if line.endswith("Only"))
     assert "25" in line
 
@@ -71,7 +78,7 @@ def test_the_plan_lists_the_chances_that_it_starts_from() -> None:
 )
 def test_each_chance_has_its_reason(facts: ChangeFacts, why: str) -> None:
     commit = "b" * 40
-    text = plan_text(RANGE, subjects={}, executions=(1, 2), budget=400, prior={commit: 0.25}, facts={commit: facts})
+    text = planned(prior={commit: 0.25}, facts={commit: facts})
     assert f"({why})" in next(line for line in text.splitlines() if line.startswith("  bbbbbbb"))
     assert "executes: it looks when it begins" in text
-    assert "executes" not in plan_text(RANGE, subjects={}, executions=(1, 2), budget=400)
+    assert "executes" not in planned()

@@ -5,10 +5,10 @@ from msgspec.structs import replace
 
 from perf_culprit.judge.deviation_matrix import deviation_matrix
 from perf_culprit.model.finding import Verdict
+from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.report import Conclusion
 from perf_culprit.model.series import Version
 from perf_culprit.say.call_tree_pictures import pictured, tree_list
-from perf_culprit.say.call_tree_words import shown_suspects
 from perf_culprit.say.report_page import render_html
 from perf_culprit.say.series_text import releases_page
 from tests.support.diagnosed_reports import diagnosis

@@ -4,6 +4,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
+from perf_culprit.model.bisection import PlannedSearch
 from perf_culprit.say.bisection_steps import plan_text
 from perf_culprit.say.inert import (
     NAME_LIMIT,
@@ -185,6 +186,6 @@ def test_a_line_of_a_log_holds_no_command_to_the_runner() -> None:
 def test_a_plan_shows_subjects_without_commands_to_the_runner() -> None:
     commit_range = chain_range(2)
     subjects = {commit_range.commits[0]: "##[add-mask]a"}
-    text = plan_text(commit_range, subjects=subjects, executions=(1, 2), budget=3)
+    text = plan_text(PlannedSearch(commit_range=commit_range, subjects=subjects, executions=(1, 2), budget=3))
     assert "##[" not in text
     assert "## [add-mask]a" in text

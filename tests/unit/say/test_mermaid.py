@@ -5,8 +5,9 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from perf_culprit.model.notable_calls import MOST_NODES
 from perf_culprit.model.report import ComparedNode, NodeAmount, NodeState, ServiceComparison, SuspectReason
-from perf_culprit.say.call_tree_pictures import LABEL_LIMIT, MOST_NODES, call_tree_picture, label
+from perf_culprit.say.call_tree_pictures import LABEL_LIMIT, call_tree_picture, label
 from tests.support.diagnosed_reports import diagnosis
 from tests.support.hostile import _PIECES
 

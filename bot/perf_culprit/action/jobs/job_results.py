@@ -20,7 +20,6 @@ from perf_culprit.model.report import Report
 from perf_culprit.model.run import NO_COST, EnvironmentChange, MetricKey, Run
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.read.results.collect import collect_executions
-from perf_culprit.say.headlines import change_words
 from perf_culprit.store.opening import HistoryPlace, open_history
 
 # A step from the stored runs that the base, measured now, shows as well: not caused by this commit.
@@ -62,8 +61,8 @@ def _worse(stored: Baseline, run: Run, config: Config) -> frozenset[MetricKey]:
 
 
 def environment_changed(changes: Sequence[EnvironmentChange]) -> Reason:
-    words = tuple(change_words(change) for change in changes[:SHOWN_CHANGES])
-    return because(VerdictReason.ENVIRONMENT_CHANGED, changes=words)
+    changed = tuple(text for one in changes[:SHOWN_CHANGES] for text in (one.name, one.before, one.after))
+    return because(VerdictReason.ENVIRONMENT_CHANGED, changed=changed)
 
 
 # Results of one job, as files next to its report, so that another job can judge them again.

@@ -12,10 +12,10 @@ from scipy import stats
 from perf_culprit.errors import DataError
 from perf_culprit.explain.compare_trees import compare_profiles
 from perf_culprit.model.call_tree import Profile
+from perf_culprit.model.notable_calls import shown_suspects
 from perf_culprit.model.reason import ProfileNote
 from perf_culprit.model.report import Answer, TreeComparison
 from perf_culprit.read.profiles.profile_reading import read_profiles
-from perf_culprit.say.call_tree_words import shown_suspects
 from tests.support.compared_trees import Tree, by_path
 
 PERIOD_S = 0.01
