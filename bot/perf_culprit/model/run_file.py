@@ -1,9 +1,8 @@
 """A run as JSON (run v1): the output of `collect --json` and the content of the history and artifacts."""
 
-import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import structs
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
-
-# A version that stored no `interval_s` said only in this note of the run that its long tables were reduced.
-_REDUCED: Final = re.compile(r"its counters are medians of \d+ equal intervals")
 
 
 class StoredCounter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -114,11 +110,9 @@ def decode_run(data: bytes, *, place: str) -> Run:
         # Runs of one suite share their names: one copy of each is enough.
         for name in ("name", "metric_name", "unit"):
             structs.force_setattr(benchmark, name, sys.intern(getattr(benchmark, name)))
-    stored = file.counters or ()
-    is_old = any(map(_REDUCED.fullmatch, file.notes)) and all(table.interval_s is None for table in stored)
     held = structs.asdict(file)
     held["counters"] = tuple(
-        _table(table, f"{place}: counters.{index}", is_old=is_old) for index, table in enumerate(stored)
+        _table(table, f"{place}: counters.{index}") for index, table in enumerate(file.counters or ())
     )
     held["cost"] = file.cost or NO_COST
     del held["version"], held["is_separate"]
@@ -181,12 +175,8 @@ def _stored_table(table: CounterTable) -> StoredTable:
     )
 
 
-def _table(stored: StoredTable, place: str, *, is_old: bool) -> CounterTable:
-    """The table; a DataError if its times do not increase.
-
-    `is_old`: the run was reduced by a version that did not store the length of an interval. The median step between
-    rows replaces it. A short table of such a run was not reduced, and gets the step of its samples.
-    """
+def _table(stored: StoredTable, place: str) -> CounterTable:
+    """The table; a DataError if its times do not increase."""
     import numpy as np
 
     times = np.array(stored.times_s, dtype=np.float64)
@@ -195,9 +185,6 @@ def _table(stored: StoredTable, place: str, *, is_old: bool) -> CounterTable:
     values = np.empty((len(times), len(stored.counters)))
     for index, counter in enumerate(stored.counters):
         values[:, index] = np.array(counter.values, dtype=np.float64)
-    interval_s = stored.interval_s
-    if is_old and len(times) > 1:
-        interval_s = float(np.median(np.diff(times)))
     return CounterTable(
         name=stored.name,
         metrics=tuple(Metric(name=one.name, unit=one.unit, direction=one.direction) for one in stored.counters),
@@ -205,7 +192,7 @@ def _table(stored: StoredTable, place: str, *, is_old: bool) -> CounterTable:
         values=values,
         load=None if stored.load is None else np.array(stored.load, dtype=np.float64),
         load_name=None if stored.load is None else stored.load_name or None,
-        interval_s=interval_s,
+        interval_s=stored.interval_s,
     )
 
 

@@ -74,10 +74,7 @@ SENTENCES: Final[Mapping[ReasonCode, str]] = {
     ),
     VerdictReason.OVER_LIMIT_SMALL_EFFECT: _SCORES + ", but the medians differ by less than {effect:%}",
     VerdictReason.OTHER_HARDWARE: "measured on other hardware ({component:prose}: {here} instead of {there})",
-    # Reports of earlier versions have `changes`, as words.
-    VerdictReason.ENVIRONMENT_CHANGED: (
-        "not caused by this commit: the environment changed[ ({changed:→})][ ({changes})]"
-    ),
+    VerdictReason.ENVIRONMENT_CHANGED: "not caused by this commit: the environment changed ({changed:→})",
     VerdictReason.CULPRIT_REVERTED: "{commit} made it worse, and {revert} has reverted it",
     VerdictReason.CULPRIT_REMOVED: "{commit} made it worse, and the default branch no longer has it",
     VerdictReason.ACCEPTED: "accepted",

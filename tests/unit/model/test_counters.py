@@ -100,16 +100,3 @@ def test_how_a_table_was_reduced_survives() -> None:
     again = decode_run(encode_run(Run(counters=(reduced,))), place="f").counters[0]
     assert again.interval_s == 2.5
     assert decode_run(encoded(), place="f").counters[0].interval_s is None
-
-
-def test_tables_that_an_older_version_reduced_are_known_by_the_note_of_their_run() -> None:
-    notes = ("its counters are medians of 144 equal intervals",)
-    (old,) = decode_run(encode_run(Run(counters=(TABLE,), notes=notes)), place="f").counters
-    assert old.interval_s == 1.25  # the typical step of rows at steps of 0.5 and 2 seconds
-
-
-def test_a_table_that_this_version_did_not_reduce_stays_as_it_was() -> None:
-    """The run's note is about its other table."""
-    notes = ("its counters are medians of 144 equal intervals",)
-    run = Run(counters=(replace(TABLE, interval_s=2.5), replace(TABLE, name="short")), notes=notes)
-    assert [table.interval_s for table in decode_run(encode_run(run), place="f").counters] == [2.5, None]
