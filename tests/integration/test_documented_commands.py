@@ -31,6 +31,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "sh .ci/env python .ci/reference.py": "tests/unit/test_reference.py",
     "bash .ci/run": ".github/workflows/ci.yml",
     "bash .ci/run lint": ".github/workflows/ci.yml",
+    "bash .ci/lint mypy house": ".github/workflows/ci.yml",
     'sh .ci/env pytest tests/unit -m "not slow" --cov --cov-report=term:skip-covered': ".github/workflows/ci.yml",
     "sh .ci/env pip install mutmut==3.8.1": "pyproject.toml",
     "sh .ci/env python -m tests.mutants --each 2 --seed 3 --seconds 6": "pyproject.toml",

@@ -21,19 +21,9 @@ PAGES = (
 )
 
 
-def checked(project: Path, script: str = "reference.py") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(project / ".ci" / script), "--check"]
+def checked(project: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(project / ".ci" / "reference.py"), "--check"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_every_page_is_as_it_would_be_written() -> None:
-    ended = checked(PROJECT)
-    assert (ended.returncode, ended.stderr) == (0, "")
-
-
-def test_the_pictures_of_the_decision_rule_are_as_drawn() -> None:
-    ended = checked(PROJECT, "rule_pictures.py")
-    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @pytest.mark.slow  # a process that loads all declarations

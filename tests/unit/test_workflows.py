@@ -178,3 +178,9 @@ def test_the_lock_names_what_the_locked_workflows_use() -> None:
         assert about["commit"] == f"sha1-{action.partition('@')[2]}"
         assert all(f"{action} # {about['ref']}\n" in text for text in OURS.values() if action in text)
         assert (about["owner_id"], isinstance(about["repo_id"], int)) == (44036562, True)
+
+
+def test_each_linter_is_a_job() -> None:
+    script = (PROJECT / ".ci" / "lint").read_text(encoding="utf-8")
+    linters = dict.fromkeys(re.findall(r"^ *(?:\w+=\w+ )?lint (\w+) ", script, flags=re.MULTILINE))
+    assert jobs(OURS["ci.yml"])["lint"]["strategy"]["matrix"]["linter"] == list(linters)
