@@ -33,6 +33,7 @@ STRICT: Final = (
 )
 FAST: Final = {"parse": 0.004, "render": 0.02}
 SLOWER: Final = {**FAST, "parse": 0.00412}
+CHECK: Final = "perf-culprit (default)"
 EARLIER: Final = f"{marker('default')}\n### 🔴 1 of 2 benchmarks got slower\n"
 
 HTML: Final = b"<!doctype html><title>Single sign-on</title>"
@@ -220,13 +221,57 @@ def test_a_configuration_that_is_no_whole_file_decides_nothing(scene: Scene, kin
     assert done(scene) == []
 
 
+# How the branch requires our check, or why that is unknown; and the check's conclusion.
+REQUIRED: Final[Mapping[str, tuple[dict[str, list[str]], str]]] = {
+    "required by a ruleset": ({"required_checks": [CHECK]}, "failure"),
+    "required by protection": ({"protected_checks": [CHECK]}, "failure"),
+    "others required": ({"required_checks": ["lint"], "protected_checks": ["tests"]}, "neutral"),
+    "nothing required": ({}, "neutral"),
+}
+
+
+@pytest.mark.parametrize("trouble", ["401", "429", "502"])
+@pytest.mark.parametrize("kind", REQUIRED)
+def test_wanted_a_pass_while_the_configuration_is_unreadable_got_a_failing_check(
+    scene: Scene, kind: str, trouble: str
+) -> None:
+    names, conclusion = REQUIRED[kind]
+    for rules, own in names.items():
+        getattr(scene.fake.state, rules)["main"] = own
+    scene.fake.faults = [Fault(request=CONFIGURATION, times=999, **TROUBLES[trouble])]
+    assert do(scene, None).exit_code == 4
+    (check,) = scene.fake.state.check_runs.values()
+    assert (check.name, check.conclusion) == (CHECK, conclusion)
+    assert check.output["title"] == "Not judged: could not read the configuration, run again"
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+@pytest.mark.parametrize("read", [r"GET .*/rules/.*", r"GET .*/branches/main"])
+def test_unreadable_rules_count_as_requiring_the_check(scene: Scene, read: str, trouble: str) -> None:
+    scene.fake.faults = [
+        Fault(request=CONFIGURATION, times=999, **TROUBLES["502"]),
+        Fault(request=read, times=999, **TROUBLES[trouble]),
+    ]
+    assert do(scene, None).exit_code == 4
+    assert conclusions(scene) == ["failure"]
+
+
+@pytest.mark.parametrize("trouble", ["401", "429", "502"])
+def test_a_passing_trouble_with_the_configuration_is_waited_for(scene: Scene, trouble: str) -> None:
+    scene.fake.faults = [Fault(request=CONFIGURATION, times=2, **TROUBLES[trouble])]
+    assert do(scene, None).exit_code == 0
+    assert conclusions(scene) == ["failure"]
+    (check,) = scene.fake.state.check_runs.values()
+    assert "slower" in check.output["title"]
+
+
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_the_check_says_that_the_configuration_could_not_be_read(scene: Scene, trouble: str) -> None:
     scene.fake.faults = [Fault(request=CONFIGURATION, times=999, **TROUBLES[trouble])]
     result = do(scene, None)
     (check,) = scene.fake.state.check_runs.values()
-    assert (check.name, check.conclusion) == ("perf-culprit (default)", "neutral")
-    assert check.output["title"] == "Not judged"
+    assert (check.name, check.conclusion) == (CHECK, "neutral")
+    assert check.output["title"] == "Not judged: could not read the configuration, run again"
     assert "could not read the configuration" in check.output["summary"]
     assert "\nNext: " in check.output["summary"]
     assert "could not read the configuration" in result.summary

@@ -21,11 +21,12 @@ from perf_culprit.model.report import Conclusion, encode_report
 from perf_culprit.model.run_file import encode_run
 from perf_culprit.store.opening import open_sql
 from tests.support import reports
-from tests.support.adversary import MALLORY_PULL, Scene, open_scene
+from tests.support.adversary import MALLORY_PULL, WORKFLOW, Scene, open_scene
 from tests.support.fake_github.state import BOT
 from tests.support.git_repository import init_repository, run_git
-from tests.support.job import zipped
+from tests.support.job import JobResult, zipped
 from tests.support.stored_runs import make_run
+from tests.support.webhooks import event
 
 
 @pytest.fixture
@@ -204,6 +205,43 @@ def test_wanted_a_run_stored_under_another_commit_got_refused(scene: Scene, caus
     refused = cause == "push" or len(merge) != 40
     assert result.exit_code == (3 if refused else 0), result.log
     assert scene.refs == refs
+
+
+def follow_main(scene: Scene, title: str, *, cause: str, conclusion: str) -> JobResult:
+    """Run the trusted job after a run of the default branch with this title."""
+    main = scene.commits["main2"]
+    facts = {"head_sha": main, "head_branch": "main", "run_event": cause, "conclusion": conclusion}
+    payload = event("workflow_run", workflow=WORKFLOW, run_id=55, **facts)
+    payload["repository"]["default_branch"] = "main"
+    payload["workflow_run"]["display_title"] = title
+    return scene.runner.run("workflow_run", payload)
+
+
+@pytest.mark.parametrize("cause", ["push", "schedule"])
+@pytest.mark.parametrize("kind", ["all", "part v1"])
+def test_wanted_a_push_taken_for_a_request_by_its_subject_got_recorded(scene: Scene, cause: str, kind: str) -> None:
+    """A run's title is the commit's subject, which its author writes: only a dispatch has a title of ours."""
+    main = scene.commits["main2"]
+    title = f"perf-run {MALLORY_PULL} {scene.head} {scene.commits['main1']} 99 {kind}"
+    slower = reports.finding("parse", 100, 150, verdict=Verdict.REGRESSION, level=Level.FAIL, rate=1e-6)
+    report = structs.replace(reports.report(Conclusion.REGRESSION, slower), target_commit=main, failed=True)
+    scene.fake.state.add_artifact(
+        name="perf-culprit-report", run_id=55, head_sha=main, zip_bytes=zipped({"report.json": encode_report(report)})
+    )
+    result = follow_main(scene, title, cause=cause, conclusion="success")
+    assert result.exit_code == 0, result.log
+    (check,) = scene.fake.state.check_runs.values()
+    assert (check.head_sha, check.conclusion) == (main, "failure")
+    assert not scene.fake.state.comments
+
+
+def test_wanted_no_failing_check_for_a_crashed_push_by_its_subject_got_one(scene: Scene) -> None:
+    title = f"perf-run {MALLORY_PULL} {scene.head} {scene.commits['main1']} 99 all"
+    result = follow_main(scene, title, cause="push", conclusion="failure")
+    assert result.exit_code == 0, result.log
+    (check,) = scene.fake.state.check_runs.values()
+    assert (check.head_sha, check.conclusion) == (scene.commits["main2"], "failure")
+    assert not scene.fake.state.comments
 
 
 HIDDEN = ["\u200b", "\u202e", "\u2066", "\x00", "\n", "\r", "\x1b[31m", "\u2028", "\ud800", "\U000e0041"]

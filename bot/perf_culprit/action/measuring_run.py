@@ -6,12 +6,12 @@ from typing import Final
 
 from msgspec import structs
 
-from perf_culprit.action.bisection_thread import UNREADABLE, controller, stop_outdated, trusted_config
+from perf_culprit.action.bisection_thread import UNREADABLE, controller, default_branch, stop_outdated, trusted_config
 from perf_culprit.action.default_branch import accepted_of, accepted_since, check_claims, follow_reference, look_after
 from perf_culprit.action.job import Job, finish, further_work, open_check, record_run, say_report, summarise
 from perf_culprit.action.jobs.stored_results import StoredResult
 from perf_culprit.action.requested_run import MOVED_ON, find_requested, refuse_other, request_of, tell
-from perf_culprit.errors import EXIT_FINE, BotError, UsageError
+from perf_culprit.errors import EXIT_FINE, BotError, InfrastructureError, UsageError
 from perf_culprit.flows.compare import Compared
 from perf_culprit.github.host import (
     JOINT_CHECK,
@@ -392,18 +392,39 @@ def _tell_unjudged(
     *,
     error: BotError,
 ) -> None:
-    """Leave the checks open: other rules might give another verdict than the repository's. The caller has `error`."""
-    from perf_culprit.action.jobs.job_posts import leave_check_open
+    """Give no verdict: other rules might give another one than the repository's. The caller has `error`."""
+    from perf_culprit.action.jobs.job_posts import refuse_unjudged
     from perf_culprit.say.headlines import Lack
 
+    why = f"{UNREADABLE}, run again" if isinstance(error, InfrastructureError) else UNREADABLE
+    required = _required_checks(job, host, pulls)
     try:
         for name, _ in _checks(run, [result.report for result in results]):
             with open_check(job, host, sha=run.sha, name=name) as check:
                 if check is not None:
-                    leave_check_open(check, reason=_reason(error), next_step=error.next_step)
+                    refuse_unjudged(
+                        check,
+                        why=why,
+                        reason=_reason(error),
+                        next_step=error.next_step,
+                        is_required=required is None or name in required,
+                    )
         _mark_outdated(job, host, run, pulls, lack=Lack.NOT_JUDGED, reason=UNREADABLE)
     except BotError as second:
         job.log.tell(LogLevel.WARNING, f"the pull request may still show an older result: {second}")
+
+
+def _required_checks(job: Job, host: Host, pulls: Sequence[PullRequest]) -> frozenset[str] | None:
+    """Return the checks required by the branches that the commit may enter; None if that is unknown."""
+    branches = {pull.base_branch for pull in pulls}
+    if job.context.follows_default_branch:
+        branches.add(default_branch(job))
+    try:
+        names = [host.required_checks(branch=branch) for branch in sorted(branches)]
+    except BotError as error:
+        job.log.tell(LogLevel.WARNING, f"which checks are required is unknown: {error}")
+        return None
+    return frozenset().union(*names) if names else None
 
 
 def _mark_outdated(

@@ -8,7 +8,6 @@ from perf_culprit.action.command_grammar import RunCommand
 from perf_culprit.action.job import Job
 from perf_culprit.errors import DataError
 from perf_culprit.github.host import Host, PullRequest, PullRequestSearch, PullRequestState
-from perf_culprit.github.runner_files import text_or_none
 from perf_culprit.model.dispatch import RequestedRun, parse_request_title
 from perf_culprit.model.report import Report
 from perf_culprit.say import command_answers
@@ -47,10 +46,7 @@ def start_run(thread: Thread, command: RunCommand, *, head: str, base_branch: st
 
 
 def request_of(job: Job) -> RequestedRun | None:
-    """Return the request in the measuring run's title, which only accounts with dispatch rights there can write."""
-    if not job.context.follows_default_branch:
-        return None
-    return parse_request_title(text_or_none(job.context.event, "workflow_run", "display_title") or "")
+    return parse_request_title(job.context.dispatched_title)
 
 
 def find_requested(pull: PullRequestState, request: RequestedRun) -> PullRequestSearch:

@@ -34,6 +34,7 @@ class GitHub(Client):
     run_again = pull_requests.run_again
     may = pull_requests.may
     refusing_rules = pull_requests.refusing_rules
+    required_checks = pull_requests.required_checks
     tracked_issues = posting.tracked_issues
     open_issue = posting.open_issue
     reopen_issue = posting.reopen_issue

@@ -323,6 +323,9 @@ class Host(Protocol):
     def refusing_rules(self, *, branch: str) -> tuple[str, ...]:
         """Return the rules of a branch that refuse a plain push."""
 
+    def required_checks(self, *, branch: str) -> frozenset[str]:
+        """Return the checks that a commit needs to enter the branch; an error if they are not known for sure."""
+
     def read_branch_file(self, *, path: str, branch: str) -> bytes | None:
         """Return the file; None if the branch has no such file. Any other obstacle is an error."""
 

@@ -110,9 +110,17 @@ class Context:
     @property
     def follows_bisection(self) -> bool:
         """Whether this workflow_run seems to follow the bisect workflow. GitHub confirms that later."""
-        run = value_at(self.event, "workflow_run")
-        is_dispatched = self.event_name == "workflow_run" and value_at(run, "event") == "workflow_dispatch"
-        return is_dispatched and parse_run_title(text_or_none(run, "display_title") or "") is not None
+        return parse_run_title(self.dispatched_title) is not None
+
+    @property
+    def dispatched_title(self) -> str:
+        """The title of the run that this one follows, if a dispatch on the default branch set it: a writer's title.
+
+        The title of any other run is somebody's text, such as the subject of a commit.
+        """
+        is_dispatched = value_at(self.event, "workflow_run", "event") == "workflow_dispatch"
+        title = text_or_none(self.event, "workflow_run", "display_title")
+        return title or "" if is_dispatched and self.follows_default_branch else ""
 
     def destination(self, *, token: str, bot_login: str) -> Destination:
         return Destination(

@@ -8,8 +8,8 @@ from urllib.parse import quote
 from github import GithubException, UnknownObjectException
 from github.PullRequest import PullRequest as RemotePullRequest
 
-from perf_culprit.errors import ConfigError, UsageError
-from perf_culprit.github.client import Client, explained, file_bytes, is_rate_limit, message_of
+from perf_culprit.errors import ConfigError, InfrastructureError, UsageError
+from perf_culprit.github.client import WAITS_SECONDS, Client, explained, file_bytes, is_rate_limit, message_of
 from perf_culprit.github.host import Again, Attempt, PullRequest, PullRequestSearch, PullRequestState
 from perf_culprit.github.posting import post_once
 from perf_culprit.github.runner_files import number_at, sha_at, text_at, value_at
@@ -20,6 +20,7 @@ from perf_culprit.model.maintenance import Grant, Permission, protection_step
 
 # GitHub ignores a `head` that it does not understand and lists every open pull request.
 MAXIMUM_PULL_REQUESTS = 300
+MAXIMUM_RULES = 100
 # Anybody who can read can open pull requests of one head into every branch; at most this number is answered.
 MAXIMUM_ANSWERED = 3
 
@@ -298,6 +299,21 @@ def refusing_rules(client: Client, *, branch: str) -> tuple[str, ...]:
         return tuple(sorted({rule["type"] for rule in rules} & REFUSING_RULES))
 
 
+def required_checks(client: Client, *, branch: str) -> frozenset[str]:
+    """Return the names of the checks that the branch's rulesets and its protection require."""
+    place = quote(branch, safe="")
+    with explained(f"read the rules of {branch}"):
+        rules = _get(client, f"rules/branches/{place}?per_page={MAXIMUM_RULES}")
+        if len(rules) >= MAXIMUM_RULES:
+            raise InfrastructureError(
+                f"{branch} has {MAXIMUM_RULES} rules or more", place="GitHub", next_step="join some of its rulesets"
+            )
+        protection = _get(client, f"branches/{place}")["protection"]
+        required = [rule["parameters"] for rule in rules if rule["type"] == "required_status_checks"]
+        names = {check["context"] for parameters in required for check in parameters["required_status_checks"]}
+        return frozenset(names) | {*protection.get("required_status_checks", {"contexts": ()})["contexts"]}
+
+
 # A file of a branch, complete or not at all, because its readers decide by it.
 
 MAXIMUM_FILE_BYTES: Final = 256 * 1024
@@ -307,10 +323,10 @@ def read_branch_file(client: Client, *, path: str, branch: str) -> bytes | None:
     """Return the file; None only if the branch has no such file."""
     with explained(f"read {path} of {branch}"):
         try:
-            answer = _get(client, f"contents/{quote(path)}?ref={quote(branch, safe='')}")
+            answer = _get_patiently(client, f"contents/{quote(path)}?ref={quote(branch, safe='')}")
         except UnknownObjectException:
             # GitHub answers the same to a token that may not read, but does not show it the branch either.
-            if _get(client, f"git/ref/heads/{quote(branch)}")["ref"] == f"refs/heads/{branch}":
+            if _get_patiently(client, f"git/ref/heads/{quote(branch)}")["ref"] == f"refs/heads/{branch}":
                 return None
             raise
         if isinstance(answer, list) or answer["type"] != "file":
@@ -326,6 +342,18 @@ def read_branch_file(client: Client, *, path: str, branch: str) -> bytes | None:
         if answer["encoding"] != "base64":
             raise ValueError(answer["encoding"])
         return file_bytes(answer)
+
+
+def _get_patiently(client: Client, path: str) -> Any:
+    """Repeat the request after a 401, too: it may pass, as a 429 or 5xx does."""
+    for wait_seconds in WAITS_SECONDS:
+        try:
+            return _get(client, path)
+        except GithubException as error:
+            if error.status != 401:
+                raise
+            client.sleep(wait_seconds)
+    return _get(client, path)
 
 
 def _get(client: Client, path: str) -> Any:

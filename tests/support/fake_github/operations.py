@@ -13,6 +13,7 @@ OPERATIONS: dict[str, Callable[[Call], Answer]] = {
     "repos/create-commit-status": repository_operations.create_status,
     "repos/get-commit": repository_operations.get_commit,
     "repos/list-pull-requests-associated-with-commit": repository_operations.list_pulls_of_commit,
+    "repos/get-branch": repository_operations.get_branch,
     "repos/get-branch-rules": repository_operations.list_rules,
     "git/get-ref": repository_operations.get_reference,
     "git/create-ref": repository_operations.create_reference,

@@ -39,8 +39,29 @@ def reference_body(call: Call, reference: str, sha: str) -> dict[str, Any]:
 def list_rules(call: Call) -> Answer:
     """List the rules of the repository's rulesets that are active for a branch."""
     source = {"ruleset_id": 1, "ruleset_source": call.shapes.repository, "ruleset_source_type": "Repository"}
-    rules = [{"type": kind, **source} for kind in call.state.rules.get(call.path["branch"], ())]
+    rules: list[dict[str, Any]] = [{"type": kind, **source} for kind in call.state.rules.get(call.path["branch"], ())]
+    if names := call.state.required_checks.get(call.path["branch"]):
+        checks = {"required_status_checks": [{"context": name} for name in names]}
+        parameters = {**checks, "strict_required_status_checks_policy": False}
+        rules.append({"type": "required_status_checks", **source, "parameters": parameters})
     return Answer(200, Listing(rules))
+
+
+def get_branch(call: Call) -> Answer:
+    name = call.path["branch"]
+    sha = call.git("rev-parse", "--verify", f"refs/heads/{name}").strip()
+    names = call.state.protected_checks.get(name, [])
+    checks = {"contexts": names, "checks": [{"context": one, "app_id": None} for one in names]}
+    url = f"{call.shapes.repository_url}/branches/{name}"
+    values = {
+        "name": name,
+        "commit": call.shapes.fill("commit", {"sha": sha}),
+        "_links": {"html": url, "self": url},
+        "protected": bool(names),
+        "protection": {"enabled": bool(names), "required_status_checks": checks},
+        "protection_url": f"{url}/protection",
+    }
+    return Answer(200, call.shapes.fill("branch-with-protection", values))
 
 
 def get_content(call: Call) -> Answer:

@@ -111,6 +111,8 @@ class State:
     statuses: list[dict[str, Any]] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=lambda: {"octocat": "admin"})
     rules: dict[str, list[str]] = field(default_factory=dict)  # branch -> types
+    required_checks: dict[str, list[str]] = field(default_factory=dict)  # branch -> names, by a ruleset
+    protected_checks: dict[str, list[str]] = field(default_factory=dict)  # branch -> names, by branch protection
     locked_issues: set[int] = field(default_factory=set)
     ignores_head: bool = False  # GitHub lists every pull request where it does not understand `head`
     listing_lag: int = 0  # how many listings a new comment stays hidden from

@@ -48,6 +48,7 @@ KEPT_OPERATIONS: dict[str, tuple[str, ...]] = {
     "/contents/{path}": ("get",),
     "/git/ref/{ref}": ("get",),
     "/git/refs": ("post",),
+    "/branches/{branch}": ("get",),
     "/rules/branches/{branch}": ("get",),
 }
 

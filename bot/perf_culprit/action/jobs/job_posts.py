@@ -44,9 +44,16 @@ def fail_check(check: Check, *, reason: str, run_url: str) -> None:
 
 
 def leave_check_open(check: Check, *, reason: str, next_step: str | None) -> None:
-    """Complete the check as neither passed nor failed, because the rules are not known."""
+    """Complete the check as neither passed nor failed: GitHub lets it pass even where it is required."""
     summary = unjudged_body(reason, next_step=next_step)
     check.complete(CheckResult(conclusion=CheckConclusion.NEUTRAL, title=Lack.NOT_JUDGED, summary=summary))
+
+
+def refuse_unjudged(check: Check, *, why: str, reason: str, next_step: str | None, is_required: bool) -> None:
+    """Complete the check of results whose rules could not be read. A neutral one would pass where it is required."""
+    conclusion = CheckConclusion.FAILURE if is_required else CheckConclusion.NEUTRAL
+    summary = unjudged_body(reason, next_step=next_step)
+    check.complete(CheckResult(conclusion=conclusion, title=f"{Lack.NOT_JUDGED}: {why}", summary=summary))
 
 
 def mark_outdated(host: Host, destination: Destination, *, lack: Lack, number: int, sha: str, reason: str) -> None:
